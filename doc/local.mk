@@ -1,0 +1,1 @@
+# Man pages: add them to dist_man_MANS.

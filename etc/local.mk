@@ -1,0 +1,1 @@
+# Installed examples and the bash completion.

@@ -1,0 +1,25 @@
+# fabricd: everything but main.c is in a convenience library, which the tests link too.
+
+noinst_LTLIBRARIES += fabricd/libfabricd.la
+fabricd_libfabricd_la_SOURCES =
+fabricd_libfabricd_la_CFLAGS = $(AM_CFLAGS) $(EVENT_CFLAGS) $(EVENT_OPENSSL_CFLAGS) $(UMAD_CFLAGS) \
+	$(SQLITE_CFLAGS) $(NGHTTP2_CFLAGS) $(PROTOBUFC_CFLAGS) $(OPENSSL_CFLAGS) $(CYAML_CFLAGS) \
+	$(SYSTEMD_CFLAGS)
+
+# What a program that uses the daemon's rooms links.
+FABRICD_LIBS = fabricd/libfabricd.la libfabmgr/libfabmgr.la proto/libfabproto.la \
+	$(EVENT_OPENSSL_LIBS) $(EVENT_LIBS) $(UMAD_LIBS) $(SQLITE_LIBS) $(NGHTTP2_LIBS) \
+	$(PROTOBUFC_LIBS) $(OPENSSL_LIBS) $(CYAML_LIBS) $(SYSTEMD_LIBS)
+
+sbin_PROGRAMS += fabricd/fabricd
+fabricd_fabricd_SOURCES = fabricd/main.c
+fabricd_fabricd_LDADD = $(FABRICD_LIBS)
+
+include fabricd/base/local.mk
+include fabricd/loop/local.mk
+include fabricd/config/local.mk
+include fabricd/transport/local.mk
+include fabricd/agent/local.mk
+include fabricd/store/local.mk
+include fabricd/sm/local.mk
+include fabricd/rpc/local.mk

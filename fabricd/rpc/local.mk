@@ -1,0 +1,1 @@
+fabricd_libfabricd_la_SOURCES +=

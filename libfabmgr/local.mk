@@ -1,0 +1,22 @@
+# libfabmgr: pure computation. No sockets, files, clocks, threads, logging or globals, which
+# tests/layers.sh checks. The client is a library of its own because it talks to a socket.
+
+noinst_LTLIBRARIES += libfabmgr/libfabmgr.la libfabmgr/client/libfabclient.la
+libfabmgr_libfabmgr_la_SOURCES =
+libfabmgr_client_libfabclient_la_SOURCES =
+
+include libfabmgr/base/local.mk
+include libfabmgr/wire/local.mk
+include libfabmgr/fabric/local.mk
+include libfabmgr/policy/local.mk
+include libfabmgr/target/local.mk
+include libfabmgr/mads/local.mk
+include libfabmgr/discover/local.mk
+include libfabmgr/smstate/local.mk
+include libfabmgr/address/local.mk
+include libfabmgr/route/local.mk
+include libfabmgr/verify/local.mk
+include libfabmgr/plan/local.mk
+include libfabmgr/view/local.mk
+include libfabmgr/sim/local.mk
+include libfabmgr/client/local.mk

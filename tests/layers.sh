@@ -1,0 +1,161 @@
+#!/bin/sh
+# layers.sh: the rules of the house, checked. Prints TAP.
+#
+# 1. A room includes only rooms on lower floors (the tables below; see CONTRIBUTING.md).
+# 2. Only fabricd/loop includes <event2/...>; libfabmgr and the command line tools never include
+#    the daemon's rooms.
+# 3. libfabmgr without its client calls nothing but memory and string functions.
+set -u
+top=${abs_top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
+build=${abs_top_builddir:-$top}
+nm=${NM:-nm}
+objdump=${OBJDUMP:-objdump}
+n=0
+failed=0
+
+# report NAME PROBLEMS: one TAP line, and each problem as a comment.
+report() {
+    n=$((n + 1))
+    if [ -z "$2" ]; then
+        echo "ok $n - $1"
+    else
+        failed=$((failed + 1))
+        echo "not ok $n - $1"
+        printf '%s\n' "$2" | sed 's/^/# /'
+    fi
+}
+
+# floor room
+library_floors='
+0 base
+1 wire
+2 fabric
+2 policy
+3 target
+3 mads
+3 discover
+3 smstate
+3 counters
+4 address
+4 route
+4 mcast
+4 partition
+4 qos
+4 congestion
+5 verify
+5 plan
+6 view
+7 sa
+4 sim
+2 client
+'
+# The daemon: every room may use libfabmgr, except those named in forbidden_rooms.
+daemon_floors='
+0 base
+1 loop
+2 config
+2 transport
+2 store
+3 agent
+4 sm
+5 rpc
+'
+# Readers cannot reach the wire; only the tools use the client; only the transport has a simulator.
+forbidden_rooms='
+fabricd/rpc fabricd/transport
+fabricd/rpc fabricd/agent
+'
+
+# includes TREE: "FILE ROOM-INCLUDING ROOM-INCLUDED" for every path-qualified include.
+includes() {
+    (cd "$top" && find "$1" -name '*.[ch]' -exec grep -H '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' {} +) |
+        sed -n 's|^\(\([^:]*\)/[^/:]*\):[^"]*"\([^"]*\)/[^/"]*".*|\1 \2 \3|p'
+}
+
+# upward TREE FLOORS: includes within one tree that do not go down.
+upward() {
+    { echo "$2"; echo .; includes "$1"; } | awk -v tree="$1" '
+        $0 == "." { reading = 1; next }
+        !reading { if (NF == 2) floor[tree "/" $2] = $1; next }
+        $2 == tree { next }                                  # the top of the tree wires it all
+        index($3, tree "/") != 1 || $2 == $3 { next }
+        !($2 in floor) { print $1 ": room " $2 " has no floor in tests/layers.sh"; next }
+        !($3 in floor) { print $1 ": room " $3 " has no floor in tests/layers.sh"; next }
+        floor[$2] <= floor[$3] {
+            print $1 ": " $2 " (floor " floor[$2] ") includes " $3 " (floor " floor[$3] ")" }'
+}
+
+# crossing TREE PATTERN: includes from TREE of anything that matches PATTERN.
+crossing() {
+    includes "$1" | awk -v pattern="$2" '$3 ~ pattern { print $1 ": includes " $3 }'
+}
+
+forbidden() {
+    echo "$forbidden_rooms" | while read -r from to; do
+        [ -n "$from" ] && [ -d "$top/$from" ] || continue
+        includes "$from" | awk -v to="$to" '$3 == to { print $1 ": must not reach " to }'
+    done
+}
+
+event_users() {
+    (cd "$top" && grep -rln --include='*.[ch]' '#[[:space:]]*include[[:space:]]*<event' libfabmgr fabricd cli |
+        grep -v '^fabricd/loop/')
+}
+
+# System headers with effects that libfabmgr has no use for.
+library_system_headers() {
+    (cd "$top" && grep -rnE --include='*.[ch]' \
+        '#[[:space:]]*include[[:space:]]*<(sys/|pthread|time|unistd|fcntl|poll|signal|syslog|netinet|arpa|infiniband|sqlite|nghttp2|openssl|threads)' \
+        libfabmgr | grep -v '^libfabmgr/client/')
+}
+
+report 'libfabmgr: includes go down only' "$(upward libfabmgr "$library_floors")"
+report 'fabricd: includes go down only' "$(upward fabricd "$daemon_floors")"
+report 'libfabmgr includes nothing of fabricd, cli, proto' \
+    "$(crossing libfabmgr '^(fabricd|cli)(/|$)'; crossing libfabmgr '^(proto|fabric/v1)' | grep -v '^libfabmgr/client/')"
+report 'cli includes nothing of fabricd' "$(crossing cli '^fabricd(/|$)')"
+report 'rpc cannot reach a transport' "$(forbidden)"
+report 'only fabricd/loop includes libevent' "$(event_users)"
+report 'libfabmgr includes no system header with effects' "$(library_system_headers)"
+
+# What libfabmgr may call: memory and strings. The rest of the pattern is what compilers add.
+allowed='^(mem(cpy|move|set|cmp|chr|rchr|mem)|malloc|calloc|realloc|reallocarray|free|aligned_alloc'
+allowed=$allowed'|str[a-z]+|stpn?cpy|__isoc(99|23)_(strto[a-z]*|sscanf)|v?snprintf|sscanf|qsort|qsort_r|bsearch|l?l?abs'
+allowed=$allowed'|to(upper|lower)|is[a-z]*|__ctype_[a-z_]*|abort|__assert_fail|rawmemchr'
+allowed=$allowed'|__[a-z0-9_]*_chk|__stack_chk_fail|__(asan|ubsan|sanitizer|sancov|gcov|llvm|lsan|msan|tsan)_.*'
+allowed=$allowed'|_GLOBAL_OFFSET_TABLE_|__tls_get_addr|__start___.*|__stop___.*|__udivti3|__umodti3|__popcount[a-z0-9]*)$'
+
+archive=$build/libfabmgr/.libs/libfabmgr.a
+[ -f "$archive" ] || archive=$build/libfabmgr/libfabmgr.a
+
+outside_calls() {
+    "$nm" -A -P "$archive" | awk '
+        $3 ~ /^[Uvw]$/ && NF >= 3 { if (!($2 in user)) user[$2] = $1; next }
+        $3 ~ /^[A-Z]$/ { defined[$2] = 1 }
+        END { for (s in user) if (!(s in defined)) print s, user[s] }' |
+        while read -r symbol object; do
+            echo "$symbol" | grep -Eq "$allowed" || echo "${object%:} calls $symbol"
+        done
+}
+
+# A named object in writable memory would be a global. Constant tables of pointers are in
+# .data.rel.ro, which the loader makes read-only.
+globals() {
+    "$objdump" -t "$archive" | awk '
+        /file format/ { object = $1; next }
+        / O [.](data|bss|tdata|tbss)|[*]COM[*]/ && !/[.]data[.]rel[.]ro/ { print object " has writable data: " $NF }'
+}
+
+if [ -f "$archive" ]; then
+    report 'libfabmgr calls only memory and string functions' "$(outside_calls)"
+    case $("$nm" "$archive" 2>/dev/null) in
+    *__asan_* | *__gcov_* | *__llvm_gcov*)
+        n=$((n + 1))
+        echo "ok $n - libfabmgr has no mutable global # SKIP instrumented build" ;;
+    *) report 'libfabmgr has no mutable global' "$(globals)" ;;
+    esac
+else
+    report 'libfabmgr calls only memory and string functions' "no $archive: run make first"
+fi
+echo "1..$n"
+[ "$failed" -eq 0 ]

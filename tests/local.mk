@@ -1,0 +1,68 @@
+# Tests. Everything speaks TAP, so that `make check` counts test cases, not programs.
+#
+# A unit test room_thing:   tests/unit/test_thing.c, one main that returns test_run(suite) (see
+#                           tests/unit/testing.h); add it to UNIT_TESTS and give it its block below.
+# A fuzz target fuzz_thing: tests/fuzz/fuzz_thing.c with LLVMFuzzerTestOneInput and seeds in
+#                           tests/fuzz/seeds/fuzz_thing/; add it to FUZZ_TARGETS and likewise.
+
+EXTRA_DIST += tests/layers.sh tests/unit/testing.h tests/fuzz/README.md tests/fuzz/seeds
+
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+SH_LOG_DRIVER = $(LOG_DRIVER)
+TEST_EXTENSIONS = .sh
+SH_LOG_COMPILER = $(SHELL)
+AM_TESTS_ENVIRONMENT = \
+	CK_TAP_LOG_FILE_NAME=-; export CK_TAP_LOG_FILE_NAME; \
+	CK_VERBOSITY=silent; export CK_VERBOSITY; \
+	NM='$(NM)'; export NM; OBJDUMP='$(OBJDUMP)'; export OBJDUMP; \
+	FUZZ_SEEDS='$(abs_top_srcdir)/tests/fuzz/seeds'; export FUZZ_SEEDS; \
+	abs_top_srcdir='$(abs_top_srcdir)'; export abs_top_srcdir; \
+	abs_top_builddir='$(abs_top_builddir)'; export abs_top_builddir;
+
+TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+# A unit test of libfabmgr links LIB_TEST_LIBS, one of the daemon's rooms DAEMON_TEST_LIBS.
+LIB_TEST_LIBS = libfabmgr/libfabmgr.la $(CHECK_LIBS)
+DAEMON_TEST_LIBS = $(FABRICD_LIBS) $(CHECK_LIBS)
+
+UNIT_TESTS =
+FUZZ_TARGETS =
+
+# ---- which room may use which, and what the library may call
+TESTS += tests/layers.sh
+
+# ---- base: version
+UNIT_TESTS += tests/unit/test_version
+tests_unit_test_version_SOURCES = tests/unit/test_version.c
+tests_unit_test_version_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_version_LDADD = $(LIB_TEST_LIBS)
+
+# ---- (a fuzz target looks like this)
+# FUZZ_TARGETS += tests/fuzz/fuzz_thing
+# tests_fuzz_fuzz_thing_SOURCES = tests/fuzz/fuzz_thing.c $(FUZZ_MAIN)
+# tests_fuzz_fuzz_thing_LDADD = libfabmgr/libfabmgr.la
+# tests_fuzz_fuzz_thing_LDFLAGS = $(FUZZ_LINK)
+
+FUZZ_LINK = $(AM_LDFLAGS) $(FAB_FUZZ_LINK)
+EXTRA_DIST += tests/fuzz/replay_main.c
+if FUZZERS
+# libFuzzer brings the main function. `make fuzz FUZZ_SECONDS=60` runs every target.
+FUZZ_MAIN =
+FUZZ_SECONDS = 10
+check_PROGRAMS += $(FUZZ_TARGETS)
+fuzz: $(BUILT_SOURCES) $(FUZZ_TARGETS)
+	FUZZ_SECONDS='$(FUZZ_SECONDS)' FUZZ_SEEDS='$(abs_top_srcdir)/tests/fuzz/seeds' \
+	$(SHELL) $(top_srcdir)/tests/fuzz/run.sh $(FUZZ_TARGETS)
+.PHONY: fuzz
+else
+FUZZ_MAIN = tests/fuzz/replay_main.c
+if TESTS_ENABLED
+check_PROGRAMS += $(FUZZ_TARGETS)
+TESTS += $(FUZZ_TARGETS)
+endif
+endif
+EXTRA_DIST += tests/fuzz/run.sh
+
+if TESTS_ENABLED
+check_PROGRAMS += $(UNIT_TESTS)
+TESTS += $(UNIT_TESTS)
+endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TESTS_UNIT_TESTING_H
+#define TESTS_UNIT_TESTING_H
+
+#include <check.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Runs a suite and gives main's exit code. `make check` asks Check for TAP; by hand one sees text.
+ * CK_FORK=no keeps everything in one process, for a debugger. */
+static inline int test_run(Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* The seed of a randomised test: TEST_SEED from the environment, or the given one. It is printed,
+ * so that a failure can be run again. */
+static inline uint64_t test_seed(const char *what, uint64_t seed)
+{
+    const char *from_env = getenv("TEST_SEED");
+    if (from_env != NULL)
+        seed = strtoull(from_env, NULL, 0);
+    printf("# %s: TEST_SEED=%" PRIu64 "\n", what, seed);
+    fflush(stdout);
+    return seed;
+}
+
+#endif
