@@ -1,0 +1,41 @@
+/*
+ * The event loop: the only includer of <event2/...> outside of rpc's TLS. One thread owns it;
+ * loop_post and worker results come from others.
+ */
+#ifndef FABRICD_LOOP_LOOP_H
+#define FABRICD_LOOP_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct event_base;
+struct loop;
+struct loop *loop_new(void);
+void loop_free(struct loop *l);
+int loop_run(struct loop *l); /* until loop_stop */
+void loop_stop(struct loop *l);
+struct event_base *loop_base(struct loop *l); /* for rpc's sockets */
+
+typedef void loop_fn(void *ctx);
+
+struct loop_timer; /* one-shot, re-armable */
+struct loop_timer *loop_timer_new(struct loop *l, loop_fn *fn, void *ctx);
+void loop_timer_set(struct loop_timer *t, uint64_t delay_us); /* replaces an earlier setting */
+void loop_timer_cancel(struct loop_timer *t);
+bool loop_timer_pending(const struct loop_timer *t);
+void loop_timer_free(struct loop_timer *t);
+
+struct loop_watch; /* calls fn while fd is readable */
+struct loop_watch *loop_watch_read(struct loop *l, int fd, loop_fn *fn, void *ctx);
+void loop_watch_free(struct loop_watch *w);
+
+int loop_signal(struct loop *l, int signo, loop_fn *fn, void *ctx); /* until loop_free */
+
+/* Runs fn on the loop thread soon; callable from any thread. */
+int loop_post(struct loop *l, loop_fn *fn, void *ctx);
+
+/* Runs work(ctx) on a worker thread, then done(ctx) on the loop thread. work gets sealed values
+ * and gives values; it touches nothing of the loop. */
+int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
+
+#endif

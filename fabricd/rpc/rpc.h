@@ -1,0 +1,29 @@
+/*
+ * The RPC: gRPC over HTTP/2 on Unix sockets and TLS. Reads views, enqueues requests; it cannot
+ * reach a transport.
+ */
+#ifndef FABRICD_RPC_RPC_H
+#define FABRICD_RPC_RPC_H
+
+#include "fabricd/base/bus.h"
+#include "fabricd/config/config.h"
+#include "fabricd/loop/loop.h"
+#include "fabricd/sm/sm.h"
+#include "fabricd/store/store.h"
+
+struct rpc;
+struct rpc_input {
+    struct loop *loop;
+    struct sm *sm;
+    struct bus *bus;
+    struct store *store; /* may be NULL */
+    const struct config *config;
+    /* The embedded fabric, for the Sim service; NULL: the service is not there. */
+    struct fab_sim *sim;
+    struct transport *sim_transport;
+};
+/* Listens on all addresses of the config; why[] says which failed and how to mend it. */
+int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t why_len);
+void rpc_stop(struct rpc *r); /* NULL is fine */
+
+#endif

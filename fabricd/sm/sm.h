@@ -1,0 +1,68 @@
+/*
+ * The subnet manager: the controller that turns what is observed into what is wanted.
+ *
+ *   observe -> model -> compute -> verify -> plan -> apply -> publish
+ *
+ * Its phases are a table (phase.h); each is a state that says which requests to send next and what
+ * to do when all are answered. Loop thread only.
+ */
+#ifndef FABRICD_SM_SM_H
+#define FABRICD_SM_SM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fabricd/agent/agent.h"
+#include "fabricd/base/bus.h"
+#include "fabricd/config/config.h"
+#include "fabricd/loop/loop.h"
+#include "fabricd/store/store.h"
+#include "fabricd/transport/transport.h"
+#include "libfabmgr/view/view.h"
+
+struct sm;
+struct sm_input {
+    struct loop *loop;
+    struct transport *transport;
+    struct bus *bus;
+    struct store *store;         /* may be NULL: nothing is kept */
+    const struct config *config; /* lives as long as the sm */
+};
+int sm_new(const struct sm_input *in, struct sm **ret);
+void sm_start(struct sm *s); /* first sweep */
+void sm_free(struct sm *s);
+
+struct sm_status {
+    uint8_t role;        /* enum fab_sm_state */
+    const char *state;   /* "discovering", "routing", ..., "idle", "standby" */
+    uint64_t generation; /* of the published view, 0: none yet */
+    uint64_t sweeps, last_sweep_us, last_reroute_us; /* durations of the last of each, 0: none */
+    uint64_t smps_sent, smps_retried, smps_timed_out;
+    uint32_t window, in_flight;
+    uint32_t silent; /* places that did not answer */
+    uint32_t master_lid;
+    uint64_t master_guid;
+    char alarm[256]; /* the last failed verdict in force, or "" */
+    uint64_t uptime_us;
+};
+void sm_get_status(const struct sm *s, struct sm_status *ret);
+struct fab_view *sm_view(const struct sm *s); /* a reference for the caller, or NULL: none yet */
+
+/* The silent places of the last sweep, for people. */
+struct sm_silent {
+    char place[128];
+    int status;
+};
+uint32_t sm_silent_places(const struct sm *s, struct sm_silent *ret, uint32_t max);
+
+/* Requests; they return at once. The outcome is told by `done` (status, a sentence) on the loop
+ * thread; done may be NULL. sm_forget drops callbacks of a ctx that goes away. */
+typedef void sm_done(void *ctx, int status, const char *message);
+int sm_sweep(struct sm *s, sm_done *done, void *ctx);   /* full sweep now, after a running one */
+int sm_reroute(struct sm *s, sm_done *done, void *ctx); /* compute anew from the fabric as known */
+/* Physical disable/enable of the port; refuses (DENIED) where it would cut us off from it. */
+int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, sm_done *done,
+                void *ctx);
+void sm_forget(struct sm *s, void *ctx);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * The store: SQLite (WAL, foreign keys, migrations), one writer thread with batches. Writes are
+ * enqueued as values and never wait; reads for start-up and for the RPC go through their own
+ * connection. Nothing on the path of a sweep waits for it.
+ */
+#ifndef FABRICD_STORE_STORE_H
+#define FABRICD_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fabricd/base/bus.h"
+#include "libfabmgr/address/address.h"
+#include "libfabmgr/view/view.h"
+
+struct store;
+/* Opens or creates DIR/fabricd.db and takes the lock of the directory (two managers on one state
+ * directory: BUSY). Refuses: corrupt, newer schema, not writable; why[] says what to do. */
+int store_open(const char *dir, struct store **ret, char *why, size_t why_len);
+void store_close(struct store *s); /* writes what is queued, then closes; NULL is fine */
+
+int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count); /* malloc'd */
+uint64_t store_last_event_seq(struct store *s);
+uint64_t store_last_generation(struct store *s);
+
+/* Enqueue; they copy or take a reference. Loss of memory is logged and drops the record. */
+void store_put_leases(struct store *s, const struct fab_lease *leases, size_t count);
+void store_put_view(struct store *s, const struct fab_view *view, const char *reason,
+                    uint64_t duration_us); /* registry of nodes/ports/links, table set record */
+void store_put_event(struct store *s, const struct event *e);
+void store_journal_keep(struct store *s, uint32_t events);
+/* Ports that an operator disabled: kept over restarts. */
+void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool disabled);
+struct store_disabled {
+    uint64_t node_guid;
+    uint8_t port;
+};
+int store_load_disabled(struct store *s, struct store_disabled **ret, size_t *ret_count);
+void store_flush(struct store *s); /* waits until all is written; tests and shutdown only */
+
+/* Events with seq > after, oldest first when ascending, at most limit; fn gets each. */
+int store_events(struct store *s, uint64_t after, uint64_t before, bool newest_first,
+                 uint32_t limit, bus_handler *fn, void *ctx);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * The plan: observed against target, the least writes in a safe order. Ops are small (no payload);
+ * the payload is encoded when the write is sent.
+ *
+ * Order, as stages; a stage starts when the one before is answered:
+ *   SWITCH   SwitchInfo (LinearFDBTop, life time), switch port 0 (LID, SM LID)
+ *   ROUTES   LFT blocks that differ from what the switch is known to hold
+ *   PORTS    PortInfo of external ports and of ends: LID, SM LID, MTU, VLs, timers; Init -> Armed
+ *   ACTIVE   Armed -> Active (all of PORTS is answered by then: both ends of a cable are armed)
+ */
+#ifndef LIBFABMGR_PLAN_PLAN_H
+#define LIBFABMGR_PLAN_PLAN_H
+
+#include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/policy/policy.h"
+#include "libfabmgr/target/target.h"
+
+/* What the switches are known to hold, by switch id of one snapshot: read back from them, or
+ * written and acknowledged. */
+struct fab_observed {
+    struct fab_lft lft;
+    uint64_t *known; /* bitset of [switch_count][blocks of lft.stride] */
+    uint32_t blocks; /* per switch */
+};
+int fab_observed_init(struct fab_observed *o, uint32_t switch_count, uint32_t top);
+void fab_observed_fini(struct fab_observed *o);
+void fab_observed_block(struct fab_observed *o, uint32_t sw, uint32_t block,
+                        const uint8_t entries[FAB_LFT_BLOCK]);
+void fab_observed_forget(struct fab_observed *o, uint32_t sw); /* rebooted, or answered strangely */
+bool fab_observed_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
+/* Carries over to the ids of another snapshot by node GUID; unknown switches start unknown. */
+int fab_observed_move(const struct fab_observed *from, const struct fab_fabric *old,
+                      const struct fab_fabric *now, uint32_t top, struct fab_observed *ret);
+
+enum fab_plan_stage {
+    FAB_STAGE_SWITCH,
+    FAB_STAGE_ROUTES,
+    FAB_STAGE_PORTS,
+    FAB_STAGE_ACTIVE,
+    FAB_STAGE_COUNT
+};
+struct fab_plan_op {
+    uint32_t node;    /* node id to send to */
+    uint32_t port;    /* port id, for PortInfo */
+    uint16_t attr_id; /* SWITCH_INFO, PORT_INFO, LFT */
+    uint16_t block;   /* LFT */
+    uint8_t state;    /* PortInfo: port state to ask for, or FAB_STATE_NOP */
+};
+struct fab_plan {
+    struct fab_plan_op *ops; /* ordered by stage */
+    uint32_t stage_start[FAB_STAGE_COUNT + 1];
+};
+struct fab_plan_input {
+    const struct fab_fabric *fabric;
+    const struct fab_policy *policy;
+    const struct fab_target *target;
+    const struct fab_observed *observed;
+    uint32_t sm_lid;
+};
+int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
+void fab_plan_fini(struct fab_plan *p);
+/* The 64 attribute bytes and the attribute modifier of an op's Set. */
+int fab_plan_encode(const struct fab_plan_input *in, const struct fab_plan_op *op,
+                    uint8_t data[FAB_SMP_DATA], uint32_t *ret_attr_mod);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * The policy: what is wanted. Plain values with defaults; sealed once validated.
+ */
+#ifndef LIBFABMGR_POLICY_POLICY_H
+#define LIBFABMGR_POLICY_POLICY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fab_policy {
+    uint8_t sm_priority; /* 0..15 */
+    uint64_t sm_key;
+    uint64_t m_key;           /* 0: none */
+    uint64_t subnet_prefix;   /* default 0xfe80000000000000 */
+    uint8_t lmc;              /* 0..7, of adapter and router ports */
+    uint8_t max_op_vls;       /* enum of PortInfo: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14 */
+    uint8_t max_mtu;          /* enum of PortInfo: 1=256 .. 5=4096 */
+    uint8_t packet_life_time; /* SwitchInfo LifeTimeValue */
+    uint8_t hoq_life, leaf_hoq_life;
+    uint8_t vl_stall_count, leaf_vl_stall_count;
+    uint8_t subnet_timeout;             /* 4.096 us * 2^n */
+    uint8_t phy_errors, overrun_errors; /* thresholds */
+    char engine[32];                    /* routing engine: "updn" or "auto" */
+    uint64_t *roots; /* node GUIDs of root switches; none: found from the topology */
+    size_t root_count;
+    uint16_t max_hops; /* proof: longest accepted path in switches, default 64 */
+};
+
+void fab_policy_defaults(struct fab_policy *p);
+/* FAB_E_RANGE and a sentence naming the field and its domain in why[]. */
+int fab_policy_validate(const struct fab_policy *p, char *why, size_t why_len);
+int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy);
+void fab_policy_fini(struct fab_policy *p);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * Routing: fabric + LIDs + policy -> forwarding tables. Engines are pure functions in a registry;
+ * they never see the daemon. Same inputs give byte-identical tables.
+ */
+#ifndef LIBFABMGR_ROUTE_ROUTE_H
+#define LIBFABMGR_ROUTE_ROUTE_H
+
+#include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/policy/policy.h"
+#include "libfabmgr/target/target.h"
+
+struct fab_route_input {
+    const struct fab_fabric *fabric;
+    const struct fab_policy *policy;
+    const struct fab_lids *lids;
+    const struct fab_lft *prev; /* tables in force (same ids), or NULL: keep what can be kept */
+};
+struct fab_route_engine {
+    const char *name;
+    const char *summary; /* one line for people */
+    /* Fills *ret_lft (caller calls fab_lft_fini). UNSUPPORTED: the topology does not suit it;
+     * why[] then holds a sentence. */
+    int (*run)(const struct fab_route_input *in, struct fab_lft *ret_lft, char *why,
+               size_t why_len);
+};
+const struct fab_route_engine *const *fab_route_engines(void);             /* NULL-terminated */
+const struct fab_route_engine *fab_route_engine_by_name(const char *name); /* NULL: none */
+
+/* Ranks of switches, 0 for leaves: found from the topology (see rank.c), or from the roots of the
+ * policy. A link is "up" from a to b when (rank, guid order) of b is greater: a total order, so
+ * that every cable has a direction, also between switches of one rank. */
+struct fab_ranks {
+    uint32_t switch_count;
+    uint8_t *rank;   /* [switch_count] */
+    uint32_t *order; /* [switch_count] position in the total order; up = towards greater */
+    bool *leaf;      /* [switch_count] has compute ends, not just aggregation nodes */
+};
+int fab_ranks_find(const struct fab_fabric *f, const struct fab_policy *p, struct fab_ranks *ret);
+void fab_ranks_fini(struct fab_ranks *r);
+
+#endif

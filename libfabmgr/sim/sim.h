@@ -1,0 +1,52 @@
+/*
+ * A virtual fabric: answers SMPs as devices do, forwards by the tables it was given, loses what the
+ * tables lose. No clock and no I/O: the caller says what time it is and moves the bytes.
+ */
+#ifndef LIBFABMGR_SIM_SIM_H
+#define LIBFABMGR_SIM_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/wire/wire.h"
+
+struct fab_sim;
+
+/* Devices as after power-on: ports LinkUp and Init, LID 0, LFTs empty. The sim copies what it
+ * needs. */
+int fab_sim_new(const struct fab_fabric *fabric, uint64_t seed, struct fab_sim **ret);
+void fab_sim_free(struct fab_sim *s);
+
+/* Sends a MAD into the fabric from the given port (node id and port number of the snapshot).
+ * directed: the path is in the MAD; else dlid. 1: *reply holds the answer; 0: lost, or no answer
+ * is due, or it was delivered to an attached manager (see outbox); negative: not a MAD at all. */
+int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
+                 const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
+
+/* What devices send of themselves (traps), and MADs for a manager attached at a port. */
+struct fab_sim_mail {
+    uint32_t node; /* where it arrives */
+    uint8_t port;
+    uint16_t slid, dlid;
+    uint8_t mad[FAB_MAD_SIZE];
+};
+bool fab_sim_outbox(struct fab_sim *s, struct fab_sim_mail *ret);
+/* A manager sits at that port: SMInfo, SA and answers addressed to it go to the outbox. */
+int fab_sim_attach(struct fab_sim *s, uint32_t node, uint8_t port, bool is_sm);
+void fab_sim_detach(struct fab_sim *s, uint32_t node, uint8_t port);
+
+/* Faults. NOT_FOUND: no cable there (never was). */
+int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port);
+int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port);
+int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent); /* answers nothing */
+void fab_sim_loss(struct fab_sim *s, double rate); /* share of MADs lost, 0..1, by the seed */
+
+/* Finds a node of the simulated fabric: GUID or description. */
+int fab_sim_find(const struct fab_sim *s, const char *what, uint32_t *ret_node);
+const struct fab_fabric *fab_sim_fabric(const struct fab_sim *s); /* the cabling it was given */
+const uint8_t *fab_sim_lft(const struct fab_sim *s, uint32_t sw, uint32_t *ret_top);
+const struct fab_port_info *fab_sim_port(const struct fab_sim *s, uint32_t node, uint8_t port);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * The target: the tables that shall stand in the hardware, in one sealed value, for one fabric
+ * snapshot (ids are that snapshot's). LIDs are 32-bit inside; the 16-bit limit is the wire's.
+ */
+#ifndef LIBFABMGR_TARGET_TARGET_H
+#define LIBFABMGR_TARGET_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/policy/policy.h"
+
+#define FAB_LFT_BLOCK 64
+#define FAB_LFT_NO_ROUTE 0xff /* InfiniBand: 255 in an LFT entry drops the packet */
+#define FAB_LID_UNICAST_MAX 0xBFFFu
+
+/* LIDs of every port that owns one. */
+struct fab_lids {
+    uint32_t port_count; /* of the fabric */
+    uint32_t *base;      /* [port_count] base LID, 0: none */
+    uint8_t *lmc;        /* [port_count] */
+    uint32_t top;        /* highest LID in use, LMC range included; 0: none */
+    uint32_t *owner;     /* [top + 1] port id, or FAB_NONE */
+};
+int fab_lids_init(struct fab_lids *l, uint32_t port_count);
+/* Builds owner[] and top from base[] and lmc[]. EXISTS: two ports claim one LID. */
+int fab_lids_index(struct fab_lids *l);
+void fab_lids_fini(struct fab_lids *l);
+/* LID of the node's port that its switch-side tables name: port 0 of a switch. */
+
+/* Linear forwarding tables of all switches, one row a switch id. */
+struct fab_lft {
+    uint32_t switch_count;
+    uint32_t top;     /* highest LID that has a meaning */
+    size_t stride;    /* bytes a row: a multiple of FAB_LFT_BLOCK, > top */
+    uint8_t *entries; /* [switch_count][stride], FAB_LFT_NO_ROUTE where nothing */
+};
+int fab_lft_init(struct fab_lft *t, uint32_t switch_count, uint32_t top); /* all NO_ROUTE */
+void fab_lft_fini(struct fab_lft *t);
+static inline uint8_t *fab_lft_row(const struct fab_lft *t, uint32_t sw)
+{
+    return t->entries + (size_t)sw * t->stride;
+}
+static inline uint32_t fab_lft_blocks(const struct fab_lft *t)
+{
+    return t->top / FAB_LFT_BLOCK + 1;
+}
+
+struct fab_target {
+    struct fab_lids lids;
+    struct fab_lft lft;
+    char engine[32]; /* the engine that made the tables */
+    int refs;        /* private, atomic */
+};
+struct fab_target *fab_target_new(void);
+struct fab_target *fab_target_ref(const struct fab_target *t);
+void fab_target_unref(struct fab_target *t);
+
+/* The PortInfo that `port` shall have, given what was read of it and of its peer: LID and LMC,
+ * SM LID, M_Key, prefix, timers, NeighborMTU (the lesser of both ends and of the policy), OpVLs
+ * (likewise), HOQ and stall (leaf values towards adapters), error thresholds; link state fields
+ * left at "no change". Source: IBA 14.2.5.6. */
+void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p,
+                          const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,
+                          struct fab_port_info *ret_want);
+/* Likewise for a switch: LinearFDBTop, LifeTimeValue, PortStateChange cleared. IBA 14.2.5.4. */
+void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
+                            const struct fab_lids *lids, uint32_t sw,
+                            struct fab_switch_info *ret_want);
+
+#endif

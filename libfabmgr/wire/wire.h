@@ -1,0 +1,240 @@
+/*
+ * The wire: management datagrams and attributes, bytes <-> host-order structs (IBA 1.4+, chapters
+ * 13-16). One table per attribute (struct fab_attr) yields codec, printer, comparison, SA component
+ * mask and the fuzz round trip. All bytes go through the bounded cursor; nothing is cast.
+ */
+#ifndef LIBFABMGR_WIRE_WIRE_H
+#define LIBFABMGR_WIRE_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FAB_MAD_SIZE 256
+#define FAB_SMP_DATA 64 /* attribute bytes in an SMP */
+#define FAB_NODE_DESC_LEN 64
+#define FAB_MAX_HOPS 63 /* of a directed route */
+
+/* ---- constants of the standard --------------------------------------------------------------- */
+
+enum fab_mgmt_class {
+    FAB_CLASS_SMP_LID = 0x01,
+    FAB_CLASS_SA = 0x03,
+    FAB_CLASS_PERF = 0x04,
+    FAB_CLASS_CC = 0x21,
+    FAB_CLASS_SMP_DIRECTED = 0x81,
+};
+enum fab_method {
+    FAB_METHOD_GET = 0x01,
+    FAB_METHOD_SET = 0x02,
+    FAB_METHOD_SEND = 0x03,
+    FAB_METHOD_TRAP = 0x05,
+    FAB_METHOD_REPORT = 0x06,
+    FAB_METHOD_TRAP_REPRESS = 0x07,
+    FAB_METHOD_GET_RESP = 0x81,
+    FAB_METHOD_REPORT_RESP = 0x86,
+    FAB_METHOD_RESPONSE = 0x80, /* the bit */
+};
+enum fab_attr_id {
+    FAB_ATTR_CLASS_PORT_INFO = 0x0001,
+    FAB_ATTR_NOTICE = 0x0002,
+    FAB_ATTR_INFORM_INFO = 0x0003,
+    FAB_ATTR_NODE_DESC = 0x0010,
+    FAB_ATTR_NODE_INFO = 0x0011,
+    FAB_ATTR_SWITCH_INFO = 0x0012,
+    FAB_ATTR_GUID_INFO = 0x0014,
+    FAB_ATTR_PORT_INFO = 0x0015,
+    FAB_ATTR_PKEY_TABLE = 0x0016,
+    FAB_ATTR_SL2VL = 0x0017,
+    FAB_ATTR_VLARB = 0x0018,
+    FAB_ATTR_LFT = 0x0019,
+    FAB_ATTR_RFT = 0x001a,
+    FAB_ATTR_MFT = 0x001b,
+    FAB_ATTR_SM_INFO = 0x0020,
+    FAB_ATTR_VENDOR_DIAG = 0x0030,
+    FAB_ATTR_LED_INFO = 0x0031,
+    FAB_ATTR_MLNX_EXT_PORT_INFO = 0xff90,
+};
+enum fab_node_type { FAB_NODE_CA = 1, FAB_NODE_SWITCH = 2, FAB_NODE_ROUTER = 3 };
+enum fab_port_state {
+    FAB_STATE_NOP = 0,
+    FAB_STATE_DOWN = 1,
+    FAB_STATE_INIT = 2,
+    FAB_STATE_ARMED = 3,
+    FAB_STATE_ACTIVE = 4,
+};
+enum fab_phys_state {
+    FAB_PHYS_NOP = 0,
+    FAB_PHYS_SLEEP = 1,
+    FAB_PHYS_POLLING = 2,
+    FAB_PHYS_DISABLED = 3,
+    FAB_PHYS_TRAINING = 4,
+    FAB_PHYS_LINKUP = 5,
+    FAB_PHYS_RECOVERY = 6,
+    FAB_PHYS_TEST = 7,
+};
+enum fab_smp_status { /* the low byte of Status, invalid-field code << 2 */
+                      FAB_SMP_BUSY = 0x0001,
+                      FAB_SMP_BAD_VERSION = 0x0004,
+                      FAB_SMP_BAD_METHOD = 0x0008,
+                      FAB_SMP_BAD_ATTR = 0x000c,
+                      FAB_SMP_BAD_VALUE = 0x001c,
+};
+#define FAB_SMP_STATUS_MASK 0x7fff /* without the direction bit of directed routes */
+
+/* ---- MADs ------------------------------------------------------------------------------------ */
+
+/* A directed route: out port of each hop, port[1..hops]; hops 0 is the local port. */
+struct fab_path {
+    uint8_t hops;
+    uint8_t port[FAB_MAX_HOPS + 1];
+};
+
+/* Header and, for SMPs, the class fields. IBA 13.4.3, 14.2.1. */
+struct fab_mad {
+    uint8_t mgmt_class, class_version, method;
+    uint16_t status;
+    uint64_t tid;
+    uint16_t attr_id;
+    uint32_t attr_mod;
+    uint64_t m_key;           /* SMPs */
+    bool directed, returning; /* class 0x81; the D bit */
+    uint8_t hop_pointer;
+    struct fab_path path; /* class 0x81: initial path (requests and answers) */
+    uint16_t dr_slid, dr_dlid;
+};
+/* Writes a whole 256-byte SMP. data: FAB_SMP_DATA bytes, or NULL for zeros. INVAL: hops > 63. */
+int fab_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t bytes[FAB_MAD_SIZE]);
+/* Reads the header; ret_data points into bytes at the attribute (SMPs: 64 bytes, else the bytes
+ * after the common header). TRUNCATED, FORMAT (base version, class version, hop count or pointer
+ * out of range). */
+int fab_mad_unpack(const uint8_t *bytes, size_t len, struct fab_mad *ret_mad,
+                   const uint8_t **ret_data, size_t *ret_data_len);
+
+/* ---- attributes as host-order structs -------------------------------------------------------- */
+
+struct fab_node_info { /* IBA 14.2.5.3 */
+    uint8_t base_version, class_version, node_type, num_ports;
+    uint64_t system_guid, node_guid, port_guid;
+    uint16_t partition_cap, device_id;
+    uint32_t revision;
+    uint8_t local_port;
+    uint32_t vendor_id; /* 24 bits */
+};
+struct fab_switch_info { /* IBA 14.2.5.4 */
+    uint16_t linear_fdb_cap, random_fdb_cap, multicast_fdb_cap, linear_fdb_top;
+    uint8_t default_port, default_mcast_primary_port, default_mcast_not_primary_port;
+    uint8_t life_time;         /* 5 bits */
+    uint8_t port_state_change; /* 1 bit */
+    uint8_t optimized_sl2vl;   /* 2 bits */
+    uint16_t lids_per_port, partition_enforcement_cap;
+    uint8_t inbound_enforcement, outbound_enforcement, filter_raw_inbound, filter_raw_outbound;
+    uint8_t enhanced_port0;
+    uint16_t multicast_fdb_top;
+};
+struct fab_port_info { /* IBA 14.2.5.6 */
+    uint64_t m_key, gid_prefix;
+    uint16_t lid, sm_lid;
+    uint32_t cap_mask;
+    uint16_t diag_code, m_key_lease;
+    uint8_t local_port, width_enabled, width_supported, width_active;
+    uint8_t speed_supported, port_state, phys_state, down_default_state;
+    uint8_t m_key_protect, lmc, speed_active, speed_enabled;
+    uint8_t neighbor_mtu, sm_sl, vl_cap, init_type, vl_high_limit, vlarb_high_cap, vlarb_low_cap;
+    uint8_t init_type_reply, mtu_cap, vl_stall_count, hoq_life, op_vls;
+    uint8_t part_enforce_in, part_enforce_out, filter_raw_in, filter_raw_out;
+    uint16_t m_key_violations, p_key_violations, q_key_violations;
+    uint8_t guid_cap, client_reregister, mcast_pkey_trap_suppression, subnet_timeout, resp_time;
+    uint8_t local_phy_errors, overrun_errors;
+    uint16_t max_credit_hint;
+    uint32_t link_round_trip; /* 24 bits */
+    uint16_t cap_mask2;
+    uint8_t speed_ext_active, speed_ext_supported,
+        speed_ext_enabled; /* 14 14 14: FDR EDR HDR NDR */
+    uint8_t speed_ext2_active, speed_ext2_supported, speed_ext2_enabled; /* XDR, where defined */
+};
+struct fab_sm_info { /* IBA 14.2.5.13 */
+    uint64_t guid, sm_key;
+    uint32_t activity;
+    uint8_t priority, state; /* enum fab_sm_state */
+};
+enum fab_sm_state {
+    FAB_SM_NOT_ACTIVE = 0,
+    FAB_SM_DISCOVERING = 1,
+    FAB_SM_STANDBY = 2,
+    FAB_SM_MASTER = 3
+};
+struct fab_notice { /* IBA 13.4.8.2; the data details of the traps that are decoded */
+    uint8_t generic, type;
+    uint32_t producer_type; /* 24 bits; or vendor id */
+    uint16_t trap;          /* trap number; or device id */
+    uint16_t issuer_lid;
+    uint8_t toggle;
+    uint16_t count; /* 15 bits */
+    uint8_t details[54];
+};
+/* LID named in the details of traps 128-131 and 144-145; 0 for others. */
+uint16_t fab_notice_lid(const struct fab_notice *n);
+
+struct fab_sl2vl {
+    uint8_t vl[16];
+};
+struct fab_vlarb {
+    struct {
+        uint8_t vl, weight;
+    } entry[32];
+};
+struct fab_pkey_block {
+    uint16_t pkey[32];
+};
+struct fab_guid_block {
+    uint64_t guid[8];
+};
+
+/* ---- one table per attribute ------------------------------------------------------------------
+ */
+
+struct fab_field {
+    const char *name;    /* the standard's name, e.g. "NeighborMTU" */
+    uint16_t bit;        /* offset of its most significant bit in the attribute */
+    uint8_t bits;        /* 1..64 */
+    uint8_t member_size; /* 1, 2, 4, 8 */
+    uint16_t member;     /* offsetof in the struct */
+    uint16_t repeat;     /* array length, 1 for scalars; elements follow each other */
+    uint8_t print;       /* enum fab_print: hex, decimal, guid, lid, ... */
+};
+struct fab_attr {
+    const char *name;
+    uint16_t id;
+    uint16_t wire_size, struct_size; /* bytes */
+    const struct fab_field *fields;
+    size_t field_count;
+};
+extern const struct fab_attr fab_attr_node_info, fab_attr_switch_info, fab_attr_port_info,
+    fab_attr_sm_info, fab_attr_notice, fab_attr_sl2vl, fab_attr_vlarb, fab_attr_pkey_block,
+    fab_attr_guid_block;
+const struct fab_attr *fab_attr_by_id(uint16_t id); /* NULL: no table */
+
+/* TRUNCATED when len < wire_size. Reserved bits are ignored when read, zero when written. */
+int fab_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len, void *ret_struct);
+/* RANGE when a value does not fit its field (nothing is written). */
+int fab_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len);
+/* "Name: value\n" lines into text[], always NUL-terminated; returns the length it needs. */
+size_t fab_attr_print(const struct fab_attr *a, const void *from, char *text, size_t len);
+/* First field that differs, or NULL. */
+const struct fab_field *fab_attr_diff(const struct fab_attr *a, const void *x, const void *y);
+
+/* ---- links ------------------------------------------------------------------------------------
+ */
+
+/* Width in lanes (1, 2, 4, 8, 12; 0: unknown), speed a lane as a name ("EDR") and the link's
+ * signalling rate in Mb/s (4x EDR: 100000), of the active values of a port. */
+unsigned fab_link_width(const struct fab_port_info *info);
+const char *fab_link_speed(const struct fab_port_info *info);
+uint32_t fab_link_rate(const struct fab_port_info *info);
+const char *fab_port_state_name(uint8_t state); /* "Active" */
+const char *fab_phys_state_name(uint8_t state); /* "LinkUp" */
+unsigned fab_mtu_bytes(uint8_t mtu_enum);       /* 4096; 0: not a value */
+unsigned fab_op_vls_count(uint8_t op_vls);      /* 1 2 4 8 15 */
+
+#endif
