@@ -2,7 +2,7 @@
 # layers.sh: the rules of the house, checked. Prints TAP.
 #
 # 1. A room includes only rooms on lower floors (the tables below; see CONTRIBUTING.md).
-# 2. Only fabricd/loop includes <event2/...>; libfabmgr and the command line tools never include
+# 2. Only fabricd/loop, and rpc's connections with their TLS, include <event2/...>; libfabmgr and the command line tools never include
 #    the daemon's rooms.
 # 3. libfabmgr without its client calls nothing but memory and string functions.
 set -u
@@ -60,7 +60,8 @@ daemon_floors='
 4 sm
 5 rpc
 '
-# Readers cannot reach the wire; only the tools use the client; only the transport has a simulator.
+# Readers cannot reach the wire. (The service that puts faults into the embedded fabric can: it is
+# there only when there is no wire.)
 forbidden_rooms='
 fabricd/rpc fabricd/transport
 fabricd/rpc fabricd/agent
@@ -92,14 +93,15 @@ crossing() {
 
 forbidden() {
     echo "$forbidden_rooms" | while read -r from to; do
-        [ -n "$from" ] && [ -d "$top/$from" ] || continue
-        includes "$from" | awk -v to="$to" '$3 == to { print $1 ": must not reach " to }'
+        if [ -n "$from" ]; then
+            includes "$from" | awk -v to="$to" '$3 == to && $1 !~ /\/[a-z_]*sim[a-z_]*[.]c$/ { print $1 ": must not reach " to }'
+        fi
     done
 }
 
 event_users() {
     (cd "$top" && grep -rln --include='*.[ch]' '#[[:space:]]*include[[:space:]]*<event' libfabmgr fabricd cli |
-        grep -v '^fabricd/loop/')
+        grep -Ev '^fabricd/(loop/|rpc/(tls|listen|conn)[a-z_]*[.][ch]$)')
 }
 
 # System headers with effects that libfabmgr has no use for.
@@ -115,7 +117,7 @@ report 'libfabmgr includes nothing of fabricd, cli, proto' \
     "$(crossing libfabmgr '^(fabricd|cli)(/|$)'; crossing libfabmgr '^(proto|fabric/v1)' | grep -v '^libfabmgr/client/')"
 report 'cli includes nothing of fabricd' "$(crossing cli '^fabricd(/|$)')"
 report 'rpc cannot reach a transport' "$(forbidden)"
-report 'only fabricd/loop includes libevent' "$(event_users)"
+report 'only fabricd/loop and the connections of rpc include libevent' "$(event_users)"
 report 'libfabmgr includes no system header with effects' "$(library_system_headers)"
 
 # What libfabmgr may call: memory and strings. The rest of the pattern is what compilers add.
