@@ -1,0 +1,110 @@
+/*
+ * One thread and a queue of jobs. A job's work() runs here on sealed values; its done() is posted
+ * to the loop. One thread is enough: jobs are whole computations (routes, proof) that follow each
+ * other; an engine that wants more threads divides its own work.
+ */
+#include "fabricd/loop/worker.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "libfabmgr/base/status.h"
+
+struct job {
+    loop_fn *work, *done;
+    void *ctx;
+    struct job *next;
+};
+
+struct worker {
+    struct loop *loop;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t wake;
+    struct job *first, *last;
+    bool stop;
+};
+
+static struct job *next_job(struct worker *w)
+{
+    pthread_mutex_lock(&w->lock);
+    while (!w->first && !w->stop)
+        pthread_cond_wait(&w->wake, &w->lock);
+    struct job *job = w->stop ? NULL : w->first;
+    if (job && !(w->first = job->next))
+        w->last = NULL;
+    pthread_mutex_unlock(&w->lock);
+    return job;
+}
+
+static void *run_jobs(void *ctx)
+{
+    struct worker *w = ctx;
+    for (struct job *job; (job = next_job(w)); free(job)) {
+        job->work(job->ctx);
+        loop_post(w->loop, job->done, job->ctx);
+    }
+    return NULL;
+}
+
+/* Signals are for the loop thread: the worker starts with all of them blocked. */
+static int start_thread(struct worker *w)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    int err = pthread_create(&w->thread, NULL, run_jobs, w);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return err;
+}
+
+struct worker *worker_new(struct loop *l)
+{
+    struct worker *w = calloc(1, sizeof(*w));
+    if (!w)
+        return NULL;
+    w->loop = l;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->wake, NULL);
+    if (start_thread(w)) {
+        free(w);
+        return NULL;
+    }
+    return w;
+}
+
+void worker_free(struct worker *w)
+{
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->stop = true;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    for (struct job *job = w->first, *next; job; job = next) {
+        next = job->next;
+        free(job);
+    }
+    pthread_cond_destroy(&w->wake);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+int worker_add(struct worker *w, loop_fn *work, loop_fn *done, void *ctx)
+{
+    struct job *job = malloc(sizeof(*job));
+    if (!job)
+        return FAB_E_NOMEM;
+    *job = (struct job){.work = work, .done = done, .ctx = ctx};
+    pthread_mutex_lock(&w->lock);
+    if (w->last)
+        w->last->next = job;
+    else
+        w->first = job;
+    w->last = job;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+    return FAB_OK;
+}
