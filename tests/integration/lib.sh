@@ -1,0 +1,156 @@
+# lib.sh: sourced by the integration tests (bash). TAP, a scratch folder, the programs that were
+# built, and ibsim with programs attached to it. Everything that was started is stopped at the end,
+# by its process id.
+
+# shellcheck shell=bash
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(cd "$here/../.." && pwd)
+build=${BUILD_DIR:-$top/build}
+fabricd=$build/fabricd/fabricd
+fabricctl=$build/cli/fabricctl
+fabsim=$build/cli/fabsim
+python=/usr/bin/python3 # Debian's own, which has Debian's grpcio
+[ -x "$python" ] || python=python3
+
+tap_n=0
+tap_failed=0
+pids=()
+scratch=$(mktemp -d)
+trap finish EXIT
+trap 'exit 1' INT TERM
+cd "$scratch" || exit 1 # umad2sim leaves its sys-<pid> folders in the current one
+
+# ok NAME / not_ok NAME [WHY...]: one result.
+ok() {
+    tap_n=$((tap_n + 1))
+    echo "ok $tap_n - $1"
+}
+not_ok() {
+    tap_n=$((tap_n + 1))
+    tap_failed=$((tap_failed + 1))
+    echo "not ok $tap_n - $1"
+    shift
+    [ $# -eq 0 ] || printf '%s\n' "$@" | sed 's/^/# /'
+}
+
+# check NAME COMMAND...: passes if the command does; its output is shown if it does not.
+check() {
+    local name=$1 output
+    shift
+    if output=$("$@" 2>&1); then
+        ok "$name"
+    else
+        not_ok "$name" "$* (exit code $?)" "$output"
+        return 1
+    fi
+}
+
+# same NAME EXPECTED ACTUAL
+same() {
+    if [ "$2" = "$3" ]; then
+        ok "$1"
+    else
+        not_ok "$1" "expected: $2" "found:    $3"
+    fi
+}
+
+# like NAME TEXT REGEX: extended regular expression, any line.
+like() {
+    if grep -Eq -- "$3" <<<"$2"; then
+        ok "$1"
+    else
+        not_ok "$1" "expected to match: $3" "found: $2"
+    fi
+}
+
+# need PROGRAM...: without them nothing here can run; that is a skip, not a failure.
+need() {
+    local program
+    for program in "$@"; do
+        if ! command -v "$program" >/dev/null 2>&1; then
+            echo "1..0 # SKIP $program is not installed"
+            tap_n=-1
+            exit 0
+        fi
+    done
+}
+
+# await SECONDS COMMAND...: until it succeeds.
+await() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.05
+    done
+}
+
+# start LOG COMMAND...: in the background; its process id is in $started.
+start() {
+    local log=$1
+    shift
+    "$@" >"$log" 2>&1 </dev/null &
+    started=$!
+    pids+=("$started")
+}
+
+# stop PID [SIGNAL]: and wait until it is gone; its exit code is the result.
+stop() {
+    kill "-${2:-TERM}" "$1" 2>/dev/null
+    (sleep 20 && kill -KILL "$1" 2>/dev/null) &
+    local guard=$! code
+    wait "$1" 2>/dev/null
+    code=$?
+    { kill "$guard" && wait "$guard"; } 2>/dev/null
+    return $code
+}
+
+finish() {
+    local pid
+    for pid in "${pids[@]}"; do
+        kill -KILL "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
+    done
+    cd / && rm -rf "$scratch"
+    [ $tap_n -ge 0 ] || exit 0
+    echo "1..$tap_n"
+    [ $tap_failed -eq 0 ] || exit 1
+}
+
+# ---- ibsim
+
+umad2sim=$(ls /usr/lib/*/umad2sim/libumad2sim.so 2>/dev/null | head -1)
+
+# sim_start TOPOLOGY: one ibsim for this test; its console is a FIFO, its answers are in sim.out.
+sim_start() {
+    local ports nodes
+    export IBSIM_SOCKNAME="fabricd-test-$$"
+    nodes=$(grep -cE '^(Switch|Ca|Hca|Rt)' "$1")
+    ports=$(awk '/^(Switch|Ca|Hca|Rt)/ { n += $2 + 1 } END { print n + 64 }' "$1")
+    rm -f sim.ctl
+    mkfifo sim.ctl
+    exec 9<>sim.ctl
+    ibsim -s -I -N $((nodes + 16)) -S $((nodes + 16)) -P "$ports" -L 49152 -M 1024 "$1" \
+        <&9 >sim.out 2>sim.err 9>&- &
+    sim_pid=$!
+    pids+=("$sim_pid")
+    await 20 grep -q 'Network simulator ready' sim.out
+}
+
+sim_stop() {
+    stop "$sim_pid" KILL
+    exec 9>&-
+}
+
+# sim_do COMMAND...: one line to ibsim's console.
+sim_do() {
+    printf '%s\n' "$*" >sim.ctl
+    sleep 0.2
+}
+
+# at HOST COMMAND...: any libibumad program, attached to the simulator at that node.
+at() {
+    local host=$1
+    shift
+    SIM_HOST=$host LD_PRELOAD=$umad2sim timeout -k 5 120 "$@"
+}
