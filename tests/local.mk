@@ -36,6 +36,18 @@ tests_unit_test_version_SOURCES = tests/unit/test_version.c
 tests_unit_test_version_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_version_LDADD = $(LIB_TEST_LIBS)
 
+# ---- base: bus
+UNIT_TESTS += tests/unit/test_bus
+tests_unit_test_bus_SOURCES = tests/unit/test_bus.c
+tests_unit_test_bus_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_bus_LDADD = $(DAEMON_TEST_LIBS)
+
+# ---- base: log
+UNIT_TESTS += tests/unit/test_log
+tests_unit_test_log_SOURCES = tests/unit/test_log.c
+tests_unit_test_log_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_log_LDADD = $(DAEMON_TEST_LIBS)
+
 # ---- (a fuzz target looks like this)
 # FUZZ_TARGETS += tests/fuzz/fuzz_thing
 # tests_fuzz_fuzz_thing_SOURCES = tests/fuzz/fuzz_thing.c $(FUZZ_MAIN)

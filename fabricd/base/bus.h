@@ -14,7 +14,7 @@ enum event_severity { EVENT_DEBUG, EVENT_INFO, EVENT_WARNING, EVENT_ERROR };
  * "tables-published", "proof-failed", "reroute-done", "sm-master", "sm-standby", "island",
  * "port-disabled", "port-enabled", "trap". */
 struct event {
-    uint64_t seq;    /* given by bus_publish, rising; continues over restarts (bus_init) */
+    uint64_t seq;    /* given by bus_publish, rising; continues over restarts (bus_new) */
     int64_t time_us; /* Unix, given by bus_publish */
     enum event_severity severity;
     const char *type;

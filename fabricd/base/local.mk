@@ -1,1 +1,1 @@
-fabricd_libfabricd_la_SOURCES += %D%/placeholder.c
+fabricd_libfabricd_la_SOURCES += %D%/bus.c %D%/bus.h %D%/clock.c %D%/clock.h %D%/log.c %D%/log.h

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The log: one line a call, written with one write(2), so that lines of two threads never mix.
+ *
+ * Under systemd (JOURNAL_STREAM names our stderr) a line starts with "<N>", the priority that
+ * journald takes off it (sd-daemon(3)); else with the time in UTC. Then "subject: message".
+ *
+ * Names come from the wire: a node description is any 64 bytes that someone typed into a device.
+ * They are shown as text and cannot act: control characters, bytes that are not UTF-8, and the
+ * characters that reorder or break lines are written as \xNN.
+ *
+ * `state` below is the one mutable static of the daemon: every room may log, and to hand a log to
+ * every function would cost more than it explains. It is set once, before threads start.
+ */
+#include "fabricd/base/log.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES 4096 /* of one line, prefix and newline included */
+
+static struct {
+    enum log_level max;
+    bool journal;
+} state = {LOG_LEVEL_INFO, false};
+
+/* JOURNAL_STREAM is "DEVICE:INODE" of the stream that journald reads: a shell below us that sent
+ * stderr to a file inherits the variable, but not the stream. */
+static bool stderr_is_journal(void)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    unsigned long long device, inode;
+    struct stat st;
+    if (stream == NULL || sscanf(stream, "%llu:%llu", &device, &inode) != 2)
+        return false;
+    return fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
+void log_init(enum log_level max)
+{
+    state.max = max;
+    state.journal = stderr_is_journal();
+}
+
+enum log_level log_level(void)
+{
+    return state.max;
+}
+
+/* ---- making foreign text harmless ---- */
+
+/* Length of the UTF-8 sequence at s, and its code point; 0: not one. */
+static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t len = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    if (s[0] < 0xc2 || s[0] > 0xf4)
+        return 0;
+    uint32_t code = s[0] & (0x7fu >> len);
+    for (size_t i = 1; i < len; i++) {
+        if ((s[i] & 0xc0) != 0x80) /* also stops at the NUL */
+            return 0;
+        code = code << 6 | (s[i] & 0x3fu);
+    }
+    if (code < least[len] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+        return 0;
+    *ret_code = code;
+    return len;
+}
+
+/* C1 controls, zero-width and direction marks, line and paragraph separators, byte order mark. */
+static bool acts_on_terminals(uint32_t code)
+{
+    return code < 0xa0 || (code >= 0x200b && code <= 0x200f) ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) ||
+           code == 0xfeff;
+}
+
+/* How many bytes at s can be shown as they are; 0: the first must be escaped. */
+static size_t printable(const unsigned char *s)
+{
+    uint32_t code = 0;
+    if (s[0] < 0x80)
+        return s[0] >= 0x20 && s[0] != 0x7f;
+    size_t len = utf8_sequence(s, &code);
+    return len > 0 && !acts_on_terminals(code) ? len : 0;
+}
+
+size_t log_clean(const char *text, char *ret, size_t len)
+{
+    static const char hex[] = "0123456789abcdef";
+    const unsigned char *s = (const unsigned char *)text;
+    size_t used = 0;
+    while (*s != '\0') {
+        size_t n = printable(s);
+        size_t needs = n > 0 ? n : 4;
+        if (used + needs + 1 > len)
+            break;
+        if (n > 0) {
+            memcpy(ret + used, s, n);
+        } else {
+            const char escape[4] = {'\\', 'x', hex[*s >> 4], hex[*s & 15]};
+            memcpy(ret + used, escape, sizeof(escape));
+        }
+        used += needs;
+        s += n > 0 ? n : 1;
+    }
+    if (len > 0)
+        ret[used] = '\0';
+    return used;
+}
+
+/* ---- the line ---- */
+
+static size_t put_prefix(char *line, size_t len, enum log_level level)
+{
+    static const char *const words[] = {"error", "warning", "notice", "info", "debug"};
+    struct timespec now = {0};
+    struct tm utc;
+    char seconds[32] = "";
+    if (state.journal)
+        return (size_t)snprintf(line, len, "<%d>", (int)level);
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (gmtime_r(&now.tv_sec, &utc) != NULL)
+        strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &utc);
+    int word = (int)level - LOG_LEVEL_ERROR;
+    const char *name = word >= 0 && word <= 4 ? words[word] : "error";
+    return (size_t)snprintf(line, len, "%s.%03dZ %-7s ", seconds, (int)(now.tv_nsec / 1000000),
+                            name);
+}
+
+void log_line(enum log_level level, const char *subject, const char *fmt, ...)
+{
+    char message[LINE_MAX_BYTES / 2];
+    char line[LINE_MAX_BYTES];
+    va_list args;
+    if (level > state.max)
+        return;
+    va_start(args, fmt);
+    int wanted = vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    size_t room = sizeof(line) - sizeof(" ...\n");
+    size_t used = put_prefix(line, room, level);
+    used += log_clean(subject != NULL ? subject : "fabricd", line + used, 256);
+    used += (size_t)sprintf(line + used, ": ");
+    used += log_clean(message, line + used, room - used);
+    used += (size_t)sprintf(line + used, wanted >= (int)sizeof(message) ? " ...\n" : "\n");
+    ssize_t written = write(STDERR_FILENO, line, used);
+    (void)written; /* there is nobody left to tell */
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The bus numbers events, hands them to all in order, and keeps that order when a handler
+ * publishes.
+ */
+#include <string.h>
+
+#include "fabricd/base/bus.h"
+#include "fabricd/base/clock.h"
+#include "libfabmgr/base/status.h"
+#include "tests/unit/testing.h"
+
+struct record {
+    struct bus *bus;
+    unsigned count;
+    uint64_t seq[64];
+    char type[64][16];
+    struct event last;
+    char message[64];
+};
+
+static void remember(void *ctx, const struct event *e)
+{
+    struct record *r = ctx;
+    ck_assert_uint_lt(r->count, 64);
+    r->seq[r->count] = e->seq;
+    snprintf(r->type[r->count], sizeof(r->type[0]), "%s", e->type);
+    r->count++;
+    r->last = *e;
+    snprintf(r->message, sizeof(r->message), "%s", e->message);
+}
+
+/* Answers the first "outer" with two more, whose texts live on its stack only. */
+static void publish_in_turn(void *ctx, const struct event *e)
+{
+    struct record *r = ctx;
+    char type[16] = "inner";
+    remember(ctx, e);
+    if (strcmp(e->type, "outer") != 0)
+        return;
+    for (int i = 0; i < 2; i++)
+        bus_say(r->bus, EVENT_INFO, type, "x", 0, 0, "number %d", i);
+    memset(type, 'z', sizeof(type) - 1);
+}
+
+START_TEST(numbers_rise_from_where_they_stood)
+{
+    struct bus *b = bus_new(41);
+    struct record r = {.bus = b};
+    ck_assert_int_eq(bus_subscribe(b, remember, &r), FAB_OK);
+    int64_t before = clock_unix_us();
+    bus_say(b, EVENT_WARNING, "link-down", "leaf-3/12", 0x0002c90300000001, 12, "cable %d", 7);
+    ck_assert_uint_eq(r.last.seq, 42);
+    ck_assert_int_ge(r.last.time_us, before);
+    ck_assert_int_le(r.last.time_us, clock_unix_us());
+    ck_assert_int_eq((int)r.last.severity, EVENT_WARNING);
+    ck_assert_uint_eq(r.last.guid, 0x0002c90300000001);
+    ck_assert_uint_eq(r.last.port, 12);
+    ck_assert_str_eq(r.message, "cable 7");
+    bus_publish(b, &(struct event){.severity = EVENT_INFO});
+    ck_assert_uint_eq(r.last.seq, 43);
+    ck_assert_str_eq(r.last.subject, "");
+    bus_free(b);
+}
+END_TEST
+
+START_TEST(all_subscribers_see_one_order)
+{
+    struct bus *b = bus_new(0);
+    struct record first = {.bus = b}, second = {.bus = b};
+    bus_subscribe(b, publish_in_turn, &first);
+    bus_subscribe(b, remember, &second);
+    bus_say(b, EVENT_INFO, "outer", "x", 0, 0, "o");
+    bus_say(b, EVENT_INFO, "last", "x", 0, 0, "l");
+    static const char *const types[] = {"outer", "inner", "inner", "last"};
+    ck_assert_uint_eq(first.count, 4);
+    ck_assert_uint_eq(second.count, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        ck_assert_uint_eq(first.seq[i], i + 1);
+        ck_assert_uint_eq(second.seq[i], i + 1);
+        ck_assert_str_eq(first.type[i], types[i]);
+        ck_assert_str_eq(second.type[i], types[i]);
+    }
+    bus_free(b);
+}
+END_TEST
+
+static void subscribe_another(void *ctx, const struct event *e)
+{
+    struct record *r = ctx;
+    if (e->seq == 1)
+        ck_assert_int_eq(bus_subscribe(r->bus, remember, r), FAB_OK);
+}
+
+START_TEST(who_subscribes_meanwhile_starts_with_the_next)
+{
+    struct bus *b = bus_new(0);
+    struct record r = {.bus = b};
+    bus_subscribe(b, subscribe_another, &r);
+    bus_say(b, EVENT_INFO, "a", "", 0, 0, "a");
+    ck_assert_uint_eq(r.count, 0);
+    bus_say(b, EVENT_INFO, "b", "", 0, 0, "b");
+    ck_assert_uint_eq(r.count, 1);
+    bus_free(b);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("base/bus");
+    TCase *tcase = tcase_create("bus");
+    tcase_add_test(tcase, numbers_rise_from_where_they_stood);
+    tcase_add_test(tcase, all_subscribers_see_one_order);
+    tcase_add_test(tcase, who_subscribes_meanwhile_starts_with_the_next);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
