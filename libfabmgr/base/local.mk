@@ -1,3 +1,18 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/arena.c \
+	%D%/arena.h \
+	%D%/bitset.c \
+	%D%/bitset.h \
+	%D%/buf.h \
+	%D%/map.c \
+	%D%/map.h \
+	%D%/prng.c \
+	%D%/prng.h \
+	%D%/size.c \
+	%D%/size.h \
+	%D%/status.c \
+	%D%/status.h \
+	%D%/text.c \
+	%D%/text.h \
 	%D%/version.c \
 	%D%/version.h

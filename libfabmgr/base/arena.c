@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The arena: a list of blocks, each twice the last up to a limit; what does not fit the standard
+ * block gets one of its size. Blocks come zeroed from calloc and are handed out once.
+ */
+#include "libfabmgr/base/arena.h"
+
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+
+#define FIRST_BLOCK ((size_t)4096)
+#define LARGEST_BLOCK ((size_t)1 << 20)
+
+struct fab_arena_block {
+    struct fab_arena_block *next;
+    alignas(max_align_t) uint8_t bytes[];
+};
+
+void fab_arena_init(struct fab_arena *a)
+{
+    *a = (struct fab_arena){0};
+}
+
+void fab_arena_fini(struct fab_arena *a)
+{
+    while (a->blocks != NULL) {
+        struct fab_arena_block *next = a->blocks->next;
+        free(a->blocks);
+        a->blocks = next;
+    }
+    fab_arena_init(a);
+}
+
+static int add_block(struct fab_arena *a, size_t need)
+{
+    size_t size = a->room == 0 ? FIRST_BLOCK : a->room < LARGEST_BLOCK ? a->room * 2 : a->room;
+    size_t total;
+    if (size > LARGEST_BLOCK)
+        size = LARGEST_BLOCK;
+    if (size < need)
+        size = need;
+    if (!fab_size_add(sizeof(struct fab_arena_block), size, &total))
+        return -1;
+    struct fab_arena_block *block = calloc(1, total);
+    if (block == NULL)
+        return -1;
+    block->next = a->blocks;
+    a->blocks = block;
+    a->used = 0;
+    a->room = size;
+    return 0;
+}
+
+void *fab_arena_alloc(struct fab_arena *a, size_t count, size_t item)
+{
+    const size_t align = alignof(max_align_t);
+    size_t size;
+    if (!fab_size_mul(count, item, &size) || !fab_size_add(size, align - 1, &size))
+        return NULL;
+    size &= ~(align - 1);
+    if ((a->blocks == NULL || size > a->room - a->used) && add_block(a, size) != 0)
+        return NULL;
+    void *place = a->blocks->bytes + a->used;
+    a->used += size;
+    return place;
+}
+
+char *fab_arena_text(struct fab_arena *a, const char *text, size_t len)
+{
+    size_t size;
+    if (!fab_size_add(len, 1, &size))
+        return NULL;
+    char *copy = fab_arena_alloc(a, size, 1);
+    if (copy != NULL && len > 0)
+        memcpy(copy, text, len);
+    return copy;
+}

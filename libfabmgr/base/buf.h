@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bounded big-endian cursors with a sticky error: after the first overrun every read gives zero
+ * and every write does nothing, so that only the end needs a check. And the loads and stores they
+ * are made of, for code that has checked its bounds already.
+ */
+#ifndef LIBFABMGR_BASE_BUF_H
+#define LIBFABMGR_BASE_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+
+static inline uint16_t fab_be16(const uint8_t *p)
+{
+    uint16_t v;
+    memcpy(&v, p, sizeof v);
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap16(v) : v;
+}
+static inline uint32_t fab_be32(const uint8_t *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(v) : v;
+}
+static inline uint64_t fab_be64(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(v) : v;
+}
+static inline void fab_put_be16(uint8_t *p, uint16_t v)
+{
+    v = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap16(v) : v;
+    memcpy(p, &v, sizeof v);
+}
+static inline void fab_put_be32(uint8_t *p, uint32_t v)
+{
+    v = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(v) : v;
+    memcpy(p, &v, sizeof v);
+}
+static inline void fab_put_be64(uint8_t *p, uint64_t v)
+{
+    v = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(v) : v;
+    memcpy(p, &v, sizeof v);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+struct fab_reader {
+    const uint8_t *at, *end;
+    int status; /* OK, or TRUNCATED from the first overrun on */
+};
+static inline struct fab_reader fab_reader(const uint8_t *bytes, size_t len)
+{
+    return (struct fab_reader){.at = bytes, .end = bytes + len, .status = FAB_OK};
+}
+static inline size_t fab_read_left(const struct fab_reader *r)
+{
+    return (size_t)(r->end - r->at);
+}
+/* The next n bytes in place, or NULL. */
+static inline const uint8_t *fab_read_bytes(struct fab_reader *r, size_t n)
+{
+    const uint8_t *p = r->at;
+    if (r->status != FAB_OK || n > fab_read_left(r)) {
+        r->status = FAB_E_TRUNCATED;
+        return NULL;
+    }
+    r->at += n;
+    return p;
+}
+static inline uint8_t fab_read_u8(struct fab_reader *r)
+{
+    const uint8_t *p = fab_read_bytes(r, 1);
+    return p != NULL ? *p : 0;
+}
+static inline uint16_t fab_read_u16(struct fab_reader *r)
+{
+    const uint8_t *p = fab_read_bytes(r, 2);
+    return p != NULL ? fab_be16(p) : 0;
+}
+static inline uint32_t fab_read_u32(struct fab_reader *r)
+{
+    const uint8_t *p = fab_read_bytes(r, 4);
+    return p != NULL ? fab_be32(p) : 0;
+}
+static inline uint64_t fab_read_u64(struct fab_reader *r)
+{
+    const uint8_t *p = fab_read_bytes(r, 8);
+    return p != NULL ? fab_be64(p) : 0;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+struct fab_writer {
+    uint8_t *at, *end;
+    int status; /* OK, or TRUNCATED: the room ended before the value did */
+};
+static inline struct fab_writer fab_writer(uint8_t *bytes, size_t len)
+{
+    return (struct fab_writer){.at = bytes, .end = bytes + len, .status = FAB_OK};
+}
+/* Room for the next n bytes, or NULL. */
+static inline uint8_t *fab_write_room(struct fab_writer *w, size_t n)
+{
+    uint8_t *p = w->at;
+    if (w->status != FAB_OK || n > (size_t)(w->end - w->at)) {
+        w->status = FAB_E_TRUNCATED;
+        return NULL;
+    }
+    w->at += n;
+    return p;
+}
+static inline void fab_write_u8(struct fab_writer *w, uint8_t v)
+{
+    uint8_t *p = fab_write_room(w, 1);
+    if (p != NULL)
+        *p = v;
+}
+static inline void fab_write_u16(struct fab_writer *w, uint16_t v)
+{
+    uint8_t *p = fab_write_room(w, 2);
+    if (p != NULL)
+        fab_put_be16(p, v);
+}
+static inline void fab_write_u32(struct fab_writer *w, uint32_t v)
+{
+    uint8_t *p = fab_write_room(w, 4);
+    if (p != NULL)
+        fab_put_be32(p, v);
+}
+static inline void fab_write_u64(struct fab_writer *w, uint64_t v)
+{
+    uint8_t *p = fab_write_room(w, 8);
+    if (p != NULL)
+        fab_put_be64(p, v);
+}
+static inline void fab_write_bytes(struct fab_writer *w, const uint8_t *bytes, size_t n)
+{
+    uint8_t *p = fab_write_room(w, n);
+    if (p != NULL && n > 0)
+        memcpy(p, bytes, n);
+}
+static inline void fab_write_zeros(struct fab_writer *w, size_t n)
+{
+    uint8_t *p = fab_write_room(w, n);
+    if (p != NULL && n > 0)
+        memset(p, 0, n);
+}
+
+#endif

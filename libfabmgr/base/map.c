@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Open addressing with linear probing over a mixed key; removal shifts the followers back, so
+ * there are no tombstones and lookups stay short for ever. Keys come from the fabric, so a hostile
+ * device could choose GUIDs that collide; it can place only as many keys as it has ports, which
+ * bounds the harm.
+ */
+#include "libfabmgr/base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
+
+#define FIRST_CAPACITY 16
+
+void fab_map_init(struct fab_map *m)
+{
+    *m = (struct fab_map){0};
+}
+
+void fab_map_fini(struct fab_map *m)
+{
+    free(m->slots);
+    fab_map_init(m);
+}
+
+/* Where key is, or the free slot where it belongs. The map has slots. */
+static size_t find(const struct fab_map *m, uint64_t key)
+{
+    size_t mask = m->capacity - 1, i = (size_t)fab_mix64(key) & mask;
+    while (m->slots[i].used && m->slots[i].key != key)
+        i = (i + 1) & mask;
+    return i;
+}
+
+static int resize(struct fab_map *m, size_t capacity)
+{
+    struct fab_map bigger = {.capacity = capacity, .count = m->count};
+    bigger.slots = calloc(capacity, sizeof *bigger.slots);
+    if (bigger.slots == NULL)
+        return FAB_E_NOMEM;
+    for (size_t i = 0; i < m->capacity; i++)
+        if (m->slots[i].used)
+            bigger.slots[find(&bigger, m->slots[i].key)] = m->slots[i];
+    free(m->slots);
+    *m = bigger;
+    return FAB_OK;
+}
+
+int fab_map_reserve(struct fab_map *m, size_t count)
+{
+    size_t capacity = m->capacity > 0 ? m->capacity : FIRST_CAPACITY;
+    if (count > SIZE_MAX / 8)
+        return FAB_E_NOMEM;
+    while (count > capacity / 4 * 3)
+        capacity *= 2;
+    return capacity > m->capacity ? resize(m, capacity) : FAB_OK;
+}
+
+static int put(struct fab_map *m, uint64_t key, uint32_t value, bool replace)
+{
+    int status = fab_map_reserve(m, m->count + 1);
+    if (status != FAB_OK)
+        return status;
+    struct fab_map_slot *slot = &m->slots[find(m, key)];
+    if (slot->used && !replace)
+        return FAB_E_EXISTS;
+    m->count += !slot->used;
+    *slot = (struct fab_map_slot){.key = key, .value = value, .used = 1};
+    return FAB_OK;
+}
+
+int fab_map_put(struct fab_map *m, uint64_t key, uint32_t value)
+{
+    return put(m, key, value, true);
+}
+
+int fab_map_add(struct fab_map *m, uint64_t key, uint32_t value)
+{
+    return put(m, key, value, false);
+}
+
+bool fab_map_get(const struct fab_map *m, uint64_t key, uint32_t *ret_value)
+{
+    if (m->count == 0)
+        return false;
+    const struct fab_map_slot *slot = &m->slots[find(m, key)];
+    if (!slot->used)
+        return false;
+    *ret_value = slot->value;
+    return true;
+}
+
+bool fab_map_has(const struct fab_map *m, uint64_t key)
+{
+    uint32_t value;
+    return fab_map_get(m, key, &value);
+}
+
+bool fab_map_remove(struct fab_map *m, uint64_t key)
+{
+    if (m->count == 0)
+        return false;
+    size_t mask = m->capacity - 1, hole = find(m, key);
+    if (!m->slots[hole].used)
+        return false;
+    for (size_t i = (hole + 1) & mask; m->slots[i].used; i = (i + 1) & mask) {
+        size_t home = (size_t)fab_mix64(m->slots[i].key) & mask;
+        if (((i - home) & mask) >= ((i - hole) & mask)) { /* it may live as early as the hole */
+            m->slots[hole] = m->slots[i];
+            hole = i;
+        }
+    }
+    m->slots[hole].used = 0;
+    m->count--;
+    return true;
+}
+
+void fab_map_clear(struct fab_map *m)
+{
+    if (m->capacity > 0)
+        memset(m->slots, 0, m->capacity * sizeof *m->slots);
+    m->count = 0;
+}
+
+bool fab_map_next(const struct fab_map *m, size_t *cursor, uint64_t *ret_key, uint32_t *ret_value)
+{
+    while (*cursor < m->capacity) {
+        const struct fab_map_slot *slot = &m->slots[(*cursor)++];
+        if (slot->used) {
+            *ret_key = slot->key;
+            *ret_value = slot->value;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A seeded generator (xoshiro256**, state filled by splitmix64): the same seed gives the same
+ * sequence on every machine. For simulation, tests and tie breaking; not for secrets.
+ */
+#ifndef LIBFABMGR_BASE_PRNG_H
+#define LIBFABMGR_BASE_PRNG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fab_prng {
+    uint64_t s[4];
+};
+void fab_prng_init(struct fab_prng *p, uint64_t seed);
+uint64_t fab_prng_next(struct fab_prng *p);
+/* Uniform in 0..bound-1, without bias. bound > 0. */
+uint64_t fab_prng_below(struct fab_prng *p, uint64_t bound);
+/* True with probability `rate` (0..1). */
+bool fab_prng_chance(struct fab_prng *p, double rate);
+void fab_prng_shuffle(struct fab_prng *p, uint32_t *items, size_t count);
+
+/* Mixes all bits of x into all bits of the result, one to one: a hash for integers. */
+static inline uint64_t fab_mix64(uint64_t x)
+{
+    x ^= x >> 30;
+    x *= UINT64_C(0xbf58476d1ce4e5b9);
+    x ^= x >> 27;
+    x *= UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Growing arrays. The caller owns the array and frees it with free(); growth is geometric, so that
+ * n appends cost O(n) copies.
+ */
+#include "libfabmgr/base/size.h"
+
+#include <assert.h>
+
+#define FIRST_CAPACITY 16
+
+void *fab_grow(void *items, size_t item, size_t need, size_t *capacity)
+{
+    size_t want, bytes;
+    assert(need > 0 && item > 0);
+    if (items != NULL && need <= *capacity)
+        return items;
+    if (!fab_size_add(*capacity, *capacity / 2, &want) || want < need)
+        want = need;
+    if (want < FIRST_CAPACITY)
+        want = FIRST_CAPACITY;
+    if (!fab_size_mul(want, item, &bytes))
+        return NULL;
+    void *grown = realloc(items, bytes);
+    if (grown != NULL)
+        *capacity = want;
+    return grown;
+}
