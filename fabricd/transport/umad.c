@@ -1,0 +1,357 @@
+/*
+ * The umad transport: libibumad, for real adapters and, under its preload library, for ibsim.
+ *
+ * Sending happens on the loop thread; receiving in a thread of its own, because the preload library
+ * hands out descriptor numbers that the kernel does not know and epoll cannot watch. Requests carry
+ * a timeout, since the kernel passes on only answers that it waits for; a request that got no
+ * answer comes back with status ETIMEDOUT and is handed up as failed. The kernel overwrites the
+ * high 32 bits of the transaction ID.
+ *
+ * On a simulated port any class that nobody registered makes the preload library crash its client
+ * when a MAD of that class arrives; there we register the classes that diagnostics use and drop
+ * what comes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/umad.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/transport/ring.h"
+#include "fabricd/transport/transport.h"
+#include "libfabmgr/base/status.h"
+
+#define POLL_MS 200         /* how often the reader looks whether it shall stop */
+#define WINDOW_HARDWARE 128 /* the kernel's default depth of a MAD send queue */
+#define WINDOW_SIM_SMALL 64 /* what ibsim bears with short datagram queues */
+#define WINDOW_SIM 256
+#define BURST 16 /* MADs after which the loop is woken while more keep coming */
+#define QP1_QKEY 0x80010000u
+#define UMAD_BYTES 512 /* umad header and a MAD, with room to spare */
+
+struct umad_transport {
+    struct transport base;
+    struct loop *loop;
+    int port_id;
+    int agent_lid, agent_directed; /* umad agents of classes 0x01 and 0x81 */
+    bool simulated;
+    char issm_path[256];
+    int issm_fd;
+    struct ring ring;
+    struct loop_watch *watch;
+    pthread_t reader;
+    bool reading;
+    atomic_bool stop;
+};
+
+/* ---- sending ----------------------------------------------------------------------------------
+ */
+
+static bool is_request(const uint8_t *mad)
+{
+    uint8_t method = mad[3];
+    return !(method & FAB_METHOD_RESPONSE) && method != FAB_METHOD_TRAP_REPRESS;
+}
+
+static int umad_transport_send(struct transport *base, const struct transport_mad *mad,
+                               uint32_t timeout_us)
+{
+    struct umad_transport *t = (struct umad_transport *)base;
+    _Alignas(16) uint8_t umad[UMAD_BYTES];
+    memset(umad, 0, umad_size());
+    memcpy(umad_get_mad(umad), mad->bytes, mad->len);
+    uint32_t qkey = mad->qp ? QP1_QKEY : 0;
+    umad_set_addr(umad, mad->addr.dlid, mad->qp ? (int)mad->addr.qpn : 0, mad->addr.sl, (int)qkey);
+    int agent = mad->bytes[1] == FAB_CLASS_SMP_DIRECTED ? t->agent_directed : t->agent_lid;
+    int timeout_ms = is_request(mad->bytes) ? (int)(timeout_us / 1000) + 1 : 0;
+    if (umad_send(t->port_id, agent, umad, mad->len, timeout_ms, 0) == 0)
+        return FAB_OK;
+    return errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS ? FAB_E_BUSY : FAB_E_IO;
+}
+
+/* The port carries IsSM for as long as the issm device is open. */
+static int umad_transport_set_is_sm(struct transport *base, bool is_sm)
+{
+    struct umad_transport *t = (struct umad_transport *)base;
+    if (is_sm == (t->issm_fd >= 0))
+        return FAB_OK;
+    if (!is_sm) {
+        close(t->issm_fd);
+        t->issm_fd = -1;
+        return FAB_OK;
+    }
+    t->issm_fd = open(t->issm_path, O_NONBLOCK);
+    return t->issm_fd >= 0 ? FAB_OK : errno == EACCES ? FAB_E_DENIED : FAB_E_IO;
+}
+
+/* ---- receiving --------------------------------------------------------------------------------
+ */
+
+static bool nothing_came(const struct umad_transport *t)
+{
+    return t->simulated || errno == ETIMEDOUT || errno == EAGAIN || errno == EINTR ||
+           errno == ENOSPC;
+}
+
+/* Reads one MAD into the slot. >0: got one, 0: none in time, <0: the device failed. */
+static int read_mad(struct umad_transport *t, struct transport_mad *slot, int timeout_ms)
+{
+    _Alignas(16) uint8_t umad[UMAD_BYTES];
+    int len = FAB_MAD_SIZE;
+    int agent = umad_recv(t->port_id, umad, &len, timeout_ms);
+    if (agent < 0)
+        return nothing_came(t) ? 0 : -1;
+    if (agent != t->agent_lid && agent != t->agent_directed)
+        return 0; /* a class that is registered only to be dropped */
+    const ib_mad_addr_t *from = umad_get_mad_addr(umad);
+    slot->addr = (struct fab_mad_addr){
+        .slid = be16toh(from->lid), .sl = from->sl, .qpn = be32toh(from->qpn)};
+    slot->qp = 0;
+    slot->failed = umad_status(umad) != 0;
+    slot->len = (uint16_t)(len < FAB_MAD_SIZE ? len : FAB_MAD_SIZE);
+    memcpy(slot->bytes, umad_get_mad(umad), slot->len);
+    return 1;
+}
+
+/* Waits for a first MAD, then takes what else is there without waiting. Returns false when the
+ * device failed. */
+static bool read_burst(struct umad_transport *t)
+{
+    int timeout_ms = POLL_MS;
+    for (unsigned count = 1;; count++) {
+        struct transport_mad *slot = ring_slot(&t->ring);
+        if (!slot)
+            break;
+        int got = read_mad(t, slot, timeout_ms);
+        if (got < 0)
+            return false;
+        if (got == 0)
+            break;
+        ring_push(&t->ring);
+        if (count % BURST == 0)
+            ring_wake(&t->ring);
+        timeout_ms = 0;
+    }
+    ring_wake(&t->ring);
+    return true;
+}
+
+static void *read_mads(void *ctx)
+{
+    struct umad_transport *t = ctx;
+    while (!atomic_load(&t->stop)) {
+        if (!read_burst(t)) {
+            log_error(t->base.name, "reading from the port failed: %s", strerror(errno));
+            usleep(POLL_MS * 1000);
+        }
+        if (!ring_slot(&t->ring))
+            usleep(100); /* the loop is a whole ring behind */
+    }
+    return NULL;
+}
+
+static void on_readable(void *ctx)
+{
+    struct umad_transport *t = ctx;
+    ring_drain(&t->ring, &t->base);
+}
+
+static int start_reader(struct umad_transport *t)
+{
+    t->watch = loop_watch_read(t->loop, t->ring.fd, on_readable, t);
+    if (!t->watch)
+        return FAB_E_NOMEM;
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    t->reading = pthread_create(&t->reader, NULL, read_mads, t) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return t->reading ? FAB_OK : FAB_E_IO;
+}
+
+/* ---- opening and closing ----------------------------------------------------------------------
+ */
+
+static void umad_transport_close(struct transport *base)
+{
+    struct umad_transport *t = (struct umad_transport *)base;
+    atomic_store(&t->stop, true);
+    if (t->reading)
+        pthread_join(t->reader, NULL);
+    loop_watch_free(t->watch);
+    umad_transport_set_is_sm(base, false);
+    if (t->port_id >= 0)
+        umad_close_port(t->port_id);
+    umad_done();
+    ring_fini(&t->ring);
+    free(t);
+}
+
+static const struct transport_ops umad_ops = {
+    .send = umad_transport_send,
+    .set_is_sm = umad_transport_set_is_sm,
+    .close = umad_transport_close,
+};
+
+/* How many datagrams a Unix socket queues: with few, ibsim and its preload library can block each
+ * other when many MADs are in flight. */
+static unsigned datagram_queue_len(void)
+{
+    unsigned len = 0;
+    FILE *f = fopen("/proc/sys/net/unix/max_dgram_qlen", "r");
+    if (f && fscanf(f, "%u", &len) != 1)
+        len = 0;
+    if (f)
+        fclose(f);
+    return len;
+}
+
+static uint32_t window_for(const struct umad_transport *t)
+{
+    if (!t->simulated)
+        return WINDOW_HARDWARE;
+    return datagram_queue_len() >= 2 * WINDOW_SIM ? WINDOW_SIM : WINDOW_SIM_SMALL;
+}
+
+static void set_method(long mask[16 / sizeof(long)], unsigned method)
+{
+    const unsigned bits = 8 * sizeof(long);
+    mask[method / bits] |= 1L << method % bits;
+}
+
+static void register_to_drop(struct umad_transport *t)
+{
+    static const uint8_t classes[] = {0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b,
+                                      0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x21, 0x2c};
+    static const uint8_t vendor_classes[] = {0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x41, 0x4f};
+    long any[16 / sizeof(long)] = {0};
+    uint8_t oui[3] = {0x00, 0x14, 0x05}; /* OpenIB's, as ibping and ibsysstat use */
+    for (size_t i = 0; i < sizeof(classes); i++)
+        umad_register(t->port_id, classes[i], 1, 0, any);
+    for (size_t i = 0; i < sizeof(vendor_classes); i++)
+        umad_register_oui(t->port_id, vendor_classes[i], 0, oui, any);
+}
+
+static int register_agents(struct umad_transport *t, char *why, size_t why_len)
+{
+    long mask[16 / sizeof(long)] = {0};
+    set_method(mask, FAB_METHOD_GET);
+    set_method(mask, FAB_METHOD_SET);
+    set_method(mask, FAB_METHOD_TRAP);
+    set_method(mask, FAB_METHOD_TRAP_REPRESS);
+    t->agent_directed = umad_register(t->port_id, FAB_CLASS_SMP_DIRECTED, 1, 0, mask);
+    t->agent_lid = umad_register(t->port_id, FAB_CLASS_SMP_LID, 1, 0, mask);
+    if (t->agent_directed < 0 || t->agent_lid < 0) {
+        snprintf(why, why_len,
+                 "%s: cannot register for subnet management; is another subnet manager running on "
+                 "this port?",
+                 t->base.name);
+        return FAB_E_BUSY;
+    }
+    if (t->simulated)
+        register_to_drop(t);
+    return FAB_OK;
+}
+
+/* "CA", "CA:PORT" or nothing; port 0 lets libibumad choose. INVAL: not of that form. */
+static int parse_where(const char *where, char ca[UMAD_CA_NAME_LEN], int *ret_port)
+{
+    *ret_port = 0;
+    ca[0] = '\0';
+    if (!where || !*where)
+        return FAB_OK;
+    const char *colon = strchr(where, ':');
+    size_t len = colon ? (size_t)(colon - where) : strlen(where);
+    if (!len || len >= UMAD_CA_NAME_LEN)
+        return FAB_E_INVAL;
+    memcpy(ca, where, len);
+    ca[len] = '\0';
+    if (!colon)
+        return FAB_OK;
+    char *end;
+    long port = strtol(colon + 1, &end, 10);
+    if (end == colon + 1 || *end || port < 1 || port > 254)
+        return FAB_E_INVAL;
+    *ret_port = (int)port;
+    return FAB_OK;
+}
+
+static int find_port(struct umad_transport *t, const char *where, umad_port_t *port, char *why,
+                     size_t why_len)
+{
+    char ca[UMAD_CA_NAME_LEN];
+    int num;
+    if (parse_where(where, ca, &num)) {
+        snprintf(why, why_len, "'%s' is not a port: expected CA or CA:PORT, as in mlx5_0:1", where);
+        return FAB_E_INVAL;
+    }
+    umad_init();
+    if (umad_get_port(*ca ? ca : NULL, num, port) < 0) {
+        if (*ca)
+            snprintf(why, why_len, "there is no InfiniBand port %s here (ibstat lists them)",
+                     where);
+        else
+            snprintf(why, why_len,
+                     "there is no InfiniBand port on this machine; fabricd --sim FILE runs on a "
+                     "simulated fabric");
+        return FAB_E_NOT_FOUND;
+    }
+    snprintf(t->base.name, sizeof(t->base.name), "%.40s:%d", port->ca_name, port->portnum);
+    t->base.port_guid = be64toh(port->port_guid);
+    if (umad_get_issm_path(port->ca_name, port->portnum, t->issm_path, sizeof(t->issm_path)))
+        t->issm_path[0] = '\0';
+    return FAB_OK;
+}
+
+static int open_port(struct umad_transport *t, const umad_port_t *port, char *why, size_t why_len)
+{
+    t->port_id = umad_open_port(port->ca_name, port->portnum);
+    if (t->port_id < 0) {
+        bool denied = errno == EACCES || errno == EPERM;
+        snprintf(why, why_len, "cannot open %s: %s%s", t->base.name, strerror(errno),
+                 denied ? "; fabricd needs read and write access to /dev/infiniband/umad*" : "");
+        return denied ? FAB_E_DENIED : FAB_E_IO;
+    }
+    t->simulated = fcntl(umad_get_fd(t->port_id), F_GETFD) < 0; /* not a kernel descriptor */
+    if (!t->simulated)
+        fcntl(umad_get_fd(t->port_id), F_SETFL, O_RDWR | O_NONBLOCK);
+    t->base.window_max = window_for(t);
+    return FAB_OK;
+}
+
+int transport_umad_open(struct loop *l, const char *where, struct transport **ret, char *why,
+                        size_t why_len)
+{
+    struct umad_transport *t = calloc(1, sizeof(*t));
+    if (!t) {
+        snprintf(why, why_len, "out of memory");
+        return FAB_E_NOMEM;
+    }
+    *t = (struct umad_transport){
+        .base.ops = &umad_ops, .loop = l, .port_id = -1, .issm_fd = -1, .ring.fd = -1};
+    umad_port_t port = {0};
+    int err = find_port(t, where, &port, why, why_len);
+    if (err)
+        goto fail;
+    err = open_port(t, &port, why, why_len);
+    umad_release_port(&port);
+    if (!err)
+        err = register_agents(t, why, why_len);
+    if (err)
+        goto fail;
+    if ((err = ring_init(&t->ring)) || (err = start_reader(t))) {
+        snprintf(why, why_len, "%s: cannot start reading: %s", t->base.name, fab_status_text(err));
+        goto fail;
+    }
+    *ret = &t->base;
+    return FAB_OK;
+fail:
+    umad_transport_close(&t->base);
+    return err;
+}
