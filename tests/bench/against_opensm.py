@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""against_opensm.py [--build DIR] [--engines minhop,updn] [--runs N] RADIX,LEVELS | FILE ...
+
+Brings up the same simulated fabric (ibsim, which neither of us wrote) with OpenSM and with
+fabricd, one after the other in one run, pulls a cable and puts it back, and prints what each
+took, and the ratios to the best OpenSM engine. Needs opensm and ibsim-utils; as root it raises
+net.unix.max_dgram_qlen so that ibsim bears many MADs in flight, for all alike.
+
+A fabric is a fat tree of switches with RADIX ports and LEVELS levels (36,3: 11,664 hosts), or a
+topology file. Times are wall clock, from the start of the manager to the end of its bring-up as
+its log tells, and from the pulled cable to the last table block sent. CPU is user + system.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+UMAD2SIM = '/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so'
+TICK = os.sysconf('SC_CLK_TCK')
+
+
+def cpu(pid):
+    fields = open('/proc/%d/stat' % pid).read().rsplit(')', 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
+
+
+def peak_mb(pid):
+    for line in open('/proc/%d/status' % pid):
+        if line.startswith('VmHWM'):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def wait_for(condition, seconds):
+    end = time.time() + seconds
+    while time.time() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    return None
+
+
+class Counts:
+    """What umadcount counted."""
+
+    def __init__(self, path):
+        self.sent = self.gets = self.sets = self.lft = self.last_lft = self.last_set = 0
+        if os.path.exists(path) and os.path.getsize(path) >= 48:
+            values = struct.unpack('6Q', open(path, 'rb').read(48))
+            self.sent, self.gets, self.sets, self.lft, self.last_lft, self.last_set = values
+
+
+class Ibsim:
+    def __init__(self, folder, topology):
+        self.folder = folder
+        self.name = 'bench-%d' % os.getpid()
+        text = open(topology, errors='replace').read()
+        heads = re.findall(r'^(?:Switch|Ca|Hca|Rt)\s+(\d+)', text, re.M)
+        self.hosts = len(re.findall(r'^(?:Ca|Hca)\s', text, re.M))
+        self.switches = len(re.findall(r'^Switch\s', text, re.M))
+        ports = sum(int(h) + 1 for h in heads) + 64
+        self.roots = roots(topology)
+        os.mkfifo(folder + '/ctl')
+        self.console = os.open(folder + '/ctl', os.O_RDWR)
+        self.process = subprocess.Popen(
+            ['ibsim', '-s', '-I', '-N', str(len(heads) + 16), '-S', str(len(heads) + 16), '-P', str(ports),
+             '-L', '49152', '-M', '1024', os.path.abspath(topology)],
+            stdin=self.console, stdout=open(folder + '/sim.out', 'w'), stderr=subprocess.DEVNULL,
+            env=dict(os.environ, IBSIM_SOCKNAME=self.name), cwd=folder)
+        if not wait_for(lambda: 'simulator ready' in open(folder + '/sim.out').read(), 300):
+            sys.exit('ibsim did not start; see ' + folder)
+        self.cpu = lambda: cpu(self.process.pid)
+
+    def say(self, line):
+        os.write(self.console, (line + '\n').encode())
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.console)
+
+
+def environment(ibsim, counter, counts):
+    return dict(os.environ, IBSIM_SOCKNAME=ibsim.name, UMADCOUNT_FILE=counts,
+                LD_PRELOAD=counter + ' ' + UMAD2SIM)
+
+
+def opensm(engine, folder, ibsim, counter):
+    """Starts OpenSM with the settings that make it fastest; returns process and a test of being up."""
+    with open(folder + '/opensm.conf', 'w') as f:
+        f.write('max_wire_smps 64\nmax_wire_smps2 64\nsweep_interval 0\nforce_log_flush TRUE\n'
+                'log_flags 0x03\nlog_file %s/opensm.log\ndump_files_dir %s\nrouting_engine %s\nqos FALSE\n'
+                % (folder, folder, engine))
+        if engine == 'updn':
+            with open(folder + '/roots', 'w') as g:
+                g.writelines(guid + '\n' for guid in ibsim.roots)
+            f.write('root_guid_file %s/roots\n' % folder)
+    env = environment(ibsim, counter, folder + '/counts')
+    env.update(OSM_CACHE_DIR=folder, OSM_TMP_DIR=folder)
+    process = subprocess.Popen(['opensm', '-F', folder + '/opensm.conf'], env=env, cwd=folder,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    log = folder + '/opensm.log'
+    return process, lambda: os.path.exists(log) and open(log, errors='replace').read().count('SUBNET UP')
+
+
+def fabricd(build, folder, ibsim, counter):
+    env = environment(ibsim, counter, folder + '/counts')
+    log = open(folder + '/fabricd.log', 'w')
+    process = subprocess.Popen([build + '/fabricd/fabricd', '--umad', '--state-dir', folder + '/state', '--listen',
+                                'unix:%s/sock' % folder], env=env, cwd=folder, stdin=subprocess.DEVNULL,
+                               stdout=log, stderr=log)
+    return process, lambda: len(re.findall(r'\bsweep-done\b|\breroute-done\b', open(folder + '/fabricd.log').read()))
+
+
+def roots(topology):
+    """GUIDs of the switches farthest from the adapters, for OpenSM's updn, which wants them told."""
+    peers, node = {}, None
+    for line in open(topology, errors='replace'):
+        m = re.match(r'(?:Switch|Ca|Hca|Rt)\s+\d+\s+"([^"]+)"', line)
+        if m:
+            node = m[1]
+            peers[node] = set()
+        m = re.match(r'\[\d+\][^"]*"([^"]+)"', line)
+        if m and node:
+            peers[node].add(m[1])
+    rank = {n: 0 for n in peers if not n.startswith('S-')}
+    ring, depth = list(rank), 0
+    while ring:
+        depth += 1
+        ring = list({p for n in ring for p in peers[n] if p not in rank})
+        rank.update((n, depth) for n in ring)
+    top = max(rank.values())
+    return ['0x' + n[2:] for n in sorted(rank) if rank[n] == top]
+
+
+def measure(name, start, topology, counter, link, timeout):
+    folder = tempfile.mkdtemp(prefix='fabricd-bench-')
+    ibsim = Ibsim(folder, topology)
+    process = None
+    result = dict(name=name, hosts=ibsim.hosts, switches=ibsim.switches)
+    try:
+        sim0, t0 = ibsim.cpu(), time.time()
+        process, up = start(folder, ibsim, counter)
+        if not wait_for(lambda: process.poll() is not None or up(), timeout) or process.poll() is not None:
+            result['failed'] = 'ended' if process.poll() is not None else 'not up in %d s' % timeout
+            return result
+        result.update(up_s=time.time() - t0, cpu_s=cpu(process.pid), sim_cpu_s=ibsim.cpu() - sim0,
+                      mads=Counts(folder + '/counts').sent, lft=Counts(folder + '/counts').lft,
+                      rss_mb=peak_mb(process.pid))
+        for event, command in (('unlink', 'Unlink'), ('relink', 'ReLink')):
+            time.sleep(3 if ibsim.hosts > 5000 else 1)
+            before, ups, c0, t0 = Counts(folder + '/counts'), up(), cpu(process.pid), time.time()
+            ibsim.say('%s %s' % (command, link))
+            if not wait_for(lambda: up() > ups, timeout):
+                result[event + '_ms'] = None
+                continue
+            time.sleep(0.5)
+            after = Counts(folder + '/counts')
+            result[event + '_ms'] = max(0.0, after.last_lft / 1e9 - t0) * 1000
+            result[event + '_cpu_s'] = cpu(process.pid) - c0
+            result[event + '_mads'] = after.sent - before.sent
+            result[event + '_lft'] = after.lft - before.lft
+        return result
+    finally:
+        if process and process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        ibsim.stop()
+        if os.environ.get('KEEP'):
+            print('kept', folder)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def middle_link(topology):
+    """A cable between two switches, halfway down the file, as ibsim's console names it."""
+    links, switch = [], None
+    for line in open(topology, errors='replace'):
+        m = re.match(r'(Switch|Ca|Hca|Rt)\s+\d+\s+("[^"]+")', line)
+        if m:
+            switch = m[2] if m[1] == 'Switch' else None
+        m = re.match(r'\[(\d+)\][^"]*"(S-[^"]+)"', line)
+        if m and switch:
+            links.append('%s[%s]' % (switch, m[1]))
+    return links[len(links) // 2]
+
+
+COLUMNS = (('up_s', 'up s', '%.2f'), ('cpu_s', 'cpu s', '%.2f'), ('sim_cpu_s', 'ibsim cpu s', '%.2f'),
+           ('mads', 'MADs', '%d'), ('lft', 'blocks', '%d'), ('rss_mb', 'MB', '%.0f'),
+           ('unlink_ms', 'pull ms', '%.1f'), ('unlink_cpu_s', 'cpu s', '%.2f'), ('unlink_mads', 'MADs', '%d'),
+           ('unlink_lft', 'blocks', '%d'), ('relink_ms', 'back ms', '%.1f'), ('relink_mads', 'MADs', '%d'),
+           ('relink_lft', 'blocks', '%d'))
+
+
+def show(results):
+    print('%-16s' % 'manager' + ''.join('%13s' % c[1] for c in COLUMNS))
+    for r in results:
+        if 'failed' in r:
+            print('%-16s%s' % (r['name'], r['failed']))
+            continue
+        cells = ['%13s' % (form % r[key] if r.get(key) is not None else '-') for key, _, form in COLUMNS]
+        print('%-16s' % r['name'] + ''.join(cells))
+    theirs = [r for r in results if r['name'].startswith('opensm') and 'failed' not in r]
+    ours = [r for r in results if r['name'] == 'fabricd' and 'failed' not in r]
+    for our in ours if theirs else []:
+        ratios = []
+        for key, label, _ in COLUMNS:
+            best = min((r[key] for r in theirs if r.get(key)), default=None)
+            if key != 'sim_cpu_s' and best and our.get(key):
+                ratios.append('%s 1/%.1f' % (key, best / our[key]))
+        print('fabricd to the best of OpenSM: ' + ', '.join(ratios))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('fabrics', nargs='+')
+    parser.add_argument('--build', default=TOP + '/build')
+    parser.add_argument('--engines', default='updn,minhop', help='of OpenSM; empty: fabricd alone')
+    parser.add_argument('--runs', type=int, default=1)
+    parser.add_argument('--timeout', type=float, default=300)
+    parser.add_argument('--json', help='append a line a measurement to this file')
+    args = parser.parse_args()
+    args.build = os.path.abspath(args.build)
+    subprocess.run(['sysctl', '-qw', 'net.unix.max_dgram_qlen=4096'], stderr=subprocess.DEVNULL)
+    work = tempfile.mkdtemp(prefix='fabricd-bench-')
+    counter = work + '/umadcount.so'
+    subprocess.run(['gcc', '-O2', '-shared', '-fPIC', '-o', counter, HERE + '/umadcount.c', '-ldl'], check=True)
+    for fabric in args.fabrics:
+        topology = fabric
+        if re.fullmatch(r'\d+,\d+', fabric):
+            radix, levels = fabric.split(',')
+            topology = work + '/fat-tree.net'
+            subprocess.run([args.build + '/cli/fabsim', 'generate', 'fat-tree', '--radix', radix, '--levels', levels,
+                            '-o', topology], check=True)
+        link = middle_link(topology)
+        results = []
+        for _ in range(args.runs):
+            for engine in filter(None, args.engines.split(',')):
+                results.append(measure('opensm ' + engine, lambda *a: opensm(engine, *a), topology, counter, link,
+                                       args.timeout))
+            results.append(measure('fabricd', lambda *a: fabricd(args.build, *a), topology, counter, link,
+                                   args.timeout))
+        print('\n%s: %d hosts, %d switches; cable pulled: %s'
+              % (fabric, results[0]['hosts'], results[0]['switches'], link))
+        show(results)
+        if args.json:
+            with open(args.json, 'a') as f:
+                f.writelines(json.dumps(dict(r, fabric=fabric)) + '\n' for r in results)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == '__main__':
+    main()
