@@ -123,23 +123,17 @@ static int read_mad(struct umad_transport *t, struct transport_mad *slot, int ti
  * device failed. */
 static bool read_burst(struct umad_transport *t)
 {
-    int timeout_ms = POLL_MS;
-    for (unsigned count = 1;; count++) {
-        struct transport_mad *slot = ring_slot(&t->ring);
-        if (!slot)
-            break;
-        int got = read_mad(t, slot, timeout_ms);
-        if (got < 0)
-            return false;
-        if (got == 0)
-            break;
+    struct transport_mad *slot;
+    unsigned count = 0;
+    int got = 1;
+    while ((slot = ring_slot(&t->ring)) && (got = read_mad(t, slot, count ? 0 : POLL_MS)) > 0) {
         ring_push(&t->ring);
-        if (count % BURST == 0)
+        if (++count % BURST == 0)
             ring_wake(&t->ring);
-        timeout_ms = 0;
     }
-    ring_wake(&t->ring);
-    return true;
+    if (count)
+        ring_wake(&t->ring);
+    return got >= 0;
 }
 
 static void *read_mads(void *ctx)
