@@ -5,7 +5,7 @@
 # A fuzz target fuzz_thing: tests/fuzz/fuzz_thing.c with LLVMFuzzerTestOneInput and seeds in
 #                           tests/fuzz/seeds/fuzz_thing/; add it to FUZZ_TARGETS and likewise.
 
-EXTRA_DIST += tests/layers.sh tests/unit/testing.h tests/fuzz/README.md tests/fuzz/seeds
+EXTRA_DIST += tests/layers.sh tests/coverage.sh tests/integration tests/unit/testing.h tests/fuzz/README.md tests/fuzz/seeds
 
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
