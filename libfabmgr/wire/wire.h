@@ -80,6 +80,7 @@ enum fab_smp_status { /* the low byte of Status, invalid-field code << 2 */
                       FAB_SMP_BAD_ATTR = 0x000c,
                       FAB_SMP_BAD_VALUE = 0x001c,
 };
+#define FAB_LID_PERMISSIVE 0xffff
 #define FAB_SMP_STATUS_MASK 0x7fff /* without the direction bit of directed routes */
 
 /* ---- MADs ------------------------------------------------------------------------------------ */
@@ -103,8 +104,17 @@ struct fab_mad {
     struct fab_path path; /* class 0x81: initial path (requests and answers) */
     uint16_t dr_slid, dr_dlid;
 };
-/* Writes a whole 256-byte SMP. data: FAB_SMP_DATA bytes, or NULL for zeros. INVAL: hops > 63. */
+/* Writes a whole 256-byte SMP. data: FAB_SMP_DATA bytes, or NULL for zeros. class_version 0 is
+ * written as 1, and in directed ones dr_slid and dr_dlid 0 (no LID at all) as 0xffff, the
+ * permissive LID. The return path is zero: it is filled on the way. INVAL: hops > 63, not a class
+ * of SMPs. */
 int fab_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t bytes[FAB_MAD_SIZE]);
+/* The answer to a request that came in, LID-routed or directed: its header and, in a directed one,
+ * both its paths as they are (the SMI walks them back), with the method of the answer (Get and Set:
+ * GetResp; Trap: TrapRepress; Report: ReportResp), the status, and data (as above; NULL: as in the
+ * request). request and answer may be the same bytes. INVAL: it is not a request, or no SMP. */
+int fab_smp_answer(const uint8_t request[FAB_MAD_SIZE], uint16_t status, const uint8_t *data,
+                   uint8_t answer[FAB_MAD_SIZE]);
 /* Reads the header; ret_data points into bytes at the attribute (SMPs: 64 bytes, else the bytes
  * after the common header). TRUNCATED, FORMAT (base version, class version, hop count or pointer
  * out of range). */
@@ -150,8 +160,8 @@ struct fab_port_info { /* IBA 14.2.5.6 */
     uint32_t link_round_trip; /* 24 bits */
     uint16_t cap_mask2;
     uint8_t speed_ext_active, speed_ext_supported,
-        speed_ext_enabled; /* 14 14 14: FDR EDR HDR NDR */
-    uint8_t speed_ext2_active, speed_ext2_supported, speed_ext2_enabled; /* XDR, where defined */
+        speed_ext_enabled; /* FDR 1, EDR 2, HDR 4, NDR 8 */
+    uint8_t speed_ext2_active, speed_ext2_supported, speed_ext2_enabled; /* XDR 1 */
 };
 struct fab_sm_info { /* IBA 14.2.5.13 */
     uint64_t guid, sm_key;
@@ -200,8 +210,24 @@ struct fab_field {
     uint8_t bits;        /* 1..64 */
     uint8_t member_size; /* 1, 2, 4, 8 */
     uint16_t member;     /* offsetof in the struct */
-    uint16_t repeat;     /* array length, 1 for scalars; elements follow each other */
-    uint8_t print;       /* enum fab_print: hex, decimal, guid, lid, ... */
+    uint16_t repeat;     /* array length, 1 for scalars */
+    uint16_t bit_stride; /* arrays: from one element to the next, in the attribute (bits) */
+    uint8_t stride;      /* ... and in the struct (bytes) */
+    uint8_t print;       /* enum fab_print */
+};
+enum fab_print {
+    FAB_PRINT_DEC,
+    FAB_PRINT_HEX,
+    FAB_PRINT_NODE_TYPE,
+    FAB_PRINT_PORT_STATE,
+    FAB_PRINT_PHYS_STATE,
+    FAB_PRINT_MTU,
+    FAB_PRINT_VLS,
+    FAB_PRINT_SM_STATE,
+    FAB_PRINT_WIDTHS, /* sets of enabled, supported ones */
+    FAB_PRINT_SPEEDS,
+    FAB_PRINT_SPEEDS_EXT,
+    FAB_PRINT_SPEEDS_EXT2,
 };
 struct fab_attr {
     const char *name;
@@ -217,18 +243,22 @@ const struct fab_attr *fab_attr_by_id(uint16_t id); /* NULL: no table */
 
 /* TRUNCATED when len < wire_size. Reserved bits are ignored when read, zero when written. */
 int fab_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len, void *ret_struct);
-/* RANGE when a value does not fit its field (nothing is written). */
+/* Writes all of len: zeros after the attribute. RANGE when a value does not fit its field,
+ * TRUNCATED when len < wire_size (nothing is written then). */
 int fab_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len);
-/* "Name: value\n" lines into text[], always NUL-terminated; returns the length it needs. */
+/* "Name: value\n" lines into text[], always NUL-terminated when len > 0; returns the length it
+ * needs without the NUL. Arrays are one line: "Name: value value ...". */
 size_t fab_attr_print(const struct fab_attr *a, const void *from, char *text, size_t len);
-/* First field that differs, or NULL. */
+/* First field (in the order of the wire) that differs, or NULL. */
 const struct fab_field *fab_attr_diff(const struct fab_attr *a, const void *x, const void *y);
 
 /* ---- links ------------------------------------------------------------------------------------
  */
 
-/* Width in lanes (1, 2, 4, 8, 12; 0: unknown), speed a lane as a name ("EDR") and the link's
- * signalling rate in Mb/s (4x EDR: 100000), of the active values of a port. */
+/* Width in lanes (1, 2, 4, 8, 12; 0: unknown), speed a lane as a name ("EDR"; "?": unknown) and the
+ * link's nominal rate in Mb/s (4x EDR: 100000; 0: unknown), of the active values of a port. FDR10
+ * is a vendor's: such a link reports itself as QDR here, and as FDR10 in MLNX_EXT_PORT_INFO only.
+ */
 unsigned fab_link_width(const struct fab_port_info *info);
 const char *fab_link_speed(const struct fab_port_info *info);
 uint32_t fab_link_rate(const struct fab_port_info *info);

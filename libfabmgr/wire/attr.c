@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The codec of attributes: walks a table (tables.c) to take bytes apart, to put them together, and
+ * to compare. A field is at most 64 bits, and either starts on a byte or fits in eight bytes from
+ * the byte it starts in (a test holds the tables to that), so that one big-endian load and two
+ * shifts read it. Both ways go through a copy with room to spare, never past the caller's bytes.
+ *
+ * This is the hottest code of a bring-up: it must stay free of branches that the same attribute
+ * does not take the same way each time.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/wire/wire.h"
+
+#define LARGEST_ATTR 64
+#define WORDS (LARGEST_ATTR / 8 + 1) /* one to spare, for the last field's load */
+
+static uint64_t load_member(const uint8_t *p, uint8_t size)
+{
+    uint16_t u16;
+    uint32_t u32;
+    uint64_t u64;
+    switch (size) {
+    case 1:
+        return *p;
+    case 2:
+        memcpy(&u16, p, sizeof u16);
+        return u16;
+    case 4:
+        memcpy(&u32, p, sizeof u32);
+        return u32;
+    default:
+        memcpy(&u64, p, sizeof u64);
+        return u64;
+    }
+}
+
+static void store_member(uint8_t *p, uint8_t size, uint64_t value)
+{
+    uint16_t u16 = (uint16_t)value;
+    uint32_t u32 = (uint32_t)value;
+    switch (size) {
+    case 1:
+        *p = (uint8_t)value;
+        break;
+    case 2:
+        memcpy(p, &u16, sizeof u16);
+        break;
+    case 4:
+        memcpy(p, &u32, sizeof u32);
+        break;
+    default:
+        memcpy(p, &value, sizeof value);
+        break;
+    }
+}
+
+int fab_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len, void *ret_struct)
+{
+    uint8_t copy[WORDS * 8];
+    assert(a->wire_size <= LARGEST_ATTR);
+    if (len < a->wire_size)
+        return FAB_E_TRUNCATED;
+    memset(copy, 0, sizeof copy);
+    memcpy(copy, bytes, a->wire_size);
+    memset(ret_struct, 0, a->struct_size);
+    for (const struct fab_field *f = a->fields, *end = f + a->field_count; f < end; f++) {
+        uint8_t *member = (uint8_t *)ret_struct + f->member;
+        unsigned bit = f->bit, left = f->repeat;
+        do {
+            uint64_t value = fab_be64(copy + bit / 8) << (bit % 8) >> (64 - f->bits);
+            store_member(member, f->member_size, value);
+            member += f->stride;
+            bit += f->bit_stride;
+        } while (--left > 0);
+    }
+    return FAB_OK;
+}
+
+/* Puts a value into words, which hold the attribute as big numbers of 64 bits. */
+static void put_bits(uint64_t *words, unsigned bit, unsigned bits, uint64_t value)
+{
+    unsigned word = bit / 64, end = bit % 64 + bits;
+    if (end <= 64) {
+        words[word] |= value << (64 - end);
+    } else { /* over the boundary */
+        words[word] |= value >> (end - 64);
+        words[word + 1] |= value << (128 - end);
+    }
+}
+
+int fab_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len)
+{
+    uint64_t words[WORDS] = {0};
+    uint64_t excess = 0; /* bits of any value beyond its field */
+    assert(a->wire_size <= LARGEST_ATTR);
+    if (len < a->wire_size)
+        return FAB_E_TRUNCATED;
+    for (const struct fab_field *f = a->fields, *end = f + a->field_count; f < end; f++) {
+        const uint8_t *member = (const uint8_t *)from + f->member;
+        unsigned bit = f->bit, left = f->repeat;
+        do {
+            uint64_t value = load_member(member, f->member_size);
+            excess |= value >> (f->bits - 1) >> 1;
+            put_bits(words, bit, f->bits, value);
+            member += f->stride;
+            bit += f->bit_stride;
+        } while (--left > 0);
+    }
+    if (excess != 0)
+        return FAB_E_RANGE;
+    for (size_t w = 0; w < WORDS; w++)
+        fab_put_be64((uint8_t *)&words[w], words[w]);
+    memcpy(bytes, words, a->wire_size);
+    memset(bytes + a->wire_size, 0, len - a->wire_size);
+    return FAB_OK;
+}
+
+const struct fab_field *fab_attr_diff(const struct fab_attr *a, const void *x, const void *y)
+{
+    for (const struct fab_field *f = a->fields, *end = f + a->field_count; f < end; f++) {
+        const uint8_t *in_x = (const uint8_t *)x + f->member;
+        const uint8_t *in_y = (const uint8_t *)y + f->member;
+        for (size_t i = 0; i < f->repeat; i++)
+            if (memcmp(in_x + i * f->stride, in_y + i * f->stride, f->member_size) != 0)
+                return f;
+    }
+    return NULL;
+}
