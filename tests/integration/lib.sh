@@ -154,3 +154,41 @@ at() {
     shift
     SIM_HOST=$host LD_PRELOAD=$umad2sim timeout -k 5 120 "$@"
 }
+
+# ---- the manager
+
+# field NAME: a top-level field of the JSON on standard input.
+field() {
+    "$python" -c 'import json, sys; v = json.load(sys.stdin).get(sys.argv[1]); print(json.dumps(v) if not isinstance(v, str) else v)' "$1"
+}
+
+ctl() {
+    timeout 60 "$fabricctl" -s "unix:$scratch/fabricd.sock" "$@"
+}
+
+# status NAME: one field of the status, or nothing if there is no manager.
+status() {
+    ctl status -o json 2>/dev/null | field "$1" 2>/dev/null
+}
+
+# manager_start [HOST] OPTION...: fabricd attached to ibsim at HOST ("" with --sim), with its state
+# in ./state. Its process id is in $manager, its log in fabricd.log.
+manager_start() {
+    local host=$1
+    shift
+    mkdir -p state
+    if [ -n "$host" ]; then
+        start fabricd.log env SIM_HOST="$host" LD_PRELOAD="$umad2sim" "$fabricd" --umad \
+            --state-dir "$scratch/state" --listen "unix:$scratch/fabricd.sock" "$@"
+    else
+        start fabricd.log "$fabricd" --state-dir "$scratch/state" --listen "unix:$scratch/fabricd.sock" "$@"
+    fi
+    manager=$started
+}
+
+# settled GENERATION: a view newer than that is published and nothing is under way.
+settled() {
+    local now
+    now=$(ctl status -o json 2>/dev/null) || return 1
+    [ "$(field state <<<"$now")" = idle ] && [ "$(field generation <<<"$now")" -gt "$1" ]
+}
