@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The fabric: what is. Nodes, ports and links with dense ids, in a sealed snapshot.
  *
@@ -25,7 +26,7 @@ struct fab_port {
     uint8_t num;   /* port number at the node */
     bool present;  /* PortInfo was read (false for index 0 of adapters, and for silent ports) */
     uint64_t guid; /* adapters: PortGUID; switches: the node's port GUID on port 0, else 0 */
-    struct fab_port_info info; /* as last read from the device */
+    struct fab_port_info info; /* as last read from the device; local_port is num when sealed */
 };
 
 struct fab_node {
@@ -35,7 +36,8 @@ struct fab_node {
     bool aggregation;    /* adapter that is an in-network aggregation node (SHARP and alike), see
                             fab_fabric_seal */
     uint64_t guid;
-    struct fab_node_info info;
+    struct fab_node_info info;        /* when sealed, local_port is the first port with a known GUID
+                                         (switches: 0) and port_guid its GUID, whoever was asked */
     char desc[FAB_NODE_DESC_LEN + 1]; /* NUL-terminated; bytes of the wire, may be any text */
 };
 
@@ -54,13 +56,15 @@ struct fab_fabric {
 
 struct fab_builder;
 
-struct fab_builder *fab_builder_new(void);                             /* NULL: no memory */
-struct fab_builder *fab_builder_from(const struct fab_fabric *fabric); /* to add, change, remove */
+struct fab_builder *fab_builder_new(void); /* NULL: no memory */
+/* To add, change, remove; the references are the ids of the snapshot's nodes. */
+struct fab_builder *fab_builder_from(const struct fab_fabric *fabric);
 void fab_builder_free(struct fab_builder *b);
 
-/* Adds a node, or updates the one of the same node GUID. Errors: NOMEM, INVAL (type, zero GUID),
- * EXISTS (same GUID, other type or number of ports: a duplicate GUID). ret_ref: a handle, valid
- * until seal. */
+/* Adds a node, or updates the one of the same node GUID. Errors: NOMEM, LIMIT (2^32 ports), INVAL
+ * (type, zero GUID, 0 or 255 ports), EXISTS (same GUID, other type or number of ports: a duplicate
+ * GUID). ret_ref: a handle, valid as long as the builder and the node. Elsewhere a reference to no
+ * node is INVAL (RANGE where a port is named too). */
 int fab_builder_node(struct fab_builder *b, const struct fab_node_info *info, uint32_t *ret_ref);
 int fab_builder_find(const struct fab_builder *b, uint64_t node_guid, uint32_t *ret_ref);
 int fab_builder_desc(struct fab_builder *b, uint32_t ref, const char *desc, size_t len);
@@ -70,8 +74,10 @@ int fab_builder_switch_info(struct fab_builder *b, uint32_t ref,
 int fab_builder_port(struct fab_builder *b, uint32_t ref, uint8_t port, uint64_t port_guid,
                      const struct fab_port_info *info);
 const struct fab_port_info *fab_builder_port_info(const struct fab_builder *b, uint32_t ref,
-                                                  uint8_t port); /* NULL: not read */
-/* A cable between two ports. EXISTS: one of them has another cable already. INVAL: port 0. */
+                                                  uint8_t port); /* NULL: not read; valid until
+                                                                    a node is added */
+/* A cable between two ports; again the same one is fine. EXISTS: one of them has another cable
+ * already. INVAL: port 0, or a port with itself. RANGE: no such port. */
 int fab_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_a, uint32_t ref_b,
                      uint8_t port_b);
 int fab_builder_unlink(struct fab_builder *b, uint32_t ref, uint8_t port); /* no cable: fine */

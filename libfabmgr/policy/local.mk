@@ -1,1 +1,3 @@
-libfabmgr_libfabmgr_la_SOURCES +=
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/policy.c \
+	%D%/policy.h

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The builder: a fabric that may still change.
+ *
+ * Nodes and ports stand in two growing arrays, in the order in which they came; the ports of a
+ * node are one run, index 0 first, so that sealing is mostly copying (see seal.c). References stay
+ * what they are until the builder is freed: a removed node leaves its place empty.
+ */
+#include "libfabmgr/fabric/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+struct fab_builder *fab_builder_new(void)
+{
+    struct fab_builder *b = calloc(1, sizeof *b);
+    if (b != NULL)
+        b->self = FAB_NONE;
+    return b;
+}
+
+void fab_builder_free(struct fab_builder *b)
+{
+    if (b == NULL)
+        return;
+    fab_map_fini(&b->by_guid);
+    free(b->nodes);
+    free(b->ports);
+    free(b);
+}
+
+static bool room_for(struct fab_builder *b, size_t nodes, size_t ports)
+{
+    if (ports == 0 || nodes == 0)
+        return true;
+    if (nodes > b->node_room) {
+        void *bigger = fab_grow(b->nodes, sizeof *b->nodes, nodes, &b->node_room);
+        if (bigger == NULL)
+            return false;
+        b->nodes = bigger;
+    }
+    if (ports > b->port_room) {
+        void *bigger = fab_grow(b->ports, sizeof *b->ports, ports, &b->port_room);
+        if (bigger == NULL)
+            return false;
+        b->ports = bigger;
+    }
+    return true;
+}
+
+/* Sealed ids become references and indexes as they are. */
+static int copy_sealed(struct fab_builder *b, const struct fab_fabric *f)
+{
+    if (!room_for(b, f->node_count, f->port_count) ||
+        fab_map_reserve(&b->by_guid, f->node_count) != FAB_OK)
+        return FAB_E_NOMEM;
+    for (uint32_t n = 0; n < f->node_count; n++) {
+        b->nodes[n] = (struct builder_node){.node = f->nodes[n]};
+        if (fab_node_is_switch(f, n))
+            b->nodes[n].switch_info = f->switches[n];
+        fab_map_put(&b->by_guid, f->nodes[n].guid, n);
+    }
+    if (f->port_count > 0)
+        memcpy(b->ports, f->ports, f->port_count * sizeof *b->ports);
+    b->node_count = b->live_count = f->node_count;
+    b->port_count = f->port_count;
+    b->self = f->self_port;
+    return FAB_OK;
+}
+
+struct fab_builder *fab_builder_from(const struct fab_fabric *fabric)
+{
+    struct fab_builder *b = fab_builder_new();
+    if (b != NULL && copy_sealed(b, fabric) != FAB_OK) {
+        fab_builder_free(b);
+        b = NULL;
+    }
+    return b;
+}
+
+/* ---- places ------------------------------------------------------------------------------------
+ */
+
+static struct builder_node *node_at(const struct fab_builder *b, uint32_t ref)
+{
+    return ref < b->node_count && !b->nodes[ref].removed ? &b->nodes[ref] : NULL;
+}
+
+/* The port, or NULL. Port 0 is one of switches only. */
+static struct fab_port *port_at(const struct fab_builder *b, uint32_t ref, uint8_t num)
+{
+    const struct builder_node *n = node_at(b, ref);
+    if (n == NULL || num > n->node.num_ports || (num == 0 && n->node.type != FAB_NODE_SWITCH))
+        return NULL;
+    return &b->ports[n->node.first_port + num];
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------
+ */
+
+/* NodeInfo names the GUID of one port: port 0 of a switch, else the port that was asked. */
+static void learn_port_guid(struct fab_builder *b, uint32_t ref, const struct fab_node_info *info)
+{
+    uint8_t num = info->node_type == FAB_NODE_SWITCH ? 0 : info->local_port;
+    struct fab_port *p = port_at(b, ref, num);
+    if (p != NULL && info->port_guid != 0)
+        p->guid = info->port_guid;
+}
+
+static int add_node(struct fab_builder *b, const struct fab_node_info *info, uint32_t *ret_ref)
+{
+    uint32_t ref = b->node_count, count = info->num_ports + 1u;
+    if (b->port_count > FAB_NONE - 1 - count)
+        return FAB_E_LIMIT;
+    if (!room_for(b, (size_t)ref + 1, (size_t)b->port_count + count) ||
+        fab_map_put(&b->by_guid, info->node_guid, ref) != FAB_OK)
+        return FAB_E_NOMEM;
+    b->nodes[ref] = (struct builder_node){.node = {.first_port = b->port_count,
+                                                   .num_ports = info->num_ports,
+                                                   .type = info->node_type,
+                                                   .guid = info->node_guid}};
+    for (uint32_t i = 0; i < count; i++)
+        b->ports[b->port_count + i] =
+            (struct fab_port){.node = ref, .peer = FAB_NONE, .num = (uint8_t)i};
+    b->port_count += count;
+    b->node_count++;
+    b->live_count++;
+    *ret_ref = ref;
+    return FAB_OK;
+}
+
+int fab_builder_node(struct fab_builder *b, const struct fab_node_info *info, uint32_t *ret_ref)
+{
+    uint32_t ref;
+    if (info->node_type < FAB_NODE_CA || info->node_type > FAB_NODE_ROUTER ||
+        info->node_guid == 0 || info->num_ports == 0 || info->num_ports > 254)
+        return FAB_E_INVAL;
+    if (!fab_map_get(&b->by_guid, info->node_guid, &ref)) {
+        int status = add_node(b, info, &ref);
+        if (status != FAB_OK)
+            return status;
+    }
+    struct fab_node *n = &b->nodes[ref].node;
+    if (n->type != info->node_type || n->num_ports != info->num_ports)
+        return FAB_E_EXISTS;
+    n->info = *info;
+    learn_port_guid(b, ref, info);
+    *ret_ref = ref;
+    return FAB_OK;
+}
+
+int fab_builder_find(const struct fab_builder *b, uint64_t node_guid, uint32_t *ret_ref)
+{
+    return fab_map_get(&b->by_guid, node_guid, ret_ref) ? FAB_OK : FAB_E_NOT_FOUND;
+}
+
+int fab_builder_desc(struct fab_builder *b, uint32_t ref, const char *desc, size_t len)
+{
+    struct builder_node *n = node_at(b, ref);
+    if (n == NULL)
+        return FAB_E_INVAL;
+    len = strnlen(desc, len < FAB_NODE_DESC_LEN ? len : FAB_NODE_DESC_LEN);
+    memset(n->node.desc, 0, sizeof n->node.desc);
+    memcpy(n->node.desc, desc, len);
+    return FAB_OK;
+}
+
+int fab_builder_switch_info(struct fab_builder *b, uint32_t ref, const struct fab_switch_info *info)
+{
+    struct builder_node *n = node_at(b, ref);
+    if (n == NULL || n->node.type != FAB_NODE_SWITCH)
+        return FAB_E_INVAL;
+    n->switch_info = *info;
+    return FAB_OK;
+}
+
+int fab_builder_remove(struct fab_builder *b, uint32_t ref)
+{
+    struct builder_node *n = node_at(b, ref);
+    if (n == NULL)
+        return FAB_E_INVAL;
+    for (unsigned num = 1; num <= n->node.num_ports; num++)
+        fab_builder_unlink(b, ref, (uint8_t)num);
+    if (b->self != FAB_NONE && b->ports[b->self].node == ref)
+        b->self = FAB_NONE;
+    fab_map_remove(&b->by_guid, n->node.guid);
+    n->removed = true;
+    b->live_count--;
+    return FAB_OK;
+}
+
+uint32_t fab_builder_node_count(const struct fab_builder *b)
+{
+    return b->live_count;
+}
+
+/* ---- ports and cables -------------------------------------------------------------------------
+ */
+
+int fab_builder_port(struct fab_builder *b, uint32_t ref, uint8_t port, uint64_t port_guid,
+                     const struct fab_port_info *info)
+{
+    struct fab_port *p = port_at(b, ref, port);
+    if (p == NULL)
+        return FAB_E_RANGE;
+    if (port_guid != 0)
+        p->guid = port_guid;
+    p->info = *info;
+    p->present = true;
+    return FAB_OK;
+}
+
+const struct fab_port_info *fab_builder_port_info(const struct fab_builder *b, uint32_t ref,
+                                                  uint8_t port)
+{
+    const struct fab_port *p = port_at(b, ref, port);
+    return p != NULL && p->present ? &p->info : NULL;
+}
+
+int fab_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_a, uint32_t ref_b,
+                     uint8_t port_b)
+{
+    struct fab_port *a = port_at(b, ref_a, port_a), *z = port_at(b, ref_b, port_b);
+    if (port_a == 0 || port_b == 0)
+        return FAB_E_INVAL;
+    if (a == NULL || z == NULL)
+        return FAB_E_RANGE;
+    if (a == z)
+        return FAB_E_INVAL;
+    uint32_t index_a = (uint32_t)(a - b->ports), index_z = (uint32_t)(z - b->ports);
+    if (a->peer == index_z)
+        return FAB_OK;
+    if (a->peer != FAB_NONE || z->peer != FAB_NONE)
+        return FAB_E_EXISTS;
+    a->peer = index_z;
+    z->peer = index_a;
+    return FAB_OK;
+}
+
+int fab_builder_unlink(struct fab_builder *b, uint32_t ref, uint8_t port)
+{
+    struct fab_port *p = port_at(b, ref, port);
+    if (p == NULL)
+        return FAB_E_RANGE;
+    if (p->peer != FAB_NONE)
+        b->ports[p->peer].peer = FAB_NONE;
+    p->peer = FAB_NONE;
+    return FAB_OK;
+}
+
+int fab_builder_peer(const struct fab_builder *b, uint32_t ref, uint8_t port, uint32_t *ret_ref,
+                     uint8_t *ret_port)
+{
+    const struct fab_port *p = port_at(b, ref, port);
+    if (p == NULL || p->peer == FAB_NONE)
+        return FAB_E_NOT_FOUND;
+    *ret_ref = b->ports[p->peer].node;
+    *ret_port = b->ports[p->peer].num;
+    return FAB_OK;
+}
+
+void fab_builder_self(struct fab_builder *b, uint32_t ref, uint8_t port)
+{
+    const struct fab_port *p = port_at(b, ref, port);
+    b->self = p != NULL ? (uint32_t)(p - b->ports) : FAB_NONE;
+}

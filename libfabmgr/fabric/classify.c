@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Aggregation nodes (NVIDIA SHARP). Each switch ASIC that can reduce has an adapter of its own
+ * inside, on the port after the last cage (41st on a 40-port switch, 65th on a 64-port one). The
+ * rules, from ibnetdiscover output of Switch-IB 2 and Quantum fabrics:
+ *
+ *   - VendorID 0x0002c9 and DeviceID 0xcf09; the list of ids that answer Mellanox' extended
+ *     PortInfo in infiniband-diags and OpenSM has the same id among the switches';
+ *   - or a description that ends in "Aggregation Node": "Mellanox Technologies Aggregation Node",
+ *     "Quantum Aggregation Node". It helps with other device ids, and stays with the device unless
+ *     somebody renames it, in which case the id is what is left.
+ */
+#include "libfabmgr/fabric/classify.h"
+
+#include <string.h>
+
+static const struct {
+    uint32_t vendor_id;
+    uint16_t device_id;
+} aggregation_devices[] = {
+    {0x0002c9, 0xcf09},
+};
+
+static bool ends_in(const char *s, const char *end)
+{
+    size_t len = strlen(s), end_len = strlen(end);
+    return len >= end_len && memcmp(s + len - end_len, end, end_len) == 0;
+}
+
+bool fab_classify_aggregation(const struct fab_node *n)
+{
+    if (n->type != FAB_NODE_CA)
+        return false;
+    for (size_t i = 0; i < sizeof aggregation_devices / sizeof *aggregation_devices; i++)
+        if (n->info.vendor_id == aggregation_devices[i].vendor_id &&
+            n->info.device_id == aggregation_devices[i].device_id)
+            return true;
+    return ends_in(n->desc, "Aggregation Node");
+}

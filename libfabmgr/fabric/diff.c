@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What changed between two snapshots. GUIDs name things across snapshots: each node is looked up in
+ * the other one, each cable by its two ends. A node of the same GUID and another type or number of
+ * ports is another node: one removed, one added.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/fabric.h"
+
+struct changes {
+    struct fab_change *items;
+    size_t count, room;
+    int status; /* the first failure sticks */
+};
+
+static void add(struct changes *c, struct fab_change change)
+{
+    if (c->status != FAB_OK)
+        return;
+    if (c->count == c->room) {
+        void *bigger = fab_grow(c->items, sizeof *c->items, c->count + 1, &c->room);
+        if (bigger == NULL) {
+            c->status = FAB_E_NOMEM;
+            return;
+        }
+        c->items = bigger;
+    }
+    c->items[c->count++] = change;
+}
+
+/* The same node in the other snapshot, or FAB_NONE. */
+static uint32_t counterpart(const struct fab_fabric *f, uint32_t node,
+                            const struct fab_fabric *other)
+{
+    const struct fab_node *n = &f->nodes[node];
+    uint32_t o = fab_fabric_node_by_guid(other, n->guid);
+    if (o == FAB_NONE || other->nodes[o].type != n->type ||
+        other->nodes[o].num_ports != n->num_ports)
+        return FAB_NONE;
+    return o;
+}
+
+/* The port at the far end of the other snapshot's cable is that of ours. */
+static bool same_cable(const struct fab_fabric *f, const struct fab_port *p,
+                       const struct fab_fabric *other, const struct fab_port *q)
+{
+    if (q->peer == FAB_NONE)
+        return false;
+    const struct fab_port *x = &f->ports[p->peer], *y = &other->ports[q->peer];
+    return x->num == y->num && f->nodes[x->node].guid == other->nodes[y->node].guid;
+}
+
+static struct fab_change cable(const struct fab_fabric *f, const struct fab_port *p,
+                               enum fab_change_kind kind)
+{
+    const struct fab_port *x = &f->ports[p->peer];
+    uint64_t guid_p = f->nodes[p->node].guid, guid_x = f->nodes[x->node].guid;
+    bool turn = guid_x < guid_p || (guid_x == guid_p && x->num < p->num);
+    return (struct fab_change){.kind = kind,
+                               .guid_a = turn ? guid_x : guid_p,
+                               .guid_b = turn ? guid_p : guid_x,
+                               .port_a = turn ? x->num : p->num,
+                               .port_b = turn ? p->num : x->num};
+}
+
+/* Cables of `node` that the other snapshot does not have, each from its lower end. */
+static void compare_cables(struct changes *c, const struct fab_fabric *f, uint32_t node,
+                           const struct fab_fabric *other, uint32_t o, enum fab_change_kind kind)
+{
+    for (unsigned i = 1; i <= f->nodes[node].num_ports; i++) {
+        uint32_t id = fab_port_id(f, node, (uint8_t)i);
+        const struct fab_port *p = &f->ports[id];
+        if (p->peer == FAB_NONE || p->peer < id)
+            continue;
+        if (o == FAB_NONE ||
+            !same_cable(f, p, other, &other->ports[fab_port_id(other, o, (uint8_t)i)]))
+            add(c, cable(f, p, kind));
+    }
+}
+
+static bool same_state(const struct fab_port *p, const struct fab_port *q)
+{
+    const struct fab_port_info *a = &p->info, *b = &q->info;
+    return p->present == q->present && a->port_state == b->port_state &&
+           a->phys_state == b->phys_state && a->width_active == b->width_active &&
+           a->speed_active == b->speed_active && a->speed_ext_active == b->speed_ext_active &&
+           a->speed_ext2_active == b->speed_ext2_active;
+}
+
+static void compare_node(struct changes *c, const struct fab_fabric *old, uint32_t a,
+                         const struct fab_fabric *now, uint32_t b)
+{
+    const struct fab_node *x = &old->nodes[a], *y = &now->nodes[b];
+    if (strcmp(x->desc, y->desc) != 0)
+        add(c, (struct fab_change){.kind = FAB_CHANGE_NODE_RENAMED, .guid_a = y->guid});
+    for (unsigned i = 0; i <= y->num_ports; i++)
+        if (!same_state(&old->ports[x->first_port + i], &now->ports[y->first_port + i]))
+            add(c, (struct fab_change){
+                       .kind = FAB_CHANGE_PORT_STATE, .guid_a = y->guid, .port_a = (uint8_t)i});
+}
+
+static int compare_changes(const void *x, const void *y)
+{
+    const struct fab_change *a = x, *b = y;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    if (a->guid_a != b->guid_a)
+        return a->guid_a < b->guid_a ? -1 : 1;
+    if (a->guid_b != b->guid_b)
+        return a->guid_b < b->guid_b ? -1 : 1;
+    if (a->port_a != b->port_a)
+        return a->port_a < b->port_a ? -1 : 1;
+    return (a->port_b > b->port_b) - (a->port_b < b->port_b);
+}
+
+int fab_fabric_diff(const struct fab_fabric *old, const struct fab_fabric *now,
+                    struct fab_change **ret_changes, size_t *ret_count)
+{
+    struct changes c = {0};
+    for (uint32_t n = 0; n < old->node_count; n++) {
+        uint32_t o = counterpart(old, n, now);
+        if (o == FAB_NONE)
+            add(&c,
+                (struct fab_change){.kind = FAB_CHANGE_NODE_REMOVED, .guid_a = old->nodes[n].guid});
+        else
+            compare_node(&c, old, n, now, o);
+        compare_cables(&c, old, n, now, o, FAB_CHANGE_LINK_REMOVED);
+    }
+    for (uint32_t n = 0; n < now->node_count; n++) {
+        uint32_t o = counterpart(now, n, old);
+        if (o == FAB_NONE)
+            add(&c,
+                (struct fab_change){.kind = FAB_CHANGE_NODE_ADDED, .guid_a = now->nodes[n].guid});
+        compare_cables(&c, now, n, old, o, FAB_CHANGE_LINK_ADDED);
+    }
+    if (c.status != FAB_OK) {
+        free(c.items);
+        return c.status;
+    }
+    if (c.count > 1)
+        qsort(c.items, c.count, sizeof *c.items, compare_changes);
+    *ret_changes = c.items;
+    *ret_count = c.count;
+    return FAB_OK;
+}

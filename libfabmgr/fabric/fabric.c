@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The sealed snapshot: who holds it, copies of it, and what is asked of it. A node is found by its
+ * GUID with two binary searches, since switches and ends are each sorted; a port by the index.
+ */
+#include "libfabmgr/fabric/fabric.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/builder.h"
+
+struct fab_fabric *fab_fabric_ref(const struct fab_fabric *f)
+{
+    struct fab_fabric *held = (struct fab_fabric *)(uintptr_t)f; /* the count is no part of it */
+    __atomic_add_fetch(&held->refs, 1, __ATOMIC_RELAXED);
+    return held;
+}
+
+void fab_fabric_free(struct fab_fabric *f)
+{
+    if (f == NULL)
+        return;
+    if (f->index != NULL)
+        fab_map_fini(&f->index->ports);
+    free(f->index);
+    free(f->nodes);
+    free(f->ports);
+    free(f->switches);
+    free(f);
+}
+
+void fab_fabric_unref(struct fab_fabric *f)
+{
+    if (f != NULL && __atomic_sub_fetch(&f->refs, 1, __ATOMIC_ACQ_REL) == 0)
+        fab_fabric_free(f);
+}
+
+static int copy_index(const struct fab_map *from, struct fab_map *to)
+{
+    if (from->slots == NULL)
+        return FAB_OK;
+    to->slots = fab_alloc_array(from->capacity, sizeof *to->slots);
+    if (to->slots == NULL)
+        return FAB_E_NOMEM;
+    memcpy(to->slots, from->slots, from->capacity * sizeof *to->slots);
+    to->capacity = from->capacity;
+    to->count = from->count;
+    return FAB_OK;
+}
+
+int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone)
+{
+    struct fab_fabric *c = fab_alloc_array(1, sizeof *c);
+    if (c == NULL)
+        return FAB_E_NOMEM;
+    *c = (struct fab_fabric){.node_count = f->node_count,
+                             .switch_count = f->switch_count,
+                             .port_count = f->port_count,
+                             .link_count = f->link_count,
+                             .self_port = f->self_port,
+                             .refs = 1};
+    if (fab_fabric_alloc(c) != FAB_OK || copy_index(&f->index->ports, &c->index->ports) != FAB_OK) {
+        fab_fabric_free(c);
+        return FAB_E_NOMEM;
+    }
+    memcpy(c->nodes, f->nodes, f->node_count * sizeof *f->nodes);
+    memcpy(c->ports, f->ports, f->port_count * sizeof *f->ports);
+    memcpy(c->switches, f->switches, f->switch_count * sizeof *f->switches);
+    *ret_clone = c;
+    return FAB_OK;
+}
+
+/* Looks for a GUID among the nodes [from, to), which are sorted by it. */
+static uint32_t search(const struct fab_fabric *f, uint32_t from, uint32_t to, uint64_t guid)
+{
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (f->nodes[middle].guid == guid)
+            return middle;
+        if (f->nodes[middle].guid < guid)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return FAB_NONE;
+}
+
+uint32_t fab_fabric_node_by_guid(const struct fab_fabric *f, uint64_t guid)
+{
+    uint32_t id = search(f, 0, f->switch_count, guid);
+    return id != FAB_NONE ? id : search(f, f->switch_count, f->node_count, guid);
+}
+
+uint32_t fab_fabric_port_by_guid(const struct fab_fabric *f, uint64_t guid)
+{
+    uint32_t id;
+    return fab_map_get(&f->index->ports, guid, &id) ? id : FAB_NONE;
+}
+
+bool fab_port_has_lid(const struct fab_fabric *f, uint32_t port)
+{
+    const struct fab_port *p = &f->ports[port];
+    return fab_node_is_switch(f, p->node) ? p->num == 0 : p->num > 0 && p->present;
+}
+
+bool fab_port_is_up(const struct fab_fabric *f, uint32_t port)
+{
+    const struct fab_port *p = &f->ports[port];
+    return p->peer != FAB_NONE && p->info.phys_state == FAB_PHYS_LINKUP &&
+           f->ports[p->peer].info.phys_state == FAB_PHYS_LINKUP;
+}

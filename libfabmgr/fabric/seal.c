@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sealing: a builder becomes a snapshot whose ids and bytes say nothing about the order in which
+ * the fabric was found.
+ *
+ * Nodes are sorted (switches first, then by GUID) and copied with their run of ports; a table from
+ * the builder's port indexes to port ids turns the cables over. What a device answers depends in
+ * two places on the way by which it was asked, and is made the same for all ways: NodeInfo's
+ * LocalPortNum and PortGUID (here: port 0 of switches, the first port with a known GUID of others)
+ * and PortInfo's LocalPortNum (here: the port itself).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/builder.h"
+#include "libfabmgr/fabric/classify.h"
+
+struct place {
+    uint64_t guid;
+    uint32_t ref;
+    bool end; /* not a switch */
+};
+
+struct sealing {
+    const struct fab_builder *b;
+    struct fab_fabric *f;
+    struct place *order; /* [f->node_count] */
+    uint32_t *port_id;   /* [b->port_count] */
+};
+
+static int compare_places(const void *x, const void *y)
+{
+    const struct place *a = x, *b = y;
+    if (a->end != b->end)
+        return a->end ? 1 : -1;
+    return (a->guid > b->guid) - (a->guid < b->guid);
+}
+
+/* Collects the nodes in order; sorting is skipped where they stand in order already, as they do
+ * after fab_builder_from. */
+static void sort_nodes(struct sealing *s)
+{
+    bool sorted = true;
+    uint32_t n = 0;
+    for (uint32_t ref = 0; ref < s->b->node_count; ref++) {
+        const struct builder_node *from = &s->b->nodes[ref];
+        if (from->removed)
+            continue;
+        s->order[n] = (struct place){
+            .guid = from->node.guid, .ref = ref, .end = from->node.type != FAB_NODE_SWITCH};
+        sorted = sorted && (n == 0 || compare_places(&s->order[n - 1], &s->order[n]) < 0);
+        s->f->switch_count += !s->order[n].end;
+        s->f->port_count += from->node.num_ports + 1u;
+        n++;
+    }
+    if (!sorted)
+        qsort(s->order, n, sizeof *s->order, compare_places);
+}
+
+static void settle_node_info(const struct fab_fabric *f, struct fab_node *n)
+{
+    const struct fab_port *p = &f->ports[n->first_port];
+    uint8_t num = n->type == FAB_NODE_SWITCH ? 0 : 1;
+    while (num > 0 && num < n->num_ports && p[num].guid == 0)
+        num++;
+    n->info.local_port = num;
+    n->info.port_guid = p[num].guid;
+}
+
+static void copy_ports(struct sealing *s, uint32_t id, uint32_t from, uint32_t to)
+{
+    unsigned count = s->f->nodes[id].num_ports + 1u;
+    memcpy(&s->f->ports[to], &s->b->ports[from], count * sizeof *s->f->ports);
+    for (unsigned i = 0; i < count; i++) {
+        struct fab_port *p = &s->f->ports[to + i];
+        p->node = id;
+        if (p->present)
+            p->info.local_port = p->num;
+        s->port_id[from + i] = to + i;
+    }
+}
+
+static void copy_nodes(struct sealing *s)
+{
+    struct fab_fabric *f = s->f;
+    uint32_t first_port = 0;
+    for (uint32_t id = 0; id < f->node_count; id++) {
+        const struct builder_node *from = &s->b->nodes[s->order[id].ref];
+        struct fab_node *n = &f->nodes[id];
+        *n = from->node;
+        n->first_port = first_port;
+        n->aggregation = fab_classify_aggregation(n);
+        copy_ports(s, id, from->node.first_port, first_port);
+        settle_node_info(f, n);
+        if (id < f->switch_count)
+            f->switches[id] = from->switch_info;
+        first_port += n->num_ports + 1u;
+    }
+}
+
+static void turn_cables(struct sealing *s)
+{
+    struct fab_fabric *f = s->f;
+    for (uint32_t i = 0; i < f->port_count; i++) {
+        if (f->ports[i].peer == FAB_NONE)
+            continue;
+        f->ports[i].peer = s->port_id[f->ports[i].peer];
+        f->link_count += f->ports[i].peer > i;
+    }
+    f->self_port = s->b->self == FAB_NONE ? FAB_NONE : s->port_id[s->b->self];
+}
+
+/* Where two ports claim one GUID the first one has it. */
+static int index_ports(struct fab_fabric *f)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < f->port_count; i++)
+        count += f->ports[i].guid != 0;
+    int status = fab_map_reserve(&f->index->ports, count);
+    for (uint32_t i = 0; i < f->port_count && status == FAB_OK; i++)
+        if (f->ports[i].guid != 0)
+            fab_map_add(&f->index->ports, f->ports[i].guid, i);
+    return status;
+}
+
+int fab_fabric_alloc(struct fab_fabric *f)
+{
+    f->nodes = fab_alloc_array(f->node_count, sizeof *f->nodes);
+    f->ports = fab_alloc_array(f->port_count, sizeof *f->ports);
+    f->switches = fab_alloc_array(f->switch_count, sizeof *f->switches);
+    f->index = calloc(1, sizeof *f->index);
+    bool good = f->nodes != NULL && f->ports != NULL && f->switches != NULL && f->index != NULL;
+    return good ? FAB_OK : FAB_E_NOMEM;
+}
+
+static int fill(struct sealing *s)
+{
+    s->f->refs = 1;
+    s->f->node_count = s->b->live_count;
+    sort_nodes(s);
+    int status = fab_fabric_alloc(s->f);
+    if (status != FAB_OK)
+        return status;
+    copy_nodes(s);
+    turn_cables(s);
+    return index_ports(s->f);
+}
+
+int fab_builder_seal(const struct fab_builder *b, struct fab_fabric **ret_fabric)
+{
+    struct sealing s = {.b = b};
+    int status = FAB_E_NOMEM;
+    s.f = calloc(1, sizeof *s.f);
+    s.order = fab_alloc_array(b->live_count, sizeof *s.order);
+    s.port_id = fab_alloc_array(b->port_count, sizeof *s.port_id);
+    if (s.f == NULL || s.order == NULL || s.port_id == NULL)
+        goto out;
+    status = fill(&s);
+    if (status == FAB_OK) {
+        *ret_fabric = s.f;
+        s.f = NULL;
+    }
+out:
+    fab_fabric_free(s.f);
+    free(s.order);
+    free(s.port_id);
+    return status;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The policy: defaults, the domain of every field, copies.
+ *
+ * The domains are the widths of the fields they end up in (PortInfo, IBA 14.2.5.6; SwitchInfo,
+ * 14.2.5.4; SMInfo, 14.2.5.13) and live in one table. The defaults of timers and thresholds are
+ * those that operators know from OpenSM, so that a fabric behaves the same when they change over;
+ * so is sm_key 1, without which an OpenSM would not hand over to us.
+ */
+#include "libfabmgr/policy/policy.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+void fab_policy_defaults(struct fab_policy *p)
+{
+    *p = (struct fab_policy){
+        .sm_key = 1,
+        .subnet_prefix = UINT64_C(0xfe80000000000000),
+        .max_op_vls = 5,
+        .max_mtu = 5,
+        .packet_life_time = 0x12,
+        .hoq_life = 0x12,
+        .leaf_hoq_life = 0x10,
+        .vl_stall_count = 7,
+        .leaf_vl_stall_count = 7,
+        .subnet_timeout = 18,
+        .phy_errors = 8,
+        .overrun_errors = 8,
+        .engine = "auto",
+        .max_hops = 64,
+    };
+}
+
+/* ---- validation -------------------------------------------------------------------------------
+ */
+
+static const struct domain {
+    const char *name;
+    size_t offset;
+    uint8_t min, max;
+    const char *meaning;
+} domains[] = {
+    {"sm_priority", offsetof(struct fab_policy, sm_priority), 0, 15, "the greatest is master"},
+    {"lmc", offsetof(struct fab_policy, lmc), 0, 7, "2^lmc LIDs a port"},
+    {"max_op_vls", offsetof(struct fab_policy, max_op_vls), 1, 5,
+     "1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14"},
+    {"max_mtu", offsetof(struct fab_policy, max_mtu), 1, 5, "1 256, 2 512, 3 1024, 4 2048, 5 4096"},
+    {"packet_life_time", offsetof(struct fab_policy, packet_life_time), 0, 31,
+     "4.096 us * 2^n, from 20 on for ever"},
+    {"hoq_life", offsetof(struct fab_policy, hoq_life), 0, 31,
+     "4.096 us * 2^n, from 20 on for ever"},
+    {"leaf_hoq_life", offsetof(struct fab_policy, leaf_hoq_life), 0, 31,
+     "4.096 us * 2^n, from 20 on for ever"},
+    {"vl_stall_count", offsetof(struct fab_policy, vl_stall_count), 0, 7,
+     "packets dropped in a row"},
+    {"leaf_vl_stall_count", offsetof(struct fab_policy, leaf_vl_stall_count), 0, 7,
+     "packets dropped in a row"},
+    {"subnet_timeout", offsetof(struct fab_policy, subnet_timeout), 0, 31, "4.096 us * 2^n"},
+    {"phy_errors", offsetof(struct fab_policy, phy_errors), 0, 15, "errors before a trap"},
+    {"overrun_errors", offsetof(struct fab_policy, overrun_errors), 0, 15, "errors before a trap"},
+};
+
+static int check_domains(const struct fab_policy *p, char *why, size_t why_len)
+{
+    for (size_t i = 0; i < sizeof domains / sizeof *domains; i++) {
+        const struct domain *d = &domains[i];
+        uint8_t value = ((const uint8_t *)p)[d->offset];
+        if (value >= d->min && value <= d->max)
+            continue;
+        snprintf(why, why_len, "%s is %u, it can be %u to %u (%s)", d->name, value, d->min, d->max,
+                 d->meaning);
+        return FAB_E_RANGE;
+    }
+    return FAB_OK;
+}
+
+/* Which engines there are is the router's business; here it is only a name. */
+static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
+{
+    size_t len = strnlen(p->engine, sizeof p->engine);
+    if (len > 0 && len < sizeof p->engine &&
+        strspn(p->engine, "abcdefghijklmnopqrstuvwxyz0123456789-_") == len)
+        return FAB_OK;
+    snprintf(why, why_len,
+             "engine is \"%.*s\", it can be \"auto\" or the name of an engine: 1 to %zu of a-z, "
+             "0-9, - and _",
+             (int)len, p->engine, sizeof p->engine - 1);
+    return FAB_E_RANGE;
+}
+
+static int compare_guids(const void *x, const void *y)
+{
+    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    return (a > b) - (a < b);
+}
+
+static int check_sorted_roots(const uint64_t *roots, size_t count, char *why, size_t why_len)
+{
+    if (roots[0] == 0) {
+        snprintf(why, why_len, "roots holds the GUID 0, it can hold GUIDs of switches");
+        return FAB_E_RANGE;
+    }
+    for (size_t i = 1; i < count; i++)
+        if (roots[i] == roots[i - 1]) {
+            snprintf(why, why_len, "roots holds 0x%016" PRIx64 " twice, it can hold a GUID once",
+                     roots[i]);
+            return FAB_E_RANGE;
+        }
+    return FAB_OK;
+}
+
+static int check_roots(const struct fab_policy *p, char *why, size_t why_len)
+{
+    if (p->root_count == 0)
+        return FAB_OK;
+    uint64_t *sorted = fab_alloc_array(p->root_count, sizeof *sorted);
+    if (sorted == NULL)
+        return FAB_E_NOMEM;
+    memcpy(sorted, p->roots, p->root_count * sizeof *sorted);
+    qsort(sorted, p->root_count, sizeof *sorted, compare_guids);
+    int status = check_sorted_roots(sorted, p->root_count, why, why_len);
+    free(sorted);
+    return status;
+}
+
+/* A prefix that begins with 0xff would make every GID a multicast GID (IBA 4.1.1). */
+static int check_rest(const struct fab_policy *p, char *why, size_t why_len)
+{
+    if (p->subnet_prefix == 0 || p->subnet_prefix >> 56 == 0xff) {
+        snprintf(why, why_len,
+                 "subnet_prefix is 0x%016" PRIx64 ", it can be any but 0 and 0xff... (multicast)",
+                 p->subnet_prefix);
+        return FAB_E_RANGE;
+    }
+    if (p->max_hops == 0 || p->max_hops > 1024) {
+        snprintf(why, why_len, "max_hops is %u, it can be 1 to 1024 (switches on a path)",
+                 p->max_hops);
+        return FAB_E_RANGE;
+    }
+    return FAB_OK;
+}
+
+int fab_policy_validate(const struct fab_policy *p, char *why, size_t why_len)
+{
+    int status = check_domains(p, why, why_len);
+    if (status == FAB_OK)
+        status = check_engine(p, why, why_len);
+    if (status == FAB_OK)
+        status = check_roots(p, why, why_len);
+    if (status == FAB_OK)
+        status = check_rest(p, why, why_len);
+    return status;
+}
+
+/* ---- copies -----------------------------------------------------------------------------------
+ */
+
+int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy)
+{
+    struct fab_policy copy = *p;
+    copy.roots = NULL;
+    if (p->root_count > 0) {
+        copy.roots = fab_alloc_array(p->root_count, sizeof *copy.roots);
+        if (copy.roots == NULL)
+            return FAB_E_NOMEM;
+        memcpy(copy.roots, p->roots, p->root_count * sizeof *copy.roots);
+    }
+    *ret_copy = copy;
+    return FAB_OK;
+}
+
+void fab_policy_fini(struct fab_policy *p)
+{
+    free(p->roots);
+    p->roots = NULL;
+    p->root_count = 0;
+}
