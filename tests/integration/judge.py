@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""judge.py IBNETDISCOVER DUMP_FTS: are the forwarding tables in the switches right?
+"""judge.py [--strict] IBNETDISCOVER DUMP_FTS: are the forwarding tables in the switches right?
 
 Reads what ibnetdiscover and `dump_fts -n` of infiniband-diags print, so that nothing of fabricd
 judges fabricd. Checked:
@@ -7,7 +7,8 @@ judges fabricd. Checked:
   * every port of an adapter or router and every switch has a LID of its own;
   * from every switch the tables lead to every adapter and router, and from every switch with
     an adapter to every switch, without a loop;
-  * the channel dependency graph of all these paths has no cycle.
+  * the channel dependency graph of all paths that begin at an adapter or router has no cycle;
+    with --strict also those that begin at switches and end at one.
 
 Prints one line of totals, or the first few faults; the exit code says which it was.
 """
@@ -132,9 +133,11 @@ def find_cycle(edges):
 
 
 def main():
+    strict = sys.argv[1] == '--strict'
+    nd, fts = sys.argv[-2:]
     fabric = Fabric()
-    fabric.read(sys.argv[1])
-    tables, tops = read_tables(sys.argv[2])
+    fabric.read(nd)
+    tables, tops = read_tables(fts)
     check_lids(fabric)
     for node in fabric.switch_lid:
         if node not in tables:
@@ -147,7 +150,9 @@ def main():
         if all(lid == tops[n] and lid % 64 == 0 and lid not in tables[n] for n in tables):
             skipped += 1
             continue
-        follow(fabric, tables, lid, end, sorted(fabric.switch_lid), edges)
+        follow(fabric, tables, lid, end, leaves, edges)
+        others = edges if strict else collections.defaultdict(set)
+        follow(fabric, tables, lid, end, sorted(set(fabric.switch_lid) - set(leaves)), others)
     for node, lid in fabric.switch_lid.items():
         if all(lid == tops[n] and lid % 64 == 0 and lid not in tables[n] for n in tables):
             skipped += 1
