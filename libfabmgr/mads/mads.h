@@ -24,9 +24,10 @@ struct fab_mad_addr {
 struct fab_mads_answer {
     int status;          /* OK, TIMEOUT (retries used up), REFUSED (see smp_status) */
     uint16_t smp_status; /* status bits of the answer */
-    const uint8_t *data; /* attribute bytes (SMP: 64), valid during the call; NULL on TIMEOUT */
+    const uint8_t *data; /* SMPs: the 64 attribute bytes; GMPs: all after the common header. Valid
+                          * during the call; NULL on TIMEOUT */
     size_t len;
-    uint64_t rtt_us;
+    uint64_t rtt_us; /* since the last try was sent */
 };
 typedef void fab_mads_done(void *ctx, uint64_t tag, const struct fab_mads_answer *answer);
 
@@ -37,20 +38,26 @@ struct fab_mads_request {
     uint64_t m_key;
     uint16_t dlid;               /* LID routed (class 0x01 and GMPs) */
     const struct fab_path *path; /* directed: must live until done is called */
-    uint8_t data[FAB_SMP_DATA];
-    fab_mads_done *done; /* called exactly once, from input or expire; may submit */
+    uint8_t data[FAB_SMP_DATA];  /* SMPs: the attribute; GMPs: what follows the common header */
+    fab_mads_done *done; /* called exactly once, from input or expire; may submit; or NULL */
     void *ctx;
     uint64_t tag; /* the caller's, given back */
 };
 
 struct fab_mads_config {
-    uint32_t window_start, window_max; /* requests in flight */
-    uint64_t timeout_us;               /* of the first try; doubles each try */
+    uint32_t window_start, window_max; /* requests in flight; at least 1 */
+    uint64_t timeout_us;               /* of the first try; doubles each try, at most 7 times */
     uint32_t retries;                  /* tries after the first */
     uint32_t tid_seed;                 /* TIDs carry only their low 32 bits safely */
 };
 struct fab_mads_stats {
-    uint64_t sent, answered, retried, timed_out, refused, unmatched;
+    uint64_t sent;      /* MADs put out, retries included */
+    uint64_t answered;  /* requests answered, well or badly */
+    uint64_t retried;   /* MADs sent again, after loss or BUSY */
+    uint64_t timed_out; /* requests given up */
+    uint64_t refused;   /* requests answered with an error status */
+    uint64_t
+        unmatched; /* MADs that came in and fit no request: late, doubled, foreign, malformed */
     uint32_t window, in_flight;
 };
 
@@ -58,26 +65,32 @@ struct fab_mads;
 struct fab_mads *fab_mads_new(const struct fab_mads_config *config); /* NULL: no memory */
 void fab_mads_free(struct fab_mads *m);
 
-/* A request of its own, ahead of the source (light look, traps, one-off reads). NOMEM, INVAL. */
+/* A request of its own, ahead of the source (light look, traps, one-off reads). It is copied.
+ * NOMEM, INVAL (directed without a path, or with one too long), LIMIT (a million wait already). */
 int fab_mads_submit(struct fab_mads *m, const struct fab_mads_request *req);
 /* The stream of requests of the running phase. next() fills *ret and returns true, or false for
- * "none now"; it is asked again after every answer. NULL: none. */
+ * "none now"; it is asked again at every output. *ret comes zeroed. It must not call back into the
+ * session. A request that submit would refuse is done at once, with INVAL. NULL: none. */
 typedef bool fab_mads_next(void *ctx, struct fab_mads_request *ret);
 void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx);
-/* Drops what is queued and in flight without calling done (answers that come late are ignored). */
+/* Drops what is queued and in flight without calling done (answers that come late are ignored). The
+ * source stays. */
 void fab_mads_cancel_all(struct fab_mads *m);
 
-/* The next MAD to put on the wire, retries first; false: the window is full or nothing waits. */
+/* The next MAD to put on the wire: retries first, then what was submitted, then the source. It is
+ * in flight from now on. False: the window is full or nothing waits. */
 bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE],
                      struct fab_mad_addr *ret_to);
 /* A MAD that came in. Returns true when it answered one of our requests (done was called) or was
  * a late or foreign answer; false when it is a request, trap or report for the caller to handle.
- * FAB_MAD_FAILED marks one of our own that the transport gave back undelivered: it counts as a
+ * `failed` marks one of our own that the transport gave back undelivered: it counts as a
  * timeout at once, and is retried. */
 bool fab_mads_input(struct fab_mads *m, uint64_t now, const uint8_t *mad, size_t len, bool failed);
 void fab_mads_expire(struct fab_mads *m, uint64_t now); /* handle what is overdue */
 uint64_t fab_mads_deadline(const struct fab_mads *m);   /* UINT64_MAX: nothing in flight */
-bool fab_mads_idle(const struct fab_mads *m); /* nothing in flight, queued, or from the source */
+/* Nothing in flight or queued, and the source had nothing when it was last asked (it is taken to
+ * have something after any answer, until it is asked again). */
+bool fab_mads_idle(const struct fab_mads *m);
 void fab_mads_stats(const struct fab_mads *m, struct fab_mads_stats *ret);
 
 #endif

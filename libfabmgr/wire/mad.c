@@ -37,11 +37,17 @@ enum {
 };
 #define BASE_VERSION 1
 #define SMP_CLASS_VERSION 1
+#define SA_CLASS_VERSION 2
 #define DIRECTION_BIT 0x8000
 
 static bool is_smp(uint8_t mgmt_class)
 {
     return mgmt_class == FAB_CLASS_SMP_LID || mgmt_class == FAB_CLASS_SMP_DIRECTED;
+}
+
+static uint8_t usual_version(uint8_t mgmt_class)
+{
+    return mgmt_class == FAB_CLASS_SA ? SA_CLASS_VERSION : 1;
 }
 
 static uint16_t or_permissive(uint16_t lid)
@@ -60,25 +66,43 @@ static void pack_directed(const struct fab_mad *mad, uint8_t *bytes)
     memcpy(bytes + OFF_INITIAL_PATH + 1, mad->path.port + 1, mad->path.hops);
 }
 
+static void pack_common(const struct fab_mad *mad, uint16_t status, uint8_t *bytes)
+{
+    bytes[0] = BASE_VERSION;
+    bytes[OFF_CLASS] = mad->mgmt_class;
+    bytes[OFF_CLASS_VERSION] =
+        mad->class_version != 0 ? mad->class_version : usual_version(mad->mgmt_class);
+    bytes[OFF_METHOD] = mad->method;
+    fab_put_be16(bytes + OFF_STATUS, status);
+    fab_put_be64(bytes + OFF_TID, mad->tid);
+    fab_put_be16(bytes + OFF_ATTR_ID, mad->attr_id);
+    fab_put_be32(bytes + OFF_ATTR_MOD, mad->attr_mod);
+}
+
 int fab_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t bytes[FAB_MAD_SIZE])
 {
     bool directed = mad->mgmt_class == FAB_CLASS_SMP_DIRECTED;
     if (!is_smp(mad->mgmt_class) || (directed && mad->path.hops > FAB_MAX_HOPS))
         return FAB_E_INVAL;
     memset(bytes, 0, FAB_MAD_SIZE);
-    bytes[0] = BASE_VERSION;
-    bytes[OFF_CLASS] = mad->mgmt_class;
-    bytes[OFF_CLASS_VERSION] = mad->class_version != 0 ? mad->class_version : SMP_CLASS_VERSION;
-    bytes[OFF_METHOD] = mad->method;
-    fab_put_be16(bytes + OFF_STATUS, directed ? mad->status & FAB_SMP_STATUS_MASK : mad->status);
-    fab_put_be64(bytes + OFF_TID, mad->tid);
-    fab_put_be16(bytes + OFF_ATTR_ID, mad->attr_id);
-    fab_put_be32(bytes + OFF_ATTR_MOD, mad->attr_mod);
+    pack_common(mad, directed ? mad->status & FAB_SMP_STATUS_MASK : mad->status, bytes);
     fab_put_be64(bytes + OFF_M_KEY, mad->m_key);
     if (data != NULL)
         memcpy(bytes + OFF_DATA, data, FAB_SMP_DATA);
     if (directed)
         pack_directed(mad, bytes);
+    return FAB_OK;
+}
+
+int fab_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len,
+                 uint8_t bytes[FAB_MAD_SIZE])
+{
+    if (is_smp(mad->mgmt_class) || len > FAB_GMP_DATA)
+        return FAB_E_INVAL;
+    memset(bytes, 0, FAB_MAD_SIZE);
+    pack_common(mad, mad->status, bytes);
+    if (len > 0)
+        memcpy(bytes + COMMON_HEADER, data, len);
     return FAB_OK;
 }
 

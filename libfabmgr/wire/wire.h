@@ -109,6 +109,12 @@ struct fab_mad {
  * permissive LID. The return path is zero: it is filled on the way. INVAL: hops > 63, not a class
  * of SMPs. */
 int fab_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t bytes[FAB_MAD_SIZE]);
+/* Writes a whole 256-byte GMP: the common header and then data, of at most FAB_GMP_DATA bytes
+ * (class headers included), zeros after it. class_version 0 is written as 2 for the SA and 1 for
+ * others. INVAL: too much data, or a class of SMPs. */
+#define FAB_GMP_DATA 232
+int fab_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len,
+                 uint8_t bytes[FAB_MAD_SIZE]);
 /* The answer to a request that came in, LID-routed or directed: its header and, in a directed one,
  * both its paths as they are (the SMI walks them back), with the method of the answer (Get and Set:
  * GetResp; Trap: TrapRepress; Report: ReportResp), the status, and data (as above; NULL: as in the

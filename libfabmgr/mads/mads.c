@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The session. A request lives in a slot (slots.h), which moves through lists:
+ *
+ *     free -> ready (submitted) -> flying[try] -> free (answered, given up)
+ *                 source ----------^   |  |
+ *                          again <-----+  |       lost: sent again as soon as the window lets it
+ *                          resting <------+       BUSY: sent again after a rest
+ *
+ * There is a flying list for each try, since the timeout doubles with each: within a list all
+ * deadlines lie the same time after sending, so that it is ordered by itself and the next deadline
+ * of the session is the least of a few heads. No step depends on how many are in flight.
+ *
+ * All tries of a request carry the same TID: a late answer to the first is as good as one to the
+ * second, and when both come, the second finds the slot's serial advanced. Only the low 32 bits of
+ * a TID are ours; the kernel and simulators write the others (IBA 13.4.6.4 lets them).
+ *
+ * Status BUSY (IBA 13.4.7) is a request to come again: it uses up a try, but is no loss.
+ */
+#include "libfabmgr/mads/mads.h"
+
+#include <stdlib.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/mads/slots.h"
+#include "libfabmgr/mads/window.h"
+
+#define TIMEOUT_CLASSES 8
+#define GSI_QKEY 0x80010000
+
+struct fab_mads {
+    struct fab_mads_config config;
+    struct fab_slots slots;
+    struct fab_slot_list ready, again, resting, flying[TIMEOUT_CLASSES];
+    struct fab_window window;
+    uint32_t in_flight;
+    fab_mads_next *next;
+    void *next_ctx;
+    bool source_dry; /* it had nothing when last asked */
+    struct fab_mads_stats stats;
+};
+
+struct fab_mads *fab_mads_new(const struct fab_mads_config *config)
+{
+    struct fab_mads *m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return NULL;
+    m->config = *config;
+    fab_slots_init(&m->slots, config->tid_seed);
+    fab_window_init(&m->window, config->window_start, config->window_max);
+    if (fab_slots_reserve(&m->slots, m->window.size) != FAB_OK) {
+        fab_mads_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+void fab_mads_free(struct fab_mads *m)
+{
+    if (m == NULL)
+        return;
+    fab_slots_fini(&m->slots);
+    free(m);
+}
+
+/* ---- getting requests -------------------------------------------------------------------------
+ */
+
+static bool is_valid(const struct fab_mads_request *req)
+{
+    if (req->mgmt_class != FAB_CLASS_SMP_DIRECTED)
+        return true;
+    return req->path != NULL && req->path->hops <= FAB_MAX_HOPS;
+}
+
+int fab_mads_submit(struct fab_mads *m, const struct fab_mads_request *req)
+{
+    struct fab_slot *s;
+    if (!is_valid(req))
+        return FAB_E_INVAL;
+    int status = fab_slots_take(&m->slots, &s);
+    if (status != FAB_OK)
+        return status;
+    s->req = *req;
+    fab_slot_list_append(&m->ready, s);
+    return FAB_OK;
+}
+
+void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx)
+{
+    m->next = next;
+    m->next_ctx = ctx;
+    m->source_dry = false;
+}
+
+/* Ends the request of a slot that is in no list. done may do anything but free the session. */
+static void finish(struct fab_mads *m, struct fab_slot *s, const struct fab_mads_answer *answer)
+{
+    fab_mads_done *done = s->req.done;
+    void *ctx = s->req.ctx;
+    uint64_t tag = s->req.tag;
+    fab_slots_release(&m->slots, s);
+    m->source_dry = false;
+    if (done != NULL)
+        done(ctx, tag, answer);
+}
+
+/* The next request of the source, or NULL. Lack of memory is like a source that has none now. */
+static struct fab_slot *take_from_source(struct fab_mads *m)
+{
+    struct fab_slot *s;
+    while (m->next != NULL && fab_slots_take(&m->slots, &s) == FAB_OK) {
+        if (!m->next(m->next_ctx, &s->req)) {
+            fab_slots_give_back(&m->slots, s);
+            m->source_dry = true;
+            return NULL;
+        }
+        if (is_valid(&s->req))
+            return s;
+        finish(m, s, &(struct fab_mads_answer){.status = FAB_E_INVAL});
+    }
+    return NULL;
+}
+
+/* ---- out --------------------------------------------------------------------------------------
+ */
+
+static uint32_t timeout_class(const struct fab_slot *s)
+{
+    uint32_t retry = s->tries - 1; /* tries count from 1 once sent */
+    return retry < TIMEOUT_CLASSES ? retry : TIMEOUT_CLASSES - 1;
+}
+
+static bool is_smp(const struct fab_mads_request *req)
+{
+    return req->mgmt_class == FAB_CLASS_SMP_LID || req->mgmt_class == FAB_CLASS_SMP_DIRECTED;
+}
+
+static void encode(const struct fab_slot *s, uint8_t bytes[FAB_MAD_SIZE])
+{
+    const struct fab_mads_request *req = &s->req;
+    struct fab_mad mad = {
+        .mgmt_class = req->mgmt_class,
+        .method = req->method,
+        .tid = s->tid,
+        .attr_id = req->attr_id,
+        .attr_mod = req->attr_mod,
+        .m_key = req->m_key,
+    };
+    if (req->mgmt_class == FAB_CLASS_SMP_DIRECTED)
+        mad.path = *req->path;
+    if (is_smp(req))
+        (void)fab_smp_pack(&mad, req->data, bytes); /* is_valid saw to it */
+    else
+        (void)fab_gmp_pack(&mad, req->data, sizeof req->data, bytes);
+}
+
+static struct fab_mad_addr address(const struct fab_mads_request *req)
+{
+    bool smp = is_smp(req);
+    return (struct fab_mad_addr){
+        .dlid = req->mgmt_class == FAB_CLASS_SMP_DIRECTED ? FAB_LID_PERMISSIVE : req->dlid,
+        .qpn = smp ? 0 : 1,
+        .qkey = smp ? 0 : GSI_QKEY,
+    };
+}
+
+static struct fab_slot *take_next(struct fab_mads *m)
+{
+    struct fab_slot *s = fab_slot_list_pop(&m->again);
+    if (s == NULL)
+        s = fab_slot_list_pop(&m->ready);
+    return s != NULL ? s : take_from_source(m);
+}
+
+bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE],
+                     struct fab_mad_addr *ret_to)
+{
+    if (m->in_flight >= m->window.size)
+        return false;
+    struct fab_slot *s = take_next(m);
+    if (s == NULL)
+        return false;
+    encode(s, mad);
+    m->stats.sent++;
+    m->stats.retried += s->tries > 0;
+    s->tries++;
+    s->sent_at = now;
+    s->deadline = now + (m->config.timeout_us << timeout_class(s));
+    s->flying = true;
+    m->in_flight++;
+    fab_slot_list_append(&m->flying[timeout_class(s)], s);
+    *ret_to = address(&s->req);
+    return true;
+}
+
+/* ---- in ---------------------------------------------------------------------------------------
+ */
+
+static void land(struct fab_mads *m, struct fab_slot *s)
+{
+    fab_slot_list_remove(&m->flying[timeout_class(s)], s);
+    s->flying = false;
+    m->in_flight--;
+}
+
+static bool may_try_again(const struct fab_mads *m, const struct fab_slot *s)
+{
+    return s->tries <= m->config.retries;
+}
+
+/* No answer came to the last try of a flying slot, and none is expected any more. */
+static void lose(struct fab_mads *m, struct fab_slot *s, uint64_t now)
+{
+    land(m, s);
+    fab_window_loss(&m->window, s->sent_at, now);
+    if (may_try_again(m, s)) {
+        fab_slot_list_append(&m->again, s);
+        return;
+    }
+    m->stats.timed_out++;
+    finish(m, s, &(struct fab_mads_answer){.status = FAB_E_TIMEOUT, .rtt_us = now - s->sent_at});
+}
+
+static void rest(struct fab_mads *m, struct fab_slot *s, uint64_t now)
+{
+    s->deadline = now + m->config.timeout_us;
+    fab_slot_list_append(&m->resting, s);
+}
+
+static void answered(struct fab_mads *m, struct fab_slot *s, uint64_t now,
+                     struct fab_mads_answer *answer)
+{
+    fab_window_answer(&m->window, m->in_flight);
+    land(m, s);
+    if ((answer->smp_status & FAB_SMP_BUSY) && may_try_again(m, s)) {
+        rest(m, s, now);
+        return;
+    }
+    m->stats.answered++;
+    if (answer->smp_status != 0) {
+        m->stats.refused++;
+        answer->status = FAB_E_REFUSED;
+    }
+    answer->rtt_us = now - s->sent_at;
+    finish(m, s, answer);
+}
+
+/* The request in flight that this MAD belongs to, or NULL. */
+static struct fab_slot *match(const struct fab_mads *m, const struct fab_mad *mad)
+{
+    struct fab_slot *s = fab_slots_find(&m->slots, (uint32_t)mad->tid);
+    if (s == NULL || !s->flying || s->req.attr_id != mad->attr_id ||
+        s->req.mgmt_class != mad->mgmt_class)
+        return NULL;
+    return s;
+}
+
+bool fab_mads_input(struct fab_mads *m, uint64_t now, const uint8_t *bytes, size_t len, bool failed)
+{
+    struct fab_mad mad;
+    struct fab_mads_answer answer = {0};
+    int status = fab_mad_unpack(bytes, len, &mad, &answer.data, &answer.len);
+    if (status == FAB_OK && !failed && (mad.method & FAB_METHOD_RESPONSE) == 0)
+        return false;
+    struct fab_slot *s = status == FAB_OK ? match(m, &mad) : NULL;
+    if (s == NULL || (failed && s->req.method != mad.method)) {
+        m->stats.unmatched++;
+        return true;
+    }
+    answer.smp_status = mad.status;
+    if (failed)
+        lose(m, s, now);
+    else
+        answered(m, s, now, &answer);
+    return true;
+}
+
+/* ---- time -------------------------------------------------------------------------------------
+ */
+
+static bool is_due(const struct fab_slot_list *l, uint64_t now)
+{
+    return l->head != NULL && l->head->deadline <= now;
+}
+
+void fab_mads_expire(struct fab_mads *m, uint64_t now)
+{
+    while (is_due(&m->resting, now))
+        fab_slot_list_append(&m->again, fab_slot_list_pop(&m->resting));
+    for (size_t i = 0; i < TIMEOUT_CLASSES; i++)
+        while (is_due(&m->flying[i], now))
+            lose(m, m->flying[i].head, now);
+}
+
+static uint64_t earlier(uint64_t deadline, const struct fab_slot_list *l)
+{
+    return l->head != NULL && l->head->deadline < deadline ? l->head->deadline : deadline;
+}
+
+uint64_t fab_mads_deadline(const struct fab_mads *m)
+{
+    uint64_t deadline = earlier(UINT64_MAX, &m->resting);
+    for (size_t i = 0; i < TIMEOUT_CLASSES; i++)
+        deadline = earlier(deadline, &m->flying[i]);
+    return deadline;
+}
+
+bool fab_mads_idle(const struct fab_mads *m)
+{
+    return m->in_flight == 0 && m->ready.head == NULL && m->again.head == NULL &&
+           m->resting.head == NULL && (m->next == NULL || m->source_dry);
+}
+
+static void drop_all(struct fab_mads *m, struct fab_slot_list *l)
+{
+    struct fab_slot *s;
+    while ((s = fab_slot_list_pop(l)) != NULL)
+        fab_slots_release(&m->slots, s);
+}
+
+void fab_mads_cancel_all(struct fab_mads *m)
+{
+    drop_all(m, &m->ready);
+    drop_all(m, &m->again);
+    drop_all(m, &m->resting);
+    for (size_t i = 0; i < TIMEOUT_CLASSES; i++)
+        drop_all(m, &m->flying[i]);
+    m->in_flight = 0;
+}
+
+void fab_mads_stats(const struct fab_mads *m, struct fab_mads_stats *ret)
+{
+    *ret = m->stats;
+    ret->window = m->window.size;
+    ret->in_flight = m->in_flight;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Slots come in chunks that are allocated as they are needed and freed with the session, so that a
+ * steady stream of requests allocates nothing and pointers to slots hold. The low 20 bits of a TID
+ * name the slot, which makes matching an array access; the 12 above are a serial that advances with
+ * each use of the slot, so that an answer to an earlier request is recognised as stale. Free slots
+ * are reused oldest first, to make the same TID as rare as can be.
+ */
+#include "libfabmgr/mads/slots.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+#define CHUNK 64 /* slots */
+
+void fab_slot_list_append(struct fab_slot_list *l, struct fab_slot *s)
+{
+    s->next = NULL;
+    s->prev = l->tail;
+    *(l->tail != NULL ? &l->tail->next : &l->head) = s;
+    l->tail = s;
+}
+
+void fab_slot_list_prepend(struct fab_slot_list *l, struct fab_slot *s)
+{
+    s->prev = NULL;
+    s->next = l->head;
+    *(l->head != NULL ? &l->head->prev : &l->tail) = s;
+    l->head = s;
+}
+
+void fab_slot_list_remove(struct fab_slot_list *l, struct fab_slot *s)
+{
+    *(s->prev != NULL ? &s->prev->next : &l->head) = s->next;
+    *(s->next != NULL ? &s->next->prev : &l->tail) = s->prev;
+}
+
+struct fab_slot *fab_slot_list_pop(struct fab_slot_list *l)
+{
+    struct fab_slot *s = l->head;
+    if (s != NULL)
+        fab_slot_list_remove(l, s);
+    return s;
+}
+
+void fab_slots_init(struct fab_slots *t, uint32_t seed)
+{
+    *t = (struct fab_slots){.seed = seed};
+}
+
+void fab_slots_fini(struct fab_slots *t)
+{
+    for (size_t i = 0; i < t->chunk_count; i++)
+        free(t->chunks[i]);
+    free(t->chunks);
+    fab_slots_init(t, t->seed);
+}
+
+static int add_chunk(struct fab_slots *t)
+{
+    uint32_t first = (uint32_t)t->chunk_count * CHUNK;
+    if (first >= FAB_SLOT_LIMIT)
+        return FAB_E_LIMIT;
+    void *grown = fab_grow(t->chunks, sizeof *t->chunks, t->chunk_count + 1, &t->chunk_room);
+    if (grown == NULL)
+        return FAB_E_NOMEM;
+    t->chunks = grown;
+    struct fab_slot *chunk = calloc(CHUNK, sizeof *chunk);
+    if (chunk == NULL)
+        return FAB_E_NOMEM;
+    t->chunks[t->chunk_count++] = chunk;
+    for (uint32_t i = 0; i < CHUNK; i++) {
+        uint64_t serial = fab_mix64(((uint64_t)t->seed << 32) | (first + i));
+        chunk[i].tid = (uint32_t)(serial << FAB_SLOT_BITS) | (first + i);
+        fab_slot_list_append(&t->free, &chunk[i]);
+    }
+    return FAB_OK;
+}
+
+int fab_slots_reserve(struct fab_slots *t, uint32_t count)
+{
+    int status = FAB_OK;
+    while (status == FAB_OK && t->chunk_count * CHUNK < count)
+        status = add_chunk(t);
+    return status;
+}
+
+int fab_slots_take(struct fab_slots *t, struct fab_slot **ret)
+{
+    if (t->free.head == NULL) {
+        int status = add_chunk(t);
+        if (status != FAB_OK)
+            return status;
+    }
+    struct fab_slot *s = fab_slot_list_pop(&t->free);
+    s->tries = 0;
+    s->flying = false;
+    memset(&s->req, 0, sizeof s->req);
+    *ret = s;
+    return FAB_OK;
+}
+
+void fab_slots_release(struct fab_slots *t, struct fab_slot *s)
+{
+    s->flying = false;
+    s->tid += FAB_SLOT_LIMIT;
+    fab_slot_list_append(&t->free, s);
+}
+
+void fab_slots_give_back(struct fab_slots *t, struct fab_slot *s)
+{
+    fab_slot_list_prepend(&t->free, s);
+}
+
+struct fab_slot *fab_slots_find(const struct fab_slots *t, uint32_t tid)
+{
+    uint32_t index = tid & (FAB_SLOT_LIMIT - 1);
+    if (index / CHUNK >= t->chunk_count)
+        return NULL;
+    struct fab_slot *s = &t->chunks[index / CHUNK][index % CHUNK];
+    return s->tid == tid ? s : NULL;
+}

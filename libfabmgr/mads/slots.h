@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of transactions: a slot for each request that waits or is in flight. Slots never move.
+ * Every slot is in exactly one list at a time.
+ */
+#ifndef LIBFABMGR_MADS_SLOTS_H
+#define LIBFABMGR_MADS_SLOTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libfabmgr/mads/mads.h"
+
+#define FAB_SLOT_BITS 20 /* low bits of the TID: which slot; above: its serial */
+#define FAB_SLOT_LIMIT (UINT32_C(1) << FAB_SLOT_BITS)
+
+struct fab_slot {
+    struct fab_slot *prev, *next;
+    uint64_t sent_at, deadline;
+    uint32_t tid; /* of the request it holds, or will hold next */
+    uint32_t tries;
+    bool flying;
+    struct fab_mads_request req;
+};
+struct fab_slot_list { /* first in, first out */
+    struct fab_slot *head, *tail;
+};
+struct fab_slots {
+    struct fab_slot **chunks;
+    size_t chunk_count, chunk_room;
+    struct fab_slot_list free;
+    uint32_t seed;
+};
+
+void fab_slot_list_append(struct fab_slot_list *l, struct fab_slot *s);
+void fab_slot_list_prepend(struct fab_slot_list *l, struct fab_slot *s);
+void fab_slot_list_remove(struct fab_slot_list *l, struct fab_slot *s);
+struct fab_slot *fab_slot_list_pop(struct fab_slot_list *l); /* NULL: empty */
+
+void fab_slots_init(struct fab_slots *t, uint32_t seed);
+void fab_slots_fini(struct fab_slots *t);
+int fab_slots_reserve(struct fab_slots *t, uint32_t count); /* NOMEM, LIMIT */
+/* A slot out of the free list, its request zeroed. NOMEM, LIMIT. */
+int fab_slots_take(struct fab_slots *t, struct fab_slot **ret);
+/* Back to the free list. release: its TID is used up; give_back: it was never used. */
+void fab_slots_release(struct fab_slots *t, struct fab_slot *s);
+void fab_slots_give_back(struct fab_slots *t, struct fab_slot *s);
+/* The slot that holds the request with this TID, or NULL. */
+struct fab_slot *fab_slots_find(const struct fab_slots *t, uint32_t tid);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The window, as TCP does it: doubles every round trip until the first loss, then grows by one a
+ * round trip. A loss halves it, once a round trip: what was sent before the last cut was sent into
+ * the old window and says nothing new. It grows only while it is what holds us back.
+ */
+#include "libfabmgr/mads/window.h"
+
+#define SMALLEST 4
+
+void fab_window_init(struct fab_window *w, uint32_t start, uint32_t max)
+{
+    uint32_t ceiling = max > 0 ? max : 1;
+    uint32_t floor = ceiling < SMALLEST ? ceiling : SMALLEST;
+    *w = (struct fab_window){
+        .size = start < floor     ? floor
+                : start > ceiling ? ceiling
+                                  : start,
+        .floor = floor,
+        .ceiling = ceiling,
+    };
+}
+
+void fab_window_answer(struct fab_window *w, uint32_t in_flight)
+{
+    if (in_flight < w->size || w->size == w->ceiling)
+        return;
+    if (w->lost_once && ++w->answers < w->size)
+        return;
+    w->size++;
+    w->answers = 0;
+}
+
+void fab_window_loss(struct fab_window *w, uint64_t sent_at, uint64_t now)
+{
+    if (w->lost_once && sent_at < w->last_cut)
+        return;
+    w->size = w->size / 2 > w->floor ? w->size / 2 : w->floor;
+    w->answers = 0;
+    w->lost_once = true;
+    w->last_cut = now;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How many requests may be in flight: additive increase, multiplicative decrease. */
+#ifndef LIBFABMGR_MADS_WINDOW_H
+#define LIBFABMGR_MADS_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fab_window {
+    uint32_t size, floor, ceiling;
+    uint32_t answers;  /* since it last grew */
+    bool lost_once;    /* no more doubling */
+    uint64_t last_cut; /* when it was last halved */
+};
+void fab_window_init(struct fab_window *w, uint32_t start, uint32_t max);
+/* An answer came while in_flight were out (itself included). */
+void fab_window_answer(struct fab_window *w, uint32_t in_flight);
+/* A request that was sent at sent_at is lost; we learn it now. */
+void fab_window_loss(struct fab_window *w, uint64_t sent_at, uint64_t now);
+
+#endif
