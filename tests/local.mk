@@ -48,6 +48,12 @@ tests_unit_test_log_SOURCES = tests/unit/test_log.c
 tests_unit_test_log_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_log_LDADD = $(DAEMON_TEST_LIBS)
 
+# ---- config
+UNIT_TESTS += tests/unit/test_config
+tests_unit_test_config_SOURCES = tests/unit/test_config.c
+tests_unit_test_config_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_config_LDADD = $(DAEMON_TEST_LIBS)
+
 # ---- (a fuzz target looks like this)
 # FUZZ_TARGETS += tests/fuzz/fuzz_thing
 # tests_fuzz_fuzz_thing_SOURCES = tests/fuzz/fuzz_thing.c $(FUZZ_MAIN)

@@ -1,1 +1,2 @@
-fabricd_libfabricd_la_SOURCES +=
+fabricd_libfabricd_la_SOURCES += %D%/config.c %D%/config.h %D%/listen.c %D%/place.c %D%/place.h \
+	%D%/raw.h %D%/schema.c %D%/settings.c

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The configuration file, from text to struct config:
+ *
+ *     text -> place.c: is it YAML, and where does everything stand
+ *          -> schema.c: libcyaml; known keys, right types (struct raw)
+ *          -> settings.c: every value within its domain (struct config)
+ *          -> here: the lists, and what only the whole can show
+ *
+ * A config is built beside the old one and given to the caller when all of it is right.
+ */
+#include "fabricd/config/config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/config/raw.h"
+#include "libfabmgr/base/status.h"
+
+#define FILE_MAX (1u << 20) /* bytes of a configuration file */
+
+/* ---- defaults ---- */
+
+/* The first of the folders that systemd gives in `variable`, or `otherwise`, with `rest` added. */
+static char *folder(const char *variable, const char *otherwise, const char *rest)
+{
+    const char *given = getenv(variable);
+    char *path = NULL;
+    if (given == NULL || given[0] != '/')
+        given = otherwise;
+    if (asprintf(&path, "%.*s%s", (int)strcspn(given, ":"), given, rest) < 0)
+        return NULL;
+    return path;
+}
+
+int config_defaults(struct config *ret)
+{
+    struct config c = {
+        .state_dir = folder("STATE_DIRECTORY", "/var/lib/fabricd", ""),
+        .port = strdup(""),
+        .socket_group = strdup("fabric"),
+        .log_level = LOG_LEVEL_INFO,
+        .sweep = {.light_interval_s = 10, .full_interval_s = 600, .trap_settle_ms = 10},
+        .smp = {.timeout_ms = 200, .retries = 3, .window = 0},
+        .journal_keep = 100000,
+    };
+    char why[200];
+    char *address = folder("RUNTIME_DIRECTORY", "/run/fabricd", "/fabricd.sock");
+    char *listen = NULL;
+    int rc = FAB_E_NOMEM;
+    fab_policy_defaults(&c.policy);
+    if (address == NULL || asprintf(&listen, "unix:%s", address) < 0)
+        listen = NULL;
+    if (listen != NULL && c.state_dir != NULL && c.port != NULL && c.socket_group != NULL)
+        rc = config_listen_add(&c, listen, true, why, sizeof(why));
+    if (rc == FAB_E_INVAL) /* a folder of a length that no socket can have: someone must name one */
+        rc = FAB_OK;
+    free(listen);
+    free(address);
+    if (rc == FAB_OK)
+        *ret = c;
+    else
+        config_fini(&c);
+    return rc;
+}
+
+static void drop_listen(struct config *c)
+{
+    for (size_t i = 0; i < c->listen_count; i++)
+        listen_fini(&c->listen[i]);
+    free(c->listen);
+    c->listen = NULL;
+    c->listen_count = 0;
+}
+
+void config_fini(struct config *c)
+{
+    drop_listen(c);
+    free(c->state_dir);
+    free(c->port);
+    free(c->socket_group);
+    free(c->tls.cert);
+    free(c->tls.key);
+    free(c->tls.ca);
+    fab_policy_fini(&c->policy);
+    *c = (struct config){0};
+}
+
+/* ---- lists ---- */
+
+static int append_listen(struct config *c, const struct config_listen *l)
+{
+    struct config_listen *more = reallocarray(c->listen, c->listen_count + 1, sizeof(*more));
+    if (more == NULL)
+        return FAB_E_NOMEM;
+    more[c->listen_count++] = *l;
+    c->listen = more;
+    return FAB_OK;
+}
+
+/* expected[] says what is wrong when the result is INVAL. */
+static int add_listen(struct config *c, const char *address, char *expected, size_t len)
+{
+    struct config_listen l;
+    int rc = listen_parse(address, &l, expected, len);
+    if (rc == FAB_OK && (rc = append_listen(c, &l)) != FAB_OK)
+        listen_fini(&l);
+    return rc;
+}
+
+int config_listen_add(struct config *c, const char *address, bool replace, char *why,
+                      size_t why_len)
+{
+    char expected[200], clean[120];
+    struct config kept = *c;
+    if (replace) {
+        c->listen = NULL;
+        c->listen_count = 0;
+    }
+    int rc = add_listen(c, address, expected, sizeof(expected));
+    if (rc == FAB_OK && replace)
+        drop_listen(&kept);
+    else if (replace) /* (nothing was added) */
+        *c = kept;
+    log_clean(address, clean, sizeof(clean));
+    if (rc == FAB_E_INVAL)
+        snprintf(why, why_len, "the address is '%s', expected %s", clean, expected);
+    else if (rc != FAB_OK)
+        snprintf(why, why_len, "%s", fab_status_text(rc));
+    return rc;
+}
+
+static int take_listen(const struct raw *raw, struct report *report, struct config *c)
+{
+    char expected[200], path[32];
+    if (!place_has(report, "listen")) /* (libcyaml gives NULL for an empty list as well) */
+        return FAB_OK;
+    drop_listen(c);
+    for (unsigned i = 0; i < raw->listen_count; i++) {
+        int rc = add_listen(c, raw->listen[i], expected, sizeof(expected));
+        snprintf(path, sizeof(path), "listen[%u]", i);
+        if (rc == FAB_E_INVAL)
+            report_value(report, path, expected);
+        if (rc != FAB_OK)
+            return rc;
+    }
+    return FAB_OK;
+}
+
+static int take_roots(const struct raw *raw, struct report *report, struct config *c)
+{
+    char path[32];
+    const struct raw_routing *routing = raw->routing;
+    if (routing == NULL || routing->roots_count == 0)
+        return FAB_OK;
+    uint64_t *roots = calloc(routing->roots_count, sizeof(*roots));
+    if (roots == NULL)
+        return FAB_E_NOMEM;
+    free(c->policy.roots);
+    c->policy.roots = roots;
+    c->policy.root_count = routing->roots_count;
+    for (unsigned i = 0; i < routing->roots_count; i++) {
+        int rc = setting_parse_guid(routing->roots[i], &roots[i]);
+        snprintf(path, sizeof(path), "routing.roots[%u]", i);
+        if (rc == FAB_OK && roots[i] == 0)
+            rc = FAB_E_INVAL;
+        if (rc != FAB_OK) {
+            report_value(report, path,
+                         "a switch GUID of 16 hex digits, such as 0x0002c90300000001");
+            return rc;
+        }
+    }
+    return FAB_OK;
+}
+
+/* ---- the whole ---- */
+
+static const char *missing_tls(const struct config_tls *tls)
+{
+    return tls->cert == NULL ? "cert" : tls->key == NULL ? "key" : tls->ca == NULL ? "ca" : NULL;
+}
+
+/* Is a TLS file missing that is needed? *ret_path: what needs it; *ret_missing: "cert". */
+static bool tls_incomplete(const struct config *c, char *path, size_t len, const char **ret_missing)
+{
+    *ret_missing = missing_tls(&c->tls);
+    if (*ret_missing == NULL)
+        return false;
+    for (size_t i = 0; i < c->listen_count; i++) {
+        if (c->listen[i].kind == CONFIG_LISTEN_TLS) {
+            snprintf(path, len, "listen[%zu]", i);
+            return true;
+        }
+    }
+    snprintf(path, len, "tls");
+    return c->tls.cert != NULL || c->tls.key != NULL || c->tls.ca != NULL;
+}
+
+int config_check(const struct config *c, char *why, size_t why_len)
+{
+    char path[32];
+    const char *missing;
+    if (!tls_incomplete(c, path, sizeof(path), &missing))
+        return fab_policy_validate(&c->policy, why, why_len);
+    snprintf(why, why_len,
+             "%s: tls.%s is not set, expected tls.cert, tls.key and tls.ca for TLS with client "
+             "certificates",
+             path, missing);
+    return FAB_E_INVAL;
+}
+
+/* config_check, with the place in the file: its sentences about the policy begin with the field. */
+static int check_whole(const struct config *c, struct report *report)
+{
+    char path[32], why[300];
+    const char *missing, *at = path;
+    int rc = config_check(c, why, sizeof(why));
+    if (rc == FAB_OK)
+        return FAB_OK;
+    if (!tls_incomplete(c, path, sizeof(path), &missing))
+        at = setting_path(why);
+    report_key(report, at != NULL ? at : "", "%s", why);
+    return rc;
+}
+
+static int fill(const struct raw *raw, struct report *report, struct config *c)
+{
+    int rc = settings_apply(raw, report, c);
+    if (rc == FAB_OK)
+        rc = take_listen(raw, report, c);
+    if (rc == FAB_OK)
+        rc = take_roots(raw, report, c);
+    if (rc == FAB_OK)
+        rc = check_whole(c, report);
+    return rc;
+}
+
+static int load_text(const char *text, size_t len, struct report *report, struct config *c)
+{
+    struct raw *raw = NULL;
+    int rc = place_open(text, len, report);
+    if (rc == FAB_OK)
+        rc = raw_load(text, len, report, &raw);
+    if (rc == FAB_OK && raw != NULL)
+        rc = fill(raw, report, c);
+    raw_free(raw);
+    place_close(report);
+    return rc;
+}
+
+int config_load_text(const char *text, size_t len, const char *name, struct config *ret, char *why,
+                     size_t why_len)
+{
+    struct report report = {.name = name, .why = why, .why_len = why_len};
+    struct config c;
+    int rc = config_defaults(&c);
+    if (rc == FAB_OK && (rc = load_text(text, len, &report, &c)) != FAB_OK)
+        config_fini(&c);
+    if (rc == FAB_OK)
+        *ret = c;
+    else if (rc == FAB_E_NOMEM)
+        snprintf(why, why_len, "%s: %s", name, fab_status_text(rc));
+    return rc;
+}
+
+/* ---- the file ---- */
+
+static int status_of_errno(int error)
+{
+    return error == ENOENT || error == ENOTDIR ? FAB_E_NOT_FOUND
+           : error == EACCES                   ? FAB_E_DENIED
+                                               : FAB_E_IO;
+}
+
+static int read_file(const char *file, char **ret_text, size_t *ret_len, char *why, size_t why_len)
+{
+    int rc = FAB_E_NOMEM;
+    char *text = malloc(FILE_MAX + 1);
+    FILE *stream = fopen(file, "re");
+    size_t len = stream != NULL && text != NULL ? fread(text, 1, FILE_MAX + 1, stream) : 0;
+    if (stream == NULL || ferror(stream)) {
+        rc = status_of_errno(errno);
+        snprintf(why, why_len, "%s: cannot be read: %s", file, strerror(errno));
+    } else if (len > FILE_MAX) {
+        rc = FAB_E_FORMAT;
+        snprintf(why, why_len, "%s: larger than %u bytes, expected a configuration file", file,
+                 FILE_MAX);
+    } else if (text == NULL) {
+        snprintf(why, why_len, "%s: %s", file, fab_status_text(rc));
+    } else {
+        *ret_text = text;
+        *ret_len = len;
+        text = NULL;
+        rc = FAB_OK;
+    }
+    if (stream != NULL)
+        fclose(stream);
+    free(text);
+    return rc;
+}
+
+int config_load(const char *file, struct config *ret, char *why, size_t why_len)
+{
+    char *text = NULL;
+    size_t len = 0;
+    int rc = read_file(file, &text, &len, why, why_len);
+    if (rc == FAB_OK)
+        rc = config_load_text(text, len, file, ret, why, why_len);
+    free(text);
+    return rc;
+}

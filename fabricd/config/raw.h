@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Private to the room: the file as libcyaml read it. A NULL says that the key is not there.
+ */
+#ifndef FABRICD_CONFIG_RAW_H
+#define FABRICD_CONFIG_RAW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fabricd/config/place.h"
+
+struct raw_tls {
+    char *cert, *key, *ca;
+};
+
+struct raw_sweep {
+    char *light_interval, *full_interval, *trap_settle_ms;
+};
+
+struct raw_smp {
+    char *timeout_ms, *retries, *window;
+};
+
+struct raw_subnet {
+    char *prefix;
+    char *sm_priority, *sm_key, *m_key, *lmc, *max_mtu, *max_vls;
+    char *packet_life_time, *hoq_life, *leaf_hoq_life, *vl_stall_count, *leaf_vl_stall_count;
+    char *subnet_timeout, *phy_errors, *overrun_errors;
+};
+
+struct raw_routing {
+    char *engine;
+    char **roots;
+    unsigned roots_count;
+    char *max_hops;
+};
+
+struct raw_journal {
+    char *keep;
+};
+
+struct raw {
+    char *state_dir, *port, *socket_group, *log_level;
+    char **listen;
+    unsigned listen_count;
+    struct raw_tls *tls;
+    struct raw_sweep *sweep;
+    struct raw_smp *smp;
+    struct raw_subnet *subnet;
+    struct raw_routing *routing;
+    struct raw_journal *journal;
+};
+
+/* Reads the text against the schema. *ret is NULL when the file sets nothing. On failure the
+ * report holds the sentence. FORMAT, NOMEM. */
+int raw_load(const char *text, size_t len, struct report *report, struct raw **ret);
+void raw_free(struct raw *raw);
+
+/* ---- settings.c: what each key may hold, and where it goes ---- */
+
+struct config;
+/* "a number from 0 to 7": what is expected at a path ("subnet.lmc"); NULL: no such key. */
+const char *setting_expected(const char *path, char *buffer, size_t len);
+/* Puts every key but the lists into *c. RANGE, NOMEM. */
+int settings_apply(const struct raw *raw, struct report *report, struct config *c);
+/* The path of the key that a sentence of the policy begins with ("lmc is ...": "subnet.lmc");
+ * NULL: none. */
+const char *setting_path(const char *sentence);
+/* A GUID or prefix as people write it: "0x0002c90300000001", "0002:c903:0000:0001". INVAL. */
+int setting_parse_guid(const char *text, uint64_t *ret);
+
+/* ---- listen.c ---- */
+
+struct config_listen;
+/* Reads an address. INVAL, NOMEM; expected[] then says what is wrong with it. */
+int listen_parse(const char *text, struct config_listen *ret, char *expected, size_t len);
+void listen_fini(struct config_listen *l);
+
+#endif

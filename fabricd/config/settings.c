@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The settings: one row a key that holds a single value, with its domain, and where it goes in
+ * struct config. The lists (listen, routing.roots) have more to say; config.c reads them, but what
+ * is expected of them stands here too, because this is where the sentences come from.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/config/config.h"
+#include "fabricd/config/raw.h"
+#include "libfabmgr/base/status.h"
+
+enum kind {
+    KIND_NUMBER,   /* unsigned of `size` bytes, within least..most */
+    KIND_LEVEL,    /* enum log_level */
+    KIND_MTU,      /* bytes -> enum of PortInfo */
+    KIND_VLS,      /* count -> enum of PortInfo */
+    KIND_GUID,     /* uint64_t */
+    KIND_TEXT,     /* char *, a copy */
+    KIND_NAME,     /* char[size] */
+    KIND_ELSEWHERE /* a list or a group: only its expectation */
+};
+
+#define AT_TOP SIZE_MAX
+
+struct setting {
+    const char *path;
+    enum kind kind;
+    size_t group, from; /* raw + group is a pointer to the group's struct; from: in there */
+    size_t to, size;    /* in struct config */
+    uint64_t least, most;
+    const char *expected; /* NULL: from least and most; for numbers: what is added to them */
+};
+
+#define TO(member) offsetof(struct config, member), sizeof(((struct config *)NULL)->member)
+#define IN(group, key) offsetof(struct raw, group), offsetof(struct raw_##group, key)
+#define NUMBER(group, key, member, least, most, note)                                              \
+    {                                                                                              \
+#group "." #key, KIND_NUMBER, IN(group, key), TO(member), least, most, note                \
+    }
+#define OTHER(kind, group, key, member, expected)                                                  \
+    {                                                                                              \
+#group "." #key, kind, IN(group, key), TO(member), 0, 0, expected                          \
+    }
+#define TOP(kind, key, member, expected)                                                           \
+    {                                                                                              \
+#key, kind, AT_TOP, offsetof(struct raw, key), TO(member), 0, 0, expected                  \
+    }
+#define ELSEWHERE(path, expected)                                                                  \
+    {                                                                                              \
+        path, KIND_ELSEWHERE, 0, 0, 0, 0, 0, 0, expected                                           \
+    }
+#define GROUP(key) ELSEWHERE(#key, "keys below it, indented")
+
+static const struct setting settings[] = {
+    TOP(KIND_TEXT, state_dir, state_dir, "the path of a folder"),
+    TOP(KIND_TEXT, port, port, "an adapter port, CA:PORT"),
+    TOP(KIND_TEXT, socket_group, socket_group, "the name of a group"),
+    TOP(KIND_LEVEL, log_level, log_level, "error, warning, notice, info or debug"),
+    ELSEWHERE("listen", "a list of at most 16 addresses, each unix:PATH or tls:HOST:PORT"),
+    GROUP(tls),
+    OTHER(KIND_TEXT, tls, cert, tls.cert, "the path of a PEM file"),
+    OTHER(KIND_TEXT, tls, key, tls.key, "the path of a PEM file"),
+    OTHER(KIND_TEXT, tls, ca, tls.ca, "the path of a PEM file"),
+    GROUP(sweep),
+    NUMBER(sweep, light_interval, sweep.light_interval_s, 0, 86400, "seconds, 0: never"),
+    NUMBER(sweep, full_interval, sweep.full_interval_s, 0, 2592000, "seconds, 0: never"),
+    NUMBER(sweep, trap_settle_ms, sweep.trap_settle_ms, 0, 60000, "milliseconds"),
+    GROUP(smp),
+    NUMBER(smp, timeout_ms, smp.timeout_ms, 1, 60000, "milliseconds"),
+    NUMBER(smp, retries, smp.retries, 0, 20, NULL),
+    NUMBER(smp, window, smp.window, 0, 65535, "0: what the transport bears"),
+    GROUP(subnet),
+    OTHER(KIND_GUID, subnet, prefix, policy.subnet_prefix,
+          "16 hex digits, such as 0xfe80000000000000"),
+    NUMBER(subnet, sm_priority, policy.sm_priority, 0, 15, NULL),
+    NUMBER(subnet, sm_key, policy.sm_key, 0, UINT64_MAX, NULL),
+    NUMBER(subnet, m_key, policy.m_key, 0, UINT64_MAX, NULL),
+    NUMBER(subnet, lmc, policy.lmc, 0, 7, NULL),
+    OTHER(KIND_MTU, subnet, max_mtu, policy.max_mtu, "256, 512, 1024, 2048 or 4096"),
+    OTHER(KIND_VLS, subnet, max_vls, policy.max_op_vls, "1, 2, 4, 8 or 15"),
+    NUMBER(subnet, packet_life_time, policy.packet_life_time, 0, 31, NULL),
+    NUMBER(subnet, hoq_life, policy.hoq_life, 0, 31, NULL),
+    NUMBER(subnet, leaf_hoq_life, policy.leaf_hoq_life, 0, 31, NULL),
+    NUMBER(subnet, vl_stall_count, policy.vl_stall_count, 0, 7, NULL),
+    NUMBER(subnet, leaf_vl_stall_count, policy.leaf_vl_stall_count, 0, 7, NULL),
+    NUMBER(subnet, subnet_timeout, policy.subnet_timeout, 0, 31, NULL),
+    NUMBER(subnet, phy_errors, policy.phy_errors, 0, 15, NULL),
+    NUMBER(subnet, overrun_errors, policy.overrun_errors, 0, 15, NULL),
+    GROUP(routing),
+    OTHER(KIND_NAME, routing, engine, policy.engine, "the name of a routing engine, or auto"),
+    ELSEWHERE("routing.roots",
+              "a list of switch GUIDs, such as [0x0002c90300000001, 0x0002c90300000002]"),
+    NUMBER(routing, max_hops, policy.max_hops, 1, 1024, NULL),
+    GROUP(journal),
+    NUMBER(journal, keep, journal_keep, 1, 10000000, "events"),
+};
+
+/* ---- what is expected ---- */
+
+const char *setting_expected(const char *path, char *buffer, size_t len)
+{
+    const struct setting *s = settings, *end = settings + sizeof(settings) / sizeof(*settings);
+    size_t path_len = strcspn(path, "[");
+    while (s < end && (strncmp(s->path, path, path_len) != 0 || s->path[path_len] != '\0'))
+        s++;
+    if (s == end)
+        return "another value";
+    if (s->kind != KIND_NUMBER)
+        return s->expected;
+    if (s->most == UINT64_MAX)
+        snprintf(buffer, len, "a number of up to 64 bits, such as 0x1a2b");
+    else
+        snprintf(buffer, len, "a number from %" PRIu64 " to %" PRIu64 "%s%s%s", s->least, s->most,
+                 s->expected != NULL ? " (" : "", s->expected != NULL ? s->expected : "",
+                 s->expected != NULL ? ")" : "");
+    return buffer;
+}
+
+const char *setting_path(const char *sentence)
+{
+    size_t len = strcspn(sentence, " ");
+    if (len == strlen("subnet_prefix") && strncmp(sentence, "subnet_prefix", len) == 0)
+        return "subnet.prefix";
+    for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+        const char *dot = strrchr(settings[i].path, '.');
+        const char *last = dot != NULL ? dot + 1 : settings[i].path;
+        if (strncmp(last, sentence, len) == 0 && last[len] == '\0')
+            return settings[i].path;
+    }
+    return NULL;
+}
+
+/* ---- conversions ---- */
+
+int setting_parse_guid(const char *text, uint64_t *ret)
+{
+    uint64_t value = 0;
+    int digits = 0;
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+        text += 2;
+    for (; *text != '\0'; text++) {
+        static const char hex[] = "0123456789abcdef";
+        const char *at = strchr(hex, *text | 0x20);
+        if (*text == ':' && digits > 0 && digits % 4 == 0 && text[1] != '\0')
+            continue;
+        if (at == NULL || *text < '0' || ++digits > 16)
+            return FAB_E_INVAL;
+        value = value << 4 | (uint64_t)(at - hex);
+    }
+    if (digits != 16)
+        return FAB_E_INVAL;
+    *ret = value;
+    return FAB_OK;
+}
+
+/* Decimal, or hexadecimal after 0x. No octal: nobody means eight by 010. */
+static int parse_number(const char *text, uint64_t *ret)
+{
+    bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *digits = text + (hex ? 2 : 0);
+    size_t count = strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789");
+    if (count == 0 || digits[count] != '\0' || (!hex && digits[0] == '0' && count > 1))
+        return FAB_E_INVAL;
+    errno = 0;
+    unsigned long long value = strtoull(digits, NULL, hex ? 16 : 10);
+    if (errno != 0)
+        return FAB_E_RANGE;
+    *ret = value;
+    return FAB_OK;
+}
+
+/* The enum of PortInfo, 1..5, whose meaning is `value`; 0: there is none. */
+static uint64_t find_enum(unsigned (*meaning)(uint8_t), uint64_t value)
+{
+    for (uint8_t i = 1; i <= 5; i++)
+        if (meaning(i) == value)
+            return i;
+    return 0;
+}
+
+static unsigned mtu_bytes(uint8_t mtu)
+{
+    return 128u << mtu;
+}
+
+static unsigned vl_count(uint8_t vls)
+{
+    return vls == 5 ? 15 : 1u << (vls - 1);
+}
+
+static void store_number(void *to, size_t size, uint64_t value)
+{
+    if (size == 1)
+        *(uint8_t *)to = (uint8_t)value;
+    else if (size == 2)
+        *(uint16_t *)to = (uint16_t)value;
+    else if (size == 4)
+        *(uint32_t *)to = (uint32_t)value;
+    else
+        *(uint64_t *)to = value;
+}
+
+static int apply_number(const struct setting *s, const char *text, void *to)
+{
+    uint64_t value;
+    int rc = parse_number(text, &value);
+    if (rc == FAB_OK && (value < s->least || value > s->most))
+        rc = FAB_E_RANGE;
+    if (rc == FAB_OK)
+        store_number(to, s->size, value);
+    return rc;
+}
+
+static int apply_enum(const struct setting *s, const char *text, void *to)
+{
+    uint64_t value;
+    int rc = parse_number(text, &value);
+    if (rc == FAB_OK && (value = find_enum(s->kind == KIND_MTU ? mtu_bytes : vl_count, value)) == 0)
+        rc = FAB_E_RANGE;
+    if (rc == FAB_OK)
+        store_number(to, s->size, value);
+    return rc;
+}
+
+static int apply_level(const char *text, enum log_level *to)
+{
+    static const char *const words[] = {"error", "warning", "notice", "info", "debug"};
+    for (int i = 0; i < 5; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *to = (enum log_level)(LOG_LEVEL_ERROR + i);
+            return FAB_OK;
+        }
+    }
+    return FAB_E_INVAL;
+}
+
+static int apply_name(const struct setting *s, const char *text, char *to)
+{
+    if (strlen(text) >= s->size)
+        return FAB_E_RANGE;
+    strcpy(to, text);
+    return FAB_OK;
+}
+
+static int apply_text(const char *text, char **to)
+{
+    char *copy = strdup(text);
+    if (copy == NULL)
+        return FAB_E_NOMEM;
+    free(*to);
+    *to = copy;
+    return FAB_OK;
+}
+
+static int apply_value(const struct setting *s, const char *text, void *to)
+{
+    switch (s->kind) {
+    case KIND_NUMBER:
+        return apply_number(s, text, to);
+    case KIND_LEVEL:
+        return apply_level(text, to);
+    case KIND_MTU:
+    case KIND_VLS:
+        return apply_enum(s, text, to);
+    case KIND_GUID:
+        return setting_parse_guid(text, to);
+    case KIND_NAME:
+        return apply_name(s, text, to);
+    default:
+        return apply_text(text, to);
+    }
+}
+
+/* The text in the raw struct; NULL: not given. */
+static const char *find_value(const struct setting *s, const struct raw *raw)
+{
+    const char *group = (const char *)raw;
+    if (s->kind == KIND_ELSEWHERE)
+        return NULL;
+    if (s->group != AT_TOP)
+        group = *(const char *const *)(const void *)((const char *)raw + s->group);
+    return group != NULL ? *(const char *const *)(const void *)(group + s->from) : NULL;
+}
+
+int settings_apply(const struct raw *raw, struct report *report, struct config *c)
+{
+    char expected[200];
+    for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+        const struct setting *s = &settings[i];
+        const char *value = find_value(s, raw);
+        int rc = value != NULL ? apply_value(s, value, (char *)c + s->to) : FAB_OK;
+        if (rc == FAB_E_RANGE || rc == FAB_E_INVAL)
+            report_value(report, s->path, setting_expected(s->path, expected, sizeof(expected)));
+        if (rc != FAB_OK)
+            return rc;
+    }
+    return FAB_OK;
+}

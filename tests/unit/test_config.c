@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The configuration: defaults, every key, and every kind of mistake with its place.
+ */
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fabricd/config/config.h"
+#include "libfabmgr/base/status.h"
+#include "tests/unit/testing.h"
+
+static int load(const char *text, struct config *ret, char *why, size_t len)
+{
+    return config_load_text(text, strlen(text), "f.yaml", ret, why, len);
+}
+
+static struct config good(const char *text)
+{
+    struct config c;
+    char why[600] = "";
+    int rc = load(text, &c, why, sizeof(why));
+    ck_assert_msg(rc == FAB_OK, "%s -> %s", text, why);
+    return c;
+}
+
+/* ---- what is right ---- */
+
+START_TEST(empty_files_give_the_defaults)
+{
+    static const char *const empty[] = {
+        "",          "# only a comment\n", "---\n",        "\n\n",
+        "subnet:\n", "subnet: ~\nsmp:\n",  "\xef\xbb\xbf", "--- # x\n...\n"};
+    for (size_t i = 0; i < sizeof(empty) / sizeof(*empty); i++) {
+        struct config c = good(empty[i]);
+        ck_assert_str_eq(c.state_dir, "/var/lib/fabricd");
+        ck_assert_str_eq(c.port, "");
+        ck_assert_uint_eq(c.listen_count, 1);
+        ck_assert_str_eq(c.listen[0].text, "unix:/run/fabricd/fabricd.sock");
+        ck_assert_int_eq((int)c.listen[0].kind, CONFIG_LISTEN_UNIX);
+        ck_assert_str_eq(c.listen[0].host, "/run/fabricd/fabricd.sock");
+        ck_assert_str_eq(c.socket_group, "fabric");
+        ck_assert_ptr_null(c.tls.cert);
+        ck_assert_int_eq((int)c.log_level, LOG_LEVEL_INFO);
+        ck_assert_uint_eq(c.sweep.light_interval_s, 10);
+        ck_assert_uint_eq(c.smp.retries, 3);
+        ck_assert_uint_eq(c.journal_keep, 100000);
+        ck_assert_uint_eq(c.policy.subnet_prefix, 0xfe80000000000000);
+        config_fini(&c);
+    }
+}
+END_TEST
+
+START_TEST(systemd_names_the_folders)
+{
+    setenv("STATE_DIRECTORY", "/var/lib/fabricd/plane1:/other", 1);
+    setenv("RUNTIME_DIRECTORY", "/run/fabricd/plane1", 1);
+    struct config c = good("");
+    ck_assert_str_eq(c.state_dir, "/var/lib/fabricd/plane1");
+    ck_assert_str_eq(c.listen[0].host, "/run/fabricd/plane1/fabricd.sock");
+    config_fini(&c);
+}
+END_TEST
+
+static const char everything[] =
+    "state_dir: /srv/f\n"
+    "port: mlx5_0:1\n"
+    "listen:\n"
+    "  - unix:/tmp/a b.sock\n"
+    "  - tls:fm1.example:7471\n"
+    "  - 'tls:[fe80::1]:1'\n"
+    "  - tls:*:65535\n"
+    "socket_group: ''\n"
+    "log_level: debug\n"
+    "tls: {cert: /c, key: /k, ca: /a}\n"
+    "sweep: {light_interval: 1, full_interval: 2, trap_settle_ms: 3}\n"
+    "smp: {timeout_ms: 4, retries: 5, window: 6}\n"
+    "subnet:\n"
+    "  prefix: fec0:0000:0000:0001\n"
+    "  sm_priority: 15\n"
+    "  sm_key: 0xffffffffffffffff\n"
+    "  m_key: 0x1a2b\n"
+    "  lmc: 2\n"
+    "  max_mtu: 2048\n"
+    "  max_vls: 8\n"
+    "  packet_life_time: 10\n"
+    "  hoq_life: 11\n"
+    "  leaf_hoq_life: 12\n"
+    "  vl_stall_count: 3\n"
+    "  leaf_vl_stall_count: 4\n"
+    "  subnet_timeout: 17\n"
+    "  phy_errors: 9\n"
+    "  overrun_errors: 10\n"
+    "routing:\n"
+    "  engine: updn\n"
+    "  roots: [0x0002c90300000001, 0002c90300000002, '0002:c903:0000:00AB']\n"
+    "  max_hops: 32\n"
+    "journal: {keep: 77}\n";
+
+START_TEST(every_key_arrives)
+{
+    struct config c = good(everything);
+    const struct fab_policy *p = &c.policy;
+    ck_assert_str_eq(c.state_dir, "/srv/f");
+    ck_assert_str_eq(c.port, "mlx5_0:1");
+    ck_assert_uint_eq(c.listen_count, 4);
+    ck_assert_str_eq(c.listen[0].host, "/tmp/a b.sock");
+    ck_assert_str_eq(c.listen[1].host, "fm1.example");
+    ck_assert_int_eq((int)c.listen[1].kind, CONFIG_LISTEN_TLS);
+    ck_assert_uint_eq(c.listen[1].port, 7471);
+    ck_assert_str_eq(c.listen[2].host, "fe80::1");
+    ck_assert_uint_eq(c.listen[2].port, 1);
+    ck_assert_str_eq(c.listen[3].host, "*");
+    ck_assert_str_eq(c.socket_group, "");
+    ck_assert_int_eq((int)c.log_level, LOG_LEVEL_DEBUG);
+    ck_assert_str_eq(c.tls.cert, "/c");
+    ck_assert_str_eq(c.tls.key, "/k");
+    ck_assert_str_eq(c.tls.ca, "/a");
+    ck_assert_uint_eq(c.sweep.light_interval_s, 1);
+    ck_assert_uint_eq(c.sweep.full_interval_s, 2);
+    ck_assert_uint_eq(c.sweep.trap_settle_ms, 3);
+    ck_assert_uint_eq(c.smp.timeout_ms, 4);
+    ck_assert_uint_eq(c.smp.retries, 5);
+    ck_assert_uint_eq(c.smp.window, 6);
+    ck_assert_uint_eq(p->subnet_prefix, 0xfec0000000000001);
+    ck_assert_uint_eq(p->sm_priority, 15);
+    ck_assert_uint_eq(p->sm_key, UINT64_MAX);
+    ck_assert_uint_eq(p->m_key, 0x1a2b);
+    ck_assert_uint_eq(p->lmc, 2);
+    ck_assert_uint_eq(p->max_mtu, 4);
+    ck_assert_uint_eq(p->max_op_vls, 4);
+    ck_assert_uint_eq(p->packet_life_time, 10);
+    ck_assert_uint_eq(p->hoq_life, 11);
+    ck_assert_uint_eq(p->leaf_hoq_life, 12);
+    ck_assert_uint_eq(p->vl_stall_count, 3);
+    ck_assert_uint_eq(p->leaf_vl_stall_count, 4);
+    ck_assert_uint_eq(p->subnet_timeout, 17);
+    ck_assert_uint_eq(p->phy_errors, 9);
+    ck_assert_uint_eq(p->overrun_errors, 10);
+    ck_assert_str_eq(p->engine, "updn");
+    ck_assert_uint_eq(p->root_count, 3);
+    ck_assert_uint_eq(p->roots[0], 0x0002c90300000001);
+    ck_assert_uint_eq(p->roots[1], 0x0002c90300000002);
+    ck_assert_uint_eq(p->roots[2], 0x0002c903000000ab);
+    ck_assert_uint_eq(p->max_hops, 32);
+    ck_assert_uint_eq(c.journal_keep, 77);
+    config_fini(&c);
+}
+END_TEST
+
+START_TEST(an_empty_listen_list_serves_nobody)
+{
+    struct config c = good("listen: []\n");
+    ck_assert_uint_eq(c.listen_count, 0);
+    config_fini(&c);
+}
+END_TEST
+
+/* ---- what is wrong ---- */
+
+static const struct {
+    const char *text, *why;
+} mistakes[] = {
+    /* keys */
+    {"foo: 1\n", "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, listen, "
+                 "socket_group, log_level, tls, sweep, smp, subnet, routing, journal"},
+    {"smp:\n  retries: 1\n  retrys: 2\n", "f.yaml:3:3: unknown key 'retrys' in smp, expected one "
+                                          "of: timeout_ms, retries, window"},
+    {"smp: {retries: 1, \"a\\eb\": 2}\n", "f.yaml:1:19: unknown key 'a\\x1bb' in smp, expected one "
+                                          "of: timeout_ms, retries, window"},
+    {"smp:\n  retries: 1\n  retries: 2\n",
+     "f.yaml:3:3: the key 'retries' is here a second time, expected it once"},
+    {"[a]: 1\n", "f.yaml:1:1: a key is not a word, expected KEY: VALUE"},
+    /* types */
+    {"- a\n", "f.yaml:1:1: this is not a mapping, expected lines of KEY: VALUE"},
+    {"hello\n", "f.yaml:1:1: this is not a mapping, expected lines of KEY: VALUE"},
+    {"subnet: 3\n", "f.yaml:1:9: subnet is '3', expected keys below it, indented"},
+    {"subnet: [1]\n", "f.yaml:1:9: subnet is a list, expected keys below it, indented"},
+    {"state_dir: [1]\n", "f.yaml:1:12: state_dir is a list, expected the path of a folder"},
+    {"state_dir: ''\n", "f.yaml:1:12: state_dir is empty, expected the path of a folder"},
+    {"listen: unix:/a\n", "f.yaml:1:9: listen is 'unix:/a', expected a list of at most 16 "
+                          "addresses, each unix:PATH or tls:HOST:PORT"},
+    {"listen:\n  - unix:/a\n  - b: 1\n", "f.yaml:3:5: listen is a mapping, expected a list of at "
+                                         "most 16 addresses, each unix:PATH or tls:HOST:PORT"},
+    {"log_level: loud\n",
+     "f.yaml:1:12: log_level is 'loud', expected error, warning, notice, info or debug"},
+    {"log_level: 4\n",
+     "f.yaml:1:12: log_level is '4', expected error, warning, notice, info or debug"},
+    /* numbers */
+    {"subnet:\n  lmc: 9\n", "f.yaml:2:8: subnet.lmc is '9', expected a number from 0 to 7"},
+    {"subnet:\n  lmc: abc\n", "f.yaml:2:8: subnet.lmc is 'abc', expected a number from 0 to 7"},
+    {"subnet:\n  lmc: 1.5\n", "f.yaml:2:8: subnet.lmc is '1.5', expected a number from 0 to 7"},
+    {"subnet:\n  lmc: 7x\n", "f.yaml:2:8: subnet.lmc is '7x', expected a number from 0 to 7"},
+    {"subnet:\n  lmc: 007\n", "f.yaml:2:8: subnet.lmc is '007', expected a number from 0 to 7"},
+    {"subnet:\n  lmc: -1\n", "f.yaml:2:8: subnet.lmc is '-1', expected a number from 0 to 7"},
+    {"subnet:\n  lmc:\n", "f.yaml:2:7: subnet.lmc is empty, expected a number from 0 to 7"},
+    {"subnet:\n  lmc: 99999999999999999999999\n",
+     "f.yaml:2:8: subnet.lmc is '99999999999999999999999', expected a number from 0 to 7"},
+    {"subnet:\n  lmc:\n    a: 1\n",
+     "f.yaml:3:5: subnet.lmc is a mapping, expected a number from 0 to 7"},
+    {"subnet: {sm_priority: 16}\n",
+     "f.yaml:1:23: subnet.sm_priority is '16', expected a number from 0 to 15"},
+    {"subnet: {m_key: 0x10000000000000000}\n",
+     "f.yaml:1:17: subnet.m_key is '0x10000000000000000', expected a number of up to 64 bits, "
+     "such as 0x1a2b"},
+    {"subnet: {max_mtu: 1500}\n",
+     "f.yaml:1:19: subnet.max_mtu is '1500', expected 256, 512, 1024, 2048 or 4096"},
+    {"subnet: {max_vls: 3}\n", "f.yaml:1:19: subnet.max_vls is '3', expected 1, 2, 4, 8 or 15"},
+    {"smp: {timeout_ms: 0}\n", "f.yaml:1:19: smp.timeout_ms is '0', expected a number from 1 to "
+                               "60000 (milliseconds)"},
+    {"journal: {keep: 0}\n",
+     "f.yaml:1:17: journal.keep is '0', expected a number from 1 to 10000000 (events)"},
+    /* GUIDs */
+    {"subnet: {prefix: fe80}\n", "f.yaml:1:18: subnet.prefix is 'fe80', expected 16 hex digits, "
+                                 "such as 0xfe80000000000000"},
+    {"routing:\n  roots:\n    - 0x0002c90300000001\n    - leaf-1\n",
+     "f.yaml:4:7: routing.roots[1] is 'leaf-1', expected a switch GUID of 16 hex digits, such as "
+     "0x0002c90300000001"},
+    {"routing: {roots: [0x00000000000000000]}\n",
+     "f.yaml:1:19: routing.roots[0] is '0x00000000000000000', expected a switch GUID of 16 hex "
+     "digits, such as 0x0002c90300000001"},
+    {"routing: {engine: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}\n",
+     "f.yaml:1:19: routing.engine is 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', expected "
+     "the "
+     "name of a routing engine, or auto"},
+    {"routing:\n  engine: A B\n",
+     "f.yaml:2:3: engine is \"A B\", it can be \"auto\" or the name of "
+     "an engine: 1 to 31 of a-z, 0-9, - and _"},
+    {"routing:\n  roots: [0002c90300000001, 0002c90300000001]\n",
+     "f.yaml:2:3: roots holds 0x0002c90300000001 twice, it can hold a GUID once"},
+    {"subnet: {lmc: 1, prefix: ff00000000000000}\n",
+     "f.yaml:1:18: subnet_prefix is 0xff00000000000000, it can be any but 0 and 0xff... "
+     "(multicast)"},
+    /* addresses */
+    {"listen: [tcp:0.0.0.0:80]\n",
+     "f.yaml:1:10: listen[0] is 'tcp:0.0.0.0:80', expected unix:PATH or tls:HOST:PORT (plain TCP "
+     "is "
+     "never served: whoever reaches the port would command the fabric)"},
+    {"listen: [unix:/a, 'localhost:80']\n",
+     "f.yaml:1:19: listen[1] is 'localhost:80', expected unix:PATH or tls:HOST:PORT (plain TCP is "
+     "never served: whoever reaches the port would command the fabric)"},
+    {"listen: [/run/x]\n", "f.yaml:1:10: listen[0] is '/run/x', expected unix: before the path"},
+    {"listen: [abc]\n", "f.yaml:1:10: listen[0] is 'abc', expected unix:PATH or tls:HOST:PORT"},
+    {"listen: [unix:run/x]\n", "f.yaml:1:10: listen[0] is 'unix:run/x', expected unix:PATH with a "
+                               "path that starts with /"},
+    {"listen: [tls:a:0]\n",
+     "f.yaml:1:10: listen[0] is 'tls:a:0', expected a port from 1 to 65535 at its end"},
+    {"listen: [tls:a:99999]\n",
+     "f.yaml:1:10: listen[0] is 'tls:a:99999', expected a port from 1 to 65535 at its end"},
+    {"listen: [tls:a]\n",
+     "f.yaml:1:10: listen[0] is 'tls:a', expected tls:HOST:PORT, where HOST is a name, an address, "
+     "an IPv6 address in brackets, or * for every address"},
+    {"listen: [a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q]\n",
+     "f.yaml:1:42: listen is 'q', expected a list of at most 16 addresses, each unix:PATH or "
+     "tls:HOST:PORT"},
+    /* TLS */
+    {"listen:\n  - tls:a:1\n",
+     "f.yaml:2:5: listen[0]: tls.cert is not set, expected tls.cert, tls.key and tls.ca for TLS "
+     "with client certificates"},
+    {"listen:\n  - tls:a:1\ntls: {cert: /c, key: /k}\n",
+     "f.yaml:2:5: listen[0]: tls.ca is not set, expected tls.cert, tls.key and tls.ca for TLS with "
+     "client certificates"},
+    {"tls: {cert: /c}\n", "f.yaml:1:1: tls: tls.key is not set, expected tls.cert, tls.key and "
+                          "tls.ca for TLS with client certificates"},
+    /* YAML */
+    {"subnet:\n\tlmc: 1\n", "f.yaml:2:1: a tab, expected blanks: YAML is not indented with tabs"},
+    {"# caf\xc3\xa9 \xc3\xa9\xc3\xa9\xc3\xa9\nsubnet:\n\tlmc: 1\n",
+     "f.yaml:3:1: a tab, expected blanks: YAML is not indented with tabs"},
+    {"port: \"a\n", "f.yaml:2:1: this is not YAML: found unexpected end of stream while scanning a "
+                    "quoted scalar"},
+    {"port: a\n---\nport: b\n", "f.yaml:3:1: a second document begins, expected only one"},
+    {"port: &x a\nstate_dir: *x\n", "f.yaml:2:1: state_dir: an alias, expected the value itself"},
+    {"port: \"a\\0b\"\n", "f.yaml:1:7: a NUL character in the text, expected none"},
+    {"port: a\nsmp: \xff\n",
+     "f.yaml:2:6: this is not text: invalid leading UTF-8 octet, expected YAML in UTF-8"},
+    {"port: a\x01\n",
+     "f.yaml:1:8: this is not text: control characters are not allowed, expected YAML in UTF-8"},
+};
+
+START_TEST(each_mistake_has_a_sentence_and_a_place)
+{
+    struct config untouched = {.journal_keep = 4711}, c = untouched;
+    char why[600] = "";
+    int rc = load(mistakes[_i].text, &c, why, sizeof(why));
+    ck_assert_str_eq(why, mistakes[_i].why);
+    ck_assert_int_lt(rc, 0);
+    ck_assert_mem_eq(&c, &untouched, sizeof(c));
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be_read_says_why)
+{
+    struct config c;
+    char why[300];
+    ck_assert_int_eq(config_load("/nowhere/f.yaml", &c, why, sizeof(why)), FAB_E_NOT_FOUND);
+    ck_assert_str_eq(why, "/nowhere/f.yaml: cannot be read: No such file or directory");
+    ck_assert_int_eq(config_load("/tmp", &c, why, sizeof(why)), FAB_E_IO);
+    ck_assert_str_eq(why, "/tmp: cannot be read: Is a directory");
+    ck_assert_int_eq(config_load("/dev/zero", &c, why, sizeof(why)), FAB_E_FORMAT);
+    ck_assert_str_eq(why, "/dev/zero: larger than 1048576 bytes, expected a configuration file");
+}
+END_TEST
+
+START_TEST(the_shipped_example_sets_nothing_but_is_complete)
+{
+    struct config c, defaults;
+    char why[300] = "", path[4096], *text = NULL;
+    const char *top = getenv("abs_top_srcdir");
+    snprintf(path, sizeof(path), "%s/etc/fabricd.yaml", top != NULL ? top : "../wt/store");
+    ck_assert_msg(config_load(path, &c, why, sizeof(why)) == FAB_OK, "%s", why);
+    config_fini(&c);
+    /* With the comment sign taken off, every line of it is a setting, and each is the default. */
+    size_t used = 0, room = 0;
+    char *line = NULL;
+    FILE *file = fopen(path, "r");
+    text = calloc(1, 65536);
+    while (getline(&line, &room, file) > 0) {
+        bool prose = line[0] != '#' || line[1] == '\n' || (line[1] == ' ' && line[2] != ' ');
+        const char *from = line + (prose ? 0 : 1);
+        used += (size_t)snprintf(text + used, 65536 - used, "%s", from);
+    }
+    c = good(text);
+    ck_assert_ptr_nonnull(strstr(text, "\n  roots:"));
+    ck_assert_int_eq(config_defaults(&defaults), FAB_OK);
+    ck_assert_str_eq(c.state_dir, defaults.state_dir);
+    ck_assert_str_eq(c.port, defaults.port);
+    ck_assert_str_eq(c.listen[0].text, defaults.listen[0].text);
+    ck_assert_uint_eq(c.listen_count, defaults.listen_count);
+    ck_assert_str_eq(c.socket_group, defaults.socket_group);
+    ck_assert_mem_eq(&c.sweep, &defaults.sweep, sizeof(c.sweep));
+    ck_assert_mem_eq(&c.smp, &defaults.smp, sizeof(c.smp));
+    ck_assert_uint_eq(c.journal_keep, defaults.journal_keep);
+    ck_assert_mem_eq(&c.policy, &defaults.policy, sizeof(c.policy));
+    free(line);
+    free(text);
+    fclose(file);
+    config_fini(&c);
+    config_fini(&defaults);
+}
+END_TEST
+
+/* ---- the command line ---- */
+
+START_TEST(addresses_of_the_command_line)
+{
+    struct config c = good("");
+    char why[300] = "";
+    ck_assert_int_eq(config_listen_add(&c, "unix:/a", true, why, sizeof(why)), FAB_OK);
+    ck_assert_int_eq(config_listen_add(&c, "unix:/b", false, why, sizeof(why)), FAB_OK);
+    ck_assert_uint_eq(c.listen_count, 2);
+    ck_assert_str_eq(c.listen[0].host, "/a");
+    ck_assert_str_eq(c.listen[1].host, "/b");
+    ck_assert_int_eq(config_listen_add(&c, "1.2.3.4:5", true, why, sizeof(why)), FAB_E_INVAL);
+    ck_assert_uint_eq(c.listen_count, 2);
+    ck_assert_ptr_nonnull(strstr(why, "plain TCP is never served"));
+    ck_assert_int_eq(config_check(&c, why, sizeof(why)), FAB_OK);
+    ck_assert_int_eq(config_listen_add(&c, "tls:*:7471", false, why, sizeof(why)), FAB_OK);
+    ck_assert_int_eq(config_check(&c, why, sizeof(why)), FAB_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(why, "tls.cert is not set"));
+    config_fini(&c);
+}
+END_TEST
+
+int main(void)
+{
+    unsetenv("STATE_DIRECTORY");
+    unsetenv("RUNTIME_DIRECTORY");
+    Suite *suite = suite_create("config");
+    TCase *tcase = tcase_create("right");
+    tcase_add_test(tcase, empty_files_give_the_defaults);
+    tcase_add_test(tcase, systemd_names_the_folders);
+    tcase_add_test(tcase, every_key_arrives);
+    tcase_add_test(tcase, an_empty_listen_list_serves_nobody);
+    tcase_add_test(tcase, the_shipped_example_sets_nothing_but_is_complete);
+    tcase_add_test(tcase, addresses_of_the_command_line);
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create("wrong");
+    tcase_add_loop_test(tcase, each_mistake_has_a_sentence_and_a_place, 0,
+                        (int)(sizeof(mistakes) / sizeof(*mistakes)));
+    tcase_add_test(tcase, a_file_that_cannot_be_read_says_why);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
