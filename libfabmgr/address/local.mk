@@ -1,1 +1,5 @@
-libfabmgr_libfabmgr_la_SOURCES +=
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/address.c \
+	%D%/address.h \
+	%D%/claims.c \
+	%D%/claims.h

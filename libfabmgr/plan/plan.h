@@ -56,6 +56,8 @@ struct fab_plan_input {
     const struct fab_target *target;
     const struct fab_observed *observed;
     uint32_t sm_lid;
+    bool tune; /* the policy changed: write timers and thresholds to ports that are up, too; else
+                  they go along with other writes only, since some devices do not keep them */
 };
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
 void fab_plan_fini(struct fab_plan *p);

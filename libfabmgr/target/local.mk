@@ -1,1 +1,4 @@
-libfabmgr_libfabmgr_la_SOURCES +=
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/port.c \
+	%D%/target.c \
+	%D%/target.h

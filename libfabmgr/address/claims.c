@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Claims: for each LID owner of the fabric what it was leased and what it carries, and the leases
+ * whose ports are not here. Leases come from a store and LIDs from devices; neither is trusted.
+ */
+#include "libfabmgr/address/claims.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+
+static int by_guid(const void *a, const void *b)
+{
+    const struct fab_claim *x = a, *y = b;
+    if (x->guid != y->guid)
+        return x->guid < y->guid ? -1 : 1;
+    return (x->port > y->port) - (x->port < y->port);
+}
+
+static int by_lease(const void *a, const void *b)
+{
+    const struct fab_lease *x = a, *y = b;
+    if (x->port_guid != y->port_guid)
+        return x->port_guid < y->port_guid ? -1 : 1;
+    return (x->lid > y->lid) - (x->lid < y->lid);
+}
+
+/* Ports that a packet can be sent to: those with a cable, port 0 of switches, and our own. */
+static bool needs_lid(const struct fab_fabric *f, uint32_t port)
+{
+    if (!fab_port_has_lid(f, port))
+        return false;
+    return fab_node_is_switch(f, f->ports[port].node) || f->ports[port].peer != FAB_NONE ||
+           port == f->self_port;
+}
+
+static struct fab_claim claim_of(const struct fab_address_input *in, uint32_t port,
+                                 uint32_t max_lid)
+{
+    const struct fab_port *p = &in->fabric->ports[port];
+    bool is_switch = fab_node_is_switch(in->fabric, p->node);
+    struct fab_claim c = {.port = port, .guid = p->guid, .lmc = in->policy->lmc};
+    if (is_switch) {
+        c.lmc = 0; /* a base port 0 has no more than one LID (IBA 14.2.5.6, LMC) */
+        c.guid = p->guid != 0 ? p->guid : in->fabric->nodes[p->node].guid;
+    }
+    if (fab_lid_valid(p->info.lid, c.lmc, max_lid))
+        c.carried = p->info.lid;
+    return c;
+}
+
+/* Both sides are sorted by GUID: one walk matches them. The first lease of a GUID counts. */
+static void match_leases(struct fab_claims *c, const struct fab_lease *leases, size_t count,
+                         uint32_t max_lid)
+{
+    uint32_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && leases[i].port_guid == leases[i - 1].port_guid)
+            continue;
+        while (at < c->count && c->by_guid[at].guid < leases[i].port_guid)
+            at++;
+        if (at == c->count || c->by_guid[at].guid != leases[i].port_guid)
+            c->absent[c->absent_count++] = leases[i];
+        else if (fab_lid_valid(leases[i].lid, c->by_guid[at].lmc, max_lid))
+            c->by_guid[at].leased = leases[i].lid;
+    }
+}
+
+int fab_claims_make(const struct fab_address_input *in, uint32_t max_lid, struct fab_claims *ret)
+{
+    struct fab_claims c = {0};
+    size_t leases = in->lease_count;
+    struct fab_lease *sorted = calloc(leases + 1, sizeof(*sorted));
+    c.absent = calloc(leases + 1, sizeof(*c.absent));
+    c.by_guid = calloc((size_t)in->fabric->port_count + 1, sizeof(*c.by_guid));
+    if (sorted == NULL || c.absent == NULL || c.by_guid == NULL) {
+        free(sorted);
+        fab_claims_fini(&c);
+        return FAB_E_NOMEM;
+    }
+    for (uint32_t port = 0; port < in->fabric->port_count; port++) {
+        if (needs_lid(in->fabric, port))
+            c.by_guid[c.count++] = claim_of(in, port, max_lid);
+    }
+    qsort(c.by_guid, c.count, sizeof(*c.by_guid), by_guid);
+    if (leases > 0)
+        memcpy(sorted, in->leases, leases * sizeof(*sorted));
+    qsort(sorted, leases, sizeof(*sorted), by_lease);
+    match_leases(&c, sorted, leases, max_lid);
+    free(sorted);
+    *ret = c;
+    return FAB_OK;
+}
+
+void fab_claims_fini(struct fab_claims *c)
+{
+    free(c->by_guid);
+    free(c->absent);
+    memset(c, 0, sizeof(*c));
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the switches are known to hold: their forwarding tables as read back or acknowledged, and
+ * one bit a block that says whether we know it at all. A block that is not known is written.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/plan/plan.h"
+
+static size_t bit_of(const struct fab_observed *o, uint32_t sw, uint32_t block)
+{
+    return (size_t)sw * o->blocks + block;
+}
+
+static size_t bitset_words(const struct fab_observed *o)
+{
+    return ((size_t)o->lft.switch_count * o->blocks + 63) / 64 + 1;
+}
+
+static void set_known(struct fab_observed *o, uint32_t sw, uint32_t block, bool known)
+{
+    size_t bit = bit_of(o, sw, block);
+    uint64_t mask = UINT64_C(1) << (bit % 64);
+    if (known)
+        o->known[bit / 64] |= mask;
+    else
+        o->known[bit / 64] &= ~mask;
+}
+
+int fab_observed_init(struct fab_observed *o, uint32_t switch_count, uint32_t top)
+{
+    struct fab_observed made = {0};
+    int ret = fab_lft_init(&made.lft, switch_count, top);
+    if (ret != FAB_OK)
+        return ret;
+    made.blocks = fab_lft_blocks(&made.lft);
+    made.known = calloc(bitset_words(&made), sizeof(*made.known));
+    if (made.known == NULL) {
+        fab_observed_fini(&made);
+        return FAB_E_NOMEM;
+    }
+    *o = made;
+    return FAB_OK;
+}
+
+void fab_observed_fini(struct fab_observed *o)
+{
+    fab_lft_fini(&o->lft);
+    free(o->known);
+    memset(o, 0, sizeof(*o));
+}
+
+void fab_observed_block(struct fab_observed *o, uint32_t sw, uint32_t block,
+                        const uint8_t entries[FAB_LFT_BLOCK])
+{
+    if (sw >= o->lft.switch_count || block >= o->blocks)
+        return;
+    memcpy(fab_lft_row(&o->lft, sw) + (size_t)block * FAB_LFT_BLOCK, entries, FAB_LFT_BLOCK);
+    set_known(o, sw, block, true);
+}
+
+void fab_observed_forget(struct fab_observed *o, uint32_t sw)
+{
+    for (uint32_t block = 0; sw < o->lft.switch_count && block < o->blocks; block++)
+        set_known(o, sw, block, false);
+}
+
+bool fab_observed_known(const struct fab_observed *o, uint32_t sw, uint32_t block)
+{
+    if (sw >= o->lft.switch_count || block >= o->blocks)
+        return false;
+    size_t bit = bit_of(o, sw, block);
+    return (o->known[bit / 64] >> (bit % 64) & 1) != 0;
+}
+
+static void move_switch(const struct fab_observed *from, uint32_t old_sw, uint32_t new_sw,
+                        struct fab_observed *to)
+{
+    for (uint32_t block = 0; block < from->blocks && block < to->blocks; block++) {
+        if (fab_observed_known(from, old_sw, block))
+            fab_observed_block(to, new_sw, block,
+                               fab_lft_row(&from->lft, old_sw) + (size_t)block * FAB_LFT_BLOCK);
+    }
+}
+
+int fab_observed_move(const struct fab_observed *from, const struct fab_fabric *old,
+                      const struct fab_fabric *now, uint32_t top, struct fab_observed *ret)
+{
+    struct fab_observed to;
+    int status = fab_observed_init(&to, now->switch_count, top);
+    if (status != FAB_OK)
+        return status;
+    for (uint32_t sw = 0; sw < from->lft.switch_count && sw < old->switch_count; sw++) {
+        uint32_t new_sw = fab_fabric_node_by_guid(now, old->nodes[sw].guid);
+        if (new_sw != FAB_NONE && fab_node_is_switch(now, new_sw))
+            move_switch(from, sw, new_sw, &to);
+    }
+    *ret = to;
+    return FAB_OK;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Making the plan: four passes over the fabric, one a stage, each adding the writes it needs.
+ *
+ * Nothing is written that the device holds already: a second plan on a fabric to which the first
+ * was applied is empty. A port that is Init gets its attributes and Init -> Armed in one Set, then
+ * Armed -> Active in a second one (IBA 7.2.7; both ends have left Init by then). Ports without a
+ * working cable are left alone: nobody can use them, and they get everything when they come up.
+ * The one exception is our own port, which is reached without a cable.
+ *
+ * Ops stand in the order of node ids, so that a plan depends on nothing but its input.
+ */
+#include "libfabmgr/plan/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/plan/differ.h"
+
+struct draft {
+    const struct fab_plan_input *in;
+    struct fab_plan_op *ops;
+    size_t count, room;
+};
+
+static int add(struct draft *d, struct fab_plan_op op)
+{
+    if (d->count == d->room) {
+        size_t room = d->room > 0 ? d->room * 2 : 256;
+        struct fab_plan_op *ops = reallocarray(d->ops, room, sizeof(*ops));
+        if (ops == NULL)
+            return FAB_E_NOMEM;
+        d->ops = ops;
+        d->room = room;
+    }
+    d->ops[d->count++] = op;
+    return FAB_OK;
+}
+
+static int add_port(struct draft *d, uint32_t port, uint8_t state)
+{
+    return add(d, (struct fab_plan_op){.node = d->in->fabric->ports[port].node,
+                                       .port = port,
+                                       .attr_id = FAB_ATTR_PORT_INFO,
+                                       .state = state});
+}
+
+/* ---- what a port needs ---------------------------------------------------------------------- */
+
+static bool port_differs(const struct draft *d, uint32_t port)
+{
+    const struct fab_port *p = &d->in->fabric->ports[port];
+    struct fab_port_info want;
+    fab_target_port_info(d->in->fabric, d->in->policy, &d->in->target->lids, port, d->in->sm_lid,
+                         &want);
+    if (fab_plan_port_differs(&p->info, &want, p->num == 0))
+        return true;
+    return d->in->tune && fab_plan_tuning_differs(&p->info, &want);
+}
+
+/* Bringing up means both ends: a peer that reports no state would refuse the second step. */
+static bool can_rise(const struct fab_fabric *f, uint32_t port)
+{
+    if (!fab_port_is_up(f, port))
+        return false;
+    return f->ports[port].info.port_state >= FAB_STATE_INIT &&
+           f->ports[f->ports[port].peer].info.port_state >= FAB_STATE_INIT;
+}
+
+static bool can_be_written(const struct fab_fabric *f, uint32_t port)
+{
+    if (port == f->self_port)
+        return true;
+    return fab_port_is_up(f, port) && f->ports[port].info.port_state >= FAB_STATE_INIT;
+}
+
+/* ---- the stages ----------------------------------------------------------------------------- */
+
+static int plan_switch(struct draft *d, uint32_t sw)
+{
+    const struct fab_fabric *f = d->in->fabric;
+    struct fab_switch_info want;
+    int ret = FAB_OK;
+    fab_target_switch_info(f, d->in->policy, &d->in->target->lids, sw, &want);
+    if (fab_plan_switch_differs(&f->switches[sw], &want))
+        ret =
+            add(d, (struct fab_plan_op){
+                       .node = sw, .port = fab_port_id(f, sw, 0), .attr_id = FAB_ATTR_SWITCH_INFO});
+    uint32_t port0 = fab_port_id(f, sw, 0);
+    if (ret == FAB_OK && f->ports[port0].present && port_differs(d, port0))
+        ret = add_port(d, port0, FAB_STATE_NOP);
+    return ret;
+}
+
+static bool block_is_held(const struct fab_plan_input *in, uint32_t sw, uint32_t block)
+{
+    const struct fab_observed *o = in->observed;
+    size_t offset = (size_t)block * FAB_LFT_BLOCK;
+    if (o == NULL || !fab_observed_known(o, sw, block))
+        return false;
+    return memcmp(fab_lft_row(&o->lft, sw) + offset, fab_lft_row(&in->target->lft, sw) + offset,
+                  FAB_LFT_BLOCK) == 0;
+}
+
+static int plan_routes(struct draft *d, uint32_t sw)
+{
+    uint32_t blocks = fab_lft_blocks(&d->in->target->lft);
+    for (uint32_t block = 0; block < blocks; block++) {
+        if (block_is_held(d->in, sw, block))
+            continue;
+        int ret = add(d, (struct fab_plan_op){.node = sw,
+                                              .port = fab_port_id(d->in->fabric, sw, 0),
+                                              .attr_id = FAB_ATTR_LFT,
+                                              .block = (uint16_t)block});
+        if (ret != FAB_OK)
+            return ret;
+    }
+    return FAB_OK;
+}
+
+static int plan_port(struct draft *d, uint32_t port)
+{
+    const struct fab_fabric *f = d->in->fabric;
+    const struct fab_port *p = &f->ports[port];
+    if (p->num == 0 || !p->present || !can_be_written(f, port))
+        return FAB_OK;
+    if (p->info.port_state == FAB_STATE_INIT && can_rise(f, port))
+        return add_port(d, port, FAB_STATE_ARMED);
+    return port_differs(d, port) ? add_port(d, port, FAB_STATE_NOP) : FAB_OK;
+}
+
+static int plan_active(struct draft *d, uint32_t port)
+{
+    const struct fab_port *p = &d->in->fabric->ports[port];
+    if (p->num == 0 || !p->present || p->info.port_state == FAB_STATE_ACTIVE)
+        return FAB_OK;
+    return can_rise(d->in->fabric, port) ? add_port(d, port, FAB_STATE_ACTIVE) : FAB_OK;
+}
+
+static int each(struct draft *d, uint32_t count, int (*plan_one)(struct draft *, uint32_t))
+{
+    int ret = FAB_OK;
+    for (uint32_t id = 0; id < count && ret == FAB_OK; id++)
+        ret = plan_one(d, id);
+    return ret;
+}
+
+int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret)
+{
+    const struct fab_fabric *f = in->fabric;
+    const struct {
+        uint32_t count;
+        int (*plan_one)(struct draft *, uint32_t);
+    } stages[FAB_STAGE_COUNT] = {
+        [FAB_STAGE_SWITCH] = {f->switch_count, plan_switch},
+        [FAB_STAGE_ROUTES] = {f->switch_count, plan_routes},
+        [FAB_STAGE_PORTS] = {f->port_count, plan_port},
+        [FAB_STAGE_ACTIVE] = {f->port_count, plan_active},
+    };
+    struct draft d = {.in = in};
+    struct fab_plan plan = {0};
+    if (in->target->lft.switch_count != f->switch_count ||
+        in->target->lids.port_count != f->port_count)
+        return FAB_E_INVAL;
+    for (unsigned stage = 0; stage < FAB_STAGE_COUNT; stage++) {
+        int status = each(&d, stages[stage].count, stages[stage].plan_one);
+        if (status != FAB_OK) {
+            free(d.ops);
+            return status;
+        }
+        plan.stage_start[stage + 1] = (uint32_t)d.count;
+    }
+    plan.ops = d.ops;
+    *ret = plan;
+    return FAB_OK;
+}
+
+void fab_plan_fini(struct fab_plan *p)
+{
+    free(p->ops);
+    memset(p, 0, sizeof(*p));
+}
+
+/* ---- payloads ------------------------------------------------------------------------------- */
+
+static int encode_port(const struct fab_plan_input *in, const struct fab_plan_op *op,
+                       uint8_t data[FAB_SMP_DATA])
+{
+    struct fab_port_info want;
+    fab_target_port_info(in->fabric, in->policy, &in->target->lids, op->port, in->sm_lid, &want);
+    want.port_state = op->state;
+    if (op->state == FAB_STATE_ACTIVE)
+        want.client_reregister = 0; /* asked for when the port was armed */
+    return fab_attr_pack(&fab_attr_port_info, &want, data, FAB_SMP_DATA);
+}
+
+static int encode_switch(const struct fab_plan_input *in, const struct fab_plan_op *op,
+                         uint8_t data[FAB_SMP_DATA])
+{
+    struct fab_switch_info want;
+    fab_target_switch_info(in->fabric, in->policy, &in->target->lids, op->node, &want);
+    return fab_attr_pack(&fab_attr_switch_info, &want, data, FAB_SMP_DATA);
+}
+
+int fab_plan_encode(const struct fab_plan_input *in, const struct fab_plan_op *op,
+                    uint8_t data[FAB_SMP_DATA], uint32_t *ret_attr_mod)
+{
+    int ret = FAB_OK;
+    uint32_t attr_mod = 0;
+    memset(data, 0, FAB_SMP_DATA);
+    switch (op->attr_id) {
+    case FAB_ATTR_SWITCH_INFO:
+        ret = encode_switch(in, op, data);
+        break;
+    case FAB_ATTR_PORT_INFO:
+        attr_mod = in->fabric->ports[op->port].num;
+        ret = encode_port(in, op, data);
+        break;
+    case FAB_ATTR_LFT:
+        attr_mod = op->block;
+        memcpy(data, fab_lft_row(&in->target->lft, op->node) + (size_t)op->block * FAB_LFT_BLOCK,
+               FAB_LFT_BLOCK);
+        break;
+    default:
+        ret = FAB_E_INVAL;
+    }
+    if (ret == FAB_OK)
+        *ret_attr_mod = attr_mod;
+    return ret;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What PortInfo and SwitchInfo shall say, derived from what was read of the device and its peer.
+ *
+ * A SubnSet carries the whole attribute, so every field needs a value that does no harm:
+ *   - fields that we have no opinion on go back as they were read (some devices refuse a Set that
+ *     names other capabilities than theirs);
+ *   - LinkWidthEnabled, LinkSpeedEnabled, LinkSpeedExtEnabled, PortState and PortPhysicalState are
+ *     0, "no state change", so that no write retrains a link;
+ *   - which fields have a meaning depends on the kind of port (IBA 14.2.5.6, column "used by"):
+ *     addresses, M_Key, prefix and SubnetTimeout belong to ends and to port 0 of switches; HOQLife
+ *     and VLStallCount to external ports of switches (HOQLife to routers too); MTU, VLs and error
+ *     thresholds to every port that has a link. A base port 0 has no link, an enhanced one has an
+ *     MTU and thresholds.
+ */
+#include "libfabmgr/target/target.h"
+
+#define CAP_CLIENT_REREGISTER (1u << 25)
+#define DOWN_DEFAULT_POLLING 2
+
+static uint8_t lesser(uint8_t a, uint8_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The common value of two capabilities, within the policy; `now` when one is unknown. */
+static uint8_t agree(uint8_t now, uint8_t ours, uint8_t theirs, uint8_t policy)
+{
+    if (ours == 0 || theirs == 0)
+        return now;
+    uint8_t both = lesser(ours, theirs);
+    return policy != 0 ? lesser(both, policy) : both;
+}
+
+static void no_state_change(struct fab_port_info *want)
+{
+    want->port_state = FAB_STATE_NOP;
+    want->phys_state = FAB_PHYS_NOP;
+    want->down_default_state = DOWN_DEFAULT_POLLING;
+    want->width_enabled = 0;
+    want->speed_enabled = 0;
+    want->speed_ext_enabled = 0;
+    want->speed_ext2_enabled = 0;
+    want->client_reregister = 0;
+}
+
+/* Ends and port 0: who it is, who its manager is. */
+static void address_fields(const struct fab_policy *p, const struct fab_lids *lids, uint32_t port,
+                           uint32_t sm_lid, struct fab_port_info *want)
+{
+    bool new_manager = want->sm_lid != (uint16_t)sm_lid;
+    want->lid = (uint16_t)lids->base[port];
+    want->lmc = lids->lmc[port];
+    want->sm_lid = (uint16_t)sm_lid;
+    want->m_key = p->m_key;
+    want->gid_prefix = p->subnet_prefix;
+    want->subnet_timeout = p->subnet_timeout;
+    want->client_reregister = new_manager && (want->cap_mask & CAP_CLIENT_REREGISTER) != 0;
+}
+
+static void link_fields(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port,
+                        struct fab_port_info *want)
+{
+    uint32_t peer = f->ports[port].peer;
+    want->local_phy_errors = p->phy_errors;
+    want->overrun_errors = p->overrun_errors;
+    if (peer == FAB_NONE)
+        return;
+    const struct fab_port_info *theirs = &f->ports[peer].info;
+    want->neighbor_mtu = agree(want->neighbor_mtu, want->mtu_cap, theirs->mtu_cap, p->max_mtu);
+    want->op_vls = agree(want->op_vls, want->vl_cap, theirs->vl_cap, p->max_op_vls);
+}
+
+/* How long a packet may wait at the head of a queue; shorter towards ends, so that a stuck adapter
+ * frees the fabric first. */
+static void queue_fields(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port,
+                         struct fab_port_info *want)
+{
+    uint32_t peer_node = fab_peer_node(f, port);
+    if (peer_node == FAB_NONE)
+        return;
+    bool towards_end = !fab_node_is_switch(f, peer_node);
+    want->hoq_life = towards_end ? p->leaf_hoq_life : p->hoq_life;
+    want->vl_stall_count = towards_end ? p->leaf_vl_stall_count : p->vl_stall_count;
+}
+
+static void port0_fields(const struct fab_fabric *f, const struct fab_policy *p, uint32_t node,
+                         struct fab_port_info *want)
+{
+    if (!f->switches[node].enhanced_port0)
+        return;
+    want->neighbor_mtu = agree(want->neighbor_mtu, want->mtu_cap, want->mtu_cap, p->max_mtu);
+    want->local_phy_errors = p->phy_errors;
+    want->overrun_errors = p->overrun_errors;
+}
+
+void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p,
+                          const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,
+                          struct fab_port_info *ret_want)
+{
+    uint32_t node = f->ports[port].node;
+    bool is_switch = fab_node_is_switch(f, node);
+    struct fab_port_info want = f->ports[port].info;
+    no_state_change(&want);
+    if (!is_switch || f->ports[port].num == 0)
+        address_fields(p, lids, port, sm_lid, &want);
+    if (f->ports[port].num == 0) {
+        port0_fields(f, p, node, &want);
+    } else {
+        link_fields(f, p, port, &want);
+        if (is_switch)
+            queue_fields(f, p, port, &want);
+        else if (f->nodes[node].type == FAB_NODE_ROUTER)
+            want.hoq_life = p->leaf_hoq_life;
+    }
+    *ret_want = want;
+}
+
+/* PortStateChange is cleared by writing 1 (IBA 14.2.5.4), so what was read goes back. */
+void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
+                            const struct fab_lids *lids, uint32_t sw,
+                            struct fab_switch_info *ret_want)
+{
+    struct fab_switch_info want = f->switches[sw];
+    want.linear_fdb_top = (uint16_t)lids->top;
+    want.life_time = p->packet_life_time;
+    *ret_want = want;
+}

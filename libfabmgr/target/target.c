@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The target as a value: LIDs, linear forwarding tables, and the counted reference around them.
+ *
+ * The three tables own their memory; an _init'ed table that was zeroed may be _fini'ed at any time.
+ * Rows of the forwarding table are padded to whole blocks of 64 entries (IBA 14.2.5.7), so that a
+ * block can be read and compared without a look at where the table ends.
+ */
+#include "libfabmgr/target/target.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+
+/* ---- LIDs ----------------------------------------------------------------------------------- */
+
+int fab_lids_init(struct fab_lids *l, uint32_t port_count)
+{
+    struct fab_lids made = {.port_count = port_count};
+    size_t n = port_count > 0 ? port_count : 1;
+    made.base = calloc(n, sizeof(*made.base));
+    made.lmc = calloc(n, sizeof(*made.lmc));
+    if (made.base == NULL || made.lmc == NULL) {
+        fab_lids_fini(&made);
+        return FAB_E_NOMEM;
+    }
+    *l = made;
+    return FAB_OK;
+}
+
+static uint32_t last_lid(const struct fab_lids *l, uint32_t port)
+{
+    return l->base[port] + (1u << l->lmc[port]) - 1;
+}
+
+static uint32_t highest_lid(const struct fab_lids *l)
+{
+    uint32_t top = 0;
+    for (uint32_t port = 0; port < l->port_count; port++) {
+        if (l->base[port] != 0 && last_lid(l, port) > top)
+            top = last_lid(l, port);
+    }
+    return top;
+}
+
+static int claim(const struct fab_lids *l, uint32_t port, uint32_t *owner)
+{
+    for (uint32_t lid = l->base[port]; lid <= last_lid(l, port); lid++) {
+        if (owner[lid] != FAB_NONE)
+            return FAB_E_EXISTS;
+        owner[lid] = port;
+    }
+    return FAB_OK;
+}
+
+int fab_lids_index(struct fab_lids *l)
+{
+    uint32_t top = highest_lid(l);
+    uint32_t *owner = malloc(((size_t)top + 1) * sizeof(*owner));
+    if (owner == NULL)
+        return FAB_E_NOMEM;
+    memset(owner, 0xff, ((size_t)top + 1) * sizeof(*owner));
+    for (uint32_t port = 0; port < l->port_count; port++) {
+        int ret = l->base[port] != 0 ? claim(l, port, owner) : FAB_OK;
+        if (ret != FAB_OK) {
+            free(owner);
+            return ret;
+        }
+    }
+    free(l->owner);
+    l->owner = owner;
+    l->top = top;
+    return FAB_OK;
+}
+
+void fab_lids_fini(struct fab_lids *l)
+{
+    free(l->base);
+    free(l->lmc);
+    free(l->owner);
+    memset(l, 0, sizeof(*l));
+}
+
+/* ---- forwarding tables ---------------------------------------------------------------------- */
+
+int fab_lft_init(struct fab_lft *t, uint32_t switch_count, uint32_t top)
+{
+    size_t stride = ((size_t)top / FAB_LFT_BLOCK + 1) * FAB_LFT_BLOCK;
+    size_t size = 0;
+    if (__builtin_mul_overflow(stride, (size_t)switch_count, &size))
+        return FAB_E_NOMEM;
+    uint8_t *entries = malloc(size > 0 ? size : 1);
+    if (entries == NULL)
+        return FAB_E_NOMEM;
+    memset(entries, FAB_LFT_NO_ROUTE, size);
+    *t = (struct fab_lft){
+        .switch_count = switch_count, .top = top, .stride = stride, .entries = entries};
+    return FAB_OK;
+}
+
+void fab_lft_fini(struct fab_lft *t)
+{
+    free(t->entries);
+    memset(t, 0, sizeof(*t));
+}
+
+/* ---- the counted value ---------------------------------------------------------------------- */
+
+struct fab_target *fab_target_new(void)
+{
+    struct fab_target *t = calloc(1, sizeof(*t));
+    if (t != NULL)
+        t->refs = 1;
+    return t;
+}
+
+struct fab_target *fab_target_ref(const struct fab_target *t)
+{
+    struct fab_target *counted = (struct fab_target *)t; /* the count is not part of the value */
+    __atomic_add_fetch(&counted->refs, 1, __ATOMIC_RELAXED);
+    return counted;
+}
+
+void fab_target_unref(struct fab_target *t)
+{
+    if (t == NULL)
+        return;
+    int left = __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL);
+    assert(left >= 0);
+    if (left > 0)
+        return;
+    fab_lids_fini(&t->lids);
+    fab_lft_fini(&t->lft);
+    free(t);
+}
