@@ -176,7 +176,7 @@ static struct fab_slot *take_next(struct fab_mads *m)
 bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE],
                      struct fab_mad_addr *ret_to)
 {
-    if (m->in_flight >= m->window.size)
+    if (!fab_window_room(&m->window, m->in_flight))
         return false;
     struct fab_slot *s = take_next(m);
     if (s == NULL)
@@ -187,7 +187,7 @@ bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE]
     s->tries++;
     s->sent_at = now;
     s->deadline = now + (m->config.timeout_us << timeout_class(s));
-    s->flying = true;
+    s->state = FAB_SLOT_FLYING;
     m->in_flight++;
     fab_slot_list_append(&m->flying[timeout_class(s)], s);
     *ret_to = address(&s->req);
@@ -200,7 +200,6 @@ bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE]
 static void land(struct fab_mads *m, struct fab_slot *s)
 {
     fab_slot_list_remove(&m->flying[timeout_class(s)], s);
-    s->flying = false;
     m->in_flight--;
 }
 
@@ -215,6 +214,7 @@ static void lose(struct fab_mads *m, struct fab_slot *s, uint64_t now)
     land(m, s);
     fab_window_loss(&m->window, s->sent_at, now);
     if (may_try_again(m, s)) {
+        s->state = FAB_SLOT_AGAIN;
         fab_slot_list_append(&m->again, s);
         return;
     }
@@ -224,15 +224,26 @@ static void lose(struct fab_mads *m, struct fab_slot *s, uint64_t now)
 
 static void rest(struct fab_mads *m, struct fab_slot *s, uint64_t now)
 {
+    s->state = FAB_SLOT_RESTING;
     s->deadline = now + m->config.timeout_us;
     fab_slot_list_append(&m->resting, s);
+}
+
+/* Takes the slot of an answer out of its list: it flies, or was taken for lost too early. */
+static void catch (struct fab_mads *m, struct fab_slot *s)
+{
+    if (s->state == FAB_SLOT_AGAIN) {
+        fab_slot_list_remove(&m->again, s);
+        return;
+    }
+    fab_window_answer(&m->window);
+    land(m, s);
 }
 
 static void answered(struct fab_mads *m, struct fab_slot *s, uint64_t now,
                      struct fab_mads_answer *answer)
 {
-    fab_window_answer(&m->window, m->in_flight);
-    land(m, s);
+    catch (m, s);
     if ((answer->smp_status & FAB_SMP_BUSY) && may_try_again(m, s)) {
         rest(m, s, now);
         return;
@@ -246,14 +257,15 @@ static void answered(struct fab_mads *m, struct fab_slot *s, uint64_t now,
     finish(m, s, answer);
 }
 
-/* The request in flight that this MAD belongs to, or NULL. */
-static struct fab_slot *match(const struct fab_mads *m, const struct fab_mad *mad)
+/* The request that this MAD answers, or that it is (failed); or NULL. */
+static struct fab_slot *match(const struct fab_mads *m, const struct fab_mad *mad, bool failed)
 {
     struct fab_slot *s = fab_slots_find(&m->slots, (uint32_t)mad->tid);
-    if (s == NULL || !s->flying || s->req.attr_id != mad->attr_id ||
-        s->req.mgmt_class != mad->mgmt_class)
+    if (s == NULL || s->req.attr_id != mad->attr_id || s->req.mgmt_class != mad->mgmt_class)
         return NULL;
-    return s;
+    if (failed)
+        return s->state == FAB_SLOT_FLYING && s->req.method == mad->method ? s : NULL;
+    return s->state == FAB_SLOT_FLYING || s->state == FAB_SLOT_AGAIN ? s : NULL;
 }
 
 bool fab_mads_input(struct fab_mads *m, uint64_t now, const uint8_t *bytes, size_t len, bool failed)
@@ -263,16 +275,15 @@ bool fab_mads_input(struct fab_mads *m, uint64_t now, const uint8_t *bytes, size
     int status = fab_mad_unpack(bytes, len, &mad, &answer.data, &answer.len);
     if (status == FAB_OK && !failed && (mad.method & FAB_METHOD_RESPONSE) == 0)
         return false;
-    struct fab_slot *s = status == FAB_OK ? match(m, &mad) : NULL;
-    if (s == NULL || (failed && s->req.method != mad.method)) {
+    struct fab_slot *s = status == FAB_OK ? match(m, &mad, failed) : NULL;
+    if (s == NULL) {
         m->stats.unmatched++;
-        return true;
-    }
-    answer.smp_status = mad.status;
-    if (failed)
+    } else if (failed) {
         lose(m, s, now);
-    else
+    } else {
+        answer.smp_status = mad.status;
         answered(m, s, now, &answer);
+    }
     return true;
 }
 
@@ -286,8 +297,11 @@ static bool is_due(const struct fab_slot_list *l, uint64_t now)
 
 void fab_mads_expire(struct fab_mads *m, uint64_t now)
 {
-    while (is_due(&m->resting, now))
-        fab_slot_list_append(&m->again, fab_slot_list_pop(&m->resting));
+    while (is_due(&m->resting, now)) {
+        struct fab_slot *s = fab_slot_list_pop(&m->resting);
+        s->state = FAB_SLOT_AGAIN;
+        fab_slot_list_append(&m->again, s);
+    }
     for (size_t i = 0; i < TIMEOUT_CLASSES; i++)
         while (is_due(&m->flying[i], now))
             lose(m, m->flying[i].head, now);

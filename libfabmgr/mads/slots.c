@@ -98,7 +98,7 @@ int fab_slots_take(struct fab_slots *t, struct fab_slot **ret)
     }
     struct fab_slot *s = fab_slot_list_pop(&t->free);
     s->tries = 0;
-    s->flying = false;
+    s->state = FAB_SLOT_READY;
     memset(&s->req, 0, sizeof s->req);
     *ret = s;
     return FAB_OK;
@@ -106,13 +106,14 @@ int fab_slots_take(struct fab_slots *t, struct fab_slot **ret)
 
 void fab_slots_release(struct fab_slots *t, struct fab_slot *s)
 {
-    s->flying = false;
+    s->state = FAB_SLOT_UNUSED;
     s->tid += FAB_SLOT_LIMIT;
     fab_slot_list_append(&t->free, s);
 }
 
 void fab_slots_give_back(struct fab_slots *t, struct fab_slot *s)
 {
+    s->state = FAB_SLOT_UNUSED;
     fab_slot_list_prepend(&t->free, s);
 }
 
@@ -122,5 +123,5 @@ struct fab_slot *fab_slots_find(const struct fab_slots *t, uint32_t tid)
     if (index / CHUNK >= t->chunk_count)
         return NULL;
     struct fab_slot *s = &t->chunks[index / CHUNK][index % CHUNK];
-    return s->tid == tid ? s : NULL;
+    return s->tid == tid && s->state != FAB_SLOT_UNUSED ? s : NULL;
 }

@@ -15,12 +15,19 @@
 #define FAB_SLOT_BITS 20 /* low bits of the TID: which slot; above: its serial */
 #define FAB_SLOT_LIMIT (UINT32_C(1) << FAB_SLOT_BITS)
 
+enum fab_slot_state {
+    FAB_SLOT_UNUSED,
+    FAB_SLOT_READY,
+    FAB_SLOT_FLYING,
+    FAB_SLOT_AGAIN,
+    FAB_SLOT_RESTING
+};
 struct fab_slot {
     struct fab_slot *prev, *next;
     uint64_t sent_at, deadline;
     uint32_t tid; /* of the request it holds, or will hold next */
     uint32_t tries;
-    bool flying;
+    uint8_t state; /* enum fab_slot_state */
     struct fab_mads_request req;
 };
 struct fab_slot_list { /* first in, first out */

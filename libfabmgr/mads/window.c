@@ -2,7 +2,8 @@
 /*
  * The window, as TCP does it: doubles every round trip until the first loss, then grows by one a
  * round trip. A loss halves it, once a round trip: what was sent before the last cut was sent into
- * the old window and says nothing new. It grows only while it is what holds us back.
+ * the old window and says nothing new. It grows only while it is what holds us
+ * back: answers that come in one batch all count, since it was full when the last request went.
  */
 #include "libfabmgr/mads/window.h"
 
@@ -21,9 +22,15 @@ void fab_window_init(struct fab_window *w, uint32_t start, uint32_t max)
     };
 }
 
-void fab_window_answer(struct fab_window *w, uint32_t in_flight)
+bool fab_window_room(struct fab_window *w, uint32_t in_flight)
 {
-    if (in_flight < w->size || w->size == w->ceiling)
+    w->full = in_flight >= w->size;
+    return !w->full;
+}
+
+void fab_window_answer(struct fab_window *w)
+{
+    if (!w->full || w->size == w->ceiling)
         return;
     if (w->lost_once && ++w->answers < w->size)
         return;

@@ -9,12 +9,14 @@
 struct fab_window {
     uint32_t size, floor, ceiling;
     uint32_t answers;  /* since it last grew */
+    bool full;         /* it held us back when last asked */
     bool lost_once;    /* no more doubling */
     uint64_t last_cut; /* when it was last halved */
 };
 void fab_window_init(struct fab_window *w, uint32_t start, uint32_t max);
-/* An answer came while in_flight were out (itself included). */
-void fab_window_answer(struct fab_window *w, uint32_t in_flight);
+/* Whether one more may go while in_flight are out. */
+bool fab_window_room(struct fab_window *w, uint32_t in_flight);
+void fab_window_answer(struct fab_window *w); /* an answer came in time */
 /* A request that was sent at sent_at is lost; we learn it now. */
 void fab_window_loss(struct fab_window *w, uint64_t sent_at, uint64_t now);
 

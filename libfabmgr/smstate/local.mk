@@ -1,1 +1,3 @@
-libfabmgr_libfabmgr_la_SOURCES +=
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/smstate.c \
+	%D%/smstate.h

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The role machine of subnet managers (IBA 14.4.1, figure "SMInfo state transitions"), without its
+ * messages: the caller sweeps, polls and answers.
+ *
+ *     DISCOVERING --no better one found--> MASTER --a better master appears--> STANDBY
+ *     DISCOVERING --a master, or a better one--> STANDBY --it is gone--> DISCOVERING
+ *     STANDBY --HANDOVER--> MASTER, --DISABLE--> NOT_ACTIVE --STANDBY--> STANDBY
+ *
+ * A master that is found is respected whatever its priority: it will find us, and hand over if we
+ * are better. Not here yet: handing over ourselves to a better one in standby (we stay master).
+ */
+#include "libfabmgr/smstate/smstate.h"
+
+#include <stddef.h>
+
+void fab_smstate_init(struct fab_smstate *s, uint64_t guid, uint8_t priority)
+{
+    *s = (struct fab_smstate){
+        .state = FAB_SM_DISCOVERING,
+        .guid = guid,
+        .priority = priority,
+        .polls_allowed = FAB_SMSTATE_POLLS,
+    };
+}
+
+bool fab_smstate_beats(uint8_t prio_a, uint64_t guid_a, uint8_t prio_b, uint64_t guid_b)
+{
+    return prio_a != prio_b ? prio_a > prio_b : guid_a < guid_b;
+}
+
+static bool beats_us(const struct fab_smstate *s, const struct fab_sm_info *other)
+{
+    return fab_smstate_beats(other->priority, other->guid, s->priority, s->guid);
+}
+
+/* The best of the others that is a master (masters), or that is awake and no master; or NULL. */
+static const struct fab_sm_info *
+best_of(const struct fab_smstate *s, const struct fab_sm_info *others, uint32_t count, bool masters)
+{
+    const struct fab_sm_info *best = NULL;
+    for (const struct fab_sm_info *o = others; o < others + count; o++) {
+        if (o->guid == s->guid || o->state == FAB_SM_NOT_ACTIVE || o->state > FAB_SM_MASTER)
+            continue;
+        if ((o->state == FAB_SM_MASTER) != masters)
+            continue;
+        if (best == NULL || fab_smstate_beats(o->priority, o->guid, best->priority, best->guid))
+            best = o;
+    }
+    return best;
+}
+
+static void watch(struct fab_smstate *s, uint64_t guid)
+{
+    s->state = FAB_SM_STANDBY;
+    s->master_guid = guid;
+    s->missed = 0;
+}
+
+static void become(struct fab_smstate *s, uint8_t state)
+{
+    s->state = state;
+    s->master_guid = 0;
+    s->missed = 0;
+}
+
+void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *others, uint32_t count)
+{
+    const struct fab_sm_info *master = best_of(s, others, count, true);
+    const struct fab_sm_info *rival = best_of(s, others, count, false);
+    switch (s->state) {
+    case FAB_SM_DISCOVERING:
+        if (master != NULL)
+            watch(s, master->guid);
+        else if (rival != NULL && beats_us(s, rival))
+            watch(s, rival->guid);
+        else
+            become(s, FAB_SM_MASTER);
+        break;
+    case FAB_SM_MASTER:
+        if (master != NULL && beats_us(s, master))
+            watch(s, master->guid);
+        break;
+    case FAB_SM_STANDBY:
+        if (master != NULL)
+            watch(s, master->guid);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Whether the answer shows that somebody better than us is at it. */
+static bool is_alive(const struct fab_smstate *s, const struct fab_sm_info *answer)
+{
+    switch (answer->state) {
+    case FAB_SM_MASTER:
+        return answer->guid != s->guid;
+    case FAB_SM_STANDBY: /* we found it better than us, and it takes over in its time */
+    case FAB_SM_DISCOVERING:
+        return answer->guid == s->master_guid && beats_us(s, answer);
+    default:
+        return false;
+    }
+}
+
+bool fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer)
+{
+    if (s->state != FAB_SM_STANDBY)
+        return false;
+    if (answer != NULL && is_alive(s, answer)) {
+        watch(s, answer->guid);
+        return false;
+    }
+    if (++s->missed < s->polls_allowed)
+        return false;
+    become(s, FAB_SM_DISCOVERING);
+    return true;
+}
+
+/* Every control packet that is legal: who may send it, to whom, and what becomes of us. */
+static const struct transition {
+    uint8_t control, sender, ours, then;
+    bool rediscover;
+} transitions[] = {
+    {FAB_SM_HANDOVER, FAB_SM_MASTER, FAB_SM_DISCOVERING, FAB_SM_DISCOVERING, true},
+    {FAB_SM_HANDOVER, FAB_SM_MASTER, FAB_SM_STANDBY, FAB_SM_MASTER, true},
+    {FAB_SM_HANDOVER, FAB_SM_MASTER, FAB_SM_MASTER, FAB_SM_MASTER, true},
+    {FAB_SM_ACKNOWLEDGE, FAB_SM_STANDBY, FAB_SM_STANDBY, FAB_SM_STANDBY, false},
+    {FAB_SM_DISABLE, FAB_SM_MASTER, FAB_SM_STANDBY, FAB_SM_NOT_ACTIVE, false},
+    {FAB_SM_GO_STANDBY, FAB_SM_MASTER, FAB_SM_NOT_ACTIVE, FAB_SM_STANDBY, false},
+    {FAB_SM_DISCOVER, FAB_SM_MASTER, FAB_SM_STANDBY, FAB_SM_DISCOVERING, true},
+};
+
+static const struct transition *transition_of(const struct fab_smstate *s, uint32_t control,
+                                              uint8_t sender)
+{
+    for (size_t i = 0; i < sizeof transitions / sizeof transitions[0]; i++) {
+        const struct transition *t = &transitions[i];
+        if (t->control == control && t->sender == sender && t->ours == s->state)
+            return t;
+    }
+    return NULL;
+}
+
+uint16_t fab_smstate_control(struct fab_smstate *s, uint32_t attr_mod,
+                             const struct fab_sm_info *from, bool *ret_rediscover)
+{
+    const struct transition *t = transition_of(s, attr_mod, from->state);
+    *ret_rediscover = t != NULL && t->rediscover;
+    if (t == NULL)
+        return FAB_SMP_BAD_VALUE;
+    if (attr_mod == FAB_SM_GO_STANDBY)
+        watch(s, from->guid);
+    else if (t->then != s->state)
+        become(s, t->then);
+    return 0;
+}
+
+const char *fab_smstate_name(uint8_t state)
+{
+    static const char *const names[] = {"not-active", "discovering", "standby", "master"};
+    return state < sizeof names / sizeof names[0] ? names[state] : "unknown";
+}
