@@ -1,1 +1,1 @@
-fabricd_libfabricd_la_SOURCES +=
+fabricd_libfabricd_la_SOURCES += %D%/agent.c %D%/agent.h

@@ -31,6 +31,8 @@ struct sm_input {
 int sm_new(const struct sm_input *in, struct sm **ret);
 void sm_start(struct sm *s); /* first sweep */
 void sm_free(struct sm *s);
+/* The policy of the config changed: takes a copy of it, and computes anew. */
+int sm_reload(struct sm *s);
 
 struct sm_status {
     uint8_t role;        /* enum fab_sm_state */
@@ -56,7 +58,8 @@ struct sm_silent {
 uint32_t sm_silent_places(const struct sm *s, struct sm_silent *ret, uint32_t max);
 
 /* Requests; they return at once. The outcome is told by `done` (status, a sentence) on the loop
- * thread; done may be NULL. sm_forget drops callbacks of a ctx that goes away. */
+ * thread; done may be NULL. DENIED: we are not master. BUSY: nothing is known yet. sm_forget drops
+ * callbacks of a ctx that goes away. */
 typedef void sm_done(void *ctx, int status, const char *message);
 int sm_sweep(struct sm *s, sm_done *done, void *ctx);   /* full sweep now, after a running one */
 int sm_reroute(struct sm *s, sm_done *done, void *ctx); /* compute anew from the fabric as known */

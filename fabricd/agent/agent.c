@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The agent moves MADs between a session (libfabmgr/mads: who asked what, windows, retries) and a
+ * transport. It owns the session, one timer, and at most one MAD that the transport could not take
+ * at the moment ("held"). It allocates nothing while it runs.
+ *
+ * What came in as one batch goes into the session MAD by MAD, and only then is the session asked
+ * once for what may go out. The timer is lazy: it is moved only when it would ring too late; when
+ * it rings too early, it is set again to the deadline of that moment.
+ */
+#include "fabricd/agent/agent.h"
+
+#include <stdlib.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "libfabmgr/base/status.h"
+
+/* A transport that is full is tried again after this time, if nothing came in before. */
+#define BUSY_RETRY_US 1000
+
+struct agent {
+    struct transport *transport;
+    struct fab_mads *mads;
+    struct loop_timer *timer;
+    uint64_t timer_at;     /* when it rings, if it is pending */
+    uint32_t send_timeout; /* what the kernel is told */
+    agent_unsolicited *unsolicited;
+    void *ctx;
+    struct transport_mad out; /* the MAD under way to the transport */
+    bool held;                /* out waits: the transport was busy */
+    bool pumping;
+    bool io_failed; /* said once until a send works again */
+};
+
+static void arm_at(struct agent *a, uint64_t now, uint64_t at)
+{
+    if (at == UINT64_MAX || (loop_timer_pending(a->timer) && a->timer_at <= at))
+        return;
+    a->timer_at = at;
+    loop_timer_set(a->timer, at > now ? at - now : 0);
+}
+
+/* Gives a->out to the transport; false: keep it and stop sending. */
+static bool send_out(struct agent *a)
+{
+    int r = transport_send(a->transport, &a->out, a->send_timeout);
+    a->held = r == FAB_E_BUSY;
+    if (r == FAB_E_IO && !a->io_failed)
+        log_error(a->transport->name, "sending failed; requests will time out and be retried");
+    a->io_failed = r == FAB_E_IO;
+    return r == FAB_OK;
+}
+
+void agent_pump(struct agent *a)
+{
+    if (a->pumping)
+        return;
+    a->pumping = true;
+    uint64_t now = clock_now_us();
+    bool going = !a->held || send_out(a);
+    while (going && fab_mads_output(a->mads, now, a->out.bytes, &a->out.addr))
+        going = send_out(a);
+    arm_at(a, now, a->held ? now + BUSY_RETRY_US : UINT64_MAX);
+    arm_at(a, now, fab_mads_deadline(a->mads));
+    a->pumping = false;
+}
+
+static void on_timer(void *ctx)
+{
+    struct agent *a = ctx;
+    fab_mads_expire(a->mads, clock_now_us());
+    agent_pump(a);
+}
+
+static void on_receive(void *ctx, const struct transport_mad *mads, size_t count)
+{
+    struct agent *a = ctx;
+    uint64_t now = clock_now_us();
+    for (size_t i = 0; i < count; i++) {
+        const struct transport_mad *m = &mads[i];
+        bool ours = m->qp == 0 && fab_mads_input(a->mads, now, m->bytes, m->len, m->failed);
+        if (!ours && !m->failed && a->unsolicited)
+            a->unsolicited(a->ctx, m);
+    }
+    agent_pump(a);
+}
+
+/* The kernel keeps a request at least as long as our last retry may wait, so that an answer is
+ * matched there whichever try it answers. */
+static uint32_t kernel_timeout(const struct fab_mads_config *c)
+{
+    uint64_t us = c->timeout_us << (c->retries < 8 ? c->retries + 1 : 9);
+    return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
+}
+
+int agent_new(struct loop *l, struct transport *t, const struct fab_mads_config *config,
+              agent_unsolicited *fn, void *ctx, struct agent **ret)
+{
+    struct agent *a = calloc(1, sizeof(*a));
+    if (!a)
+        return FAB_E_NOMEM;
+    a->transport = t;
+    a->unsolicited = fn;
+    a->ctx = ctx;
+    a->send_timeout = kernel_timeout(config);
+    a->out.len = FAB_MAD_SIZE;
+    a->mads = fab_mads_new(config);
+    a->timer = loop_timer_new(l, on_timer, a);
+    if (!a->mads || !a->timer) {
+        agent_free(a);
+        return FAB_E_NOMEM;
+    }
+    transport_on_receive(t, on_receive, a);
+    *ret = a;
+    return FAB_OK;
+}
+
+void agent_free(struct agent *a)
+{
+    if (!a)
+        return;
+    if (a->mads && a->timer)
+        transport_on_receive(a->transport, NULL, NULL);
+    loop_timer_free(a->timer);
+    fab_mads_free(a->mads);
+    free(a);
+}
+
+struct fab_mads *agent_mads(struct agent *a)
+{
+    return a->mads;
+}
+
+int agent_reply(struct agent *a, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE])
+{
+    struct transport_mad reply = {.qp = to->qp, .len = FAB_MAD_SIZE};
+    bool directed = mad[1] == FAB_CLASS_SMP_DIRECTED;
+    reply.addr.dlid = directed ? 0xffff : to->addr.slid;
+    reply.addr.sl = to->addr.sl;
+    reply.addr.qpn = to->addr.qpn;
+    reply.addr.qkey = to->addr.qkey;
+    for (size_t i = 0; i < FAB_MAD_SIZE; i++)
+        reply.bytes[i] = mad[i];
+    return transport_send(a->transport, &reply, 0);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The model: what is known of the fabric, and what is known to stand in it.
+ *
+ * The snapshot is owned here until it is published; from then on readers have it too, and the next
+ * change clones it first (sm_model_writable). Knowledge of tables (observed) is indexed by switch
+ * ids, and so moves whenever a new snapshot is taken over. Leases live for ever: they keep LIDs of
+ * ports that are away.
+ */
+#include <stdlib.h>
+
+#include "fabricd/sm/private.h"
+
+/* The same nodes with the same cables, so that ids and tables stay good. */
+static bool same_shape(const struct fab_fabric *a, const struct fab_fabric *b)
+{
+    if (!a || a->node_count != b->node_count || a->port_count != b->port_count ||
+        a->switch_count != b->switch_count || a->self_port != b->self_port)
+        return false;
+    for (uint32_t n = 0; n < a->node_count; n++)
+        if (a->nodes[n].guid != b->nodes[n].guid || a->nodes[n].num_ports != b->nodes[n].num_ports)
+            return false;
+    for (uint32_t p = 0; p < a->port_count; p++)
+        if (a->ports[p].peer != b->ports[p].peer || a->ports[p].present != b->ports[p].present ||
+            fab_port_is_up(a, p) != fab_port_is_up(b, p))
+            return false;
+    return true;
+}
+
+/* A switch whose LinearFDBTop is not what it last told was reset: its tables are unknown. */
+static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old,
+                            const struct fab_fabric *now)
+{
+    for (uint32_t sw = 0; sw < now->switch_count; sw++) {
+        uint32_t was = fab_fabric_node_by_guid(old, now->nodes[sw].guid);
+        if (was < old->switch_count &&
+            old->switches[was].linear_fdb_top != now->switches[sw].linear_fdb_top)
+            fab_observed_forget(o, sw);
+    }
+}
+
+int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same)
+{
+    struct fab_observed observed = {0};
+    struct fab_path *paths = NULL;
+    int r = fab_paths_new(fabric, &paths);
+    if (r == FAB_OK && m->fabric)
+        r = fab_observed_move(&m->observed, m->fabric, fabric, m->observed.lft.top, &observed);
+    else if (r == FAB_OK)
+        r = fab_observed_init(&observed, fabric->switch_count, 0);
+    if (r != FAB_OK) {
+        free(paths);
+        fab_fabric_unref(fabric);
+        return r;
+    }
+    if (m->fabric)
+        forget_rebooted(&observed, m->fabric, fabric);
+    *ret_same = same_shape(m->fabric, fabric);
+    if (!*ret_same) {
+        fab_target_unref(m->target);
+        m->target = NULL;
+    }
+    fab_observed_fini(&m->observed);
+    free(m->paths);
+    fab_fabric_unref(m->fabric);
+    m->observed = observed;
+    m->paths = paths;
+    m->fabric = fabric;
+    return FAB_OK;
+}
+
+int sm_model_reserve(struct sm_model *m, uint32_t top)
+{
+    if (top <= m->observed.lft.top)
+        return FAB_OK;
+    struct fab_observed wider;
+    int r = fab_observed_move(&m->observed, m->fabric, m->fabric, top, &wider);
+    if (r != FAB_OK)
+        return r;
+    fab_observed_fini(&m->observed);
+    m->observed = wider;
+    return FAB_OK;
+}
+
+int sm_model_writable(struct sm_model *m, bool in_use)
+{
+    if (!in_use && !(m->view && m->view->fabric == m->fabric))
+        return FAB_OK;
+    struct fab_fabric *clone;
+    int r = fab_fabric_clone(m->fabric, &clone);
+    if (r != FAB_OK)
+        return r;
+    fab_fabric_unref(m->fabric);
+    m->fabric = clone;
+    return FAB_OK;
+}
+
+static int by_guid(const void *a, const void *b)
+{
+    const struct fab_lease *x = a, *y = b;
+    return x->port_guid < y->port_guid ? -1 : x->port_guid > y->port_guid;
+}
+
+/* True when the range of a lease is held by no port of the fabric. */
+static bool range_is_free(const struct fab_lease *lease, const struct fab_lids *lids)
+{
+    uint32_t end = lease->lid + (1u << lease->lmc);
+    for (uint32_t lid = lease->lid; lid < end && lid <= lids->top; lid++)
+        if (lids->owner[lid] != FAB_NONE)
+            return false;
+    return true;
+}
+
+static size_t add_present(const struct sm_model *m, const struct fab_lids *lids,
+                          struct fab_lease *to)
+{
+    size_t count = 0;
+    for (uint32_t p = 0; p < m->fabric->port_count; p++)
+        if (lids->base[p])
+            to[count++] = (struct fab_lease){m->fabric->ports[p].guid, lids->base[p], lids->lmc[p]};
+    return count;
+}
+
+int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids)
+{
+    struct fab_lease *all = calloc(m->fabric->port_count + m->lease_count + 1, sizeof(*all));
+    if (!all)
+        return FAB_E_NOMEM;
+    size_t count = add_present(m, lids, all), present = count;
+    qsort(all, count, sizeof(*all), by_guid);
+    for (size_t i = 0; i < m->lease_count; i++)
+        if (!bsearch(&m->leases[i], all, present, sizeof(*all), by_guid) &&
+            range_is_free(&m->leases[i], lids))
+            all[count++] = m->leases[i];
+    qsort(all, count, sizeof(*all), by_guid);
+    free(m->leases);
+    m->leases = all;
+    m->lease_count = count;
+    return FAB_OK;
+}
+
+uint64_t sm_model_guid_of_lid(const struct sm_model *m, uint32_t lid)
+{
+    const struct fab_view *v = m->view;
+    if (!v || !v->target || lid == 0 || lid > v->target->lids.top)
+        return 0;
+    uint32_t port = v->target->lids.owner[lid];
+    return port == FAB_NONE ? 0 : v->fabric->nodes[v->fabric->ports[port].node].guid;
+}
+
+void sm_model_fini(struct sm_model *m)
+{
+    fab_view_unref(m->view);
+    fab_target_unref(m->target);
+    fab_observed_fini(&m->observed);
+    fab_fabric_unref(m->fabric);
+    free(m->paths);
+    free(m->leases);
+}

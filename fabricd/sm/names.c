@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names of places, as people and logs see them. Descriptions come from the wire: what could not be
+ * printed on one line is replaced. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fabricd/sm/private.h"
+
+static void clean(char *text)
+{
+    size_t end = 0;
+    for (size_t i = 0; text[i]; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < 0x20 || c == 0x7f)
+            text[i] = '?';
+        if (c != ' ')
+            end = i + 1;
+    }
+    text[end] = 0;
+}
+
+void sm_node_name(const struct fab_fabric *f, uint32_t node, char name[SM_PLACE_LEN])
+{
+    snprintf(name, SM_PLACE_LEN, "%s", f->nodes[node].desc);
+    clean(name);
+    if (!name[0])
+        snprintf(name, SM_PLACE_LEN, "0x%016" PRIx64, f->nodes[node].guid);
+}
+
+void sm_port_name(const struct fab_fabric *f, uint32_t port, char name[SM_PLACE_LEN])
+{
+    sm_node_name(f, f->ports[port].node, name);
+    size_t len = strlen(name);
+    snprintf(name + len, SM_PLACE_LEN - len, "/%u", f->ports[port].num);
+}
+
+void sm_place_name(const struct fab_fabric *f, uint64_t guid, uint8_t port, char name[SM_PLACE_LEN])
+{
+    uint32_t node = f ? fab_fabric_node_by_guid(f, guid) : FAB_NONE;
+    if (node != FAB_NONE && port <= f->nodes[node].num_ports)
+        sm_port_name(f, fab_port_id(f, node, port), name);
+    else if (guid)
+        snprintf(name, SM_PLACE_LEN, "0x%016" PRIx64 "/%u", guid, port);
+    else
+        snprintf(name, SM_PLACE_LEN, "our own port");
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The inside of the subnet manager, shared by the files of this room only. */
+#ifndef FABRICD_SM_PRIVATE_H
+#define FABRICD_SM_PRIVATE_H
+
+#include "fabricd/sm/phase.h"
+#include "fabricd/sm/sm.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/discover/discover.h"
+#include "libfabmgr/plan/plan.h"
+#include "libfabmgr/smstate/smstate.h"
+
+#define SM_MAX_SUSPECTS 64   /* more than that: look at everything */
+#define SM_MAX_OTHERS 64     /* other managers that are asked for SMInfo */
+#define SM_PLACE_LEN 128     /* text of a place: "leaf-3/12" */
+#define SM_EVENTS_A_ROUND 64 /* single events of one kind; beyond that one summary */
+#define SM_RETRY_FIRST_US 1000000u
+#define SM_CAP_IS_SM 0x2u /* PortInfo CapabilityMask, IBA 14.2.5.6 */
+
+/* ---- the model: what is known of the fabric and what stands in it (model.c) -------------------
+ */
+
+struct sm_model {
+    struct fab_fabric *fabric;    /* as observed, and as acknowledged writes changed it; or NULL */
+    struct fab_path *paths;       /* [fabric->node_count] */
+    struct fab_observed observed; /* by switch id of fabric; empty when fabric is NULL */
+    struct fab_target *target;    /* proved tables for the ids of fabric, or NULL */
+    struct fab_lease *leases;     /* by port GUID, rising */
+    size_t lease_count;
+    struct fab_view *view; /* as published, or NULL */
+};
+/* Takes over a new snapshot (owned, also on failure): carries knowledge of tables over to it.
+ * ret_same: it has the ids and cables of the one before. */
+int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same);
+/* Room for tables up to `top`. */
+int sm_model_reserve(struct sm_model *m, uint32_t top);
+/* The snapshot for writing: cloned when readers have it. */
+int sm_model_writable(struct sm_model *m, bool in_use);
+int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids);
+void sm_model_fini(struct sm_model *m);
+/* The node that owns a LID by the published tables; 0: none. */
+uint64_t sm_model_guid_of_lid(const struct sm_model *m, uint32_t lid);
+
+/* ---- what is wanted next (rounds.c) -----------------------------------------------------------
+ */
+
+struct sm_waiter {
+    struct sm_waiter *next;
+    sm_done *done;
+    void *ctx;
+    enum sm_round_kind kind;
+    bool running; /* its round has begun */
+};
+struct sm_port_op {
+    struct sm_port_op *next;
+    uint64_t node_guid;
+    uint8_t port;
+    bool enable;
+    bool internal; /* ours: a disabled port came up again */
+    sm_done *done;
+    void *ctx;
+};
+struct sm_guids {
+    uint64_t guid[SM_MAX_SUSPECTS];
+    uint32_t count;
+    bool many; /* more than fit */
+};
+void sm_guids_add(struct sm_guids *g, uint64_t guid);
+struct sm_want {
+    bool full, reroute, light;
+    struct sm_guids suspects;
+    uint64_t trap_us; /* when the first trap since the last look came; 0: none */
+    struct sm_port_op *ports;
+};
+
+/* ---- the running round (run.c) ----------------------------------------------------------------
+ */
+
+struct sm_run {
+    enum sm_round_kind kind;
+    const struct sm_phase *const *phases; /* NULL: idle */
+    uint32_t outstanding;                 /* requests of this phase without an answer */
+    uint64_t started_us, trap_us, sent_before;
+    bool same;     /* the look found the ids and cables known before */
+    bool computed; /* tables were computed in this round */
+    struct loop_timer *advance;
+};
+
+/* State of single phases; each belongs to the file of its phase. */
+struct sm_scan { /* light, readback, sminfo: a walk over nodes */
+    uint32_t index, block;
+    uint32_t unanswered;
+};
+struct sm_sminfo {
+    uint32_t ports[SM_MAX_OTHERS], count, asked;
+    struct fab_path paths[SM_MAX_OTHERS];
+    struct fab_sm_info infos[SM_MAX_OTHERS];
+    uint32_t info_count;
+    struct fab_path info_paths[SM_MAX_OTHERS];
+    uint16_t info_lids[SM_MAX_OTHERS];
+};
+struct sm_programming {
+    struct fab_plan plan;
+    struct fab_plan_input in;
+    uint32_t next; /* op */
+    int stage;
+    uint32_t failed, blocks, switches, writes;
+    uint8_t *touched; /* [switch_count] wrote a block there */
+    uint64_t last_write_us;
+};
+struct sm_job; /* a computation on the worker (route.c) */
+
+struct sm {
+    struct sm_input in;
+    struct agent *agent;
+    struct fab_mads *mads;
+    struct fab_policy policy;
+    struct fab_smstate role;
+    struct sm_model model;
+    struct sm_want want;
+    struct sm_run run;
+    struct sm_waiter *waiters;
+
+    struct fab_discover *discover;
+    struct sm_guids suspects; /* of the running look */
+    struct sm_guids retry;    /* nodes that did not take a write */
+    struct sm_scan scan;
+    struct sm_sminfo sminfo;
+    struct sm_job *jobs; /* on the worker, stale ones too */
+    struct sm_job *job;  /* of the running round, or NULL */
+    struct sm_programming program;
+    struct fab_target *fresh;   /* LIDs, then tables, of this round; NULL: keep those in force */
+    struct fab_verdict verdict; /* of fresh */
+    struct sm_port_op *port_op; /* running */
+    int port_status;
+
+    struct fab_silent *silent; /* places that did not answer */
+    uint32_t silent_count;
+    struct store_disabled *disabled; /* ports that an operator disabled */
+    size_t disabled_count;
+
+    struct loop_timer *light_timer, *full_timer, *retry_timer, *settle_timer, *poll_timer;
+    uint64_t retry_delay_us;
+    struct fab_path master_path; /* standby: where the master sits */
+    uint64_t master_guid;
+    uint32_t master_lid, activity;
+    bool is_sm_set, watched_down;
+
+    uint64_t generation, started_us, sweeps, last_sweep_us, last_reroute_us;
+    char alarm[256];
+};
+
+/* ---- run.c ---- */
+int sm_run_init(struct sm *s);
+void sm_run_fini(struct sm *s);
+void sm_run_start(struct sm *s, enum sm_round_kind kind);
+void sm_run_abort(struct sm *s); /* drops what is in flight; no one is told */
+void sm_run_check(struct sm *s); /* go on soon if the phase is finished */
+static inline bool sm_run_busy(const struct sm *s)
+{
+    return s->run.phases != NULL;
+}
+static inline const struct sm_phase *sm_run_phase(const struct sm *s)
+{
+    return s->run.phases ? *s->run.phases : NULL;
+}
+
+/* ---- rounds.c ---- */
+int sm_rounds_init(struct sm *s);
+void sm_rounds_fini(struct sm *s);
+void sm_schedule(struct sm *s); /* starts the next round if none runs and one is wanted */
+void sm_round_begun(struct sm *s);
+void sm_round_ended(struct sm *s, int status);
+void sm_want_suspect(struct sm *s, uint64_t node_guid);
+void sm_want_suspects(struct sm *s, const struct sm_guids *g);
+void sm_want_full(struct sm *s);
+void sm_retry_later(struct sm *s);
+
+/* ---- silent.c ---- */
+int sm_silent_update(struct sm *s, const struct fab_silent *found, uint32_t count, bool scoped);
+void sm_silent_suspect(struct sm *s); /* look at them again */
+
+/* ---- changes.c ---- */
+/* Tells what changed between what was published and what is now. */
+int sm_tell_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
+                    size_t *ret_count);
+
+/* ---- route.c ---- */
+void sm_jobs_orphan(struct sm *s); /* before the sm goes: jobs find nobody */
+
+/* ---- trap.c, ha.c ---- */
+void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
+                const uint8_t *data, size_t len);
+void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
+                  const uint8_t *data, size_t len);
+void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint16_t status,
+              const uint8_t *data);
+int sm_ha_init(struct sm *s);
+void sm_ha_elect(struct sm *s); /* after the other managers were asked */
+void sm_ha_fini(struct sm *s);
+
+/* ---- port.c ---- */
+void sm_port_abort(struct sm *s);
+void sm_port_recheck(struct sm *s); /* disabled ports that came up again */
+bool sm_port_stays_reachable(const struct fab_fabric *f, uint32_t node, uint32_t without_port);
+
+/* ---- names.c ---- */
+/* "leaf-3" or, without a description, "0x0002c90200000010". */
+void sm_node_name(const struct fab_fabric *f, uint32_t node, char name[SM_PLACE_LEN]);
+/* "leaf-3/12" */
+void sm_port_name(const struct fab_fabric *f, uint32_t port, char name[SM_PLACE_LEN]);
+void sm_place_name(const struct fab_fabric *f, uint64_t guid, uint8_t port,
+                   char name[SM_PLACE_LEN]);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phase "programming": the difference between what stands and what shall stand, written in the
+ * stages of the plan. Payloads are made when a write is sent; half a million writes need no queue.
+ *
+ * Each acknowledged write changes the model: the answer to a Set carries the attribute as it is
+ * now. A write that was refused or not answered makes its node a suspect of a later look, and for
+ * a table also makes us forget what that switch holds.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+
+static void fini(struct sm_programming *p)
+{
+    fab_plan_fini(&p->plan);
+    free(p->touched);
+    *p = (struct sm_programming){0};
+}
+
+static int enter(struct sm *s)
+{
+    struct sm_programming *p = &s->program;
+    fini(p);
+    int r = sm_model_writable(&s->model, s->jobs != NULL);
+    if (r != FAB_OK)
+        return r;
+    const struct fab_fabric *f = s->model.fabric;
+    p->touched = calloc(f->switch_count + 1, 1);
+    if (!p->touched)
+        return FAB_E_NOMEM;
+    p->in = (struct fab_plan_input){
+        .fabric = f,
+        .policy = &s->policy,
+        .target = s->model.target,
+        .observed = &s->model.observed,
+        .sm_lid = s->model.target->lids.base[f->self_port],
+    };
+    return fab_plan_make(&p->in, &p->plan);
+}
+
+static bool all_sent(const struct sm_programming *p)
+{
+    return p->next == p->plan.stage_start[FAB_STAGE_COUNT];
+}
+
+/* Steps over the border of a stage, if there is one here and all before it is answered. */
+static bool may_go_on(struct sm *s)
+{
+    struct sm_programming *p = &s->program;
+    while (p->stage < FAB_STAGE_COUNT && p->next == p->plan.stage_start[p->stage + 1]) {
+        if (s->run.outstanding)
+            return false;
+        p->stage++;
+    }
+    return p->stage < FAB_STAGE_COUNT;
+}
+
+static bool next(struct sm *s, struct fab_mads_request *ret)
+{
+    struct sm_programming *p = &s->program;
+    while (may_go_on(s)) {
+        const struct fab_plan_op *op = &p->plan.ops[p->next];
+        const struct fab_path *path = &s->model.paths[op->node];
+        ret->tag = p->next++;
+        if (path->hops == FAB_PATH_UNKNOWN ||
+            fab_plan_encode(&p->in, op, ret->data, &ret->attr_mod) != FAB_OK) {
+            p->failed++;
+            continue;
+        }
+        ret->path = path;
+        ret->method = FAB_METHOD_SET;
+        ret->attr_id = op->attr_id;
+        p->writes++;
+        return true;
+    }
+    return false;
+}
+
+static bool finished(const struct sm *s)
+{
+    return all_sent(&s->program);
+}
+
+static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    char name[SM_PLACE_LEN];
+    if (op->attr_id == FAB_ATTR_PORT_INFO)
+        sm_port_name(f, op->port, name);
+    else
+        sm_node_name(f, op->node, name);
+    if (op->attr_id == FAB_ATTR_LFT)
+        fab_observed_forget(&s->model.observed, op->node);
+    sm_guids_add(&s->retry, f->nodes[op->node].guid);
+    if (s->program.failed++ >= SM_EVENTS_A_ROUND)
+        return;
+    uint8_t port = op->attr_id == FAB_ATTR_PORT_INFO ? f->ports[op->port].num : 0;
+    bool refused = a->status == FAB_E_REFUSED;
+    bus_say(s->in.bus, EVENT_WARNING, refused ? "write-refused" : "node-silent", name,
+            f->nodes[op->node].guid, port,
+            "%s %s a write of attribute 0x%04x (status 0x%04x); it is looked at again", name,
+            refused ? "refused" : "did not answer", op->attr_id, a->smp_status);
+}
+
+static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8_t *data,
+                         size_t len)
+{
+    struct sm_programming *p = &s->program;
+    struct fab_fabric *f = s->model.fabric;
+    struct fab_port_info port;
+    struct fab_switch_info sw;
+    if (op->attr_id == FAB_ATTR_LFT) {
+        fab_observed_block(&s->model.observed, op->node, op->block, data);
+        p->blocks++;
+        p->switches += !p->touched[op->node];
+        p->touched[op->node] = 1;
+    } else if (op->attr_id == FAB_ATTR_PORT_INFO) {
+        if (fab_attr_unpack(&fab_attr_port_info, data, len, &port) == FAB_OK)
+            f->ports[op->port].info = port;
+    } else if (op->attr_id == FAB_ATTR_SWITCH_INFO) {
+        if (fab_attr_unpack(&fab_attr_switch_info, data, len, &sw) == FAB_OK)
+            f->switches[op->node] = sw;
+    }
+}
+
+static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct sm_programming *p = &s->program;
+    const struct fab_plan_op *op = &p->plan.ops[tag];
+    if (a->status == FAB_OK && a->len >= FAB_SMP_DATA)
+        acknowledged(s, op, a->data, a->len);
+    else
+        failed(s, op, a);
+    if (s->run.outstanding == 0 && op->attr_id == FAB_ATTR_LFT)
+        p->last_write_us = clock_now_us();
+}
+
+static int leave(struct sm *s)
+{
+    struct sm_programming *p = &s->program;
+    if (!p->last_write_us)
+        p->last_write_us = clock_now_us();
+    if (p->failed > SM_EVENTS_A_ROUND)
+        bus_say(s->in.bus, EVENT_WARNING, "node-silent", "fabric", 0, 0,
+                "%u more writes failed and are tried again", p->failed - SM_EVENTS_A_ROUND);
+    log_debug("sm", "wrote writes=%u blocks=%u switches=%u failed=%u", p->writes, p->blocks,
+              p->switches, p->failed);
+    return FAB_OK;
+}
+
+const struct sm_phase sm_phase_program = {"programming", enter, next, answer, finished, leave};

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phase "publishing": what now stands becomes the view that readers get, changes become events, and
+ * the store is given both (it writes them in its own time). A round that found and changed nothing
+ * publishes nothing.
+ */
+#include <inttypes.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/sm/private.h"
+
+static uint64_t sent_in_round(const struct sm *s)
+{
+    struct fab_mads_stats stats;
+    fab_mads_stats(s->mads, &stats);
+    return stats.sent - s->run.sent_before;
+}
+
+static int publish(struct sm *s)
+{
+    struct fab_policy policy;
+    int r = fab_policy_copy(&s->policy, &policy);
+    if (r != FAB_OK)
+        return r;
+    struct fab_verdict verdict = s->verdict; /* good, so without a witness to own */
+    verdict.witness = (struct fab_witness){.kind = FAB_OK};
+    struct fab_view *view = fab_view_new(s->generation + 1, fab_fabric_ref(s->model.fabric),
+                                         fab_target_ref(s->model.target), &policy, &verdict);
+    if (!view)
+        return FAB_E_NOMEM;
+    view->published_us = (uint64_t)clock_unix_us();
+    s->generation++;
+    fab_view_unref(s->model.view);
+    s->model.view = view;
+    if (s->in.store)
+        store_put_view(s->in.store, view, sm_rounds[s->run.kind].name,
+                       clock_now_us() - s->run.started_us);
+    return FAB_OK;
+}
+
+static void tell_reroute(struct sm *s)
+{
+    const struct sm_programming *p = &s->program;
+    if (!s->model.view || !s->run.computed || s->run.kind == SM_ROUND_FULL || p->blocks == 0)
+        return;
+    uint64_t from = s->run.trap_us ? s->run.trap_us : s->run.started_us;
+    s->last_reroute_us = p->last_write_us - from;
+    bus_say(s->in.bus, EVENT_INFO, "reroute-done", "fabric", 0, 0,
+            "rerouted in %.1f ms from %s to the last table write: %u blocks on %u switches",
+            (double)s->last_reroute_us / 1e3, s->run.trap_us ? "the trap" : "the start", p->blocks,
+            p->switches);
+}
+
+static void tell_sweep(struct sm *s)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    if (s->run.kind != SM_ROUND_FULL)
+        return;
+    s->sweeps++;
+    s->last_sweep_us = clock_now_us() - s->run.started_us;
+    bus_say(s->in.bus, EVENT_INFO, "sweep-done", "fabric", 0, 0,
+            "%u switches, %u other nodes, %u links; %u silent places; wrote %u table blocks; %.1f "
+            "ms, %" PRIu64 " MADs",
+            f->switch_count, f->node_count - f->switch_count, f->link_count, s->silent_count,
+            s->program.blocks, (double)s->last_sweep_us / 1e3, sent_in_round(s));
+}
+
+static void tell_tables(struct sm *s)
+{
+    if (!s->run.computed)
+        return;
+    bus_say(s->in.bus, EVENT_INFO, "tables-published", "fabric", 0, 0,
+            "generation %" PRIu64 ": engine %s, proved free of deadlock, %" PRIu64
+            " pairs reach each other, longest path %u switches",
+            s->generation, s->model.target->engine, s->verdict.pairs, s->verdict.longest_path);
+}
+
+static void plan_retry(struct sm *s)
+{
+    if (s->program.failed)
+        sm_retry_later(s);
+    else
+        s->retry_delay_us = SM_RETRY_FIRST_US;
+}
+
+static int enter(struct sm *s)
+{
+    size_t changes = 0;
+    const struct fab_view *old = s->model.view;
+    int r = old ? sm_tell_changes(s, old->fabric, s->model.fabric, &changes) : FAB_OK;
+    tell_reroute(s);
+    if (r == FAB_OK && (!old || changes || s->run.computed || s->program.writes))
+        r = publish(s);
+    if (r != FAB_OK)
+        return r;
+    tell_tables(s);
+    tell_sweep(s);
+    plan_retry(s);
+    sm_port_recheck(s);
+    return FAB_OK;
+}
+
+const struct sm_phase sm_phase_publish = {"publishing", enter, NULL, NULL, NULL, NULL};

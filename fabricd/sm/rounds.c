@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which round comes next, and who waits for it.
+ *
+ * Wishes (struct sm_want) are collected whatever runs; when no round runs, the most urgent wish
+ * starts one: an operator's port, then suspects of traps, then a full sweep, a computation anew,
+ * a light look. A lone trap starts at once; traps that come while a round runs wait trap_settle_ms
+ * after its end, so that a burst is looked at together.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+
+#define RETRY_MOST_US 60000000u
+
+#define PROGRAMMING &sm_phase_address, &sm_phase_route, &sm_phase_program, &sm_phase_publish, NULL
+
+static const struct sm_phase *const full_phases[] = {&sm_phase_discover, &sm_phase_sminfo,
+                                                     &sm_phase_readback, PROGRAMMING};
+static const struct sm_phase *const reroute_phases[] = {PROGRAMMING};
+static const struct sm_phase *const light_phases[] = {&sm_phase_light, NULL};
+static const struct sm_phase *const port_phases[] = {&sm_phase_port, NULL};
+
+const struct sm_round sm_rounds[] = {
+    [SM_ROUND_NONE] = {"none", NULL},
+    [SM_ROUND_FULL] = {"full sweep", full_phases},
+    [SM_ROUND_SCOPED] = {"scoped look", full_phases},
+    [SM_ROUND_REROUTE] = {"reroute", reroute_phases},
+    [SM_ROUND_LIGHT] = {"light look", light_phases},
+    [SM_ROUND_PORT] = {"port request", port_phases},
+};
+
+/* ---- wishes ---- */
+
+void sm_guids_add(struct sm_guids *g, uint64_t guid)
+{
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->guid[i] == guid)
+            return;
+    if (g->count == SM_MAX_SUSPECTS)
+        g->many = true;
+    else
+        g->guid[g->count++] = guid;
+}
+
+void sm_want_full(struct sm *s)
+{
+    s->want.full = true;
+    s->want.suspects = (struct sm_guids){0};
+}
+
+void sm_want_suspect(struct sm *s, uint64_t node_guid)
+{
+    if (s->want.full || !node_guid)
+        return;
+    sm_guids_add(&s->want.suspects, node_guid);
+    if (s->want.suspects.many)
+        sm_want_full(s);
+}
+
+void sm_want_suspects(struct sm *s, const struct sm_guids *g)
+{
+    if (g->many)
+        sm_want_full(s);
+    for (uint32_t i = 0; i < g->count; i++)
+        sm_want_suspect(s, g->guid[i]);
+}
+
+static enum sm_round_kind most_urgent(const struct sm *s)
+{
+    bool known = s->model.view != NULL && s->model.fabric != NULL;
+    if (s->want.full && !known)
+        return SM_ROUND_FULL;
+    if (s->want.ports && known)
+        return SM_ROUND_PORT;
+    if (s->want.suspects.count)
+        return known ? SM_ROUND_SCOPED : SM_ROUND_FULL;
+    if (s->want.full)
+        return SM_ROUND_FULL;
+    if (s->want.reroute)
+        return known ? SM_ROUND_REROUTE : SM_ROUND_FULL;
+    return s->want.light && known ? SM_ROUND_LIGHT : SM_ROUND_NONE;
+}
+
+void sm_schedule(struct sm *s)
+{
+    if (sm_run_busy(s) || s->role.state == FAB_SM_STANDBY || s->role.state == FAB_SM_NOT_ACTIVE ||
+        loop_timer_pending(s->settle_timer))
+        return;
+    enum sm_round_kind kind = most_urgent(s);
+    if (kind != SM_ROUND_NONE)
+        sm_run_start(s, kind);
+}
+
+/* ---- begin and end of a round ---- */
+
+static bool serves(enum sm_round_kind round, enum sm_round_kind wish)
+{
+    return round == wish || (round == SM_ROUND_FULL && wish == SM_ROUND_REROUTE);
+}
+
+void sm_round_begun(struct sm *s)
+{
+    enum sm_round_kind kind = s->run.kind;
+    s->run.trap_us = 0;
+    if (kind == SM_ROUND_LIGHT)
+        s->want.light = false;
+    if (kind == SM_ROUND_FULL)
+        s->want.full = s->want.reroute = s->want.light = false;
+    if (kind == SM_ROUND_REROUTE)
+        s->want.reroute = false;
+    if (kind == SM_ROUND_SCOPED || kind == SM_ROUND_FULL) {
+        s->suspects = s->want.suspects;
+        s->want.suspects = (struct sm_guids){0};
+        s->run.trap_us = s->want.trap_us;
+        s->want.trap_us = 0;
+    }
+    for (struct sm_waiter *w = s->waiters; w; w = w->next)
+        w->running = w->running || serves(kind, w->kind);
+}
+
+static void describe(const struct sm *s, int status, char *text, size_t len)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    if (status != FAB_OK)
+        snprintf(text, len, "%s failed: %s", sm_rounds[s->run.kind].name, fab_status_text(status));
+    else if (s->alarm[0])
+        snprintf(text, len, "the new tables failed their proof, the old ones stay: %.180s",
+                 s->alarm);
+    else
+        snprintf(text, len, "%s done: %u switches, %u other nodes, %u links, %.1f ms",
+                 sm_rounds[s->run.kind].name, f ? f->switch_count : 0,
+                 f ? f->node_count - f->switch_count : 0, f ? f->link_count : 0,
+                 (double)(clock_now_us() - s->run.started_us) / 1e3);
+}
+
+/* Tells those whose round is over. Each is taken off the list before it is called. */
+static void tell_waiters(struct sm *s, int status, const char *text)
+{
+    struct sm_waiter **at = &s->waiters;
+    while (*at) {
+        struct sm_waiter *w = *at;
+        if (!w->running) {
+            at = &w->next;
+            continue;
+        }
+        *at = w->next;
+        if (w->done)
+            w->done(w->ctx, status, text);
+        free(w);
+        at = &s->waiters;
+    }
+}
+
+static void sweep_failed(struct sm *s, const char *text)
+{
+    bus_say(s->in.bus, EVENT_ERROR, "sweep-failed", "sm", 0, 0, "%s", text);
+    if (s->run.kind == SM_ROUND_LIGHT || s->run.kind == SM_ROUND_SCOPED)
+        sm_want_full(s);
+    else
+        sm_retry_later(s);
+}
+
+void sm_round_ended(struct sm *s, int status)
+{
+    char text[320];
+    describe(s, status, text, sizeof(text));
+    log_debug("sm", "%s", text);
+    if (status != FAB_OK && s->run.kind != SM_ROUND_PORT)
+        sweep_failed(s, text);
+    int told = status == FAB_OK && s->alarm[0] ? FAB_E_CYCLE : status;
+    tell_waiters(s, s->role.state == FAB_SM_STANDBY ? FAB_E_DENIED : told,
+                 s->role.state == FAB_SM_STANDBY ? "another subnet manager is master" : text);
+    s->run.trap_us = 0;
+    if (s->want.suspects.count && s->want.trap_us)
+        loop_timer_set(s->settle_timer, (uint64_t)s->in.config->sweep.trap_settle_ms * 1000);
+    sm_schedule(s);
+}
+
+/* ---- timers ---- */
+
+static void set_seconds(struct loop_timer *t, uint32_t seconds)
+{
+    if (seconds)
+        loop_timer_set(t, (uint64_t)seconds * 1000000);
+}
+
+static void on_light(void *ctx)
+{
+    struct sm *s = ctx;
+    s->want.light = true;
+    set_seconds(s->light_timer, s->in.config->sweep.light_interval_s);
+    sm_schedule(s);
+}
+
+static void on_full(void *ctx)
+{
+    struct sm *s = ctx;
+    sm_want_full(s);
+    set_seconds(s->full_timer, s->in.config->sweep.full_interval_s);
+    sm_schedule(s);
+}
+
+static void on_settle(void *ctx)
+{
+    sm_schedule(ctx);
+}
+
+static void on_retry(void *ctx)
+{
+    struct sm *s = ctx;
+    sm_want_suspects(s, &s->retry);
+    s->retry = (struct sm_guids){0};
+    if (!s->model.view || !s->want.suspects.count)
+        sm_want_full(s);
+    sm_schedule(s);
+}
+
+/* Something did not succeed: look again, each time later; a round that wrote all it wanted to
+ * resets the delay. */
+void sm_retry_later(struct sm *s)
+{
+    if (loop_timer_pending(s->retry_timer))
+        return;
+    loop_timer_set(s->retry_timer, s->retry_delay_us);
+    s->retry_delay_us *= 2;
+    if (s->retry_delay_us > RETRY_MOST_US)
+        s->retry_delay_us = RETRY_MOST_US;
+}
+
+int sm_rounds_init(struct sm *s)
+{
+    s->retry_delay_us = SM_RETRY_FIRST_US;
+    s->light_timer = loop_timer_new(s->in.loop, on_light, s);
+    s->full_timer = loop_timer_new(s->in.loop, on_full, s);
+    s->retry_timer = loop_timer_new(s->in.loop, on_retry, s);
+    s->settle_timer = loop_timer_new(s->in.loop, on_settle, s);
+    if (!s->light_timer || !s->full_timer || !s->retry_timer || !s->settle_timer)
+        return FAB_E_NOMEM;
+    set_seconds(s->light_timer, s->in.config->sweep.light_interval_s);
+    set_seconds(s->full_timer, s->in.config->sweep.full_interval_s);
+    return FAB_OK;
+}
+
+void sm_rounds_fini(struct sm *s)
+{
+    loop_timer_free(s->light_timer);
+    loop_timer_free(s->full_timer);
+    loop_timer_free(s->retry_timer);
+    loop_timer_free(s->settle_timer);
+    for (struct sm_waiter *w = s->waiters, *next; w; w = next) {
+        next = w->next;
+        free(w);
+    }
+    for (struct sm_port_op *op = s->want.ports, *next; op; op = next) {
+        next = op->next;
+        free(op);
+    }
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The runner of rounds. It is the source of the session's requests while a phase runs, counts what
+ * is unanswered, and goes on to the next phase when the running one is finished.
+ *
+ * A phase never ends inside a callback of the session: the end is noticed there and acted upon in
+ * the next turn of the loop, so that no phase has to think about being called from within itself.
+ */
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+
+static bool finished(const struct sm *s)
+{
+    const struct sm_phase *phase = sm_run_phase(s);
+    return phase && s->run.outstanding == 0 && (!phase->finished || phase->finished(s));
+}
+
+void sm_run_check(struct sm *s)
+{
+    if (!loop_timer_pending(s->run.advance) && finished(s))
+        loop_timer_set(s->run.advance, 0);
+}
+
+static void run_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *answer)
+{
+    struct sm *s = ctx;
+    s->run.outstanding--;
+    sm_run_phase(s)->answer(s, tag, answer);
+    if (s->run.outstanding == 0)
+        sm_run_check(s);
+}
+
+static bool run_next(void *ctx, struct fab_mads_request *ret)
+{
+    struct sm *s = ctx;
+    const struct sm_phase *phase = sm_run_phase(s);
+    ret->mgmt_class = FAB_CLASS_SMP_DIRECTED;
+    ret->method = FAB_METHOD_GET;
+    ret->m_key = s->policy.m_key;
+    ret->dlid = 0xffff;
+    ret->done = run_answer;
+    ret->ctx = s;
+    if (!phase || !phase->next || !phase->next(s, ret)) {
+        sm_run_check(s);
+        return false;
+    }
+    if (ret->method == FAB_METHOD_GET)
+        memset(ret->data, 0, sizeof(ret->data));
+    s->run.outstanding++;
+    return true;
+}
+
+static void end_round(struct sm *s, int status)
+{
+    s->run.phases = NULL;
+    sm_round_ended(s, status);
+}
+
+/* Leaves finished phases and enters the ones after them. */
+static void advance(void *ctx)
+{
+    struct sm *s = ctx;
+    while (finished(s)) {
+        const struct sm_phase *phase = sm_run_phase(s);
+        int r = phase->leave ? phase->leave(s) : FAB_OK;
+        const struct sm_phase *next = s->run.phases[1];
+        if (r == FAB_OK && next) {
+            log_debug("sm", "%s", next->name);
+            s->run.phases++;
+            r = next->enter ? next->enter(s) : FAB_OK;
+        }
+        if (r != FAB_OK || !next) {
+            end_round(s, r < 0 ? r : FAB_OK);
+            return;
+        }
+    }
+    agent_pump(s->agent);
+}
+
+void sm_run_start(struct sm *s, enum sm_round_kind kind)
+{
+    struct fab_mads_stats stats;
+    fab_mads_stats(s->mads, &stats);
+    s->run.kind = kind;
+    s->run.outstanding = 0;
+    s->run.started_us = clock_now_us();
+    s->run.sent_before = stats.sent;
+    s->run.same = s->run.computed = false;
+    s->run.phases = sm_rounds[kind].phases;
+    log_debug("sm", "%s begins", sm_rounds[kind].name);
+    sm_round_begun(s);
+    const struct sm_phase *first = sm_run_phase(s);
+    int r = first->enter ? first->enter(s) : FAB_OK;
+    if (r != FAB_OK) {
+        end_round(s, r < 0 ? r : FAB_OK);
+        return;
+    }
+    agent_pump(s->agent);
+    sm_run_check(s);
+}
+
+void sm_run_abort(struct sm *s)
+{
+    fab_mads_cancel_all(s->mads);
+    loop_timer_cancel(s->run.advance);
+    s->run.outstanding = 0;
+    s->run.phases = NULL;
+    sm_port_abort(s);
+}
+
+int sm_run_init(struct sm *s)
+{
+    s->run.advance = loop_timer_new(s->in.loop, advance, s);
+    if (!s->run.advance)
+        return FAB_E_NOMEM;
+    fab_mads_source(s->mads, run_next, s);
+    return FAB_OK;
+}
+
+void sm_run_fini(struct sm *s)
+{
+    loop_timer_free(s->run.advance);
+    s->run.advance = NULL;
+}
