@@ -22,8 +22,11 @@ struct fab_discover_config {
     const uint64_t *suspects;      /* scoped: node GUIDs to look at again */
     uint32_t suspect_count;
     uint64_t m_key;
+    uint32_t node_limit, port_limit; /* bounds against a hostile fabric; 0: the defaults */
 };
-/* A question: SubnGet(attr_id, attr_mod) along path. path lives as long as the discovery. */
+#define FAB_DISCOVER_NODE_LIMIT (1u << 18)
+#define FAB_DISCOVER_PORT_LIMIT (1u << 22)
+/* A question: SubnGet(attr_id, attr_mod) along path. path lives until the question is answered. */
 struct fab_discover_ask {
     const struct fab_path *path;
     uint16_t attr_id;
@@ -35,9 +38,11 @@ struct fab_silent {
     uint64_t near_guid; /* node whose port leads there; 0: our own node */
     uint8_t near_port;
     uint16_t attr_id; /* what was asked */
-    int status;       /* TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID) */
+    int status;       /* TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID, cable conflict),
+                         LIMIT (too many hops, nodes or ports) */
 };
 
+/* INVAL: base without self_port. NOMEM. */
 int fab_discover_new(const struct fab_discover_config *config, struct fab_discover **ret);
 void fab_discover_free(struct fab_discover *d);
 bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask);
@@ -45,12 +50,13 @@ bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask)
  * silent place, never fatal. NOMEM only. */
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data);
 bool fab_discover_done(const struct fab_discover *d); /* nothing asked is unanswered, none to ask */
-/* The result. Call once done. The caller owns the snapshot. */
+/* The result: what is reached over cables from our port. Call once done. The caller owns the
+ * snapshot. NOT_FOUND: our own node did not answer. */
 int fab_discover_result(struct fab_discover *d, struct fab_fabric **ret_fabric);
 /* Silent places so far, in a stable order; valid until free. */
 const struct fab_silent *fab_discover_silent(const struct fab_discover *d, uint32_t *ret_count);
-/* A directed route to the node for later writes (shortest found): fills *ret. For a sealed
- * snapshot: routes to all nodes by breadth first search over live cables from self_port. */
+/* Directed routes to all nodes of a sealed snapshot, by breadth first search over live cables from
+ * self_port: malloc'd, [node_count]. INVAL: no self_port. */
 int fab_paths_new(const struct fab_fabric *f, struct fab_path **ret_paths /* [node_count] */);
 #define FAB_PATH_UNKNOWN 0xff /* hops value of a node that is not reached */
 

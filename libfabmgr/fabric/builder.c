@@ -213,6 +213,17 @@ int fab_builder_port(struct fab_builder *b, uint32_t ref, uint8_t port, uint64_t
     return FAB_OK;
 }
 
+int fab_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t port)
+{
+    struct fab_port *p = port_at(b, ref, port);
+    if (p == NULL)
+        return FAB_E_RANGE;
+    p->guid = 0;
+    p->info = (struct fab_port_info){0};
+    p->present = false;
+    return FAB_OK;
+}
+
 const struct fab_port_info *fab_builder_port_info(const struct fab_builder *b, uint32_t ref,
                                                   uint8_t port)
 {

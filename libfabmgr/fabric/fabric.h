@@ -73,6 +73,8 @@ int fab_builder_switch_info(struct fab_builder *b, uint32_t ref,
 /* port_guid may be 0 where it is not known (external ports of switches). RANGE: no such port. */
 int fab_builder_port(struct fab_builder *b, uint32_t ref, uint8_t port, uint64_t port_guid,
                      const struct fab_port_info *info);
+/* The port is not seen any more: not present, GUID unknown; its cable is not touched. */
+int fab_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t port);
 const struct fab_port_info *fab_builder_port_info(const struct fab_builder *b, uint32_t ref,
                                                   uint8_t port); /* NULL: not read; valid until
                                                                     a node is added */

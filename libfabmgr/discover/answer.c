@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What an answer means. All of it is hostile: numbers are checked against the standard's ranges
+ * before they index anything, and every way to grow is bounded (hops, nodes, ports). What depends
+ * on the way a device was reached (LocalPortNum) is made uniform when the snapshot is sealed.
+ */
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/discover/machine.h"
+
+uint16_t question_attr(uint8_t kind)
+{
+    static const uint16_t attr[] = {
+        [ASK_NODE_INFO] = FAB_ATTR_NODE_INFO,
+        [ASK_NODE_DESC] = FAB_ATTR_NODE_DESC,
+        [ASK_SWITCH_INFO] = FAB_ATTR_SWITCH_INFO,
+        [ASK_PORT_INFO] = FAB_ATTR_PORT_INFO,
+    };
+    return attr[kind];
+}
+
+int answer_failed(struct fab_discover *d, const struct question *q, int status)
+{
+    struct place *p = place_get(d, q->item.place);
+    if (status == FAB_OK)
+        status = FAB_E_FORMAT;
+    if (q->kind == ASK_NODE_INFO)
+        return silent_add(d, (struct fab_silent){.near_guid = p != NULL ? p->guid : 0,
+                                                 .near_port = q->item.port,
+                                                 .attr_id = FAB_ATTR_NODE_INFO,
+                                                 .status = status});
+    if (status == FAB_E_TIMEOUT && p->failures < UINT8_MAX)
+        p->failures++;
+    return silent_node(d, p, q->kind, status);
+}
+
+/* ---- NodeInfo ---------------------------------------------------------------------------------
+ */
+
+static bool node_info_valid(const struct fab_node_info *info, bool root)
+{
+    bool is_switch = info->node_type == FAB_NODE_SWITCH;
+    return info->node_type >= FAB_NODE_CA && info->node_type <= FAB_NODE_ROUTER &&
+           info->num_ports >= 1 && info->num_ports <= 254 && info->local_port <= info->num_ports &&
+           (info->local_port >= 1 || (root && is_switch)) && info->node_guid != 0 &&
+           info->port_guid != 0;
+}
+
+static int queue_walk(struct fab_discover *d, struct place *p)
+{
+    if (p->walked)
+        return FAB_OK;
+    p->walked = true;
+    return queue_push(&d->walks, (struct item){.place = p->ref});
+}
+
+/* Our own first node: `near` is NULL. */
+static int node_found(struct fab_discover *d, const struct question *q, const struct place *near,
+                      const struct fab_node_info *info, struct place **ret)
+{
+    uint32_t ref;
+    if (d->nodes >= d->node_limit || d->ports + info->num_ports + 1u > d->port_limit)
+        return FAB_E_LIMIT;
+    int status = fab_builder_node(d->builder, info, &ref);
+    if (status == FAB_OK)
+        status = place_add(d, ref, info, ret);
+    if (status != FAB_OK)
+        return status;
+    struct place *p = *ret;
+    p->path = q->path;
+    p->near_guid = near != NULL ? near->guid : 0;
+    p->near_port = q->item.port;
+    return queue_walk(d, p);
+}
+
+/* A node that is known already, reached over another cable. */
+static int node_again(struct fab_discover *d, const struct question *q,
+                      const struct fab_node_info *info, struct place *p)
+{
+    uint32_t ref;
+    if (p->type != info->node_type || p->num_ports != info->num_ports)
+        return FAB_E_EXISTS;
+    if (p->path.hops == FAB_PATH_UNKNOWN)
+        p->path = q->path;
+    return p->type == FAB_NODE_SWITCH ? FAB_OK : fab_builder_node(d->builder, info, &ref);
+}
+
+static int read_port(struct fab_discover *d, struct place *p, uint8_t port)
+{
+    if (!fab_bits_take(p->asked, port))
+        return FAB_OK;
+    return queue_push(&d->reads, (struct item){.place = p->ref, .port = port});
+}
+
+static int take_root(struct fab_discover *d, const struct question *q,
+                     const struct fab_node_info *info)
+{
+    struct place *p;
+    int status = node_found(d, q, NULL, info, &p);
+    if (status != FAB_OK)
+        return status;
+    d->self = p->ref;
+    d->self_port = p->type == FAB_NODE_SWITCH ? 0 : info->local_port;
+    fab_builder_self(d->builder, d->self, d->self_port);
+    return p->type == FAB_NODE_SWITCH ? FAB_OK : read_port(d, p, info->local_port);
+}
+
+static int take_neighbour(struct fab_discover *d, const struct question *q, struct place *near,
+                          const struct fab_node_info *info)
+{
+    uint32_t ref;
+    struct place *p = NULL;
+    int status;
+    if (fab_builder_find(d->builder, info->node_guid, &ref) == FAB_OK) {
+        p = place_get(d, ref);
+        status = node_again(d, q, info, p);
+    } else {
+        status = node_found(d, q, near, info, &p);
+    }
+    if (status == FAB_OK)
+        status = cable_seen(d, near, q->item.port, p, info->local_port);
+    if (status != FAB_OK)
+        return status;
+    return p->type == FAB_NODE_SWITCH ? queue_walk(d, p) : read_port(d, p, info->local_port);
+}
+
+static int take_node_info(struct fab_discover *d, const struct question *q, const uint8_t *data)
+{
+    struct fab_node_info info;
+    struct place *near = place_get(d, q->item.place);
+    int status = fab_attr_unpack(&fab_attr_node_info, data, FAB_SMP_DATA, &info);
+    if (status == FAB_OK && !node_info_valid(&info, near == NULL))
+        status = FAB_E_FORMAT;
+    if (status == FAB_OK)
+        status = near == NULL ? take_root(d, q, &info) : take_neighbour(d, q, near, &info);
+    return status == FAB_OK || status == FAB_E_NOMEM ? status : answer_failed(d, q, status);
+}
+
+/* ---- the rest ---------------------------------------------------------------------------------
+ */
+
+static int take_node_desc(struct fab_discover *d, const struct place *p, const uint8_t *data)
+{
+    const char *text = (const char *)data;
+    return fab_builder_desc(d->builder, p->ref, text, strnlen(text, FAB_NODE_DESC_LEN));
+}
+
+static int take_switch_info(struct fab_discover *d, const struct place *p, const uint8_t *data)
+{
+    struct fab_switch_info info;
+    int status = fab_attr_unpack(&fab_attr_switch_info, data, FAB_SMP_DATA, &info);
+    return status == FAB_OK ? fab_builder_switch_info(d->builder, p->ref, &info) : status;
+}
+
+/* Whether a NodeInfo can be sent down that port at all. */
+static bool leads_on(const struct fab_discover *d, const struct place *p, uint8_t port)
+{
+    if (p->type == FAB_NODE_SWITCH)
+        return port > 0;
+    return p->ref == d->self && port == d->self_port;
+}
+
+/* A cable is asked for its far end when that is not known, or known from the base only and the
+ * link was trained anew since. */
+static int port_seen(struct fab_discover *d, struct place *p, uint8_t port,
+                     const struct fab_port_info *info)
+{
+    bool linked = port > 0 && port_linked(d, p, port);
+    if (info->phys_state != FAB_PHYS_LINKUP)
+        return linked ? cable_cut(d, p, port) : FAB_OK;
+    bool doubtful = !fab_bits_get(p->fresh, port) && info->port_state == FAB_STATE_INIT;
+    if (!leads_on(d, p, port) || (linked && !doubtful))
+        return FAB_OK;
+    if (p->path.hops >= FAB_MAX_HOPS)
+        return silent_add(d, (struct fab_silent){.near_guid = p->guid,
+                                                 .near_port = port,
+                                                 .attr_id = FAB_ATTR_NODE_INFO,
+                                                 .status = FAB_E_LIMIT});
+    return queue_push(&d->probes, (struct item){.place = p->ref, .port = port});
+}
+
+static int take_port_info(struct fab_discover *d, const struct question *q, struct place *p,
+                          const uint8_t *data)
+{
+    struct fab_port_info info;
+    uint8_t port = q->item.port;
+    int status = fab_attr_unpack(&fab_attr_port_info, data, FAB_SMP_DATA, &info);
+    if (status != FAB_OK)
+        return status;
+    status = fab_builder_port(d->builder, p->ref, port, 0, &info);
+    return status == FAB_OK ? port_seen(d, p, port, &info) : status;
+}
+
+int answer_take(struct fab_discover *d, const struct question *q, const uint8_t *data)
+{
+    struct place *p = place_get(d, q->item.place);
+    int status = FAB_OK;
+    if (q->kind == ASK_NODE_INFO)
+        return take_node_info(d, q, data);
+    p->answered = true;
+    if (q->kind == ASK_NODE_DESC)
+        status = take_node_desc(d, p, data);
+    else if (q->kind == ASK_SWITCH_INFO)
+        status = take_switch_info(d, p, data);
+    else
+        status = take_port_info(d, q, p, data);
+    return status == FAB_OK || status == FAB_E_NOMEM ? status : answer_failed(d, q, status);
+}

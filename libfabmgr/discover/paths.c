@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Directed routes to all nodes of a snapshot, by breadth-first search from our own port over live
+ * cables. Only switches pass directed routes on; an adapter begins or ends one (IBA 14.2.2).
+ */
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/discover/discover.h"
+
+struct search {
+    const struct fab_fabric *f;
+    struct fab_path *paths;
+    uint32_t *queue; /* nodes; [node_count]: each is reached once */
+    uint32_t tail;
+};
+
+static void step(struct search *s, uint32_t node, uint8_t num)
+{
+    const struct fab_path *here = &s->paths[node];
+    uint32_t port = fab_port_id(s->f, node, num);
+    uint32_t far = fab_peer_node(s->f, port);
+    if (far == FAB_NONE || s->paths[far].hops != FAB_PATH_UNKNOWN || !fab_port_is_up(s->f, port) ||
+        here->hops >= FAB_MAX_HOPS)
+        return;
+    s->paths[far] = *here;
+    s->paths[far].port[++s->paths[far].hops] = num;
+    s->queue[s->tail++] = far;
+}
+
+static void search(struct search *s)
+{
+    const struct fab_port *self = &s->f->ports[s->f->self_port];
+    s->paths[self->node].hops = 0;
+    s->queue[s->tail++] = self->node;
+    if (!fab_node_is_switch(s->f, self->node))
+        step(s, self->node, self->num);
+    for (uint32_t head = 0; head < s->tail; head++) {
+        uint32_t node = s->queue[head];
+        for (unsigned num = 1; fab_node_is_switch(s->f, node) && num <= s->f->nodes[node].num_ports;
+             num++)
+            step(s, node, (uint8_t)num);
+    }
+}
+
+int fab_paths_new(const struct fab_fabric *f, struct fab_path **ret_paths)
+{
+    if (f->self_port == FAB_NONE)
+        return FAB_E_INVAL;
+    struct search s = {.f = f, .paths = calloc(f->node_count, sizeof *s.paths)};
+    int status = FAB_E_NOMEM;
+    s.queue = fab_alloc_array(f->node_count, sizeof *s.queue);
+    if (s.paths == NULL || s.queue == NULL)
+        goto out;
+    for (uint32_t n = 0; n < f->node_count; n++)
+        s.paths[n].hops = FAB_PATH_UNKNOWN;
+    search(&s);
+    *ret_paths = s.paths;
+    s.paths = NULL;
+    status = FAB_OK;
+out:
+    free(s.paths);
+    free(s.queue);
+    return status;
+}

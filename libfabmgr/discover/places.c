@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is known so far: places (nodes), cables between them, and places that are silent. The model
+ * itself is the fabric's builder; here stands what only the discovery needs.
+ *
+ * A cable is *fresh* when this discovery has seen it. A fresh cable that contradicts another fresh
+ * one is an error of the fabric (a GUID that exists twice, or a cable moved meanwhile) and
+ * reported; one that contradicts the base replaces what the base said.
+ */
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/discover/machine.h"
+
+struct place *place_get(const struct fab_discover *d, uint32_t ref)
+{
+    return ref < d->place_capacity ? d->places[ref] : NULL;
+}
+
+static int room_for(struct fab_discover *d, uint32_t ref)
+{
+    size_t had = d->place_capacity;
+    if (ref < had)
+        return FAB_OK;
+    void *grown = fab_grow(d->places, sizeof(struct place *), (size_t)ref + 1, &d->place_capacity);
+    if (grown == NULL)
+        return FAB_E_NOMEM;
+    d->places = grown;
+    memset(d->places + had, 0, (d->place_capacity - had) * sizeof(struct place *));
+    return FAB_OK;
+}
+
+int place_add(struct fab_discover *d, uint32_t ref, const struct fab_node_info *info,
+              struct place **ret)
+{
+    int status = room_for(d, ref);
+    if (status != FAB_OK)
+        return status;
+    struct place *p = fab_arena_alloc(&d->arena, 1, sizeof *p);
+    if (p == NULL)
+        return FAB_E_NOMEM;
+    p->path.hops = FAB_PATH_UNKNOWN;
+    p->ref = ref;
+    p->type = info->node_type;
+    p->num_ports = info->num_ports;
+    p->guid = info->node_guid;
+    d->places[ref] = p;
+    d->nodes++;
+    d->ports += info->num_ports + 1u;
+    *ret = p;
+    return FAB_OK;
+}
+
+/* ---- silent places ----------------------------------------------------------------------------
+ */
+
+int silent_add(struct fab_discover *d, struct fab_silent entry)
+{
+    if (d->silent_count == d->silent_capacity) {
+        void *grown = fab_grow(d->silent, sizeof entry, d->silent_count + 1, &d->silent_capacity);
+        if (grown == NULL)
+            return FAB_E_NOMEM;
+        d->silent = grown;
+    }
+    d->silent[d->silent_count++] = entry;
+    return FAB_OK;
+}
+
+int silent_node(struct fab_discover *d, struct place *p, uint8_t kind, int status)
+{
+    uint8_t bit = (uint8_t)(1u << kind);
+    if (p->reported & bit)
+        return FAB_OK;
+    p->reported |= bit;
+    return silent_add(d, (struct fab_silent){.near_guid = p->near_guid,
+                                             .near_port = p->near_port,
+                                             .attr_id = question_attr(kind),
+                                             .status = status});
+}
+
+/* ---- cables -----------------------------------------------------------------------------------
+ */
+
+bool port_linked(const struct fab_discover *d, const struct place *p, uint8_t port)
+{
+    uint32_t ref;
+    uint8_t far_port;
+    return fab_builder_peer(d->builder, p->ref, port, &ref, &far_port) == FAB_OK;
+}
+
+int cable_cut(struct fab_discover *d, struct place *p, uint8_t port)
+{
+    uint32_t ref;
+    uint8_t far_port;
+    if (fab_builder_peer(d->builder, p->ref, port, &ref, &far_port) != FAB_OK)
+        return FAB_OK;
+    struct place *far = place_get(d, ref);
+    fab_builder_unlink(d->builder, p->ref, port);
+    fab_bits_clear(p->fresh, port);
+    fab_bits_clear(far->fresh, far_port);
+    d->cut = true;
+    return scoped_cut(d, far, far_port);
+}
+
+static bool same_cable(const struct fab_discover *d, const struct place *a, uint8_t port_a,
+                       const struct place *b, uint8_t port_b)
+{
+    uint32_t ref;
+    uint8_t far_port;
+    return fab_builder_peer(d->builder, a->ref, port_a, &ref, &far_port) == FAB_OK &&
+           ref == b->ref && far_port == port_b;
+}
+
+int cable_seen(struct fab_discover *d, struct place *a, uint8_t port_a, struct place *b,
+               uint8_t port_b)
+{
+    int status = FAB_OK;
+    if (a == b && port_a == port_b)
+        return FAB_E_EXISTS; /* a plug that loops back */
+    if (!same_cable(d, a, port_a, b, port_b)) {
+        if (fab_bits_get(a->fresh, port_a) || fab_bits_get(b->fresh, port_b))
+            return FAB_E_EXISTS;
+        status = cable_cut(d, a, port_a);
+        if (status == FAB_OK)
+            status = cable_cut(d, b, port_b);
+        if (status == FAB_OK)
+            status = fab_builder_link(d->builder, a->ref, port_a, b->ref, port_b);
+    }
+    if (status == FAB_OK) {
+        fab_bits_set(a->fresh, port_a);
+        fab_bits_set(b->fresh, port_b);
+    }
+    return status;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a discovery gives: the snapshot, the silent places, and directed routes in a snapshot.
+ */
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/discover/machine.h"
+
+int fab_discover_result(struct fab_discover *d, struct fab_fabric **ret_fabric)
+{
+    struct fab_fabric *all = NULL;
+    uint32_t dropped;
+    if (d->status != FAB_OK)
+        return d->status;
+    if (d->self == NO_PLACE)
+        return FAB_E_NOT_FOUND;
+    int status = fab_builder_seal(d->builder, d->cut ? &all : ret_fabric);
+    if (status == FAB_OK && d->cut)
+        status = fab_fabric_island(all, ret_fabric, &dropped);
+    fab_fabric_unref(all);
+    return status;
+}
+
+static int compare_silent(const void *x, const void *y)
+{
+    const struct fab_silent *a = x, *b = y;
+    if (a->near_guid != b->near_guid)
+        return a->near_guid < b->near_guid ? -1 : 1;
+    if (a->near_port != b->near_port)
+        return a->near_port < b->near_port ? -1 : 1;
+    if (a->attr_id != b->attr_id)
+        return a->attr_id < b->attr_id ? -1 : 1;
+    return a->status - b->status;
+}
+
+const struct fab_silent *fab_discover_silent(const struct fab_discover *d, uint32_t *ret_count)
+{
+    if (d->silent_count > 1)
+        qsort(d->silent, d->silent_count, sizeof *d->silent, compare_silent);
+    *ret_count = (uint32_t)d->silent_count;
+    return d->silent;
+}
