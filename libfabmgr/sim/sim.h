@@ -14,14 +14,15 @@
 
 struct fab_sim;
 
-/* Devices as after power-on: ports LinkUp and Init, LID 0, LFTs empty. The sim copies what it
- * needs. */
+/* Devices as after power-on: ports LinkUp and Init, LID 0, LFTs empty. The sim keeps a reference to
+ * the snapshot. NOMEM. */
 int fab_sim_new(const struct fab_fabric *fabric, uint64_t seed, struct fab_sim **ret);
 void fab_sim_free(struct fab_sim *s);
 
 /* Sends a MAD into the fabric from the given port (node id and port number of the snapshot).
  * directed: the path is in the MAD; else dlid. 1: *reply holds the answer; 0: lost, or no answer
- * is due, or it was delivered to an attached manager (see outbox); negative: not a MAD at all. */
+ * is due, or it was delivered to an attached manager (see outbox); negative: not a MAD at all
+ * (TRUNCATED, FORMAT), or no such port (INVAL). */
 int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
 
@@ -33,8 +34,11 @@ struct fab_sim_mail {
     uint8_t mad[FAB_MAD_SIZE];
 };
 bool fab_sim_outbox(struct fab_sim *s, struct fab_sim_mail *ret);
+/* Sends traps again that no manager has repressed: devices do so by their clock, the sim when it is
+ * told. Returns how many. */
+uint32_t fab_sim_repeat(struct fab_sim *s);
 /* A manager sits at that port: SMInfo, SA and answers addressed to it go to the outbox. */
-int fab_sim_attach(struct fab_sim *s, uint32_t node, uint8_t port, bool is_sm);
+int fab_sim_attach(struct fab_sim *s, uint32_t node, uint8_t port, bool is_sm); /* INVAL */
 void fab_sim_detach(struct fab_sim *s, uint32_t node, uint8_t port);
 
 /* Faults. NOT_FOUND: no cable there (never was). */
@@ -43,9 +47,10 @@ int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port);
 int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent); /* answers nothing */
 void fab_sim_loss(struct fab_sim *s, double rate); /* share of MADs lost, 0..1, by the seed */
 
-/* Finds a node of the simulated fabric: GUID or description. */
+/* Finds a node of the simulated fabric: GUID ("0x...") or description. NOT_FOUND. */
 int fab_sim_find(const struct fab_sim *s, const char *what, uint32_t *ret_node);
 const struct fab_fabric *fab_sim_fabric(const struct fab_sim *s); /* the cabling it was given */
+/* Entries 0..*ret_top (LinearFDBTop) as they stand; NULL: nothing was ever written. */
 const uint8_t *fab_sim_lft(const struct fab_sim *s, uint32_t sw, uint32_t *ret_top);
 const struct fab_port_info *fab_sim_port(const struct fab_sim *s, uint32_t node, uint8_t port);
 

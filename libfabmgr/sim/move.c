@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How MADs get from port to port: along a directed route (IBA 14.2.2) or by the LIDs and linear
+ * forwarding tables that the switches hold (IBA 18.2.4). What a device would lose is lost here too.
+ * Subnet management travels on VL15, which a link carries from Init on; all else needs it Active
+ * (IBA 7.2.7).
+ */
+#include "libfabmgr/sim/device.h"
+
+#define LID_HOP_LIMIT 64 /* where a forwarding loop ends */
+
+/* Over the cable of a port. */
+static bool cross(const struct fab_sim *s, struct spot *at, uint8_t out, uint8_t least_state)
+{
+    if (out == 0 || out > s->fabric->nodes[at->node].num_ports)
+        return false;
+    uint32_t port = port_id(s, at->node, out), far = s->fabric->ports[port].peer;
+    if (far == FAB_NONE || s->ports[port].unlinked ||
+        s->ports[port].info.port_state < least_state || s->ports[far].info.port_state < least_state)
+        return false;
+    at->node = s->fabric->ports[far].node;
+    at->port = s->fabric->ports[far].num;
+    return true;
+}
+
+/* Adapters pass nothing on, and send by their own port only. */
+static bool may_leave(const struct fab_sim *s, const struct spot *at, uint8_t out, bool origin)
+{
+    return is_switch(s, at->node) || (origin && out == at->port);
+}
+
+bool move_out(const struct fab_sim *s, uint8_t *mad, uint8_t hops, struct spot *at)
+{
+    for (unsigned hop = 1; hop <= hops; hop++) {
+        uint8_t out = mad[SMP_INITIAL_PATH + hop];
+        if (!may_leave(s, at, out, hop == 1) || !cross(s, at, out, FAB_STATE_INIT))
+            return false;
+        mad[SMP_RETURN_PATH + hop] = at->port;
+    }
+    mad[MAD_HOP_POINTER] = (uint8_t)(hops + 1);
+    return true;
+}
+
+bool move_back(const struct fab_sim *s, uint8_t *mad, uint8_t hops, struct spot *at)
+{
+    for (unsigned hop = hops; hop >= 1; hop--) {
+        uint8_t out = mad[SMP_RETURN_PATH + hop];
+        if (!may_leave(s, at, out, hop == hops) || !cross(s, at, out, FAB_STATE_INIT))
+            return false;
+    }
+    mad[MAD_HOP_POINTER] = 0;
+    return true;
+}
+
+static bool owns(const struct fab_sim *s, struct spot at, uint32_t lid)
+{
+    const struct fab_port_info *info = &s->ports[lid_port(s, at)].info;
+    return info->lid != 0 && lid >= info->lid && lid < info->lid + (1u << info->lmc);
+}
+
+static uint8_t look_up(const struct sim_switch *sw, uint32_t lid)
+{
+    return lid < sw->lft_room && lid <= sw->info.linear_fdb_top ? sw->lft[lid] : DROPPED_PORT;
+}
+
+bool move_lid(const struct fab_sim *s, uint32_t lid, uint8_t least_state, struct spot *at)
+{
+    if (lid == FAB_LID_PERMISSIVE || owns(s, *at, lid))
+        return true;
+    if (!is_switch(s, at->node) && !cross(s, at, at->port, least_state))
+        return false;
+    for (unsigned hop = 0; hop < LID_HOP_LIMIT; hop++) {
+        if (owns(s, *at, lid))
+            return true;
+        if (!is_switch(s, at->node) ||
+            !cross(s, at, look_up(&s->switches[at->node], lid), least_state))
+            return false;
+    }
+    return false;
+}

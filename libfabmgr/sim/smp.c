@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The subnet management agent of every device (IBA 14.2.5): a table of attributes, the check of
+ * the M_Key (14.2.4), and the answer. The larger attributes have files of their own. Not done:
+ * lease periods of M_Keys, RandomForwardingTable, Notice Get, vendor attributes.
+ */
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/device.h"
+
+static uint16_t handle_node_desc(struct request *r)
+{
+    memcpy(r->data, r->sim->fabric->nodes[r->at.node].desc, FAB_NODE_DESC_LEN);
+    return 0;
+}
+
+static uint16_t handle_node_info(struct request *r)
+{
+    const struct fab_sim *s = r->sim;
+    struct fab_node_info info = s->fabric->nodes[r->at.node].info;
+    info.local_port = r->at.port;
+    if (!is_switch(s, r->at.node)) {
+        uint64_t guid = s->fabric->ports[lid_port(s, r->at)].guid;
+        info.port_guid = guid != 0 ? guid : info.node_guid + r->at.port;
+    }
+    return fab_attr_pack(&fab_attr_node_info, &info, r->data, FAB_SMP_DATA) == FAB_OK
+               ? 0
+               : FAB_SMP_BAD_VALUE;
+}
+
+static uint16_t set_switch_info(struct sim_switch *sw, const uint8_t *data)
+{
+    struct fab_switch_info want;
+    if (fab_attr_unpack(&fab_attr_switch_info, data, FAB_SMP_DATA, &want) != FAB_OK ||
+        want.linear_fdb_top > sw->info.linear_fdb_cap)
+        return FAB_SMP_BAD_VALUE;
+    if (sw->lft_room > 0 && lft_reserve(sw, want.linear_fdb_top + 1u) != FAB_OK)
+        return FAB_SMP_BUSY;
+    sw->info.linear_fdb_top = want.linear_fdb_top;
+    sw->info.multicast_fdb_top = want.multicast_fdb_top;
+    sw->info.default_port = want.default_port;
+    sw->info.default_mcast_primary_port = want.default_mcast_primary_port;
+    sw->info.default_mcast_not_primary_port = want.default_mcast_not_primary_port;
+    sw->info.life_time = want.life_time;
+    if (want.port_state_change)
+        sw->info.port_state_change = 0;
+    return 0;
+}
+
+static uint16_t handle_switch_info(struct request *r)
+{
+    uint16_t status = 0;
+    if (!is_switch(r->sim, r->at.node))
+        return FAB_SMP_BAD_ATTR;
+    struct sim_switch *sw = &r->sim->switches[r->at.node];
+    if (r->set)
+        status = set_switch_info(sw, r->data);
+    if (fab_attr_pack(&fab_attr_switch_info, &sw->info, r->data, FAB_SMP_DATA) != FAB_OK)
+        return FAB_SMP_BAD_VALUE;
+    return status;
+}
+
+static const struct {
+    uint16_t attr_id;
+    bool settable;
+    sim_handler *handler;
+} attributes[] = {
+    {FAB_ATTR_NODE_DESC, false, handle_node_desc},
+    {FAB_ATTR_NODE_INFO, false, handle_node_info},
+    {FAB_ATTR_SWITCH_INFO, true, handle_switch_info},
+    {FAB_ATTR_GUID_INFO, true, handle_guids},
+    {FAB_ATTR_PORT_INFO, true, handle_port_info},
+    {FAB_ATTR_PKEY_TABLE, true, handle_pkeys},
+    {FAB_ATTR_SL2VL, true, handle_sl2vl},
+    {FAB_ATTR_VLARB, true, handle_vlarb},
+    {FAB_ATTR_LFT, true, handle_lft},
+    {FAB_ATTR_MFT, true, handle_mft},
+};
+
+static uint16_t handle(struct request *r, uint8_t method, uint16_t attr_id)
+{
+    if (method != FAB_METHOD_GET && method != FAB_METHOD_SET)
+        return FAB_SMP_BAD_METHOD;
+    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
+        if (attributes[i].attr_id == attr_id)
+            return r->set && !attributes[i].settable ? FAB_SMP_BAD_ATTR : attributes[i].handler(r);
+    }
+    return FAB_SMP_BAD_ATTR;
+}
+
+/* IBA 14.2.4: without the key nothing can be set; from protection level 2 on nothing read. */
+static bool key_fits(struct fab_sim *s, struct spot at, const struct fab_mad *mad)
+{
+    struct fab_port_info *info = &s->ports[lid_port(s, at)].info;
+    if (info->m_key == 0 || info->m_key == mad->m_key ||
+        (mad->method == FAB_METHOD_GET && info->m_key_protect < 2))
+        return true;
+    if (info->m_key_violations < UINT16_MAX)
+        info->m_key_violations++;
+    return false;
+}
+
+/* From protection level 1 on the key is shown only to who has it. */
+static void hide_key(const struct fab_sim *s, struct spot at, const struct fab_mad *mad,
+                     uint8_t *data)
+{
+    const struct fab_port_info *info = &s->ports[lid_port(s, at)].info;
+    if (mad->attr_id == FAB_ATTR_PORT_INFO && info->m_key_protect > 0 && info->m_key != mad->m_key)
+        memset(data, 0, sizeof info->m_key);
+}
+
+bool agent_answer(struct fab_sim *s, struct spot at, const struct fab_mad *mad,
+                  uint8_t bytes[FAB_MAD_SIZE])
+{
+    struct request r = {
+        .sim = s, .at = at, .set = mad->method == FAB_METHOD_SET, .mod = mad->attr_mod};
+    if (!key_fits(s, at, mad))
+        return false;
+    memcpy(r.data, bytes + SMP_DATA, FAB_SMP_DATA);
+    uint16_t status = handle(&r, mad->method, mad->attr_id);
+    hide_key(s, at, mad, r.data);
+    return fab_smp_answer(bytes, status, r.data, bytes) == FAB_OK;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tables of a device: linear and multicast forwarding, P_Keys, SL to VL, VL arbitration, GUIDs
+ * (IBA 14.2.5.5, 7-11). Linear forwarding tables stand in rows that grow with what is written. All
+ * others are blocks of 64 bytes in one map, by table, port and block number; a block that nobody
+ * wrote is not there, and reads as after power-on.
+ */
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/device.h"
+
+enum table { TABLE_MFT, TABLE_PKEYS, TABLE_SL2VL, TABLE_VLARB, TABLE_GUIDS };
+#define BLOCKS_MAX (1u << 22) /* of all devices together: 256 MB */
+#define ENTRIES_PER_BLOCK 32  /* of MFT, P_Keys, VL arbitration */
+#define GUIDS_PER_BLOCK 8
+#define MFT_POSITIONS 16
+#define DEFAULT_PKEY 0xffff
+
+/* ---- linear forwarding ------------------------------------------------------------------------
+ */
+
+int lft_reserve(struct sim_switch *sw, uint32_t entries)
+{
+    uint32_t room = (entries + LFT_BLOCK - 1) / LFT_BLOCK * LFT_BLOCK;
+    if (room <= sw->lft_room)
+        return FAB_OK;
+    uint8_t *grown = realloc(sw->lft, room);
+    if (grown == NULL)
+        return FAB_E_NOMEM;
+    memset(grown + sw->lft_room, DROPPED_PORT, room - sw->lft_room);
+    sw->lft = grown;
+    sw->lft_room = room;
+    return FAB_OK;
+}
+
+static uint16_t set_lft(struct sim_switch *sw, uint32_t first, const uint8_t *data)
+{
+    uint32_t entries = first + LFT_BLOCK;
+    if (entries < sw->info.linear_fdb_top + 1u)
+        entries = sw->info.linear_fdb_top + 1u;
+    if (lft_reserve(sw, entries) != FAB_OK)
+        return FAB_SMP_BUSY;
+    memcpy(sw->lft + first, data, LFT_BLOCK);
+    return 0;
+}
+
+uint16_t handle_lft(struct request *r)
+{
+    if (!is_switch(r->sim, r->at.node))
+        return FAB_SMP_BAD_ATTR;
+    struct sim_switch *sw = &r->sim->switches[r->at.node];
+    uint64_t first = (uint64_t)r->mod * LFT_BLOCK;
+    if (first >= sw->info.linear_fdb_cap)
+        return FAB_SMP_BAD_VALUE;
+    if (r->set)
+        return set_lft(sw, (uint32_t)first, r->data);
+    if (first < sw->lft_room)
+        memcpy(r->data, sw->lft + first, LFT_BLOCK);
+    else
+        memset(r->data, DROPPED_PORT, LFT_BLOCK);
+    return 0;
+}
+
+/* ---- blocks -----------------------------------------------------------------------------------
+ */
+
+static uint64_t block_key(enum table table, uint32_t port, uint32_t block)
+{
+    return (uint64_t)table << 56 | (uint64_t)port << 24 | block;
+}
+
+static const uint8_t *block_get(const struct sim_blocks *b, uint64_t key)
+{
+    uint32_t i;
+    return fab_map_get(&b->index, key, &i) ? b->bytes[i] : NULL;
+}
+
+static int block_add(struct sim_blocks *b, uint64_t key, uint32_t *ret_index)
+{
+    if (b->count >= BLOCKS_MAX)
+        return FAB_E_LIMIT;
+    if (b->count == b->capacity) {
+        void *grown = fab_grow(b->bytes, sizeof *b->bytes, b->count + 1, &b->capacity);
+        if (grown == NULL)
+            return FAB_E_NOMEM;
+        b->bytes = grown;
+    }
+    uint32_t index = (uint32_t)b->count;
+    int status = fab_map_put(&b->index, key, index);
+    if (status == FAB_OK) {
+        b->count++;
+        *ret_index = index;
+    }
+    return status;
+}
+
+static uint16_t block_put(struct sim_blocks *b, uint64_t key, const uint8_t *data)
+{
+    uint32_t i;
+    if (!fab_map_get(&b->index, key, &i) && block_add(b, key, &i) != FAB_OK)
+        return FAB_SMP_BUSY;
+    memcpy(b->bytes[i], data, FAB_SMP_DATA);
+    return 0;
+}
+
+/* Sets or reads a block; false: it was read and nobody had written it (data is zeros). */
+static bool block_use(struct request *r, uint64_t key, uint16_t *ret_status)
+{
+    *ret_status = 0;
+    if (r->set) {
+        *ret_status = block_put(&r->sim->blocks, key, r->data);
+        return true;
+    }
+    const uint8_t *stored = block_get(&r->sim->blocks, key);
+    if (stored != NULL)
+        memcpy(r->data, stored, FAB_SMP_DATA);
+    else
+        memset(r->data, 0, FAB_SMP_DATA);
+    return stored != NULL;
+}
+
+/* The port that a modifier's part names on a switch; adapters: the one the question came by. */
+static bool find_port(const struct request *r, uint32_t num, uint32_t *ret_port)
+{
+    if (!is_switch(r->sim, r->at.node))
+        num = r->at.port;
+    if (num > r->sim->fabric->nodes[r->at.node].num_ports)
+        return false;
+    *ret_port = port_id(r->sim, r->at.node, (uint8_t)num);
+    return true;
+}
+
+/* Modifier: block in bits 0-8, port mask position in bits 28-31. */
+uint16_t handle_mft(struct request *r)
+{
+    uint32_t block = r->mod & 0x1ff, position = r->mod >> 28;
+    uint16_t status;
+    if (!is_switch(r->sim, r->at.node))
+        return FAB_SMP_BAD_ATTR;
+    const struct fab_switch_info *info = &r->sim->switches[r->at.node].info;
+    if ((r->mod & 0x0ffffe00) != 0 || block * ENTRIES_PER_BLOCK >= info->multicast_fdb_cap ||
+        position * 16u > r->sim->fabric->nodes[r->at.node].num_ports)
+        return FAB_SMP_BAD_VALUE;
+    uint32_t port = port_id(r->sim, r->at.node, 0);
+    block_use(r, block_key(TABLE_MFT, port, block * MFT_POSITIONS + position), &status);
+    return status;
+}
+
+/* Modifier: block in bits 0-15, port in bits 16-31. */
+uint16_t handle_pkeys(struct request *r)
+{
+    uint32_t block = r->mod & 0xffff, num = r->mod >> 16, port;
+    uint16_t status;
+    if (!find_port(r, num, &port))
+        return FAB_SMP_BAD_VALUE;
+    bool external = is_switch(r->sim, r->at.node) && num > 0;
+    uint32_t cap = external ? r->sim->switches[r->at.node].info.partition_enforcement_cap
+                            : r->sim->fabric->nodes[r->at.node].info.partition_cap;
+    if (block * ENTRIES_PER_BLOCK >= cap)
+        return FAB_SMP_BAD_VALUE;
+    if (!block_use(r, block_key(TABLE_PKEYS, port, block), &status) && block == 0)
+        fab_put_be16(r->data, DEFAULT_PKEY);
+    return status;
+}
+
+static void default_sl2vl(const struct request *r, uint32_t port, uint8_t *data)
+{
+    struct fab_sl2vl map;
+    unsigned vls = fab_op_vls_count(r->sim->ports[port].info.vl_cap);
+    for (unsigned sl = 0; sl < 16; sl++)
+        map.vl[sl] = (uint8_t)(vls > 0 ? sl % vls : 0);
+    (void)fab_attr_pack(&fab_attr_sl2vl, &map, data, FAB_SMP_DATA);
+}
+
+/* Modifier of switches: output port in bits 0-7, input port in bits 8-15. */
+uint16_t handle_sl2vl(struct request *r)
+{
+    uint32_t out = r->mod & 0xff, in = (r->mod >> 8) & 0xff, port;
+    uint16_t status;
+    if (!is_switch(r->sim, r->at.node))
+        in = 0;
+    if (!find_port(r, out, &port) || in > r->sim->fabric->nodes[r->at.node].num_ports)
+        return FAB_SMP_BAD_VALUE;
+    if (!block_use(r, block_key(TABLE_SL2VL, port, in), &status))
+        default_sl2vl(r, port, r->data);
+    return status;
+}
+
+/* Modifier: port in bits 0-15, quarter (low 1-2, high 3-4) in bits 16-31. */
+uint16_t handle_vlarb(struct request *r)
+{
+    uint32_t num = r->mod & 0xffff, quarter = r->mod >> 16, port;
+    uint16_t status;
+    if (!find_port(r, num, &port) || quarter < 1 || quarter > 4)
+        return FAB_SMP_BAD_VALUE;
+    const struct fab_port_info *info = &r->sim->ports[port].info;
+    uint32_t cap = quarter <= 2 ? info->vlarb_low_cap : info->vlarb_high_cap;
+    if ((quarter - 1) % 2 * ENTRIES_PER_BLOCK >= cap)
+        return FAB_SMP_BAD_VALUE;
+    block_use(r, block_key(TABLE_VLARB, port, quarter), &status);
+    return status;
+}
+
+/* GUID 0 is the port's own and cannot be changed. */
+uint16_t handle_guids(struct request *r)
+{
+    uint32_t port;
+    uint16_t status;
+    if (!find_port(r, 0, &port) || r->mod * (uint64_t)GUIDS_PER_BLOCK >=
+                                       (uint64_t)r->sim->ports[port].info.guid_cap + (r->mod == 0))
+        return FAB_SMP_BAD_VALUE;
+    uint64_t guid = r->sim->fabric->ports[port].guid;
+    if (r->mod == 0 && r->set)
+        fab_put_be64(r->data, guid);
+    block_use(r, block_key(TABLE_GUIDS, port, r->mod), &status);
+    if (r->mod == 0)
+        fab_put_be64(r->data, guid);
+    return status;
+}
