@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Fabrics as text: what ibnetdiscover prints and ibsim loads, in and out. */
 #ifndef LIBFABMGR_FABRIC_TEXT_H
 #define LIBFABMGR_FABRIC_TEXT_H

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Devices as they answer after power-on, before any manager has been there: what the reader of
+ * text and the generators put into a builder. */
+#ifndef LIBFABMGR_FABRIC_DEVICE_H
+#define LIBFABMGR_FABRIC_DEVICE_H
+
+#include "libfabmgr/fabric/fabric.h"
+
+struct fab_device {
+    uint8_t type, num_ports;    /* enum fab_node_type */
+    uint64_t guid, system_guid; /* 0: the system GUID is the node's */
+    uint64_t port_guid;         /* of a switch; 0: the node's. Others: guid + port number */
+    uint32_t vendor_id;
+    uint16_t device_id;
+    bool enhanced_port0;
+    const char *desc; /* need not be NUL-terminated */
+    size_t desc_len;
+};
+/* Adds the node with all its ports, Down and Polling (port 0 of a switch: Active). EXISTS: the GUID
+ * is taken, by whatever node. */
+int fab_device_add(struct fab_builder *b, const struct fab_device *d, uint32_t *ret_ref);
+
+/* The port has a cable: LinkUp and Init, at the rate of *rate (its width and speed fields).
+ * port_guid 0: as it was. */
+int fab_device_plug(struct fab_builder *b, uint32_t ref, uint8_t port, uint64_t port_guid,
+                    const struct fab_port_info *rate);
+
+#endif

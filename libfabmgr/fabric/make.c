@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Making devices. GUIDs run in the order of making: switches from 0x0002c90100000001 in steps of 1,
+ * adapters and routers from 0x0002c90200000000 in steps of 4 with the port number added for their
+ * ports (at most 3), which is also what ibsim gives them.
+ */
+#include "libfabmgr/fabric/make.h"
+
+#include <stdio.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/device.h"
+#include "libfabmgr/fabric/text.h"
+
+#define FIRST_SWITCH UINT64_C(0x0002c90100000001)
+#define FIRST_END UINT64_C(0x0002c90200000000)
+#define END_STEP 4
+
+#define VENDOR 0x2c9
+#define DEVICE_SWITCH 0xcf08
+#define DEVICE_ADAPTER 0x1017
+#define DEVICE_AGGREGATION 0xcf09
+
+void make_init(struct maker *m)
+{
+    *m = (struct maker){.b = fab_builder_new()};
+    m->status = m->b != NULL ? FAB_OK : FAB_E_NOMEM;
+    fab_text_parse_rate("4xEDR", 5, &m->rate);
+}
+
+uint32_t make_width(uint64_t count, uint32_t least)
+{
+    uint32_t width = 1;
+    for (; count >= 10; count /= 10)
+        width++;
+    return width > least ? width : least;
+}
+
+static uint32_t make(struct maker *m, struct fab_device *d)
+{
+    uint32_t ref = FAB_NONE;
+    if (m->status == FAB_OK)
+        m->status = fab_device_add(m->b, d, &ref);
+    return m->status == FAB_OK ? ref : FAB_NONE;
+}
+
+static uint32_t make_named(struct maker *m, struct fab_device *d, struct make_name name)
+{
+    char desc[FAB_NODE_DESC_LEN + 1];
+    snprintf(desc, sizeof desc, "%s-%0*u", name.stem, (int)name.width, name.number);
+    d->desc = desc;
+    d->desc_len = sizeof desc;
+    return make(m, d);
+}
+
+uint32_t make_switch(struct maker *m, uint32_t ports, struct make_name name)
+{
+    struct fab_device d = {.type = FAB_NODE_SWITCH,
+                           .num_ports = (uint8_t)ports,
+                           .guid = FIRST_SWITCH + m->switches++,
+                           .vendor_id = VENDOR,
+                           .device_id = DEVICE_SWITCH,
+                           .enhanced_port0 = true};
+    if (ports == 0 || ports > 254)
+        m->status = m->status != FAB_OK ? m->status : FAB_E_RANGE;
+    return make_named(m, &d, name);
+}
+
+static struct fab_device end_device(struct maker *m, uint8_t type, uint32_t ports)
+{
+    return (struct fab_device){.type = type,
+                               .num_ports = (uint8_t)ports,
+                               .guid = FIRST_END + (uint64_t)END_STEP * m->ends++,
+                               .vendor_id = VENDOR,
+                               .device_id = DEVICE_ADAPTER};
+}
+
+uint32_t make_host(struct maker *m, uint32_t ports, struct make_name name)
+{
+    struct fab_device d = end_device(m, FAB_NODE_CA, ports);
+    return make_named(m, &d, name);
+}
+
+uint32_t make_router(struct maker *m, uint32_t ports, struct make_name name)
+{
+    struct fab_device d = end_device(m, FAB_NODE_ROUTER, ports);
+    return make_named(m, &d, name);
+}
+
+uint32_t make_aggregation(struct maker *m)
+{
+    static const char desc[] = "Mellanox Technologies Aggregation Node";
+    struct fab_device d = end_device(m, FAB_NODE_CA, 1);
+    d.device_id = DEVICE_AGGREGATION;
+    d.desc = desc;
+    d.desc_len = sizeof desc;
+    return make(m, &d);
+}
+
+void make_cable(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b, uint32_t port_b)
+{
+    if (m->status == FAB_OK)
+        m->status = fab_device_plug(m->b, ref_a, (uint8_t)port_a, 0, &m->rate);
+    if (m->status == FAB_OK)
+        m->status = fab_device_plug(m->b, ref_b, (uint8_t)port_b, 0, &m->rate);
+    if (m->status == FAB_OK)
+        m->status = fab_builder_link(m->b, ref_a, (uint8_t)port_a, ref_b, (uint8_t)port_b);
+}
+
+int make_done(struct maker *m, struct fab_builder **ret)
+{
+    if (m->status == FAB_OK)
+        *ret = m->b;
+    else
+        fab_builder_free(m->b);
+    return m->status;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the generators share: devices with GUIDs and names in order of making. For this room. */
+#ifndef LIBFABMGR_FABRIC_MAKE_H
+#define LIBFABMGR_FABRIC_MAKE_H
+
+#include "libfabmgr/fabric/generate.h"
+
+struct maker {
+    struct fab_builder *b;
+    uint32_t switches, ends;   /* made so far */
+    struct fab_port_info rate; /* of all cables: 4x EDR */
+    int status;                /* the first failure sticks: later calls do nothing */
+};
+void make_init(struct maker *m);
+
+/* A name: "leaf-007". width: digits, so that names sort as numbers do. */
+struct make_name {
+    const char *stem;
+    uint32_t number, width;
+};
+/* How many digits the numbers 1..count need, and at least `least`. */
+uint32_t make_width(uint64_t count, uint32_t least);
+
+/* References of the builder; FAB_NONE after a failure. */
+uint32_t make_switch(struct maker *m, uint32_t ports, struct make_name name);
+uint32_t make_host(struct maker *m, uint32_t ports, struct make_name name);
+uint32_t make_router(struct maker *m, uint32_t ports, struct make_name name);
+uint32_t make_aggregation(struct maker *m);
+void make_cable(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b, uint32_t port_b);
+
+/* Gives the builder to the caller, or frees it and returns the failure. */
+int make_done(struct maker *m, struct fab_builder **ret);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Joining the cables of a topology text. Each cable stands in the text twice, once at each end, and
+ * the two must say the same; else the text was cut, mixed or mistyped, and half of a fabric would
+ * be worse than none. Where only one end says how fast the link is, it holds for both.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/builder.h"
+#include "libfabmgr/fabric/device.h"
+#include "libfabmgr/fabric/text_read.h"
+
+#define NO_CABLE UINT32_MAX
+
+/* Which cable line is of a port: by the builder's port index. */
+struct lines {
+    struct text_reader *r;
+    uint32_t *of_port;
+};
+
+/* The error stands at the port number of the cable's line. */
+#define fail(r, c, ...)                                                                            \
+    ((r)->scan.error->line = (c)->line, (r)->scan.error->column = (c)->column,                     \
+     snprintf((r)->scan.error->message, sizeof(r)->scan.error->message, __VA_ARGS__),              \
+     FAB_E_FORMAT)
+
+static uint32_t port_index(const struct text_reader *r, uint32_t ref, uint8_t port)
+{
+    return r->b->nodes[ref].node.first_port + port;
+}
+
+static int note_lines(struct lines *l)
+{
+    for (uint32_t i = 0; i < l->r->b->port_count; i++)
+        l->of_port[i] = NO_CABLE;
+    for (uint32_t i = 0; i < l->r->cable_count; i++) {
+        const struct text_cable *c = &l->r->cables[i];
+        uint32_t *line = &l->of_port[port_index(l->r, c->ref, c->port)];
+        if (*line != NO_CABLE)
+            return fail(l->r, c, "port %u stands already on line %u", c->port,
+                        l->r->cables[*line].line);
+        *line = i;
+    }
+    return FAB_OK;
+}
+
+/* The cable line of the other end, which must lead back here. */
+static int find_other(struct lines *l, const struct text_cable *c, const struct text_cable **ret)
+{
+    const struct text_node *peer;
+    uint64_t key;
+    if (!text_find_id(l->r, c->peer, &key, &peer))
+        return fail(l->r, c, "the other end is \"%.*s\", expected a node that is in this text",
+                    (int)c->peer.len, c->peer.s);
+    if (c->peer_port > l->r->b->nodes[peer->ref].node.num_ports)
+        return fail(l->r, c, "the other end is port %u of \"%.*s\", expected at most %u",
+                    c->peer_port, (int)c->peer.len, c->peer.s,
+                    l->r->b->nodes[peer->ref].node.num_ports);
+    uint32_t line = l->of_port[port_index(l->r, peer->ref, c->peer_port)];
+    if (line == NO_CABLE)
+        return fail(l->r, c, "expected a line for the other end too, \"%.*s\"[%u] has none",
+                    (int)c->peer.len, c->peer.s, c->peer_port);
+    const struct text_cable *other = &l->r->cables[line];
+    const struct text_node *back;
+    if (!text_find_id(l->r, other->peer, &key, &back) || back->ref != c->ref ||
+        other->peer_port != c->port)
+        return fail(l->r, c, "\"%.*s\"[%u] leads elsewhere on line %u, expected back to here",
+                    (int)c->peer.len, c->peer.s, c->peer_port, other->line);
+    *ret = other;
+    return FAB_OK;
+}
+
+/* Takes up what only the other end says of this port: its rate, its GUID. */
+static int complete(struct text_reader *r, const struct text_cable *c,
+                    const struct text_cable *other)
+{
+    bool end = r->b->nodes[c->ref].node.type != FAB_NODE_SWITCH;
+    uint64_t guid = end && c->guid == 0 ? other->peer_guid : 0;
+    const struct text_cable *rated = !c->rated && other->rated ? other : c;
+    if (guid == 0 && rated == c)
+        return FAB_OK;
+    return fab_device_plug(r->b, c->ref, c->port, guid,
+                           fab_builder_port_info(r->b, rated->ref, rated->port));
+}
+
+static int join(struct lines *l)
+{
+    for (size_t i = 0; i < l->r->cable_count; i++) {
+        const struct text_cable *c = &l->r->cables[i], *other;
+        int status = find_other(l, c, &other);
+        if (status == FAB_OK && c == other)
+            return fail(l->r, c, "the cable leads from the port to itself");
+        if (status == FAB_OK)
+            status = fab_builder_link(l->r->b, c->ref, c->port, other->ref, other->port);
+        if (status != FAB_OK)
+            return status;
+        status = complete(l->r, c, other);
+        if (status != FAB_OK)
+            return status;
+    }
+    return FAB_OK;
+}
+
+/* "Initiated from": the port our manager would sit on, where the text has it. */
+static void set_self(struct text_reader *r)
+{
+    uint32_t ref;
+    if (r->self_guid == 0 || fab_builder_find(r->b, r->self_guid, &ref) != FAB_OK)
+        return;
+    const struct fab_node *n = &r->b->nodes[ref].node;
+    for (unsigned i = 0; i <= n->num_ports; i++)
+        if (r->b->ports[n->first_port + i].guid == r->self_port_guid) {
+            fab_builder_self(r->b, ref, (uint8_t)i);
+            return;
+        }
+}
+
+int text_link(struct text_reader *r)
+{
+    struct lines l = {.r = r, .of_port = fab_alloc_array(r->b->port_count, sizeof *l.of_port)};
+    if (l.of_port == NULL)
+        return FAB_E_NOMEM;
+    int status = note_lines(&l);
+    if (status == FAB_OK)
+        status = join(&l);
+    if (status == FAB_OK)
+        set_self(r);
+    free(l.of_port);
+    return status;
+}

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reading topology text: what ibnetdiscover prints and what ibsim loads.
+ *
+ * A line is one of
+ *
+ *     vendid=0x2c9  devid=..  sysimgguid=..              of the next block
+ *     switchguid=0x..(portguid)  caguid=..  rtguid=..    of the next block of that type
+ *     width=MASK  speed=MASK  extspeed=MASK              of ports that do not say more (ibsim)
+ *     Switch|Ca|Hca|Rt N "id"  # "description" ...       begins a block
+ *     [port](guid) "id"[port](guid)  # ... 4xEDR         a cable, in a block; w= s= e= (ibsim)
+ *
+ * or a comment, or blank, or what a terminal left there (headings, prompts), which is passed over.
+ * A node without a GUID line gets the one that ibsim would give it: the next after the last of its
+ * type. A text that was cut off is an error wherever that can be told: a line of the above without
+ * a line end, a GUID line without a block, a cable whose other end does not say the same.
+ *
+ * Not done: ibsim's include, module and do, and port aliases (@); they are errors.
+ */
+#include "libfabmgr/fabric/text_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/device.h"
+#include "libfabmgr/fabric/rate.h"
+#include "libfabmgr/fabric/text.h"
+
+/* A header line of a dozen bytes makes 255 ports: without a limit a small text would fill memory.
+ * Four million are 110,000 nodes with room to spare. */
+#define PORT_LIMIT (4u << 20)
+
+/* ---- ids ---------------------------------------------------------------------------------------
+ */
+
+static uint64_t hash(struct span id)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < id.len; i++)
+        h = (h ^ (uint8_t)id.s[i]) * UINT64_C(0x100000001b3);
+    return fab_mix64(h);
+}
+
+bool text_find_id(const struct text_reader *r, struct span id, uint64_t *ret_key,
+                  const struct text_node **ret)
+{
+    uint64_t key = hash(id);
+    for (uint32_t index; fab_map_get(&r->ids, key, &index); key++) {
+        const struct text_node *n = &r->nodes[index];
+        if (n->id.len == id.len && memcmp(n->id.s, id.s, id.len) == 0) {
+            *ret = n;
+            return true;
+        }
+    }
+    *ret_key = key;
+    return false;
+}
+
+static int add_id(struct text_reader *r, struct span id)
+{
+    const struct text_node *other;
+    uint64_t key;
+    if (text_find_id(r, id, &key, &other))
+        return scan_fail(&r->scan, id.s, "node \"%.*s\" stands already on line %u", (int)id.len,
+                         id.s, other->line);
+    if (r->node_count == r->node_room) {
+        void *bigger = fab_grow(r->nodes, sizeof *r->nodes, r->node_count + 1, &r->node_room);
+        if (bigger == NULL)
+            return FAB_E_NOMEM;
+        r->nodes = bigger;
+    }
+    r->nodes[r->node_count] = (struct text_node){.id = id, .ref = r->ref, .line = r->scan.number};
+    return fab_map_put(&r->ids, key, (uint32_t)r->node_count++);
+}
+
+/* ---- name=value lines --------------------------------------------------------------------------
+ */
+
+static int read_value(struct text_reader *r, uint64_t max, uint64_t *ret)
+{
+    int status = scan_expect(&r->scan, '=');
+    return status != FAB_OK ? status : scan_number(&r->scan, "a number", max, ret);
+}
+
+static int read_vendor(struct text_reader *r, uint8_t type)
+{
+    (void)type;
+    return read_value(r, 0xffffff, &r->vendor_id);
+}
+
+static int read_device(struct text_reader *r, uint8_t type)
+{
+    (void)type;
+    return read_value(r, 0xffff, &r->device_id);
+}
+
+static int read_system_guid(struct text_reader *r, uint8_t type)
+{
+    (void)type;
+    return read_value(r, UINT64_MAX, &r->system_guid);
+}
+
+static int read_guid(struct text_reader *r, uint8_t type)
+{
+    uint64_t guid;
+    int status = read_value(r, UINT64_MAX, &guid);
+    if (status != FAB_OK)
+        return status;
+    if (guid == 0)
+        return scan_fail(&r->scan, r->scan.line, "a GUID cannot be 0");
+    r->guid[type] = guid;
+    r->guid_line[type] = r->scan.number;
+    r->port_guid = 0;
+    if (!scan_take(&r->scan, '('))
+        return FAB_OK;
+    status = scan_hex(&r->scan, "a port GUID", &r->port_guid);
+    return status != FAB_OK ? status : scan_expect(&r->scan, ')');
+}
+
+static int apply_mask(struct text_reader *r, int (*apply)(struct fab_port_info *, uint64_t))
+{
+    uint64_t mask;
+    int status = read_value(r, UINT64_MAX, &mask);
+    if (status == FAB_OK && apply(&r->rate, mask) != FAB_OK)
+        return scan_fail(&r->scan, r->scan.line, "the mask has bits without a meaning, or none");
+    return status;
+}
+
+static int read_width(struct text_reader *r, uint8_t type)
+{
+    (void)type;
+    return apply_mask(r, fab_rate_width_mask);
+}
+
+static int read_speed(struct text_reader *r, uint8_t type)
+{
+    (void)type;
+    fab_rate_extended_mask(&r->rate, 0);
+    return apply_mask(r, fab_rate_speed_mask);
+}
+
+static int read_extended(struct text_reader *r, uint8_t type)
+{
+    (void)type;
+    return apply_mask(r, fab_rate_extended_mask);
+}
+
+static int read_unsupported(struct text_reader *r, uint8_t type)
+{
+    (void)type;
+    return scan_fail(&r->scan, r->scan.line, "ibsim's include, module and do are not supported");
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------
+ */
+
+static const char *find(struct span in, const char *what)
+{
+    return memmem(in.s, in.len, what, strlen(what));
+}
+
+/* A description without quotes ends where what follows it begins. */
+static void cut_at_marks(struct span *desc)
+{
+    static const char *const marks[] = {" enhanced port ", " base port ", " lid ", " lmc "};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        const char *end = find(*desc, marks[i]);
+        if (end != NULL)
+            desc->len = (size_t)(end - desc->s);
+    }
+    while (desc->len > 0 && desc->s[desc->len - 1] == ' ')
+        desc->len--;
+}
+
+/* The description in the comment of a header; *desc stays as it is where there is no comment. It
+ * reaches to the last quote of the line, since there may be quotes in it. */
+static int read_desc(struct text_reader *r, struct span *desc)
+{
+    struct text_scan *s = &r->scan;
+    if (!scan_take(s, '#'))
+        return scan_end(s);
+    bool quoted = scan_take(s, '"');
+    struct span rest = {.s = s->at, .len = (size_t)(s->eol - s->at)};
+    const char *close = quoted ? memrchr(rest.s, '"', rest.len) : NULL;
+    if (quoted && close == NULL)
+        return scan_fail(s, s->at - 1, "expected a closing quote after the description");
+    if (quoted)
+        rest.len = (size_t)(close - rest.s);
+    else
+        cut_at_marks(&rest);
+    *desc = rest;
+    return FAB_OK;
+}
+
+static int add_device(struct text_reader *r, uint8_t type, struct span desc)
+{
+    struct fab_device d = {.type = type,
+                           .num_ports = r->num_ports,
+                           .guid = r->guid[type],
+                           .system_guid = r->system_guid,
+                           .port_guid = type == FAB_NODE_SWITCH ? r->port_guid : 0,
+                           .vendor_id = (uint32_t)r->vendor_id,
+                           .device_id = (uint16_t)r->device_id,
+                           .desc = desc.s,
+                           .desc_len = desc.len};
+    struct span line = {.s = r->scan.line, .len = (size_t)(r->scan.eol - r->scan.line)};
+    d.enhanced_port0 = type == FAB_NODE_SWITCH && find(line, "enhanced port 0") != NULL;
+    int status = fab_device_add(r->b, &d, &r->ref);
+    if (status == FAB_E_EXISTS || status == FAB_E_INVAL)
+        return scan_fail(&r->scan, r->scan.line, "the GUID 0x%016llx of this node is another's",
+                         (unsigned long long)d.guid);
+    r->guid[type] += type == FAB_NODE_SWITCH ? 1 : r->num_ports + 1u;
+    r->guid_line[type] = 0;
+    r->vendor_id = r->device_id = r->system_guid = r->port_guid = 0;
+    return status;
+}
+
+static int read_port_count(struct text_reader *r)
+{
+    const char *at = r->scan.at;
+    uint64_t count = 0;
+    int status = scan_number(&r->scan, "the number of ports (1 to 254)", 254, &count);
+    if (status != FAB_OK)
+        return status;
+    if (count == 0)
+        return scan_fail(&r->scan, at, "a node has 1 to 254 ports");
+    r->num_ports = (uint8_t)count;
+    return FAB_OK;
+}
+
+static int read_block(struct text_reader *r, uint8_t type)
+{
+    struct span id = {0};
+    int status = read_port_count(r);
+    if (status == FAB_OK)
+        status = scan_quoted(&r->scan, "the node's id in quotes", &id);
+    struct span desc = id;
+    if (status == FAB_OK)
+        status = read_desc(r, &desc);
+    if (status == FAB_OK)
+        status = add_device(r, type, desc);
+    if (status == FAB_OK)
+        status = add_id(r, id);
+    r->in_block = status == FAB_OK;
+    return status;
+}
+
+/* ---- cables ------------------------------------------------------------------------------------
+ */
+
+static int read_port_number(struct text_reader *r, uint64_t max, uint8_t *ret)
+{
+    uint64_t num = 0;
+    int status = scan_number(&r->scan, "a port number", max, &num);
+    if (status == FAB_OK && num == 0)
+        return scan_fail(&r->scan, r->scan.at - 1, "port 0 has no cable, expected 1 to %u",
+                         (unsigned)max);
+    if (status == FAB_OK)
+        status = scan_expect(&r->scan, ']');
+    if (status == FAB_OK)
+        *ret = (uint8_t)num;
+    return status;
+}
+
+/* "[ext 5]", a port number as the chassis has it, says nothing new. */
+static int skip_ext(struct text_reader *r)
+{
+    if (!scan_is(&r->scan, "[ext"))
+        return FAB_OK;
+    const char *close = memchr(r->scan.at, ']', (size_t)(r->scan.eol - r->scan.at));
+    if (close == NULL)
+        return scan_unexpected(&r->scan, "']' after [ext");
+    r->scan.at = close + 1;
+    return FAB_OK;
+}
+
+static int read_port_guid(struct text_reader *r, uint64_t *ret)
+{
+    int status = skip_ext(r);
+    if (status != FAB_OK || !scan_take(&r->scan, '('))
+        return status;
+    status = scan_hex(&r->scan, "a port GUID", ret);
+    return status != FAB_OK ? status : scan_expect(&r->scan, ')');
+}
+
+static int read_peer(struct text_reader *r, struct text_cable *c)
+{
+    c->peer_port = 1;
+    int status = scan_quoted(&r->scan, "the id of the node at the other end, in quotes", &c->peer);
+    if (status == FAB_OK && !scan_is(&r->scan, "[ext") && scan_take(&r->scan, '['))
+        status = read_port_number(r, 254, &c->peer_port);
+    return status != FAB_OK ? status : read_port_guid(r, &c->peer_guid);
+}
+
+/* One option of ibsim's: "w=2". True: it was one, and good. */
+static bool option(struct span token, struct fab_port_info *rate, bool rated)
+{
+    struct fab_text_error ignored;
+    struct text_scan s;
+    uint64_t mask;
+    scan_init(&s, token.s, token.len, &ignored);
+    if (token.len < 3 || token.s[1] != '=' || !scan_line(&s))
+        return false;
+    s.at += 2;
+    if (scan_number(&s, "a mask", UINT64_MAX, &mask) != FAB_OK || !scan_done(&s))
+        return false;
+    switch (token.s[0]) {
+    case 'w':
+        return fab_rate_width_mask(rate, mask) == FAB_OK;
+    case 's':
+        if (!rated)
+            fab_rate_extended_mask(rate, 0);
+        return fab_rate_speed_mask(rate, mask) == FAB_OK;
+    case 'e':
+        return fab_rate_extended_mask(rate, mask) == FAB_OK;
+    default:
+        return false;
+    }
+}
+
+static struct span next_token(struct text_scan *s)
+{
+    scan_done(s); /* for the blanks */
+    struct span token = {.s = s->at};
+    while (s->at < s->eol && *s->at != ' ' && *s->at != '\t')
+        s->at++;
+    token.len = (size_t)(s->at - token.s);
+    return token;
+}
+
+/* What follows the far end: options, then a comment whose words after the last quote may name the
+ * rate. */
+static int read_rate(struct text_reader *r, struct fab_port_info *rate, bool *ret_rated)
+{
+    struct text_scan *s = &r->scan;
+    bool comment = false;
+    while (s->at < s->eol) {
+        if (!comment && scan_take(s, '#')) {
+            const char *quote = memrchr(s->at, '"', (size_t)(s->eol - s->at));
+            s->at = quote != NULL ? quote + 1 : s->at;
+            comment = true;
+        }
+        struct span token = next_token(s);
+        if (token.len == 0)
+            break;
+        if (fab_text_parse_rate(token.s, token.len, rate) == FAB_OK ||
+            option(token, rate, *ret_rated))
+            *ret_rated = true;
+        else if (!comment) {
+            s->at = token.s;
+            return scan_unexpected(s, "w=, s=, e= with a mask, a comment or the end of the line");
+        }
+    }
+    return FAB_OK;
+}
+
+static int keep_cable(struct text_reader *r, const struct text_cable *c)
+{
+    if (r->cable_count == r->cable_room) {
+        void *bigger = fab_grow(r->cables, sizeof *r->cables, r->cable_count + 1, &r->cable_room);
+        if (bigger == NULL)
+            return FAB_E_NOMEM;
+        r->cables = bigger;
+    }
+    r->cables[r->cable_count++] = *c;
+    return FAB_OK;
+}
+
+static int read_cable(struct text_reader *r)
+{
+    struct text_cable c = {.ref = r->ref, .line = r->scan.number};
+    struct fab_port_info rate = r->rate;
+    if (!r->in_block)
+        return scan_unexpected(&r->scan, "a Switch, Ca or Rt line before a port line");
+    scan_expect(&r->scan, '[');
+    c.column = (uint32_t)(r->scan.at - r->scan.line) + 1;
+    int status = read_port_number(r, r->num_ports, &c.port);
+    if (status == FAB_OK)
+        status = read_port_guid(r, &c.guid);
+    if (status == FAB_OK)
+        status = read_peer(r, &c);
+    if (status == FAB_OK)
+        status = read_rate(r, &rate, &c.rated);
+    if (status == FAB_OK)
+        status = fab_device_plug(r->b, r->ref, c.port, c.guid, &rate);
+    return status != FAB_OK ? status : keep_cable(r, &c);
+}
+
+/* ---- lines -------------------------------------------------------------------------------------
+ */
+
+static const struct word {
+    const char *name;
+    int (*read)(struct text_reader *r, uint8_t type);
+    uint8_t type;
+    bool value; /* name=value: the end of the line is checked here */
+} words[] = {
+    {"Switch", read_block, FAB_NODE_SWITCH, false},
+    {"Ca", read_block, FAB_NODE_CA, false},
+    {"Hca", read_block, FAB_NODE_CA, false},
+    {"Rt", read_block, FAB_NODE_ROUTER, false},
+    {"vendid", read_vendor, 0, true},
+    {"devid", read_device, 0, true},
+    {"sysimgguid", read_system_guid, 0, true},
+    {"switchguid", read_guid, FAB_NODE_SWITCH, true},
+    {"caguid", read_guid, FAB_NODE_CA, true},
+    {"hcaguids", read_guid, FAB_NODE_CA, true},
+    {"rtguid", read_guid, FAB_NODE_ROUTER, true},
+    {"width", read_width, 0, true},
+    {"speed", read_speed, 0, true},
+    {"extspeed", read_extended, 0, true},
+    {"include", read_unsupported, 0, true},
+    {"module", read_unsupported, 0, true},
+    {"do", read_unsupported, 0, true},
+};
+#define WORD_COUNT (sizeof words / sizeof *words)
+
+/* The letters at the cursor. */
+static struct span letters(struct text_scan *s)
+{
+    scan_done(s);
+    struct span w = {.s = s->at};
+    while (w.s + w.len < s->eol && ((w.s[w.len] | 32) >= 'a' && (w.s[w.len] | 32) <= 'z'))
+        w.len++;
+    return w;
+}
+
+/* The word that the line begins with, if what follows makes it ours and not part of a prompt. */
+static const struct word *find_word(struct text_scan *s)
+{
+    struct span w = letters(s);
+    const char *after = w.s + w.len;
+    if (after < s->eol && memchr(" \t=+0123456789", *after, 14) == NULL)
+        return NULL;
+    for (size_t i = 0; i < WORD_COUNT; i++)
+        if (strlen(words[i].name) == w.len && memcmp(words[i].name, w.s, w.len) == 0) {
+            s->at = after;
+            return &words[i];
+        }
+    return NULL;
+}
+
+/* The text ends within what may have become one of our words. */
+static bool cut_word(struct text_scan *s)
+{
+    struct span w = letters(s);
+    if (s->ended || w.len == 0 || w.s + w.len < s->eol)
+        return false;
+    for (size_t i = 0; i < WORD_COUNT; i++)
+        if (w.len < strlen(words[i].name) && memcmp(words[i].name, w.s, w.len) == 0)
+            return true;
+    return false;
+}
+
+static int fail_cut(struct text_reader *r)
+{
+    return scan_fail(&r->scan, r->scan.eol, "the text ends within this line, expected a line end");
+}
+
+static int read_word(struct text_reader *r, const struct word *word)
+{
+    int status = word->read(r, word->type);
+    if (status == FAB_OK && word->value)
+        status = scan_end(&r->scan);
+    if (status == FAB_OK && word->value)
+        r->in_block = false;
+    return status;
+}
+
+/* "# Initiated from node 0002c90300080e84 port 0002c90300080e85" */
+static void read_comment(struct text_reader *r)
+{
+    static const char from[] = "# Initiated from node ", port[] = "port ";
+    struct fab_text_error ignored;
+    struct text_scan s = r->scan;
+    uint64_t guid, port_guid;
+    s.error = &ignored;
+    if (!scan_is(&s, from))
+        return;
+    s.at += sizeof from - 1;
+    if (scan_hex(&s, "a GUID", &guid) != FAB_OK || !scan_is(&s, port))
+        return;
+    s.at += sizeof port - 1;
+    if (scan_hex(&s, "a GUID", &port_guid) != FAB_OK)
+        return;
+    r->self_guid = guid;
+    r->self_port_guid = port_guid;
+}
+
+/* "[12]", and not the prompt "[root@host ~]#". */
+static bool begins_cable(const struct text_scan *at)
+{
+    struct text_scan s = *at;
+    return scan_take(&s, '[') && scan_digit(&s);
+}
+
+static int read_line(struct text_reader *r)
+{
+    struct text_scan *s = &r->scan;
+    const struct word *word;
+    int status = FAB_OK;
+    if (begins_cable(s))
+        status = read_cable(r);
+    else if (scan_is(s, "@["))
+        return scan_unexpected(s, "a port line without an alias, since aliases are not supported");
+    else if ((word = find_word(s)) != NULL)
+        status = read_word(r, word);
+    else if (cut_word(s))
+        return fail_cut(r);
+    else {
+        read_comment(r);
+        return FAB_OK;
+    }
+    return status == FAB_OK && !s->ended ? fail_cut(r) : status;
+}
+
+/* What was announced must have come. */
+static int check_end(struct text_reader *r)
+{
+    for (uint8_t type = FAB_NODE_CA; type <= FAB_NODE_ROUTER; type++)
+        if (r->guid_line[type] != 0) {
+            r->scan.number = r->guid_line[type];
+            return scan_fail(&r->scan, r->scan.line, "no node follows this GUID");
+        }
+    if (r->node_count == 0)
+        return scan_fail(&r->scan, r->scan.line, "expected a Switch, Ca or Rt line, found none");
+    return FAB_OK;
+}
+
+static int read_all(struct text_reader *r)
+{
+    size_t ports = 0;
+    while (scan_line(&r->scan)) {
+        size_t nodes = r->node_count;
+        int status = read_line(r);
+        if (status != FAB_OK)
+            return status;
+        ports += r->node_count > nodes ? r->num_ports + 1u : 0;
+        if (ports > PORT_LIMIT)
+            return scan_fail(&r->scan, r->scan.line, "the nodes so far have more than %u ports",
+                             PORT_LIMIT);
+    }
+    int status = check_end(r);
+    return status != FAB_OK ? status : text_link(r);
+}
+
+int fab_text_read(const char *text, size_t len, struct fab_builder **ret_builder,
+                  struct fab_text_error *ret_error)
+{
+    struct text_reader r = {.b = fab_builder_new()};
+    *ret_error = (struct fab_text_error){.line = 1, .column = 1};
+    scan_init(&r.scan, text, len, ret_error);
+    r.scan.line = r.scan.at = r.scan.eol = text;
+    r.guid[FAB_NODE_CA] = 0x100000; /* where ibsim begins to count */
+    r.guid[FAB_NODE_SWITCH] = 0x200000;
+    r.guid[FAB_NODE_ROUTER] = 0x300000; /* here ibsim would give 0 */
+    fab_text_parse_rate("4xEDR", 5, &r.rate);
+    int status = r.b != NULL ? read_all(&r) : FAB_E_NOMEM;
+    if (status == FAB_OK) {
+        *ret_builder = r.b;
+        r.b = NULL;
+    }
+    fab_builder_free(r.b);
+    fab_map_fini(&r.ids);
+    free(r.nodes);
+    free(r.cables);
+    return status;
+}

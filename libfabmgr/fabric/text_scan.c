@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tokens of topology text. Lines end with \n or \r\n; blanks are spaces and tabs, and may be
+ * missing or too many anywhere between tokens.
+ */
+#include "libfabmgr/fabric/text_scan.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+
+void scan_init(struct text_scan *s, const char *text, size_t len, struct fab_text_error *error)
+{
+    *s = (struct text_scan){.next = text, .end = text + len, .error = error};
+}
+
+bool scan_line(struct text_scan *s)
+{
+    if (s->next == s->end)
+        return false;
+    const char *eol = memchr(s->next, '\n', (size_t)(s->end - s->next));
+    s->line = s->at = s->next;
+    s->ended = eol != NULL;
+    s->eol = s->ended ? eol : s->end;
+    s->next = s->ended ? eol + 1 : s->end;
+    if (s->eol > s->line && s->eol[-1] == '\r')
+        s->eol--;
+    s->number++;
+    return true;
+}
+
+static void skip_blanks(struct text_scan *s)
+{
+    while (s->at < s->eol && (*s->at == ' ' || *s->at == '\t'))
+        s->at++;
+}
+
+static size_t left(const struct text_scan *s)
+{
+    return (size_t)(s->eol - s->at);
+}
+
+bool scan_is(struct text_scan *s, const char *word)
+{
+    skip_blanks(s);
+    size_t len = strlen(word);
+    return left(s) >= len && memcmp(s->at, word, len) == 0;
+}
+
+bool scan_take(struct text_scan *s, char c)
+{
+    skip_blanks(s);
+    if (s->at == s->eol || *s->at != c)
+        return false;
+    s->at++;
+    return true;
+}
+
+bool scan_done(struct text_scan *s)
+{
+    skip_blanks(s);
+    return s->at == s->eol || *s->at == '#';
+}
+
+bool scan_digit(struct text_scan *s)
+{
+    skip_blanks(s);
+    return s->at < s->eol && *s->at >= '0' && *s->at <= '9';
+}
+
+/* ---- errors -----------------------------------------------------------------------------------
+ */
+
+int scan_fail(struct text_scan *s, const char *at, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    s->error->line = s->number;
+    s->error->column = (uint32_t)(at - s->line) + 1;
+    vsnprintf(s->error->message, sizeof s->error->message, fmt, args);
+    va_end(args);
+    return FAB_E_FORMAT;
+}
+
+int scan_unexpected(struct text_scan *s, const char *what)
+{
+    skip_blanks(s);
+    if (s->at == s->eol)
+        return scan_fail(s, s->at, "expected %s, found the end of the line", what);
+    char found[21];
+    size_t len = left(s) < sizeof found - 1 ? left(s) : sizeof found - 1;
+    for (size_t i = 0; i < len; i++)
+        found[i] = s->at[i] >= ' ' && s->at[i] < 127 ? s->at[i] : '?';
+    found[len] = '\0';
+    return scan_fail(s, s->at, "expected %s, found: %s", what, found);
+}
+
+/* ---- tokens ------------------------------------------------------------------------------------
+ */
+
+int scan_expect(struct text_scan *s, char c)
+{
+    char what[] = {'\'', c, '\'', '\0'};
+    return scan_take(s, c) ? FAB_OK : scan_unexpected(s, what);
+}
+
+int scan_quoted(struct text_scan *s, const char *what, struct span *ret)
+{
+    if (!scan_take(s, '"'))
+        return scan_unexpected(s, what);
+    const char *close = memchr(s->at, '"', left(s));
+    if (close == NULL)
+        return scan_fail(s, s->at - 1, "expected a closing quote after %s", what);
+    *ret = (struct span){.s = s->at, .len = (size_t)(close - s->at)};
+    s->at = close + 1;
+    return FAB_OK;
+}
+
+static unsigned digit_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0');
+    if (c >= 'a' && c <= 'f')
+        return (unsigned)(c - 'a') + 10;
+    if (c >= 'A' && c <= 'F')
+        return (unsigned)(c - 'A') + 10;
+    return 99;
+}
+
+/* Digits at the cursor, at least one. */
+static int digits(struct text_scan *s, const char *what, unsigned base, uint64_t max, uint64_t *ret)
+{
+    const char *start = s->at;
+    uint64_t value = 0;
+    for (; s->at < s->eol && digit_value(*s->at) < base; s->at++)
+        if (__builtin_mul_overflow(value, (uint64_t)base, &value) ||
+            __builtin_add_overflow(value, (uint64_t)digit_value(*s->at), &value) || value > max)
+            return scan_fail(s, start, "%s is too large, expected at most %llu", what,
+                             (unsigned long long)max);
+    if (s->at == start)
+        return scan_unexpected(s, what);
+    *ret = value;
+    return FAB_OK;
+}
+
+static bool hex_prefix(struct text_scan *s)
+{
+    bool there = scan_is(s, "0x") || scan_is(s, "0X");
+    s->at += there ? 2 : 0;
+    return there;
+}
+
+int scan_number(struct text_scan *s, const char *what, uint64_t max, uint64_t *ret)
+{
+    unsigned base = hex_prefix(s) ? 16 : 10;
+    return digits(s, what, base, max, ret);
+}
+
+int scan_hex(struct text_scan *s, const char *what, uint64_t *ret)
+{
+    hex_prefix(s);
+    return digits(s, what, 16, UINT64_MAX, ret);
+}
+
+int scan_end(struct text_scan *s)
+{
+    return scan_done(s) ? FAB_OK : scan_unexpected(s, "a comment or the end of the line");
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A bounded cursor over the lines of a text, and errors that name the place. For this room only. */
+#ifndef LIBFABMGR_FABRIC_TEXT_SCAN_H
+#define LIBFABMGR_FABRIC_TEXT_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libfabmgr/fabric/text.h"
+
+/* A piece of the text, in place. */
+struct span {
+    const char *s;
+    size_t len;
+};
+struct text_scan {
+    const char *next, *end;      /* what follows the current line */
+    const char *line, *at, *eol; /* the current line: its start, the cursor, its end */
+    uint32_t number;             /* of the current line, from 1 */
+    bool ended;                  /* the current line had a line end */
+    struct fab_text_error *error;
+};
+
+void scan_init(struct text_scan *s, const char *text, size_t len, struct fab_text_error *error);
+bool scan_line(struct text_scan *s); /* to the next line; false: there is none */
+
+/* All of these skip blanks first. */
+bool scan_is(struct text_scan *s, const char *word); /* the rest begins with word; stays there */
+bool scan_take(struct text_scan *s, char c);         /* takes c, if it is there */
+bool scan_done(struct text_scan *s);                 /* nothing is left, or a comment */
+bool scan_digit(struct text_scan *s);                /* a decimal digit comes next */
+
+/* FORMAT with the error set, unless what they are named for comes next. */
+int scan_expect(struct text_scan *s, char c);
+int scan_quoted(struct text_scan *s, const char *what, struct span *ret);
+int scan_number(struct text_scan *s, const char *what, uint64_t max, uint64_t *ret); /* 12, 0x1f */
+int scan_hex(struct text_scan *s, const char *what, uint64_t *ret);                  /* 1f, 0x1f */
+int scan_end(struct text_scan *s); /* a comment or the end of the line */
+
+/* Sets the error at a place of the current line; always FORMAT. */
+int scan_fail(struct text_scan *s, const char *at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* "expected WHAT, found ..." at the cursor. */
+int scan_unexpected(struct text_scan *s, const char *what);
+
+#endif
