@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The simulated fabric as a transport. The sim answers at once; here the answer waits until the
+ * loop comes round, as it would with a device, so that nothing is called back from inside of send.
+ *
+ * There are two batches. Answers and mail gather in one; a timer of no delay swaps them and hands
+ * the full one up in a single call, during which new answers gather in the other. A MAD that the
+ * fabric lost gives nothing: the session's timeout finds out.
+ *
+ * A sim has one outbox: only one transport at a time can be open on it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/transport/transport.h"
+#include "libfabmgr/base/status.h"
+
+#define BATCH 2048
+#define WINDOW_MAX 1024
+#define QP1_QKEY 0x80010000u
+
+struct batch {
+    struct transport_mad *mads; /* [BATCH] */
+    size_t count;
+};
+struct sim_transport {
+    struct transport base;
+    struct fab_sim *sim;
+    struct loop_timer *timer;
+    uint32_t node;
+    uint8_t port;
+    struct batch gathering, leaving;
+};
+
+static bool is_subnet_management(const uint8_t *mad)
+{
+    return mad[1] == FAB_CLASS_SMP_LID || mad[1] == FAB_CLASS_SMP_DIRECTED;
+}
+
+/* The next free entry, or NULL: full. */
+static struct transport_mad *gather(struct sim_transport *t)
+{
+    struct batch *b = &t->gathering;
+    if (b->count == BATCH)
+        return NULL;
+    if (b->count == 0)
+        loop_timer_set(t->timer, 0);
+    struct transport_mad *m = &b->mads[b->count++];
+    m->addr = (struct fab_mad_addr){0};
+    m->failed = false;
+    m->len = FAB_MAD_SIZE;
+    return m;
+}
+
+/* Mail for us is taken as long as there is room; mail for others goes nowhere. */
+static void take_mail(struct sim_transport *t)
+{
+    struct fab_sim_mail mail;
+    while (t->gathering.count < BATCH && fab_sim_outbox(t->sim, &mail)) {
+        if (mail.node != t->node || mail.port != t->port)
+            continue;
+        struct transport_mad *m = gather(t);
+        m->addr.slid = mail.slid;
+        m->addr.dlid = mail.dlid;
+        m->qp = !is_subnet_management(mail.mad);
+        m->addr.qpn = m->qp;
+        m->addr.qkey = m->qp ? QP1_QKEY : 0;
+        memcpy(m->bytes, mail.mad, FAB_MAD_SIZE);
+    }
+}
+
+static void deliver(void *ctx)
+{
+    struct sim_transport *t = ctx;
+    take_mail(t);
+    struct batch full = t->gathering;
+    t->gathering = t->leaving;
+    t->leaving = full;
+    if (t->base.receive != NULL && full.count > 0)
+        t->base.receive(t->base.receive_ctx, full.mads, full.count);
+    t->leaving.count = 0;
+    if (full.count == BATCH)
+        loop_timer_set(t->timer, 0); /* mail may be left */
+}
+
+static int sim_send(struct transport *base, const struct transport_mad *mad, uint32_t timeout_us)
+{
+    struct sim_transport *t = (struct sim_transport *)base;
+    (void)timeout_us;
+    if (mad->len != FAB_MAD_SIZE)
+        return FAB_E_INVAL;
+    struct transport_mad *m = gather(t);
+    if (m == NULL)
+        return FAB_E_BUSY;
+    int got = fab_sim_send(t->sim, t->node, t->port, mad->addr.dlid, mad->bytes, m->bytes);
+    m->qp = mad->qp;
+    m->addr.slid = mad->addr.dlid;
+    if (got <= 0)
+        t->gathering.count--;
+    return got < 0 ? got : FAB_OK;
+}
+
+static int sim_set_is_sm(struct transport *base, bool is_sm)
+{
+    struct sim_transport *t = (struct sim_transport *)base;
+    return fab_sim_attach(t->sim, t->node, t->port, is_sm);
+}
+
+static void sim_close(struct transport *base)
+{
+    struct sim_transport *t = (struct sim_transport *)base;
+    fab_sim_detach(t->sim, t->node, t->port);
+    loop_timer_free(t->timer);
+    free(t->gathering.mads);
+    free(t->leaving.mads);
+    free(t);
+}
+
+void transport_sim_kick(struct transport *base)
+{
+    struct sim_transport *t = (struct sim_transport *)base;
+    if (!loop_timer_pending(t->timer))
+        loop_timer_set(t->timer, 0);
+}
+
+/* ---- opening ----------------------------------------------------------------------------------
+ */
+
+/* The first cabled port; adapters are preferred to switches, whose port is 0. */
+static bool find_port(const struct fab_fabric *f, uint32_t node, uint8_t *ret_port)
+{
+    if (fab_node_is_switch(f, node)) {
+        *ret_port = 0;
+        return true;
+    }
+    for (unsigned num = 1; num <= f->nodes[node].num_ports; num++) {
+        if (f->ports[fab_port_id(f, node, (uint8_t)num)].peer != FAB_NONE) {
+            *ret_port = (uint8_t)num;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_first(const struct fab_fabric *f, uint32_t *ret_node, uint8_t *ret_port)
+{
+    for (uint32_t node = f->switch_count; node < f->node_count; node++) {
+        if (f->nodes[node].type == FAB_NODE_CA && find_port(f, node, ret_port)) {
+            *ret_node = node;
+            return true;
+        }
+    }
+    *ret_node = 0;
+    return f->switch_count > 0 && find_port(f, 0, ret_port);
+}
+
+static int find_place(const struct fab_sim *sim, const char *at, uint32_t *ret_node,
+                      uint8_t *ret_port, char *why, size_t why_len)
+{
+    const struct fab_fabric *f = fab_sim_fabric(sim);
+    if (at == NULL || *at == '\0') {
+        if (find_first(f, ret_node, ret_port))
+            return FAB_OK;
+        snprintf(why, why_len, "the simulated fabric has no cabled node to sit on");
+        return FAB_E_NOT_FOUND;
+    }
+    if (fab_sim_find(sim, at, ret_node) == FAB_OK && find_port(f, *ret_node, ret_port))
+        return FAB_OK;
+    snprintf(why, why_len, "the simulated fabric has no cabled node \"%s\"", at);
+    return FAB_E_NOT_FOUND;
+}
+
+static const struct transport_ops sim_ops = {
+    .send = sim_send, .set_is_sm = sim_set_is_sm, .close = sim_close};
+
+static void describe(struct sim_transport *t)
+{
+    const struct fab_fabric *f = fab_sim_fabric(t->sim);
+    uint64_t guid = f->ports[fab_port_id(f, t->node, t->port)].guid;
+    t->base.ops = &sim_ops;
+    t->base.window_max = WINDOW_MAX;
+    t->base.port_guid = guid != 0 ? guid : f->nodes[t->node].guid;
+    snprintf(t->base.name, sizeof t->base.name, "sim:%.40s:%u", f->nodes[t->node].desc,
+             (unsigned)t->port);
+}
+
+int transport_sim_open(struct loop *l, struct fab_sim *sim, const char *at, struct transport **ret,
+                       char *why, size_t why_len)
+{
+    struct sim_transport *t = calloc(1, sizeof *t);
+    int status = FAB_E_NOMEM;
+    if (t == NULL)
+        goto out;
+    t->sim = sim;
+    status = find_place(sim, at, &t->node, &t->port, why, why_len);
+    if (status != FAB_OK)
+        goto out;
+    status = FAB_E_NOMEM;
+    t->gathering.mads = calloc(BATCH, sizeof *t->gathering.mads);
+    t->leaving.mads = calloc(BATCH, sizeof *t->leaving.mads);
+    t->timer = loop_timer_new(l, deliver, t);
+    if (t->gathering.mads == NULL || t->leaving.mads == NULL || t->timer == NULL)
+        goto out;
+    describe(t);
+    status = fab_sim_attach(sim, t->node, t->port, false);
+    if (status != FAB_OK)
+        goto out;
+    *ret = &t->base;
+    return FAB_OK;
+out:
+    if (status == FAB_E_NOMEM)
+        snprintf(why, why_len, "no memory");
+    if (t != NULL) {
+        loop_timer_free(t->timer);
+        free(t->gathering.mads);
+        free(t->leaving.mads);
+        free(t);
+    }
+    return status;
+}
