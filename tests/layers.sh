@@ -4,7 +4,8 @@
 # 1. A room includes only rooms on lower floors (the tables below; see CONTRIBUTING.md).
 # 2. Only fabricd/loop, and rpc's connections with their TLS, include <event2/...>; libfabmgr and the command line tools never include
 #    the daemon's rooms.
-# 3. libfabmgr without its client calls nothing but memory and string functions.
+# 3. Every source file is listed in a local.mk, without which no tarball has it.
+# 4. libfabmgr without its client calls nothing but memory and string functions.
 set -u
 top=${abs_top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 build=${abs_top_builddir:-$top}
@@ -111,6 +112,21 @@ library_system_headers() {
         libfabmgr | grep -v '^libfabmgr/client/')
 }
 
+# Folders that hold nothing but headers are contracts that nobody has filled yet.
+unlisted() {
+    (
+        cd "$top" || exit
+        cat ./*/local.mk ./*/*/local.mk | tr -s ' \t\\' '\n' | sed 's|.*/||' | sort -u >"$scratch"
+        find libfabmgr fabricd cli tests/unit tests/fuzz -name '*.[ch]' | sort | while read -r file; do
+            if ls "${file%/*}"/*.c >/dev/null 2>&1 && ! grep -qxF "${file##*/}" "$scratch"; then
+                echo "$file is in no local.mk"
+            fi
+        done
+    )
+}
+
+scratch=$(mktemp)
+trap 'rm -f "$scratch"' EXIT
 report 'libfabmgr: includes go down only' "$(upward libfabmgr "$library_floors")"
 report 'fabricd: includes go down only' "$(upward fabricd "$daemon_floors")"
 report 'libfabmgr includes nothing of fabricd, cli, proto' \
@@ -118,6 +134,7 @@ report 'libfabmgr includes nothing of fabricd, cli, proto' \
 report 'cli includes nothing of fabricd' "$(crossing cli '^fabricd(/|$)')"
 report 'rpc cannot reach a transport' "$(forbidden)"
 report 'only fabricd/loop and the connections of rpc include libevent' "$(event_users)"
+report 'every source file is listed in a local.mk' "$(unlisted)"
 report 'libfabmgr includes no system header with effects' "$(library_system_headers)"
 
 # What libfabmgr may call: memory and strings. The rest of the pattern is what compilers add.
