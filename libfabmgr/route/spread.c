@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Choosing ports. The ways to a destination switch leave a choice at most switches: any port whose
+ * peer is one cable nearer (and, once descending, descends). The choice is made for each LID.
+ *
+ * Switches are visited from the farthest to the destination, so that all that will come to a switch
+ * is known when its turn comes: `flow` counts the hosts whose packets to this LID arrive. A LID
+ * with flow takes the port with the least load, counted in pairs of hosts over the port (times the
+ * port's slowness); among equals the one that D-mod-k would take: number / spread mod candidates,
+ * and the next ones after it. On an undamaged fat tree all are always equal in time, and the result
+ * is D-mod-k, which gives every cable the same load; on others the count keeps the balance.
+ * Counting only what really arrives matters: the middle switches of a tree see one LID of each
+ * leaf, and a count of table entries would pile these up on one cable.
+ *
+ * LIDs without flow at a switch (nobody's hosts use it, or the LID is a switch or an aggregation
+ * node) take the port of D-mod-k and count nothing.
+ */
+#include "libfabmgr/route/spread.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+/* ---- ports by direction --------------------------------------------------------------------- */
+
+int fab_ports_make(const struct fab_graph *g, const struct fab_order *o, struct fab_ports *ret)
+{
+    struct fab_ports p = {0};
+    size_t n = (size_t)g->n + 1, ports = (size_t)g->port_at[g->n] + 1;
+    p.at = calloc(n, sizeof(*p.at));
+    p.mid = calloc(n, sizeof(*p.mid));
+    p.peer = calloc(ports, sizeof(*p.peer));
+    p.num = calloc(ports, sizeof(*p.num));
+    p.slow = calloc(ports, sizeof(*p.slow));
+    p.load = calloc(ports, sizeof(*p.load));
+    if (!p.at || !p.mid || !p.peer || !p.num || !p.slow || !p.load) {
+        fab_ports_fini(&p);
+        return FAB_E_NOMEM;
+    }
+    memcpy(p.at, g->port_at, n * sizeof(*p.at));
+    for (uint32_t s = 0; s < g->n; s++) {
+        uint32_t out = p.at[s];
+        for (unsigned up = 0; up <= 1; up++) {
+            for (uint32_t i = g->port_at[s]; i < g->port_at[s + 1]; i++) {
+                if (fab_order_is_up(o, s, g->port_peer[i]) != (up == 1))
+                    continue;
+                p.peer[out] = g->port_peer[i];
+                p.num[out] = g->port_num[i];
+                p.slow[out++] = g->port_slow[i];
+            }
+            if (up == 0)
+                p.mid[s] = out;
+        }
+    }
+    *ret = p;
+    return FAB_OK;
+}
+
+void fab_ports_fini(struct fab_ports *p)
+{
+    free(p->at);
+    free(p->mid);
+    free(p->peer);
+    free(p->num);
+    free(p->slow);
+    free(p->load);
+    memset(p, 0, sizeof(*p));
+}
+
+int fab_spread_init(struct fab_spread *s, const struct fab_graph *g, const struct fab_order *o)
+{
+    struct fab_spread made = {.g = g, .o = o};
+    size_t n = (size_t)g->n + 1;
+    made.flow = calloc(n * FAB_LANES, sizeof(*made.flow));
+    made.column = calloc(n, sizeof(*made.column));
+    made.far = calloc(n, sizeof(*made.far));
+    int ret =
+        made.flow && made.column && made.far ? fab_ports_make(g, o, &made.ports) : FAB_E_NOMEM;
+    if (ret != FAB_OK) {
+        fab_spread_fini(&made);
+        return ret;
+    }
+    *s = made;
+    return FAB_OK;
+}
+
+void fab_spread_fini(struct fab_spread *s)
+{
+    fab_ports_fini(&s->ports);
+    free(s->flow);
+    free(s->column);
+    free(s->far);
+    memset(s, 0, sizeof(*s));
+}
+
+/* ---- one destination ------------------------------------------------------------------------ */
+
+/* Counting sort of the switches that have a way, the farthest first. Returns how many. */
+static uint32_t sort_by_distance(struct fab_spread *s)
+{
+    uint32_t start[FAB_LEGAL_HOPS + 2] = {0}, total = 0;
+    for (uint32_t v = 0; v < s->g->n; v++)
+        start[s->column[v] & FAB_LEGAL_HOPS] += s->column[v] != FAB_LEGAL_NONE;
+    for (int hops = FAB_LEGAL_HOPS; hops >= 0; hops--) {
+        uint32_t here = start[hops];
+        start[hops] = total;
+        total += here;
+    }
+    for (uint32_t v = 0; v < s->g->n; v++) {
+        if (s->column[v] != FAB_LEGAL_NONE)
+            s->far[start[s->column[v] & FAB_LEGAL_HOPS]++] = v;
+    }
+    return total;
+}
+
+/* The ports of `sw` that lead one cable nearer. */
+static uint32_t candidates(const struct fab_spread *s, uint32_t sw, uint32_t ret[256])
+{
+    const struct fab_ports *p = &s->ports;
+    const uint8_t *column = s->column;
+    bool climbs = (column[sw] & FAB_LEGAL_CLIMBS) != 0;
+    uint8_t nearer = (uint8_t)((column[sw] & FAB_LEGAL_HOPS) - 1);
+    uint8_t mask = climbs ? FAB_LEGAL_HOPS : FAB_LEGAL_NONE; /* who descends must go on so */
+    uint32_t to = climbs ? p->at[sw + 1] : p->mid[sw], count = 0;
+    for (uint32_t i = climbs ? p->mid[sw] : p->at[sw]; i < to; i++) {
+        ret[count] = i;
+        count += (column[p->peer[i]] & mask) == nearer;
+    }
+    return count;
+}
+
+/* Where D-mod-k would put numbers that mostly follow each other, without a division for each. */
+struct wheel {
+    uint32_t spread, count; /* numbers a step, steps a turn */
+    uint32_t number, part, at;
+};
+
+static void wheel_set(struct wheel *w, uint32_t number)
+{
+    w->number = number;
+    w->part = number % w->spread;
+    w->at = number / w->spread % w->count;
+}
+
+static uint32_t wheel_at(struct wheel *w, uint32_t number)
+{
+    if (number == w->number + 1) {
+        w->number = number;
+        if (++w->part == w->spread) {
+            w->part = 0;
+            w->at = w->at + 1 < w->count ? w->at + 1 : 0;
+        }
+    } else if (number != w->number) {
+        wheel_set(w, number);
+    }
+    return w->at;
+}
+
+/* The least loaded candidate, the first from `preferred` on. *floor: no load is less. */
+static uint32_t least_loaded(const struct fab_ports *p, const uint32_t *candidate, uint32_t count,
+                             uint32_t preferred, uint64_t *floor)
+{
+    if (p->load[candidate[preferred]] <= *floor)
+        return preferred;
+    uint32_t best = preferred;
+    for (uint32_t i = preferred + 1; i < count; i++) {
+        if (p->load[candidate[i]] < p->load[candidate[best]])
+            best = i;
+    }
+    uint32_t wrapped = 0;
+    for (uint32_t i = 1; i < preferred; i++) {
+        if (p->load[candidate[i]] < p->load[candidate[wrapped]])
+            wrapped = i;
+    }
+    if (preferred > 0 && p->load[candidate[wrapped]] < p->load[candidate[best]])
+        best = wrapped;
+    *floor = p->load[candidate[best]];
+    return best;
+}
+
+static void route_at(struct fab_spread *s, uint32_t sw, const struct fab_lane *lanes,
+                     uint32_t lane_count, uint8_t *row)
+{
+    struct fab_ports *p = &s->ports;
+    uint32_t candidate[256];
+    uint32_t count = candidates(s, sw, candidate);
+    struct wheel wheel = {.spread = s->o->spread[sw], .count = count};
+    uint64_t floor = 0;
+    wheel_set(&wheel, lanes[0].number);
+    for (uint32_t i = 0; i < lane_count; i++) {
+        uint32_t at = wheel_at(&wheel, lanes[i].number);
+        uint32_t *flow = &s->flow[(size_t)sw * FAB_LANES + i];
+        uint32_t arriving = lanes[i].loaded ? *flow + s->g->hosts[sw] : 0;
+        if (arriving > 0) {
+            at = least_loaded(p, candidate, count, at, &floor);
+            uint32_t port = candidate[at];
+            p->load[port] += (uint64_t)arriving * p->slow[port];
+            s->flow[(size_t)p->peer[port] * FAB_LANES + i] += arriving;
+        }
+        *flow = 0;
+        row[lanes[i].lid] = p->num[candidate[at]];
+    }
+}
+
+void fab_spread_lanes(struct fab_spread *s, const struct fab_lane *lanes, uint32_t count,
+                      struct fab_lft *lft)
+{
+    uint32_t reached = sort_by_distance(s);
+    if (count == 0 || reached == 0)
+        return;
+    for (uint32_t i = 0; i + 1 < reached; i++)
+        route_at(s, s->far[i], lanes, count, fab_lft_row(lft, s->far[i]));
+    uint32_t here = s->far[reached - 1]; /* the destination's switch, at distance 0 */
+    memset(&s->flow[(size_t)here * FAB_LANES], 0, count * sizeof(*s->flow));
+    for (uint32_t i = 0; i < count; i++)
+        fab_lft_row(lft, here)[lanes[i].lid] = lanes[i].port;
+}

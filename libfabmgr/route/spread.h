@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Choosing ports so that the load is even. Private to the room. */
+#ifndef LIBFABMGR_ROUTE_SPREAD_H
+#define LIBFABMGR_ROUTE_SPREAD_H
+
+#include "libfabmgr/route/legal.h"
+
+/* The ports of fab_graph, those of each switch that lead down first, then those that lead up. */
+struct fab_ports {
+    uint32_t *at, *mid; /* [n + 1], [n] */
+    uint32_t *peer;
+    uint8_t *num, *slow;
+    uint64_t *load; /* host pairs over the port so far, times slow */
+};
+int fab_ports_make(const struct fab_graph *g, const struct fab_order *o, struct fab_ports *ret);
+void fab_ports_fini(struct fab_ports *p);
+
+/* One destination LID at a switch: a lane. */
+struct fab_lane {
+    uint32_t lid;
+    uint32_t number; /* its place in the topology, for D-mod-k */
+    uint8_t port;    /* at the destination's switch */
+    bool loaded;     /* hosts send to it: counts for the balance */
+};
+#define FAB_LANES 256 /* at one switch, one LID each end */
+
+/* What spreading works on; arrays are the caller's. */
+struct fab_spread {
+    const struct fab_graph *g;
+    const struct fab_order *o;
+    struct fab_ports ports;
+    uint32_t *flow;  /* [n][FAB_LANES] hosts whose packets to the lane come to the switch */
+    uint8_t *column; /* [n] way to the destination */
+    uint32_t *far;   /* [n] switches, the farthest first */
+};
+int fab_spread_init(struct fab_spread *s, const struct fab_graph *g, const struct fab_order *o);
+void fab_spread_fini(struct fab_spread *s);
+
+/* Routes the lanes of one destination switch: s->column holds the ways to it. Writes their entries
+ * of all switches that have a way. */
+void fab_spread_lanes(struct fab_spread *s, const struct fab_lane *lanes, uint32_t count,
+                      struct fab_lft *lft);
+
+#endif
