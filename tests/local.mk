@@ -54,6 +54,20 @@ tests_unit_test_config_SOURCES = tests/unit/test_config.c
 tests_unit_test_config_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_config_LDADD = $(DAEMON_TEST_LIBS)
 
+EXTRA_DIST += tests/unit/fabrics.h
+
+# ---- fabric
+UNIT_TESTS += tests/unit/test_fabric
+tests_unit_test_fabric_SOURCES = tests/unit/test_fabric.c
+tests_unit_test_fabric_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_fabric_LDADD = $(LIB_TEST_LIBS)
+
+# ---- policy
+UNIT_TESTS += tests/unit/test_policy
+tests_unit_test_policy_SOURCES = tests/unit/test_policy.c
+tests_unit_test_policy_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_policy_LDADD = $(LIB_TEST_LIBS)
+
 # ---- (a fuzz target looks like this)
 # FUZZ_TARGETS += tests/fuzz/fuzz_thing
 # tests_fuzz_fuzz_thing_SOURCES = tests/fuzz/fuzz_thing.c $(FUZZ_MAIN)

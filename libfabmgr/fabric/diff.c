@@ -32,12 +32,13 @@ static void add(struct changes *c, struct fab_change change)
     c->items[c->count++] = change;
 }
 
-/* The same node in the other snapshot, or FAB_NONE. */
+/* The same node in the other snapshot, or FAB_NONE. Most often it has the same id. */
 static uint32_t counterpart(const struct fab_fabric *f, uint32_t node,
                             const struct fab_fabric *other)
 {
     const struct fab_node *n = &f->nodes[node];
-    uint32_t o = fab_fabric_node_by_guid(other, n->guid);
+    bool same_id = node < other->node_count && other->nodes[node].guid == n->guid;
+    uint32_t o = same_id ? node : fab_fabric_node_by_guid(other, n->guid);
     if (o == FAB_NONE || other->nodes[o].type != n->type ||
         other->nodes[o].num_ports != n->num_ports)
         return FAB_NONE;

@@ -102,8 +102,9 @@ void fab_fabric_unref(struct fab_fabric *f); /* NULL is fine */
  * owns it and gives it to readers when done: it counts as sealed from then on. */
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 
-/* A copy of what can be reached over cables from the node of self_port (all of it when self_port
- * is FAB_NONE); *ret_dropped counts the nodes left out (another island). */
+/* What can be reached over cables from the node of self_port (all of it when self_port is
+ * FAB_NONE): f itself with one reference more where that is everything, else a smaller snapshot.
+ * *ret_dropped counts the nodes left out (another island). */
 int fab_fabric_island(const struct fab_fabric *f, struct fab_fabric **ret_island,
                       uint32_t *ret_dropped);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The island around our own port: what cables reach. A breadth-first search marks it; when nothing
- * is left out, the island is a plain copy, else a builder drops the rest.
+ * is left out, the island is the snapshot itself, else a builder drops the rest.
  */
 #include <stdlib.h>
 
@@ -51,8 +51,11 @@ int fab_fabric_island(const struct fab_fabric *f, struct fab_fabric **ret_island
         goto out;
     if (f->self_port != FAB_NONE)
         count = mark(f, f->ports[f->self_port].node, reached, queue);
-    status = count == f->node_count ? fab_fabric_clone(f, ret_island)
-                                    : drop_others(f, reached, ret_island);
+    status = FAB_OK;
+    if (count == f->node_count)
+        *ret_island = fab_fabric_ref(f);
+    else
+        status = drop_others(f, reached, ret_island);
     if (status == FAB_OK)
         *ret_dropped = f->node_count - count;
 out:

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The policy: the defaults are valid, every field is held to its domain by name, copies are deep.
+ */
+#include "libfabmgr/policy/policy.h"
+
+#include "libfabmgr/base/status.h"
+#include "tests/unit/testing.h"
+
+#include <string.h>
+
+static void assert_refused(const struct fab_policy *p, const char *name)
+{
+    char why[200] = "";
+    ck_assert_int_eq(fab_policy_validate(p, why, sizeof why), FAB_E_RANGE);
+    ck_assert_msg(strncmp(why, name, strlen(name)) == 0 && why[strlen(name)] == ' ',
+                  "\"%s\" does not name %s", why, name);
+    ck_assert_ptr_nonnull(strstr(why, "it can "));
+}
+
+static void assert_valid(const struct fab_policy *p)
+{
+    char why[200] = "";
+    int status = fab_policy_validate(p, why, sizeof why);
+    ck_assert_msg(status == FAB_OK, "%d: %s", status, why);
+}
+
+START_TEST(defaults_are_valid)
+{
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    assert_valid(&p);
+    ck_assert_str_eq(p.engine, "auto");
+    ck_assert_uint_eq(p.subnet_prefix, UINT64_C(0xfe80000000000000));
+    ck_assert_uint_eq(p.max_hops, 64);
+    ck_assert_uint_eq(p.root_count, 0);
+    fab_policy_fini(&p);
+}
+END_TEST
+
+static const struct {
+    const char *name;
+    size_t offset;
+    uint8_t min, max;
+} domains[] = {
+    {"sm_priority", offsetof(struct fab_policy, sm_priority), 0, 15},
+    {"lmc", offsetof(struct fab_policy, lmc), 0, 7},
+    {"max_op_vls", offsetof(struct fab_policy, max_op_vls), 1, 5},
+    {"max_mtu", offsetof(struct fab_policy, max_mtu), 1, 5},
+    {"packet_life_time", offsetof(struct fab_policy, packet_life_time), 0, 31},
+    {"hoq_life", offsetof(struct fab_policy, hoq_life), 0, 31},
+    {"leaf_hoq_life", offsetof(struct fab_policy, leaf_hoq_life), 0, 31},
+    {"vl_stall_count", offsetof(struct fab_policy, vl_stall_count), 0, 7},
+    {"leaf_vl_stall_count", offsetof(struct fab_policy, leaf_vl_stall_count), 0, 7},
+    {"subnet_timeout", offsetof(struct fab_policy, subnet_timeout), 0, 31},
+    {"phy_errors", offsetof(struct fab_policy, phy_errors), 0, 15},
+    {"overrun_errors", offsetof(struct fab_policy, overrun_errors), 0, 15},
+};
+
+START_TEST(fields_are_held_to_their_domains)
+{
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    for (unsigned value = 0; value < 256; value++) {
+        ((uint8_t *)&p)[domains[_i].offset] = (uint8_t)value;
+        if (value >= domains[_i].min && value <= domains[_i].max)
+            assert_valid(&p);
+        else
+            assert_refused(&p, domains[_i].name);
+    }
+}
+END_TEST
+
+START_TEST(engine_is_a_name)
+{
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    memset(p.engine, 0, sizeof p.engine);
+    assert_refused(&p, "engine");
+    strcpy(p.engine, "up/dn");
+    assert_refused(&p, "engine");
+    strcpy(p.engine, "torus-2qos");
+    assert_valid(&p);
+    memset(p.engine, 'a', sizeof p.engine); /* no NUL */
+    assert_refused(&p, "engine");
+}
+END_TEST
+
+START_TEST(roots_are_guids_each_once)
+{
+    struct fab_policy p;
+    uint64_t roots[] = {30, 10, 20};
+    fab_policy_defaults(&p);
+    p.roots = roots;
+    p.root_count = 3;
+    assert_valid(&p);
+    roots[2] = 30;
+    assert_refused(&p, "roots");
+    roots[2] = 0;
+    assert_refused(&p, "roots");
+}
+END_TEST
+
+START_TEST(prefix_and_hops_have_domains)
+{
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    p.max_hops = 0;
+    assert_refused(&p, "max_hops");
+    p.max_hops = 1025;
+    assert_refused(&p, "max_hops");
+    p.max_hops = 1024;
+    assert_valid(&p);
+    p.subnet_prefix = 0;
+    assert_refused(&p, "subnet_prefix");
+    p.subnet_prefix = UINT64_C(0xff12000000000000);
+    assert_refused(&p, "subnet_prefix");
+}
+END_TEST
+
+START_TEST(the_sentence_is_cut_to_fit)
+{
+    struct fab_policy p;
+    char why[8];
+    memset(why, 'x', sizeof why);
+    fab_policy_defaults(&p);
+    p.lmc = 8;
+    ck_assert_int_eq(fab_policy_validate(&p, why, sizeof why), FAB_E_RANGE);
+    ck_assert_uint_eq(strlen(why), sizeof why - 1);
+}
+END_TEST
+
+START_TEST(copies_are_deep)
+{
+    struct fab_policy p, copy;
+    fab_policy_defaults(&p);
+    p.roots = malloc(2 * sizeof *p.roots);
+    p.roots[0] = 1;
+    p.roots[1] = 2;
+    p.root_count = 2;
+    ck_assert_int_eq(fab_policy_copy(&p, &copy), FAB_OK);
+    ck_assert_ptr_ne(p.roots, copy.roots);
+    fab_policy_fini(&p);
+    ck_assert_ptr_null(p.roots);
+    ck_assert_uint_eq(p.root_count, 0);
+    ck_assert_uint_eq(copy.root_count, 2);
+    ck_assert_uint_eq(copy.roots[1], 2);
+    fab_policy_fini(&copy);
+    ck_assert_int_eq(fab_policy_copy(&p, &copy), FAB_OK);
+    ck_assert_ptr_null(copy.roots);
+    fab_policy_fini(&copy);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("policy");
+    TCase *tcase = tcase_create("policy");
+    tcase_add_test(tcase, defaults_are_valid);
+    tcase_add_loop_test(tcase, fields_are_held_to_their_domains, 0,
+                        sizeof domains / sizeof *domains);
+    tcase_add_test(tcase, engine_is_a_name);
+    tcase_add_test(tcase, roots_are_guids_each_once);
+    tcase_add_test(tcase, prefix_and_hops_have_domains);
+    tcase_add_test(tcase, the_sentence_is_cut_to_fit);
+    tcase_add_test(tcase, copies_are_deep);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
