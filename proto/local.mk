@@ -1,18 +1,43 @@
 # The public contract. List a new .proto file here; C is generated from it into the build tree.
 
 FABRIC_PROTOS = \
-	proto/fabric/v1/placeholder.proto
+	proto/fabric/v1/event.proto \
+	proto/fabric/v1/fabric_service.proto \
+	proto/fabric/v1/link.proto \
+	proto/fabric/v1/node.proto \
+	proto/fabric/v1/port.proto \
+	proto/fabric/v1/route.proto \
+	proto/fabric/v1/sim_service.proto \
+	proto/fabric/v1/status.proto \
+	proto/google/protobuf/duration.proto \
+	proto/google/protobuf/timestamp.proto \
+	proto/grpc/health/v1/health.proto \
+	proto/grpc/reflection/v1/reflection.proto \
+	proto/grpc/reflection/v1alpha/reflection.proto
 
 EXTRA_DIST += $(FABRIC_PROTOS)
 
 noinst_LTLIBRARIES += proto/libfabproto.la
-nodist_proto_libfabproto_la_SOURCES = $(FABRIC_PROTOS:.proto=.pb-c.c) $(FABRIC_PROTOS:.proto=.pb-c.h)
+nodist_proto_libfabproto_la_SOURCES = $(FABRIC_PROTOS:.proto=.pb-c.c) $(FABRIC_PROTOS:.proto=.pb-c.h) \
+	proto/descriptors.c
+proto_libfabproto_la_SOURCES = proto/descriptors.h
 # Generated: not ours to keep free of warnings.
 proto_libfabproto_la_CFLAGS = $(FAB_BASE_CFLAGS) $(PROTOBUFC_CFLAGS)
 
 BUILT_SOURCES += $(FABRIC_PROTOS:.proto=.pb-c.h)
-CLEANFILES += $(FABRIC_PROTOS:.proto=.pb-c.c) $(FABRIC_PROTOS:.proto=.pb-c.h)
+CLEANFILES += $(FABRIC_PROTOS:.proto=.pb-c.c) $(FABRIC_PROTOS:.proto=.pb-c.h) \
+	proto/descriptors.c proto/descriptors.pb
 
 # A pattern rule with two targets: GNU make runs it once for both.
 %.pb-c.c %.pb-c.h: %.proto
 	$(AM_V_GEN)$(MKDIR_P) proto && $(PROTOC_C) -I $(top_srcdir)/proto --c_out=proto $<
+
+# All the files as one FileDescriptorSet, which the reflection service answers from, as a C array.
+proto/descriptors.pb: $(FABRIC_PROTOS)
+	$(AM_V_GEN)$(MKDIR_P) proto && cd $(top_srcdir)/proto && \
+	$(PROTOC_C) -I . --include_imports --descriptor_set_out=$(abs_top_builddir)/$@ \
+	$(FABRIC_PROTOS:proto/%=%)
+proto/descriptors.c: proto/descriptors.pb
+	$(AM_V_GEN){ echo '#include "proto/descriptors.h"'; echo 'const uint8_t fabric_descriptors[] = {'; \
+	od -An -v -tu1 proto/descriptors.pb | $(SED) 's/[0-9][0-9]*/&,/g'; \
+	echo '};'; echo 'const size_t fabric_descriptors_len = sizeof fabric_descriptors;'; } >$@
