@@ -6,6 +6,7 @@ libfabmgr_libfabmgr_la_SOURCES =
 libfabmgr_client_libfabclient_la_SOURCES =
 
 include libfabmgr/base/local.mk
+include libfabmgr/grpc/local.mk
 include libfabmgr/wire/local.mk
 include libfabmgr/fabric/local.mk
 include libfabmgr/policy/local.mk

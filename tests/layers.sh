@@ -30,6 +30,7 @@ report() {
 library_floors='
 0 base
 1 wire
+1 grpc
 2 fabric
 2 policy
 3 target

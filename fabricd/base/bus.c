@@ -65,6 +65,19 @@ int bus_subscribe(struct bus *b, bus_handler *handler, void *ctx)
     return FAB_OK;
 }
 
+static void ignore(void *ctx, const struct event *e)
+{
+    (void)ctx, (void)e;
+}
+
+/* The place stays, since an event may be on its way through the list. */
+void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (b->subscribers[i].handler == handler && b->subscribers[i].ctx == ctx)
+            b->subscribers[i] = (struct subscriber){ignore, NULL};
+}
+
 static const char *keep_text(char **at, const char *text)
 {
     char *kept = *at;

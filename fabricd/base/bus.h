@@ -29,6 +29,7 @@ struct bus *bus_new(uint64_t last_seq);
 void bus_free(struct bus *b);
 typedef void bus_handler(void *ctx, const struct event *e);
 int bus_subscribe(struct bus *b, bus_handler *handler, void *ctx); /* until bus_free */
+void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx);
 /* Fills seq and time, hands the event to every subscriber in order of subscription. */
 void bus_publish(struct bus *b, const struct event *e);
 /* Publishes with a formatted message. */

@@ -1,0 +1,54 @@
+/*
+ * The memory of one reply: an arena, and whether it ever refused.
+ */
+#include "fabricd/rpc/answer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+
+void *answer_alloc(struct answer *a, size_t count, size_t item)
+{
+    void *p = fab_arena_alloc(&a->arena, count, item);
+    if (p == NULL)
+        a->failed = true;
+    return p;
+}
+
+char *answer_text(struct answer *a, const char *text)
+{
+    size_t len = strlen(text);
+    char *clean = answer_alloc(a, 3 * len + 1, 1);
+    if (clean == NULL)
+        return (char *)(uintptr_t)protobuf_c_empty_string;
+    fab_utf8_clean(text, len, clean, 3 * len + 1);
+    return clean;
+}
+
+char *answer_guid(struct answer *a, uint64_t guid)
+{
+    char *text = guid != 0 ? answer_alloc(a, 19, 1) : NULL;
+    if (text == NULL)
+        return (char *)(uintptr_t)protobuf_c_empty_string;
+    snprintf(text, 19, "0x%016" PRIx64, guid);
+    return text;
+}
+
+int answer_send(struct answer *a, struct call *c, const ProtobufCMessage *message)
+{
+    int rc = FAB_E_NOMEM;
+    if (a->failed || message == NULL)
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+    else
+        rc = call_send(c, message);
+    fab_arena_fini(&a->arena);
+    return rc;
+}
+
+void answer_reply(struct answer *a, struct call *c, const ProtobufCMessage *message)
+{
+    if (answer_send(a, c, message) == FAB_OK)
+        call_finish(c, FAB_GRPC_OK, NULL);
+}

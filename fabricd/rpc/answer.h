@@ -1,0 +1,37 @@
+/*
+ * Answers: the memory of one reply. All of it is freed at once; where there is none left the parts
+ * are simply missing, and the answer is not sent but an error in its place.
+ */
+#ifndef FABRICD_RPC_ANSWER_H
+#define FABRICD_RPC_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fabricd/rpc/call.h"
+#include "libfabmgr/base/arena.h"
+
+struct answer {
+    struct fab_arena arena;
+    bool failed;
+};
+void *answer_alloc(struct answer *a, size_t count, size_t item); /* zeroed; or NULL */
+/* A message of `Type`, whose generated functions begin with `prefix`; or NULL. */
+#define ANSWER_NEW(a, Type, prefix)                                                                \
+    ({                                                                                             \
+        Type *new_ = answer_alloc(a, 1, sizeof *new_);                                             \
+        if (new_ != NULL)                                                                          \
+            prefix##__init(new_);                                                                  \
+        new_;                                                                                      \
+    })
+/* Texts are never NULL. answer_text makes any bytes valid UTF-8. */
+char *answer_text(struct answer *a, const char *text);
+char *answer_guid(struct answer *a, uint64_t guid); /* "0x0002c90300a1b2c3", or "" for 0 */
+
+/* Replies with the message and frees the answer. */
+void answer_reply(struct answer *a, struct call *c, const ProtobufCMessage *message);
+/* Sends it as one of many, and frees the answer. As call_send. */
+int answer_send(struct answer *a, struct call *c, const ProtobufCMessage *message);
+
+#endif

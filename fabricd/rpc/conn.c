@@ -1,0 +1,319 @@
+/*
+ * A connection: a bufferevent on one side, a gRPC connection on the other, and between them the
+ * clocks and the limits.
+ *
+ * Bytes are pulled out of gRPC only while the socket's buffer holds less than a limit, and bytes
+ * are read from the socket only then too; so a client that does not read stops being served and
+ * costs what its calls have queued. Each connection has one timer, set to whatever is due first:
+ * handshake, a call's deadline, a stalled or an idle connection, or at once when a call was
+ * finished from elsewhere (`woken`), since a connection must not go away under whoever finishes a
+ * call.
+ *
+ * Everything here runs on the loop thread.
+ */
+#include "fabricd/rpc/conn.h"
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
+#include <event2/event.h>
+#include <openssl/err.h>
+#include <openssl/x509.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/rpc/grpc.h"
+#include "fabricd/rpc/limits.h"
+#include "libfabmgr/base/status.h"
+
+struct conn {
+    LIST_ENTRY(conn) entry;
+    struct conn_set *set;
+    struct bufferevent *bev;
+    SSL *ssl;          /* of the bufferevent, or NULL */
+    struct grpc *grpc; /* NULL: TLS is not up yet */
+    struct loop_timer *timer;
+    uint64_t accepted, last_in, last_out;
+    bool closing; /* flush what is left, then hang up */
+};
+
+struct conn_set {
+    struct loop *loop;
+    const struct service *const *services;
+    void *context;
+    LIST_HEAD(, conn) conns;
+    unsigned count;
+};
+
+static void conn_close(struct conn *c)
+{
+    LIST_REMOVE(c, entry);
+    c->set->count--;
+    grpc_free(c->grpc);
+    loop_timer_free(c->timer);
+    if (c->ssl != NULL) {
+        /* Say goodbye without waiting for theirs. */
+        SSL_set_shutdown(c->ssl, SSL_RECEIVED_SHUTDOWN);
+        SSL_shutdown(c->ssl);
+        ERR_clear_error();
+    }
+    if (c->bev != NULL)
+        bufferevent_free(c->bev);
+    free(c);
+}
+
+static size_t unsent(const struct conn *c)
+{
+    return evbuffer_get_length(bufferevent_get_output(c->bev));
+}
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* When the connection itself is given up. */
+static uint64_t patience(const struct conn *c)
+{
+    if (c->grpc == NULL || !grpc_ready(c->grpc))
+        return c->accepted + RPC_HANDSHAKE_US;
+    if (unsent(c) > 0)
+        return c->last_out + RPC_STALL_US;
+    return grpc_calls(c->grpc) == 0 ? c->last_in + RPC_IDLE_US : UINT64_MAX;
+}
+
+static void set_timer(struct conn *c, uint64_t now)
+{
+    uint64_t due = patience(c);
+    if (c->grpc != NULL)
+        due = lesser(due, grpc_deadline(c->grpc));
+    if (due == UINT64_MAX)
+        loop_timer_cancel(c->timer);
+    else
+        loop_timer_set(c->timer, due > now ? due - now : 0);
+}
+
+/* Moves bytes from gRPC to the socket's buffer. False: beyond use. */
+static bool pump(struct conn *c)
+{
+    while (unsent(c) < RPC_MAX_SOCKET_QUEUE) {
+        const uint8_t *data;
+        ssize_t n = grpc_produce(c->grpc, &data);
+        if (n == 0)
+            return true;
+        if (n < 0 || bufferevent_write(c->bev, data, (size_t)n) < 0)
+            return false;
+    }
+    return true;
+}
+
+/* After anything happened: send what there is, hang up if that was all, set the timer anew. */
+static void go_on(struct conn *c)
+{
+    uint64_t now = clock_now_us();
+    if (unsent(c) == 0)
+        c->last_out = now;
+    if (!pump(c) || ((c->closing || grpc_done(c->grpc)) && unsent(c) == 0)) {
+        conn_close(c);
+        return;
+    }
+    bool full = unsent(c) >= RPC_MAX_SOCKET_QUEUE;
+    if (full || c->closing)
+        bufferevent_disable(c->bev, EV_READ);
+    else
+        bufferevent_enable(c->bev, EV_READ);
+    set_timer(c, now);
+}
+
+static void on_timer(void *ctx)
+{
+    struct conn *c = ctx;
+    uint64_t now = clock_now_us();
+    if (patience(c) <= now) {
+        conn_close(c);
+        return;
+    }
+    if (c->grpc == NULL) {
+        set_timer(c, now);
+        return;
+    }
+    grpc_tick(c->grpc, now);
+    go_on(c);
+}
+
+static void on_wake(void *ctx)
+{
+    struct conn *c = ctx;
+    loop_timer_set(c->timer, 0);
+}
+
+static void on_read(struct bufferevent *bev, void *ctx)
+{
+    struct conn *c = ctx;
+    struct evbuffer *in = bufferevent_get_input(bev);
+    uint64_t now = clock_now_us();
+    c->last_in = now;
+    for (size_t n; !c->closing && (n = evbuffer_get_contiguous_space(in)) > 0;) {
+        if (grpc_receive(c->grpc, evbuffer_pullup(in, (ssize_t)n), n, now) < 0)
+            c->closing = true;
+        evbuffer_drain(in, n);
+    }
+    go_on(c);
+}
+
+static void on_write(struct bufferevent *bev, void *ctx)
+{
+    (void)bev;
+    struct conn *c = ctx;
+    if (c->grpc != NULL)
+        go_on(c);
+}
+
+static void on_sent(struct evbuffer *out, const struct evbuffer_cb_info *info, void *ctx)
+{
+    (void)out;
+    struct conn *c = ctx;
+    if (info->n_deleted > 0)
+        c->last_out = clock_now_us();
+}
+
+/* ---- who is it ---------------------------------------------------------------------------------
+ */
+
+static void name_unix_peer(int fd, char *name, size_t room)
+{
+    struct ucred who;
+    socklen_t len = sizeof who;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0)
+        snprintf(name, room, "uid %u, pid %d", (unsigned)who.uid, (int)who.pid);
+    else
+        snprintf(name, room, "a local user");
+}
+
+static void name_tls_peer(SSL *ssl, char *name, size_t room)
+{
+    X509 *cert = SSL_get0_peer_certificate(ssl);
+    char cn[40] = "?";
+    if (cert != NULL)
+        X509_NAME_get_text_by_NID(X509_get_subject_name(cert), NID_commonName, cn, sizeof cn);
+    size_t n = (size_t)snprintf(name, room, "certificate of ");
+    fab_utf8_clean(cn, strlen(cn), name + n, room - n);
+}
+
+static int begin_grpc(struct conn *c)
+{
+    char peer[64];
+    if (c->ssl != NULL)
+        name_tls_peer(c->ssl, peer, sizeof peer);
+    else
+        name_unix_peer(bufferevent_getfd(c->bev), peer, sizeof peer);
+    const struct grpc_input in = {c->set->services, c->set->context, peer, on_wake, c};
+    return grpc_new(&in, &c->grpc);
+}
+
+static void log_tls_error(struct bufferevent *bev)
+{
+    unsigned long e = bufferevent_get_openssl_error(bev);
+    if (e != 0)
+        log_info("rpc", "a TLS client was turned away: %s", ERR_reason_error_string(e));
+}
+
+static void on_event(struct bufferevent *bev, short what, void *ctx)
+{
+    struct conn *c = ctx;
+    if ((what & BEV_EVENT_CONNECTED) != 0 && c->grpc == NULL && begin_grpc(c) == FAB_OK) {
+        go_on(c);
+        return;
+    }
+    if (c->grpc == NULL)
+        log_tls_error(bev);
+    conn_close(c);
+}
+
+/* ---- coming and going --------------------------------------------------------------------------
+ */
+
+static struct bufferevent *bev_new(struct conn *c, int fd, SSL_CTX *ssl_ctx)
+{
+    struct event_base *base = loop_base(c->set->loop);
+    const int flags = BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS;
+    if (ssl_ctx == NULL)
+        return bufferevent_socket_new(base, fd, flags);
+    c->ssl = SSL_new(ssl_ctx);
+    if (c->ssl == NULL)
+        return NULL;
+    struct bufferevent *bev =
+        bufferevent_openssl_socket_new(base, fd, c->ssl, BUFFEREVENT_SSL_ACCEPTING, flags);
+    if (bev == NULL) {
+        SSL_free(c->ssl);
+        c->ssl = NULL;
+        return NULL;
+    }
+    bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
+    return bev;
+}
+
+static int conn_begin(struct conn *c)
+{
+    c->timer = loop_timer_new(c->set->loop, on_timer, c);
+    if (c->timer == NULL || evbuffer_add_cb(bufferevent_get_output(c->bev), on_sent, c) == NULL)
+        return FAB_E_NOMEM;
+    bufferevent_setcb(c->bev, on_read, on_write, on_event, c);
+    bufferevent_setwatermark(c->bev, EV_READ, 0, 64 << 10);
+    bufferevent_setwatermark(c->bev, EV_WRITE, RPC_MAX_SOCKET_QUEUE / 4, 0);
+    if (bufferevent_enable(c->bev, EV_READ | EV_WRITE) < 0)
+        return FAB_E_IO;
+    return c->ssl == NULL ? begin_grpc(c) : FAB_OK;
+}
+
+void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx)
+{
+    struct conn *c = set->count < RPC_MAX_CONNECTIONS ? calloc(1, sizeof *c) : NULL;
+    if (c == NULL) {
+        log_warning("rpc", "a client was turned away: %u connections are open", set->count);
+        close(fd);
+        return;
+    }
+    c->set = set;
+    c->accepted = c->last_in = c->last_out = clock_now_us();
+    LIST_INSERT_HEAD(&set->conns, c, entry);
+    set->count++;
+    c->bev = bev_new(c, fd, ssl_ctx);
+    if (c->bev == NULL)
+        close(fd);
+    if (c->bev == NULL || conn_begin(c) < 0) {
+        conn_close(c);
+        return;
+    }
+    if (c->grpc != NULL)
+        go_on(c);
+    else
+        set_timer(c, c->accepted);
+}
+
+int conn_set_new(struct loop *loop, const struct service *const *services, void *context,
+                 struct conn_set **ret)
+{
+    struct conn_set *set = calloc(1, sizeof *set);
+    if (set == NULL)
+        return FAB_E_NOMEM;
+    *set = (struct conn_set){.loop = loop, .services = services, .context = context};
+    LIST_INIT(&set->conns);
+    *ret = set;
+    return FAB_OK;
+}
+
+void conn_set_free(struct conn_set *set)
+{
+    if (set == NULL)
+        return;
+    while (!LIST_EMPTY(&set->conns))
+        conn_close(LIST_FIRST(&set->conns));
+    free(set);
+}

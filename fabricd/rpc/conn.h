@@ -1,0 +1,20 @@
+/* Connections: sockets (plain Unix, or TLS) that carry one gRPC connection each. */
+#ifndef FABRICD_RPC_CONN_H
+#define FABRICD_RPC_CONN_H
+
+#include <openssl/ssl.h>
+#include <stddef.h>
+
+#include "fabricd/loop/loop.h"
+#include "fabricd/rpc/call.h"
+
+/* All connections of a server. */
+struct conn_set;
+int conn_set_new(struct loop *loop, const struct service *const *services, void *context,
+                 struct conn_set **ret);
+void conn_set_free(struct conn_set *set); /* closes them all; NULL is fine */
+
+/* Takes fd over (nonblocking). ssl_ctx NULL: a Unix socket. Too many: hangs up. */
+void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx);
+
+#endif

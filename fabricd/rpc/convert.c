@@ -1,0 +1,212 @@
+/*
+ * Domain values -> messages of fabric.v1. Only here are both known; a number that the standard and
+ * the contract define alike (port states, node types) is checked by an assertion, not by a table.
+ *
+ * Names are made valid UTF-8, GUIDs are written as text, times become the well-known types.
+ */
+#include "fabricd/rpc/convert.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/rpc/limits.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/base/version.h"
+
+static_assert((int)FAB_NODE_CA == FABRIC__V1__NODE_TYPE__NODE_TYPE_ADAPTER &&
+                  (int)FAB_NODE_SWITCH == FABRIC__V1__NODE_TYPE__NODE_TYPE_SWITCH &&
+                  (int)FAB_NODE_ROUTER == FABRIC__V1__NODE_TYPE__NODE_TYPE_ROUTER,
+              "node types");
+static_assert((int)FAB_STATE_DOWN == FABRIC__V1__PORT_STATE__PORT_STATE_DOWN &&
+                  (int)FAB_STATE_ACTIVE == FABRIC__V1__PORT_STATE__PORT_STATE_ACTIVE,
+              "port states");
+static_assert((int)FAB_PHYS_SLEEP == FABRIC__V1__PHYSICAL_STATE__PHYSICAL_STATE_SLEEP &&
+                  (int)FAB_PHYS_TEST == FABRIC__V1__PHYSICAL_STATE__PHYSICAL_STATE_PHY_TEST,
+              "physical states");
+static_assert((int)EVENT_DEBUG + 1 == FABRIC__V1__EVENT_SEVERITY__EVENT_SEVERITY_DEBUG &&
+                  (int)EVENT_ERROR + 1 == FABRIC__V1__EVENT_SEVERITY__EVENT_SEVERITY_ERROR,
+              "severities");
+static_assert((int)FAB_SM_NOT_ACTIVE + 1 == FABRIC__V1__MANAGER_ROLE__MANAGER_ROLE_NOT_ACTIVE &&
+                  (int)FAB_SM_MASTER + 1 == FABRIC__V1__MANAGER_ROLE__MANAGER_ROLE_MASTER,
+              "roles");
+
+/* ---- nodes and ports ---------------------------------------------------------------------------
+ */
+
+static uint32_t lid_of(const struct fab_view *v, uint32_t port)
+{
+    const struct fab_port *p = &v->fabric->ports[port];
+    if (v->target != NULL && port < v->target->lids.port_count)
+        return v->target->lids.base[port];
+    return p->present ? p->info.lid : 0;
+}
+
+/* Port 0 of a switch, else the first port that was read. */
+static uint32_t main_port(const struct fab_fabric *f, uint32_t node)
+{
+    const struct fab_node *n = &f->nodes[node];
+    if (fab_node_is_switch(f, node))
+        return n->first_port;
+    for (uint32_t i = 1; i <= n->num_ports; i++)
+        if (f->ports[n->first_port + i].present)
+            return n->first_port + i;
+    return n->first_port + 1;
+}
+
+static uint32_t count_active(const struct fab_fabric *f, uint32_t node)
+{
+    uint32_t active = 0;
+    for (uint32_t i = 1; i <= f->nodes[node].num_ports; i++)
+        active += f->ports[f->nodes[node].first_port + i].info.port_state == FAB_STATE_ACTIVE;
+    return active;
+}
+
+Fabric__V1__Node *convert_node(struct answer *a, const struct fab_view *v, uint32_t node)
+{
+    const struct fab_node *n = &v->fabric->nodes[node];
+    uint32_t port = main_port(v->fabric, node);
+    Fabric__V1__Node *m = ANSWER_NEW(a, Fabric__V1__Node, fabric__v1__node);
+    if (m == NULL)
+        return NULL;
+    m->guid = answer_guid(a, n->guid);
+    m->name = answer_text(a, n->desc);
+    m->type = (Fabric__V1__NodeType)n->type;
+    m->aggregation_node = n->aggregation;
+    m->system_guid = answer_guid(a, n->info.system_guid);
+    m->port_guid = answer_guid(a, v->fabric->ports[port].guid);
+    m->lid = lid_of(v, port);
+    m->port_count = n->num_ports;
+    m->active_port_count = count_active(v->fabric, node);
+    m->vendor_id = n->info.vendor_id;
+    m->device_id = n->info.device_id;
+    m->revision = n->info.revision;
+    return m;
+}
+
+Fabric__V1__PortRef *convert_port_ref(struct answer *a, const struct fab_view *v, uint32_t port)
+{
+    Fabric__V1__PortRef *m = ANSWER_NEW(a, Fabric__V1__PortRef, fabric__v1__port_ref);
+    if (m == NULL)
+        return NULL;
+    const struct fab_port *p = &v->fabric->ports[port];
+    const struct fab_node *n = &v->fabric->nodes[p->node];
+    m->node_guid = answer_guid(a, n->guid);
+    m->node_name = answer_text(a, n->desc);
+    m->port_number = p->num;
+    return m;
+}
+
+/* Width and speed mean something only while there is a link. */
+Fabric__V1__LinkRate *convert_rate(struct answer *a, const struct fab_port_info *info)
+{
+    if (info->port_state < FAB_STATE_INIT)
+        return NULL;
+    Fabric__V1__LinkRate *m = ANSWER_NEW(a, Fabric__V1__LinkRate, fabric__v1__link_rate);
+    if (m == NULL)
+        return NULL;
+    m->width = fab_link_width(info);
+    m->speed = answer_text(a, fab_link_speed(info));
+    m->mbps = fab_link_rate(info);
+    return m;
+}
+
+Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint32_t port)
+{
+    const struct fab_port *p = &v->fabric->ports[port];
+    Fabric__V1__Port *m = ANSWER_NEW(a, Fabric__V1__Port, fabric__v1__port);
+    if (m == NULL)
+        return NULL;
+    m->port = convert_port_ref(a, v, port);
+    m->guid = answer_guid(a, p->guid);
+    if (p->peer != FAB_NONE)
+        m->peer = convert_port_ref(a, v, p->peer);
+    if (fab_port_has_lid(v->fabric, port)) {
+        m->lid = lid_of(v, port);
+        m->lmc = v->target != NULL && port < v->target->lids.port_count ? v->target->lids.lmc[port]
+                                                                        : p->info.lmc;
+    }
+    if (!p->present)
+        return m;
+    m->state = (Fabric__V1__PortState)p->info.port_state;
+    m->physical_state = (Fabric__V1__PhysicalState)p->info.phys_state;
+    m->rate = convert_rate(a, &p->info);
+    m->mtu = fab_mtu_bytes(p->info.neighbor_mtu);
+    m->virtual_lanes = fab_op_vls_count(p->info.op_vls);
+    return m;
+}
+
+Fabric__V1__Link *convert_link(struct answer *a, const struct fab_view *v, uint32_t port)
+{
+    const struct fab_port *x = &v->fabric->ports[port];
+    const struct fab_port *y = &v->fabric->ports[x->peer];
+    Fabric__V1__Link *m = ANSWER_NEW(a, Fabric__V1__Link, fabric__v1__link);
+    if (m == NULL)
+        return NULL;
+    m->a = convert_port_ref(a, v, port);
+    m->b = convert_port_ref(a, v, x->peer);
+    uint8_t lesser =
+        x->info.port_state < y->info.port_state ? x->info.port_state : y->info.port_state;
+    m->state = (Fabric__V1__PortState)lesser;
+    m->rate = convert_rate(a, &x->info);
+    return m;
+}
+
+/* ---- routes ------------------------------------------------------------------------------------
+ */
+
+Fabric__V1__ForwardingEntry *convert_entry(struct answer *a, const struct fab_view *v, uint32_t lid,
+                                           uint8_t out_port)
+{
+    const struct fab_lids *lids = &v->target->lids;
+    Fabric__V1__ForwardingEntry *m =
+        ANSWER_NEW(a, Fabric__V1__ForwardingEntry, fabric__v1__forwarding_entry);
+    if (m == NULL)
+        return NULL;
+    m->lid = lid;
+    m->out_port = out_port;
+    if (lid <= lids->top && lids->owner[lid] != FAB_NONE)
+        m->owner = convert_port_ref(a, v, lids->owner[lid]);
+    return m;
+}
+
+static Fabric__V1__WitnessKind witness_kind(int kind)
+{
+    switch (kind) {
+    case FAB_OK:
+        return FABRIC__V1__WITNESS_KIND__WITNESS_KIND_UNSPECIFIED;
+    case FAB_E_LOOP:
+        return FABRIC__V1__WITNESS_KIND__WITNESS_KIND_LOOP;
+    case FAB_E_CYCLE:
+        return FABRIC__V1__WITNESS_KIND__WITNESS_KIND_CYCLE;
+    case FAB_E_LIMIT:
+        return FABRIC__V1__WITNESS_KIND__WITNESS_KIND_TOO_LONG;
+    case FAB_E_INVAL:
+        return FABRIC__V1__WITNESS_KIND__WITNESS_KIND_DEAD_PORT;
+    default:
+        return FABRIC__V1__WITNESS_KIND__WITNESS_KIND_UNREACHABLE;
+    }
+}
+
+Fabric__V1__Verdict *convert_verdict(struct answer *a, const struct fab_view *v,
+                                     const struct fab_verdict *verdict)
+{
+    char *witness = NULL;
+    Fabric__V1__Verdict *m = ANSWER_NEW(a, Fabric__V1__Verdict, fabric__v1__verdict);
+    if (m == NULL)
+        return NULL;
+    m->good = fab_verdict_good(verdict);
+    m->deadlock_free = verdict->deadlock_free;
+    m->pairs = verdict->pairs;
+    m->unreachable_pairs = verdict->unreachable_pairs;
+    m->longest_path = verdict->longest_path;
+    m->dependencies = verdict->dependencies;
+    m->witness_kind = witness_kind(verdict->witness.kind);
+    if (verdict->witness.kind != FAB_OK &&
+        fab_witness_text(v->fabric, &verdict->witness, &witness) == FAB_OK)
+        m->witness = fab_arena_text(&a->arena, witness, strlen(witness));
+    if (m->witness == NULL)
+        m->witness = answer_text(a, "");
+    free(witness);
+    return m;
+}

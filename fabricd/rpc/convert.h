@@ -1,0 +1,33 @@
+/* From the domain's values to the contract's messages, and back where requests carry any. */
+#ifndef FABRICD_RPC_CONVERT_H
+#define FABRICD_RPC_CONVERT_H
+
+#include "fabric/v1/event.pb-c.h"
+#include "fabric/v1/link.pb-c.h"
+#include "fabric/v1/node.pb-c.h"
+#include "fabric/v1/port.pb-c.h"
+#include "fabric/v1/route.pb-c.h"
+#include "fabric/v1/status.pb-c.h"
+#include "fabricd/base/bus.h"
+#include "fabricd/rpc/answer.h"
+#include "fabricd/sm/sm.h"
+#include "libfabmgr/view/view.h"
+
+/* Ids are those of the view's fabric. NULL: no memory, and the answer says so. */
+Fabric__V1__Node *convert_node(struct answer *a, const struct fab_view *v, uint32_t node);
+Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint32_t port);
+Fabric__V1__PortRef *convert_port_ref(struct answer *a, const struct fab_view *v, uint32_t port);
+Fabric__V1__LinkRate *convert_rate(struct answer *a, const struct fab_port_info *info);
+Fabric__V1__Link *convert_link(struct answer *a, const struct fab_view *v, uint32_t port);
+/* A row of a forwarding table: the LID's owner is looked up. */
+Fabric__V1__ForwardingEntry *convert_entry(struct answer *a, const struct fab_view *v, uint32_t lid,
+                                           uint8_t out_port);
+Fabric__V1__Verdict *convert_verdict(struct answer *a, const struct fab_view *v,
+                                     const struct fab_verdict *verdict);
+/* v may be NULL: nothing is published yet. */
+Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
+                                   const struct sm_silent *silent, uint32_t silent_count,
+                                   const struct fab_view *v);
+Fabric__V1__Event *convert_event(struct answer *a, const struct event *e);
+
+#endif

@@ -1,0 +1,157 @@
+/*
+ * The state of the manager, and events, as messages of fabric.v1.
+ */
+#include "fabricd/rpc/convert.h"
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/base/version.h"
+
+static Google__Protobuf__Timestamp *timestamp(struct answer *a, int64_t unix_us)
+{
+    Google__Protobuf__Timestamp *m =
+        ANSWER_NEW(a, Google__Protobuf__Timestamp, google__protobuf__timestamp);
+    if (m == NULL || unix_us < 0)
+        return NULL;
+    m->seconds = unix_us / 1000000;
+    m->nanos = (int32_t)(unix_us % 1000000) * 1000;
+    return m;
+}
+
+static Google__Protobuf__Duration *duration(struct answer *a, uint64_t us)
+{
+    Google__Protobuf__Duration *m =
+        ANSWER_NEW(a, Google__Protobuf__Duration, google__protobuf__duration);
+    if (m == NULL)
+        return NULL;
+    m->seconds = (int64_t)(us / 1000000);
+    m->nanos = (int32_t)(us % 1000000) * 1000;
+    return m;
+}
+
+static bool both_active(const struct fab_fabric *f, const struct fab_port *p)
+{
+    return p->info.port_state == FAB_STATE_ACTIVE &&
+           f->ports[p->peer].info.port_state == FAB_STATE_ACTIVE;
+}
+
+static Fabric__V1__FabricCounts *counts(struct answer *a, const struct fab_fabric *f)
+{
+    Fabric__V1__FabricCounts *m =
+        ANSWER_NEW(a, Fabric__V1__FabricCounts, fabric__v1__fabric_counts);
+    if (m == NULL)
+        return NULL;
+    m->switches = f->switch_count;
+    m->links = f->link_count;
+    for (uint32_t i = f->switch_count; i < f->node_count; i++) {
+        const struct fab_node *n = &f->nodes[i];
+        m->routers += n->type == FAB_NODE_ROUTER;
+        m->aggregation_nodes += n->type == FAB_NODE_CA && n->aggregation;
+        m->hosts += n->type == FAB_NODE_CA && !n->aggregation;
+    }
+    for (uint32_t i = 0; i < f->port_count; i++) {
+        const struct fab_port *p = &f->ports[i];
+        m->active_links += p->peer != FAB_NONE && i < p->peer && both_active(f, p);
+    }
+    return m;
+}
+
+static Fabric__V1__RoutingStatus *routing(struct answer *a, const struct fab_view *v)
+{
+    Fabric__V1__RoutingStatus *m =
+        ANSWER_NEW(a, Fabric__V1__RoutingStatus, fabric__v1__routing_status);
+    if (m == NULL)
+        return NULL;
+    m->engine = answer_text(a, v->target->engine);
+    m->deadlock_free = v->verdict.deadlock_free;
+    m->unreachable_pairs = v->verdict.unreachable_pairs;
+    m->pairs = v->verdict.pairs;
+    m->longest_path = v->verdict.longest_path;
+    m->top_lid = v->target->lids.top;
+    return m;
+}
+
+static Fabric__V1__SweepStatus *sweep(struct answer *a, const struct sm_status *s)
+{
+    Fabric__V1__SweepStatus *m = ANSWER_NEW(a, Fabric__V1__SweepStatus, fabric__v1__sweep_status);
+    if (m == NULL)
+        return NULL;
+    m->sweeps = s->sweeps;
+    if (s->last_sweep_us != 0)
+        m->last_sweep = duration(a, s->last_sweep_us);
+    if (s->last_reroute_us != 0)
+        m->last_reroute = duration(a, s->last_reroute_us);
+    return m;
+}
+
+static Fabric__V1__PacketCounts *packets(struct answer *a, const struct sm_status *s)
+{
+    Fabric__V1__PacketCounts *m =
+        ANSWER_NEW(a, Fabric__V1__PacketCounts, fabric__v1__packet_counts);
+    if (m == NULL)
+        return NULL;
+    m->sent = s->smps_sent;
+    m->retried = s->smps_retried;
+    m->timed_out = s->smps_timed_out;
+    m->window = s->window;
+    m->in_flight = s->in_flight;
+    return m;
+}
+
+static void add_silent(struct answer *a, Fabric__V1__Status *m, const struct sm_silent *silent,
+                       uint32_t count)
+{
+    m->silent_places = answer_alloc(a, count, sizeof *m->silent_places);
+    for (uint32_t i = 0; m->silent_places != NULL && i < count; i++) {
+        Fabric__V1__SilentPlace *s =
+            ANSWER_NEW(a, Fabric__V1__SilentPlace, fabric__v1__silent_place);
+        if (s == NULL)
+            return;
+        s->place = answer_text(a, silent[i].place);
+        s->problem = answer_text(a, fab_status_text(silent[i].status));
+        m->silent_places[m->n_silent_places++] = s;
+    }
+}
+
+Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
+                                   const struct sm_silent *silent, uint32_t silent_count,
+                                   const struct fab_view *v)
+{
+    Fabric__V1__Status *m = ANSWER_NEW(a, Fabric__V1__Status, fabric__v1__status);
+    if (m == NULL)
+        return NULL;
+    m->role = (Fabric__V1__ManagerRole)(s->role + 1);
+    m->state = answer_text(a, s->state);
+    m->generation = s->generation;
+    m->sweep = sweep(a, s);
+    m->packets = packets(a, s);
+    m->silent_place_count = s->silent;
+    add_silent(a, m, silent, silent_count);
+    m->alarm = answer_text(a, s->alarm);
+    m->master_lid = s->master_lid;
+    m->master_guid = answer_guid(a, s->master_guid);
+    m->uptime = duration(a, s->uptime_us);
+    m->version = answer_text(a, fab_version());
+    if (v == NULL)
+        return m;
+    m->publish_time = timestamp(a, (int64_t)v->published_us);
+    m->fabric = counts(a, v->fabric);
+    if (v->target != NULL)
+        m->routing = routing(a, v);
+    return m;
+}
+
+Fabric__V1__Event *convert_event(struct answer *a, const struct event *e)
+{
+    Fabric__V1__Event *m = ANSWER_NEW(a, Fabric__V1__Event, fabric__v1__event);
+    if (m == NULL)
+        return NULL;
+    m->sequence = e->seq;
+    m->time = timestamp(a, e->time_us);
+    m->severity = (Fabric__V1__EventSeverity)(e->severity + 1);
+    m->type = answer_text(a, e->type);
+    m->subject = answer_text(a, e->subject);
+    m->message = answer_text(a, e->message);
+    m->node_guid = answer_guid(a, e->guid);
+    m->port_number = e->port;
+    return m;
+}

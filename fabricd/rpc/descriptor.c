@@ -1,0 +1,141 @@
+/*
+ * Serialized descriptors (google/protobuf/descriptor.proto), read with a cursor over the wire
+ * format. Field numbers used: FileDescriptorSet.file 1; FileDescriptorProto.name 1, package 2,
+ * message_type 4, enum_type 5, service 6; and name, which is 1 in each of these.
+ */
+#include "fabricd/rpc/descriptor.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+
+struct cursor {
+    const uint8_t *at, *end;
+    bool bad;
+};
+/* A length-delimited field, or one of another type: bytes NULL. */
+struct field {
+    uint64_t number;
+    const uint8_t *bytes;
+    size_t len;
+};
+
+static uint64_t varint(struct cursor *c)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; c->at < c->end && shift < 64; shift += 7) {
+        uint8_t byte = *c->at++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return value;
+    }
+    c->bad = true;
+    return 0;
+}
+
+static void skip(struct cursor *c, uint64_t n)
+{
+    if (n > (uint64_t)(c->end - c->at))
+        c->bad = true;
+    else
+        c->at += n;
+}
+
+/* False: the end, or bad. */
+static bool next_field(struct cursor *c, struct field *ret)
+{
+    if (c->at == c->end || c->bad)
+        return false;
+    uint64_t key = varint(c);
+    *ret = (struct field){.number = key >> 3};
+    switch (key & 7) {
+    case 0:
+        varint(c);
+        break;
+    case 1:
+        skip(c, 8);
+        break;
+    case 2:
+        ret->len = (size_t)varint(c);
+        ret->bytes = c->at;
+        skip(c, ret->len);
+        break;
+    case 5:
+        skip(c, 4);
+        break;
+    default:
+        c->bad = true;
+    }
+    return !c->bad;
+}
+
+static struct cursor cursor(const uint8_t *bytes, size_t len)
+{
+    return (struct cursor){bytes, bytes + len, false};
+}
+
+/* The first field of that number in a message; bytes NULL: there is none. */
+static struct field find_field(const uint8_t *bytes, size_t len, uint64_t number)
+{
+    struct cursor c = cursor(bytes, len);
+    struct field f;
+    while (next_field(&c, &f))
+        if (f.number == number && f.bytes != NULL)
+            return f;
+    return (struct field){0};
+}
+
+static bool is_text(struct field f, const char *text, size_t len)
+{
+    return f.len == len && (len == 0 || (f.bytes != NULL && memcmp(f.bytes, text, len) == 0));
+}
+
+static bool has_name(const struct descriptor_file *file, const char *name)
+{
+    return is_text(find_field(file->bytes, file->len, 1), name, strlen(name));
+}
+
+/* "package.Thing" and whatever is inside it. */
+static bool has_symbol(const struct descriptor_file *file, const char *symbol)
+{
+    struct field package = find_field(file->bytes, file->len, 2);
+    size_t n = strlen(symbol);
+    if (n <= package.len + 1 || !is_text(package, symbol, package.len) ||
+        (package.len > 0 && symbol[package.len] != '.'))
+        return false;
+    const char *thing = symbol + package.len + (package.len > 0 ? 1 : 0);
+    struct cursor c = cursor(file->bytes, file->len);
+    for (struct field f; next_field(&c, &f);)
+        if ((f.number == 4 || f.number == 5 || f.number == 6) && f.bytes != NULL &&
+            is_text(find_field(f.bytes, f.len, 1), thing, strcspn(thing, ".")))
+            return true;
+    return false;
+}
+
+static int find_file(const uint8_t *set, size_t len,
+                     bool (*fits)(const struct descriptor_file *, const char *), const char *what,
+                     struct descriptor_file *ret)
+{
+    struct cursor c = cursor(set, len);
+    for (struct field f; next_field(&c, &f);) {
+        struct descriptor_file file = {f.bytes, f.len};
+        if (f.number == 1 && f.bytes != NULL && fits(&file, what)) {
+            *ret = file;
+            return FAB_OK;
+        }
+    }
+    return c.bad ? FAB_E_FORMAT : FAB_E_NOT_FOUND;
+}
+
+int descriptor_by_name(const uint8_t *set, size_t len, const char *name,
+                       struct descriptor_file *ret)
+{
+    return find_file(set, len, has_name, name, ret);
+}
+
+int descriptor_by_symbol(const uint8_t *set, size_t len, const char *symbol,
+                         struct descriptor_file *ret)
+{
+    return find_file(set, len, has_symbol, symbol, ret);
+}

@@ -1,0 +1,415 @@
+/*
+ * gRPC over HTTP/2, the server's side (grpc/doc/PROTOCOL-HTTP2.md).
+ *
+ * A call lives as long as its HTTP/2 stream. It is opened by the request's headers (which may
+ * refuse it at once), reads one message, is handed to its method, and is finished by it: at once,
+ * or later through call_later. Whatever ends it earlier (reset by the client, deadline, broken
+ * connection) is told to the method once, by the hook `gone`.
+ *
+ * No message is ever compressed: answers are small, and both sides may say "identity".
+ */
+#include "fabricd/rpc/grpc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "fabricd/rpc/h2.h"
+#include "fabricd/rpc/limits.h"
+#include "libfabmgr/base/status.h"
+
+struct call {
+    TAILQ_ENTRY(call) entry;
+    struct grpc *grpc;
+    struct h2_stream *stream;
+    const struct method *method; /* NULL: refused */
+    struct fab_grpc_reader reader;
+    uint64_t deadline;      /* of the client */
+    uint64_t request_until; /* the request must have come; UINT64_MAX: it has */
+    const struct call_hooks *hooks;
+    void *data;
+    bool handled, finished;
+};
+
+struct grpc {
+    struct h2 *h2;
+    struct grpc_input in;
+    char peer[64];
+    uint64_t now;
+    bool busy; /* inside receive, tick or produce: whoever called will look for bytes */
+    TAILQ_HEAD(, call) calls;
+};
+
+/* ---- what methods do with a call ---------------------------------------------------------------
+ */
+
+void *call_context(const struct call *c)
+{
+    return c->grpc->in.context;
+}
+
+const char *call_peer(const struct call *c)
+{
+    return c->grpc->peer;
+}
+
+static void wake(struct grpc *g)
+{
+    if (!g->busy)
+        g->in.wake(g->in.wake_ctx);
+}
+
+static void finish(struct call *c, enum fab_grpc_code code, const char *message)
+{
+    if (c->finished)
+        return;
+    c->finished = true;
+    c->hooks = NULL;
+    c->deadline = c->request_until = UINT64_MAX;
+    h2_finish(c->stream, code, message);
+    wake(c->grpc);
+}
+
+void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
+{
+    char text[1024] = "";
+    va_list ap;
+    va_start(ap, fmt);
+    if (fmt != NULL)
+        vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    finish(c, code, text);
+}
+
+int call_send(struct call *c, const ProtobufCMessage *message)
+{
+    size_t len = protobuf_c_message_get_packed_size(message);
+    if (c->finished)
+        return FAB_E_INVAL;
+    if (len > RPC_MAX_REPLY) {
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED,
+                    "the answer has %zu bytes, more than the %u that fit in one; ask for a smaller "
+                    "page_size",
+                    len, RPC_MAX_REPLY);
+        return FAB_E_LIMIT;
+    }
+    uint8_t *bytes = malloc(FAB_GRPC_PREFIX + len);
+    if (bytes == NULL)
+        goto fail;
+    fab_grpc_prefix(bytes, (uint32_t)len);
+    protobuf_c_message_pack(message, bytes + FAB_GRPC_PREFIX);
+    if (h2_write(c->stream, bytes, FAB_GRPC_PREFIX + len) < 0)
+        goto fail;
+    wake(c->grpc);
+    return FAB_OK;
+fail:
+    call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory; ask again later");
+    return FAB_E_NOMEM;
+}
+
+void call_reply(struct call *c, const ProtobufCMessage *message)
+{
+    if (call_send(c, message) == FAB_OK)
+        finish(c, FAB_GRPC_OK, NULL);
+}
+
+void call_later(struct call *c, const struct call_hooks *hooks, void *data)
+{
+    if (c->finished)
+        return;
+    c->hooks = hooks;
+    c->data = data;
+    if (hooks->drain != NULL)
+        h2_start(c->stream);
+}
+
+void call_kick(struct call *c)
+{
+    h2_resume(c->stream);
+    wake(c->grpc);
+}
+
+/* ---- ends that no method chose -----------------------------------------------------------------
+ */
+
+static void tell_gone(struct call *c)
+{
+    const struct call_hooks *hooks = c->hooks;
+    c->hooks = NULL;
+    if (hooks != NULL)
+        hooks->gone(c, c->data);
+}
+
+static void abandon(struct call *c, enum fab_grpc_code code, const char *message)
+{
+    tell_gone(c);
+    finish(c, code, message);
+}
+
+/* ---- requests ----------------------------------------------------------------------------------
+ */
+
+static const struct service *find_service(const struct grpc *g, const char *name, size_t len)
+{
+    for (const struct service *const *s = g->in.services; *s != NULL; s++)
+        if (strlen((*s)->name) == len && memcmp((*s)->name, name, len) == 0)
+            return *s;
+    return NULL;
+}
+
+/* "/fabric.v1.FabricService/GetStatus" */
+static const struct method *find_method(const struct grpc *g, const char *path)
+{
+    const char *slash = path[0] == '/' ? strchr(path + 1, '/') : NULL;
+    if (slash == NULL)
+        return NULL;
+    const struct service *s = find_service(g, path + 1, (size_t)(slash - path - 1));
+    for (size_t i = 0; s != NULL && i < s->method_count; i++)
+        if (strcmp(s->methods[i].name, slash + 1) == 0)
+            return &s->methods[i];
+    return NULL;
+}
+
+static bool is_grpc(const char *content_type)
+{
+    static const char grpc[] = "application/grpc";
+    if (strncmp(content_type, grpc, sizeof grpc - 1) != 0)
+        return false;
+    const char *rest = content_type + sizeof grpc - 1;
+    return *rest == '\0' || *rest == ';' || strcmp(rest, "+proto") == 0;
+}
+
+static int http_problem(const struct h2_request *r)
+{
+    if (strcmp(r->method, "POST") != 0)
+        return 405;
+    return is_grpc(r->content_type) ? 0 : 415;
+}
+
+static void set_deadline(struct call *c, const char *timeout)
+{
+    uint64_t us;
+    if (timeout[0] == '\0')
+        return;
+    if (fab_grpc_timeout_parse(timeout, &us) < 0)
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "grpc-timeout '%s' is none", timeout);
+    else
+        c->deadline = c->grpc->now + us;
+}
+
+static void check_request(struct call *c, const struct h2_request *r)
+{
+    c->method = find_method(c->grpc, r->path);
+    if (c->method == NULL)
+        call_finish(c, FAB_GRPC_UNIMPLEMENTED, "there is no method %s on this server", r->path);
+    else if (r->encoding[0] != '\0' && strcmp(r->encoding, "identity") != 0)
+        call_finish(c, FAB_GRPC_UNIMPLEMENTED,
+                    "requests compressed with '%s' are not read; send them as 'identity'",
+                    r->encoding);
+    else
+        set_deadline(c, r->timeout);
+}
+
+static void on_open(void *ctx, struct h2_stream *s)
+{
+    struct grpc *g = ctx;
+    int http_status = http_problem(&s->request);
+    struct call *c = http_status == 0 ? calloc(1, sizeof *c) : NULL;
+    if (c == NULL) {
+        h2_refuse(s, http_status != 0 ? http_status : 503);
+        return;
+    }
+    c->grpc = g;
+    c->stream = s;
+    c->deadline = UINT64_MAX;
+    c->request_until = g->now + RPC_REQUEST_US;
+    fab_grpc_reader_init(&c->reader, RPC_MAX_REQUEST);
+    s->user = c;
+    TAILQ_INSERT_TAIL(&g->calls, c, entry);
+    check_request(c, &s->request);
+}
+
+static void handle(struct call *c)
+{
+    const struct method *m = c->method;
+    if (h2_queued(c->grpc->h2) > RPC_MAX_QUEUED) {
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED,
+                    "this connection has not read its earlier answers");
+        return;
+    }
+    ProtobufCMessage *request =
+        protobuf_c_message_unpack(m->request, NULL, c->reader.len, c->reader.body);
+    if (request == NULL) {
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "the request is no %s", m->request->name);
+        return;
+    }
+    m->handle(c, request);
+    protobuf_c_message_free_unpacked(request, NULL);
+}
+
+static void on_message(struct call *c)
+{
+    if (c->handled && !c->method->many) {
+        abandon(c, FAB_GRPC_INVALID_ARGUMENT, "this method takes one message, more came");
+        return;
+    }
+    /* A call of one message is handled when it is known to be the only one. */
+    c->handled = true;
+    if (c->method->many)
+        handle(c);
+}
+
+static void on_data(void *ctx, struct h2_stream *s, const uint8_t *data, size_t len)
+{
+    (void)ctx;
+    struct call *c = s->user;
+    while (c != NULL && !c->finished && len > 0) {
+        int rc = c->handled && !c->method->many ? FAB_E_INVAL
+                                                : fab_grpc_reader_feed(&c->reader, &data, &len);
+        if (rc == FAB_E_UNSUPPORTED)
+            abandon(c, FAB_GRPC_UNIMPLEMENTED, "compressed messages are not read");
+        else if (rc == FAB_E_LIMIT)
+            abandon(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the request is too long");
+        else if (rc == FAB_E_NOMEM)
+            abandon(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+        else if (rc != 0)
+            on_message(c);
+    }
+}
+
+static void on_end(void *ctx, struct h2_stream *s)
+{
+    (void)ctx;
+    struct call *c = s->user;
+    if (c == NULL || c->finished)
+        return;
+    c->request_until = UINT64_MAX;
+    if (!fab_grpc_reader_idle(&c->reader))
+        abandon(c, FAB_GRPC_INVALID_ARGUMENT, "the request ends in the middle of a message");
+    else if (c->method->many)
+        finish(c, FAB_GRPC_OK, NULL);
+    else if (c->handled)
+        handle(c);
+    else
+        abandon(c, FAB_GRPC_INVALID_ARGUMENT, "the request has no message");
+}
+
+static void on_drain(void *ctx, struct h2_stream *s)
+{
+    (void)ctx;
+    struct call *c = s->user;
+    if (c != NULL && c->hooks != NULL && c->hooks->drain != NULL)
+        c->hooks->drain(c, c->data);
+}
+
+static void on_close(void *ctx, struct h2_stream *s)
+{
+    struct grpc *g = ctx;
+    struct call *c = s->user;
+    if (c == NULL)
+        return;
+    tell_gone(c);
+    TAILQ_REMOVE(&g->calls, c, entry);
+    fab_grpc_reader_fini(&c->reader);
+    free(c);
+}
+
+/* ---- the connection ----------------------------------------------------------------------------
+ */
+
+int grpc_new(const struct grpc_input *in, struct grpc **ret)
+{
+    static const struct h2_ops ops = {on_open, on_data, on_end, on_drain, on_close};
+    struct grpc *g = calloc(1, sizeof *g);
+    if (g == NULL)
+        return FAB_E_NOMEM;
+    g->in = *in;
+    snprintf(g->peer, sizeof g->peer, "%s", in->peer);
+    TAILQ_INIT(&g->calls);
+    int rc = h2_new(&ops, g, &g->h2);
+    if (rc < 0) {
+        free(g);
+        return rc;
+    }
+    *ret = g;
+    return FAB_OK;
+}
+
+void grpc_free(struct grpc *g)
+{
+    if (g == NULL)
+        return;
+    g->busy = true;
+    h2_free(g->h2);
+    free(g);
+}
+
+int grpc_receive(struct grpc *g, const uint8_t *data, size_t len, uint64_t now_us)
+{
+    g->now = now_us;
+    g->busy = true;
+    int rc = h2_receive(g->h2, data, len);
+    g->busy = false;
+    return rc;
+}
+
+ssize_t grpc_produce(struct grpc *g, const uint8_t **ret_data)
+{
+    g->busy = true;
+    ssize_t n = h2_produce(g->h2, ret_data);
+    g->busy = false;
+    return n;
+}
+
+bool grpc_done(const struct grpc *g)
+{
+    return h2_done(g->h2);
+}
+
+void grpc_shut(struct grpc *g)
+{
+    h2_shut(g->h2);
+}
+
+bool grpc_ready(const struct grpc *g)
+{
+    return h2_ready(g->h2);
+}
+
+size_t grpc_calls(const struct grpc *g)
+{
+    return h2_streams(g->h2);
+}
+
+static uint64_t due(const struct call *c)
+{
+    return c->deadline < c->request_until ? c->deadline : c->request_until;
+}
+
+uint64_t grpc_deadline(const struct grpc *g)
+{
+    const struct call *c;
+    uint64_t first = UINT64_MAX;
+    TAILQ_FOREACH (c, &g->calls, entry) {
+        if (due(c) < first)
+            first = due(c);
+    }
+    return first;
+}
+
+void grpc_tick(struct grpc *g, uint64_t now_us)
+{
+    struct call *c;
+    g->now = now_us;
+    g->busy = true;
+    TAILQ_FOREACH (c, &g->calls, entry) {
+        if (due(c) > now_us)
+            continue;
+        abandon(c, FAB_GRPC_DEADLINE_EXCEEDED,
+                c->deadline <= now_us ? "the deadline of the call has passed"
+                                      : "the request did not come in time");
+    }
+    g->busy = false;
+}

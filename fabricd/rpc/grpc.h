@@ -1,0 +1,38 @@
+/*
+ * gRPC over one HTTP/2 connection, the server's side: bytes in, bytes out, and the time is an
+ * argument. Calls go to the services of a table.
+ */
+#ifndef FABRICD_RPC_GRPC_H
+#define FABRICD_RPC_GRPC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "fabricd/rpc/call.h"
+
+struct grpc;
+struct grpc_input {
+    const struct service *const *services; /* NULL-terminated */
+    void *context;                         /* for call_context */
+    const char *peer;                      /* copied */
+    void (*wake)(void *ctx);               /* a call made bytes outside of grpc_receive/_tick */
+    void *wake_ctx;
+};
+int grpc_new(const struct grpc_input *in, struct grpc **ret);
+void grpc_free(struct grpc *g); /* calls that are under way are gone; NULL is fine */
+
+/* As h2_receive, h2_produce, ... */
+int grpc_receive(struct grpc *g, const uint8_t *data, size_t len, uint64_t now_us);
+ssize_t grpc_produce(struct grpc *g, const uint8_t **ret_data);
+bool grpc_done(const struct grpc *g);
+void grpc_shut(struct grpc *g);
+bool grpc_ready(const struct grpc *g);
+size_t grpc_calls(const struct grpc *g);
+
+/* When grpc_tick is next due; UINT64_MAX: no call has a deadline. */
+uint64_t grpc_deadline(const struct grpc *g);
+void grpc_tick(struct grpc *g, uint64_t now_us); /* ends the calls whose deadline has passed */
+
+#endif

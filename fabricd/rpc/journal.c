@@ -1,0 +1,104 @@
+/*
+ * A ring of events. The bus numbers them one by one, so that the place of an event is its number
+ * modulo the size of the ring.
+ */
+#include "fabricd/rpc/journal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/rpc/limits.h"
+#include "libfabmgr/base/status.h"
+
+struct kept {
+    struct event event;
+    char texts[];
+};
+
+struct journal {
+    struct bus *bus;
+    void (*told)(void *ctx);
+    void *ctx;
+    uint64_t newest, oldest;
+    struct kept *ring[RPC_EVENTS_KEPT];
+};
+
+static const char *keep_text(char **at, const char *text)
+{
+    char *kept = *at;
+    *at = stpcpy(kept, text) + 1;
+    return kept;
+}
+
+static struct kept *copy_event(const struct event *e)
+{
+    size_t texts = strlen(e->type) + strlen(e->subject) + strlen(e->message) + 3;
+    struct kept *k = malloc(sizeof *k + texts);
+    if (k == NULL)
+        return NULL;
+    char *at = k->texts;
+    k->event = *e;
+    k->event.type = keep_text(&at, e->type);
+    k->event.subject = keep_text(&at, e->subject);
+    k->event.message = keep_text(&at, e->message);
+    return k;
+}
+
+/* An event for which there is no memory leaves its place empty; readers pass over it. */
+static void on_event(void *ctx, const struct event *e)
+{
+    struct journal *j = ctx;
+    struct kept **place = &j->ring[e->seq % RPC_EVENTS_KEPT];
+    free(*place);
+    *place = copy_event(e);
+    j->newest = e->seq;
+    if (j->newest - j->oldest >= RPC_EVENTS_KEPT)
+        j->oldest = j->newest - RPC_EVENTS_KEPT + 1;
+    j->told(j->ctx);
+}
+
+int journal_new(struct bus *bus, uint64_t last_seq, void (*told)(void *ctx), void *ctx,
+                struct journal **ret)
+{
+    struct journal *j = calloc(1, sizeof *j);
+    if (j == NULL)
+        return FAB_E_NOMEM;
+    j->bus = bus;
+    j->told = told;
+    j->ctx = ctx;
+    j->newest = last_seq;
+    j->oldest = last_seq + 1;
+    int rc = bus_subscribe(bus, on_event, j);
+    if (rc < 0) {
+        free(j);
+        return rc;
+    }
+    *ret = j;
+    return FAB_OK;
+}
+
+void journal_free(struct journal *j)
+{
+    if (j == NULL)
+        return;
+    bus_unsubscribe(j->bus, on_event, j);
+    for (size_t i = 0; i < RPC_EVENTS_KEPT; i++)
+        free(j->ring[i]);
+    free(j);
+}
+
+uint64_t journal_newest(const struct journal *j)
+{
+    return j->newest;
+}
+
+uint64_t journal_oldest(const struct journal *j)
+{
+    return j->oldest;
+}
+
+const struct event *journal_at(const struct journal *j, uint64_t seq)
+{
+    const struct kept *k = j->ring[seq % RPC_EVENTS_KEPT];
+    return k != NULL && k->event.seq == seq ? &k->event : NULL;
+}

@@ -1,0 +1,246 @@
+/*
+ * Listening sockets.
+ *
+ * A Unix socket has mode 0660 from its first moment and belongs to the group `fabric`, where that
+ * exists. A socket file left by a manager that was killed is removed, after trying that nobody
+ * answers on it; ours is removed at the end, if it is still ours.
+ *
+ * When the process has no file descriptor left, accepting rests for a second.
+ */
+#include "fabricd/rpc/listen.h"
+
+#include <errno.h>
+#include <event2/listener.h>
+#include <grp.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "fabricd/base/log.h"
+#include "libfabmgr/base/status.h"
+
+#define REST_US 1000000
+
+struct listener {
+    struct evconnlistener *ev;
+    struct loop_timer *rest;
+    struct conn_set *conns;
+    SSL_CTX *ssl_ctx; /* NULL: Unix */
+    char *path;       /* of a Unix socket */
+    dev_t dev;
+    ino_t ino;
+};
+
+static void on_accept(struct evconnlistener *ev, evutil_socket_t fd, struct sockaddr *from, int len,
+                      void *ctx)
+{
+    (void)ev, (void)from, (void)len;
+    struct listener *l = ctx;
+    conn_accept(l->conns, fd, l->ssl_ctx);
+}
+
+static void on_accept_error(struct evconnlistener *ev, void *ctx)
+{
+    struct listener *l = ctx;
+    log_warning("rpc", "no client can be accepted: %s; trying again in a second", strerror(errno));
+    evconnlistener_disable(ev);
+    loop_timer_set(l->rest, REST_US);
+}
+
+static void on_rested(void *ctx)
+{
+    struct listener *l = ctx;
+    evconnlistener_enable(l->ev);
+}
+
+/* ---- Unix sockets ------------------------------------------------------------------------------
+ */
+
+static bool somebody_answers(const struct sockaddr_un *at)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    bool yes = connect(fd, (const struct sockaddr *)at, sizeof *at) == 0 || errno == EAGAIN;
+    close(fd);
+    return yes;
+}
+
+static int remove_stale(const struct sockaddr_un *at, char *why, size_t why_len)
+{
+    struct stat st;
+    if (lstat(at->sun_path, &st) < 0)
+        return FAB_OK;
+    if (!S_ISSOCK(st.st_mode)) {
+        snprintf(why, why_len,
+                 "unix:%s: there is a file that is no socket; remove it, or listen "
+                 "elsewhere",
+                 at->sun_path);
+        return FAB_E_EXISTS;
+    }
+    if (somebody_answers(at)) {
+        snprintf(why, why_len,
+                 "unix:%s: another program answers there; is fabricd running already?",
+                 at->sun_path);
+        return FAB_E_EXISTS;
+    }
+    unlink(at->sun_path);
+    return FAB_OK;
+}
+
+static void give_to_group(const char *path, const char *group)
+{
+    if (group == NULL || group[0] == '\0')
+        return;
+    const struct group *g = getgrnam(group);
+    if (g == NULL)
+        log_warning("rpc", "there is no group '%s': only this user may use unix:%s", group, path);
+    else if (chown(path, (uid_t)-1, g->gr_gid) < 0)
+        log_warning("rpc", "unix:%s could not be given to group '%s': %s", path, group,
+                    strerror(errno));
+}
+
+static int bind_unix(const struct sockaddr_un *at, const char *group, int *ret_fd, char *why,
+                     size_t why_len)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    /* The mode of the unbound socket is that of the file, less the umask. */
+    if (fd < 0 || fchmod(fd, 0660) < 0 || bind(fd, (const struct sockaddr *)at, sizeof *at) < 0 ||
+        chmod(at->sun_path, 0660) < 0) {
+        snprintf(why, why_len, "unix:%s: %s%s", at->sun_path, strerror(errno),
+                 errno == ENOENT ? "; make its folder, or listen elsewhere (--listen)" : "");
+        if (fd >= 0)
+            close(fd);
+        return FAB_E_IO;
+    }
+    give_to_group(at->sun_path, group);
+    *ret_fd = fd;
+    return FAB_OK;
+}
+
+static int open_unix(struct listener *l, const struct listen_input *in, const char *path,
+                     int *ret_fd, char *why, size_t why_len)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct stat st;
+    if (path[0] == '\0' || strlen(path) >= sizeof at.sun_path) {
+        snprintf(why, why_len, "unix:%s: a path of 1 to %zu bytes is expected", path,
+                 sizeof at.sun_path - 1);
+        return FAB_E_INVAL;
+    }
+    strcpy(at.sun_path, path);
+    l->path = strdup(path);
+    if (l->path == NULL)
+        return FAB_E_NOMEM;
+    int rc = remove_stale(&at, why, why_len);
+    if (rc == FAB_OK)
+        rc = bind_unix(&at, in->group, ret_fd, why, why_len);
+    if (rc == FAB_OK && lstat(path, &st) == 0) {
+        l->dev = st.st_dev;
+        l->ino = st.st_ino;
+    }
+    return rc;
+}
+
+/* ---- TLS addresses -----------------------------------------------------------------------------
+ */
+
+static int bind_first(const struct addrinfo *list)
+{
+    int fd = -1;
+    const int one = 1;
+    for (const struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next) {
+        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0)
+            continue;
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+        if (bind(fd, a->ai_addr, a->ai_addrlen) < 0) {
+            int error = errno;
+            close(fd);
+            errno = error;
+            fd = -1;
+        }
+    }
+    return fd;
+}
+
+static int open_tls(const struct config_listen *at, int *ret_fd, char *why, size_t why_len)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *list = NULL;
+    char port[8];
+    snprintf(port, sizeof port, "%u", at->port);
+    int gai = getaddrinfo(strcmp(at->host, "*") == 0 ? NULL : at->host, port, &hints, &list);
+    if (gai != 0) {
+        snprintf(why, why_len, "%s: %s", at->text, gai_strerror(gai));
+        return FAB_E_INVAL;
+    }
+    int fd = bind_first(list);
+    if (fd < 0)
+        snprintf(why, why_len, "%s: %s", at->text, strerror(errno));
+    else
+        *ret_fd = fd;
+    freeaddrinfo(list);
+    return fd < 0 ? FAB_E_IO : FAB_OK;
+}
+
+/* ---- both --------------------------------------------------------------------------------------
+ */
+
+static int open_socket(struct listener *l, const struct listen_input *in,
+                       const struct config_listen *at, int *ret_fd, char *why, size_t why_len)
+{
+    if (at->kind == CONFIG_LISTEN_UNIX)
+        return open_unix(l, in, at->host, ret_fd, why, why_len);
+    l->ssl_ctx = in->ssl_ctx;
+    return open_tls(at, ret_fd, why, why_len);
+}
+
+int listen_open(const struct listen_input *in, const struct config_listen *at,
+                struct listener **ret, char *why, size_t why_len)
+{
+    int fd = -1;
+    struct listener *l = calloc(1, sizeof *l);
+    if (l == NULL)
+        return FAB_E_NOMEM;
+    l->conns = in->conns;
+    int rc = open_socket(l, in, at, &fd, why, why_len);
+    if (rc < 0)
+        goto fail;
+    l->rest = loop_timer_new(in->loop, on_rested, l);
+    l->ev = evconnlistener_new(loop_base(in->loop), on_accept, l,
+                               LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 128, fd);
+    if (l->ev == NULL || l->rest == NULL) {
+        snprintf(why, why_len, "%s: %s", at->text, strerror(errno));
+        rc = FAB_E_IO;
+        goto fail;
+    }
+    evconnlistener_set_error_cb(l->ev, on_accept_error);
+    *ret = l;
+    return FAB_OK;
+fail:
+    if (l->ev == NULL && fd >= 0)
+        close(fd);
+    listen_close(l);
+    return rc;
+}
+
+void listen_close(struct listener *l)
+{
+    struct stat st;
+    if (l == NULL)
+        return;
+    if (l->ev != NULL)
+        evconnlistener_free(l->ev);
+    if (l->ino != 0 && lstat(l->path, &st) == 0 && st.st_dev == l->dev && st.st_ino == l->ino)
+        unlink(l->path);
+    loop_timer_free(l->rest);
+    free(l->path);
+    free(l);
+}

@@ -1,0 +1,96 @@
+/*
+ * The RPC room: puts services, connections and listeners together, and takes them down again.
+ */
+#include "fabricd/rpc/rpc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/rpc/follower.h"
+#include "fabricd/rpc/journal.h"
+#include "fabricd/rpc/server.h"
+#include "fabricd/rpc/tls.h"
+#include "libfabmgr/base/status.h"
+
+static void list_services(struct rpc *r)
+{
+    size_t n = 0;
+    r->services[n++] = &service_fabric;
+    r->services[n++] = &service_health;
+    r->services[n++] = &service_reflection;
+    r->services[n++] = &service_reflection_alpha;
+    if (r->in.sim != NULL)
+        r->services[n++] = &service_sim;
+    r->services[n] = NULL;
+}
+
+static void on_event(void *ctx)
+{
+    struct rpc *r = ctx;
+    if (!LIST_EMPTY(&r->followers) && !loop_timer_pending(r->turn))
+        loop_timer_set(r->turn, 0);
+}
+
+static bool needs_tls(const struct config *c)
+{
+    for (size_t i = 0; i < c->listen_count; i++)
+        if (c->listen[i].kind == CONFIG_LISTEN_TLS)
+            return true;
+    return false;
+}
+
+static int open_listeners(struct rpc *r, char *why, size_t why_len)
+{
+    const struct config *c = r->in.config;
+    const struct tls_files files = {c->tls.cert, c->tls.key, c->tls.ca};
+    int rc = needs_tls(c) ? tls_context_new(&files, &r->ssl_ctx, why, why_len) : FAB_OK;
+    const struct listen_input in = {r->in.loop, r->conns, c->socket_group, r->ssl_ctx};
+    for (size_t i = 0; i < c->listen_count && rc == FAB_OK; i++) {
+        rc = listen_open(&in, &c->listen[i], &r->listeners[i], why, why_len);
+        if (rc == FAB_OK)
+            log_info("rpc", "listening on %s", c->listen[i].text);
+    }
+    return rc;
+}
+
+int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t why_len)
+{
+    snprintf(why, why_len, "out of memory");
+    struct rpc *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return FAB_E_NOMEM;
+    r->in = *in;
+    LIST_INIT(&r->followers);
+    list_services(r);
+    int rc = FAB_E_NOMEM;
+    uint64_t last = in->store != NULL ? store_last_event_seq(in->store) : 0;
+    r->turn = loop_timer_new(in->loop, followers_turn, r);
+    r->listeners = calloc(in->config->listen_count + 1, sizeof *r->listeners);
+    if (r->turn != NULL && r->listeners != NULL)
+        rc = journal_new(in->bus, last, on_event, r, &r->journal);
+    if (rc == FAB_OK)
+        rc = conn_set_new(in->loop, r->services, r, &r->conns);
+    if (rc == FAB_OK)
+        rc = open_listeners(r, why, why_len);
+    if (rc < 0) {
+        rpc_stop(r);
+        return rc;
+    }
+    *ret = r;
+    return FAB_OK;
+}
+
+void rpc_stop(struct rpc *r)
+{
+    if (r == NULL)
+        return;
+    for (size_t i = 0; r->listeners != NULL && i < r->in.config->listen_count; i++)
+        listen_close(r->listeners[i]);
+    free(r->listeners);
+    conn_set_free(r->conns);
+    journal_free(r->journal);
+    loop_timer_free(r->turn);
+    SSL_CTX_free(r->ssl_ctx);
+    free(r);
+}

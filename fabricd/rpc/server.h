@@ -1,0 +1,50 @@
+/* The inside of the RPC room: what the services share. */
+#ifndef FABRICD_RPC_SERVER_H
+#define FABRICD_RPC_SERVER_H
+
+#include <sys/queue.h>
+
+#include "fabricd/rpc/call.h"
+#include "fabricd/rpc/listen.h"
+#include "fabricd/rpc/rpc.h"
+
+struct journal;
+struct follower;
+
+struct rpc {
+    struct rpc_input in;
+    struct journal *journal;
+    LIST_HEAD(, follower) followers; /* of events */
+    struct loop_timer *turn;         /* due when they may have something to read */
+    struct conn_set *conns;
+    struct listener **listeners;       /* [config->listen_count], NULL where none is open */
+    SSL_CTX *ssl_ctx;                  /* NULL: no tls: address */
+    const struct service *services[8]; /* NULL-terminated */
+};
+static inline struct rpc *call_rpc(const struct call *c)
+{
+    return call_context(c);
+}
+
+extern const struct service service_fabric, service_sim, service_health, service_reflection,
+    service_reflection_alpha;
+
+/* The published view (a reference), or NULL: none yet, and the call is finished with an error. */
+struct fab_view *need_view(struct call *c);
+/* These finish the call with an error that says what is wrong, unless they return OK. */
+int find_node(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_node);
+int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port);
+int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
+              uint32_t *ret_port);
+void refuse_token(struct call *c, const char *token);
+
+/* Methods of FabricService, grouped as their files are. */
+typedef void call_handler(struct call *c, const void *request);
+call_handler get_status, get_version, sweep, reroute;         /* service_status.c */
+call_handler list_nodes, get_node;                            /* service_node.c */
+call_handler list_ports, get_port, disable_port, enable_port; /* service_port.c */
+call_handler list_links;                                      /* service_link.c */
+call_handler trace_path, get_forwarding_table, get_verdict;   /* service_route.c */
+call_handler list_events, watch_events;                       /* service_event.c */
+
+#endif

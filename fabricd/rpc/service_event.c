@@ -1,0 +1,227 @@
+/*
+ * ListEvents and WatchEvents.
+ *
+ * A follower is a call and the number of the last event that it was sent. Nothing is queued for it:
+ * when it has room (drain) it is given what comes next, from the store while that is older than the
+ * journal in memory, then from there. Once it has caught up it must keep up: a follower whose next
+ * event has left the journal is dismissed, and told where to resume.
+ *
+ * Events wake the followers through a timer, once for many events, and never from inside the bus.
+ */
+#include "fabricd/rpc/follower.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "fabric/v1/event.pb-c.h"
+#include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/journal.h"
+#include "fabricd/rpc/limits.h"
+#include "fabricd/rpc/page.h"
+#include "libfabmgr/base/status.h"
+
+#define STORE_CHUNK 256u
+#define STORE_CHUNKS_AT_ONCE 8u
+#define EVENTS_AT_ONCE 64u
+
+struct follower {
+    LIST_ENTRY(follower) entry;
+    struct rpc *rpc;
+    struct call *call;
+    uint64_t sent;
+    int min_severity; /* as in the contract */
+    bool live;        /* has caught up once */
+    unsigned written; /* in this turn */
+};
+
+static bool is_severe(const struct event *e, int min_severity)
+{
+    return (int)e->severity + 1 >= min_severity;
+}
+
+/* ---- following ---------------------------------------------------------------------------------
+ */
+
+static void follower_free(struct follower *f)
+{
+    LIST_REMOVE(f, entry);
+    free(f);
+}
+
+static void forget(struct call *c, void *data)
+{
+    (void)c;
+    follower_free(data);
+}
+
+static void send_event(void *ctx, const struct event *e)
+{
+    struct follower *f = ctx;
+    Fabric__V1__WatchEventsResponse m = FABRIC__V1__WATCH_EVENTS_RESPONSE__INIT;
+    struct answer a = {0};
+    if (e->seq <= f->sent)
+        return;
+    f->sent = e->seq;
+    if (!is_severe(e, f->min_severity))
+        return;
+    m.event = convert_event(&a, e);
+    answer_send(&a, f->call, &m.base);
+    f->written++;
+}
+
+static void send_old(struct follower *f)
+{
+    uint64_t oldest = journal_oldest(f->rpc->journal);
+    for (unsigned i = 0; i < STORE_CHUNKS_AT_ONCE && f->written == 0 && f->sent + 1 < oldest; i++) {
+        uint64_t before = f->sent;
+        if (f->rpc->in.store != NULL)
+            store_events(f->rpc->in.store, f->sent, oldest, false, STORE_CHUNK, send_event, f);
+        if (f->sent == before)
+            f->sent = oldest - 1; /* the store has no more */
+    }
+}
+
+static void drain(struct call *c, void *data)
+{
+    (void)c;
+    struct follower *f = data;
+    const struct journal *j = f->rpc->journal;
+    f->written = 0;
+    if (f->sent + 1 < journal_oldest(j))
+        send_old(f);
+    while (f->written < EVENTS_AT_ONCE && f->sent + 1 >= journal_oldest(j) &&
+           f->sent < journal_newest(j)) {
+        const struct event *e = journal_at(j, f->sent + 1);
+        if (e != NULL)
+            send_event(f, e);
+        else
+            f->sent++;
+    }
+    f->live = f->live || f->sent == journal_newest(j);
+    if (f->written == 0 && !f->live)
+        loop_timer_set(f->rpc->turn, 0); /* much was passed over: go on in the next turn */
+}
+
+void followers_turn(void *ctx)
+{
+    struct rpc *r = ctx;
+    uint64_t oldest = journal_oldest(r->journal);
+    for (struct follower *f = LIST_FIRST(&r->followers), *next; f != NULL; f = next) {
+        next = LIST_NEXT(f, entry);
+        if (!f->live || f->sent + 1 >= oldest) {
+            call_kick(f->call);
+            continue;
+        }
+        call_finish(f->call, FAB_GRPC_RESOURCE_EXHAUSTED,
+                    "you fell behind; resume with after_sequence %" PRIu64, f->sent);
+        follower_free(f);
+    }
+}
+
+void watch_events(struct call *c, const void *request)
+{
+    static const struct call_hooks hooks = {.gone = forget, .drain = drain};
+    const Fabric__V1__WatchEventsRequest *q = request;
+    struct rpc *r = call_rpc(c);
+    uint64_t newest = journal_newest(r->journal);
+    if (q->after_sequence > newest) {
+        call_finish(c, FAB_GRPC_OUT_OF_RANGE,
+                    "after_sequence is %" PRIu64 ", but the newest event has %" PRIu64,
+                    q->after_sequence, newest);
+        return;
+    }
+    struct follower *f = calloc(1, sizeof *f);
+    if (f == NULL) {
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+        return;
+    }
+    f->rpc = r;
+    f->call = c;
+    f->sent = q->after_sequence != 0 ? q->after_sequence : newest;
+    f->min_severity = q->min_severity;
+    LIST_INSERT_HEAD(&r->followers, f, entry);
+    call_later(c, &hooks, f);
+}
+
+/* ---- listing -----------------------------------------------------------------------------------
+ */
+
+struct listing {
+    struct answer answer;
+    Fabric__V1__ListEventsResponse m;
+    int min_severity;
+    uint32_t want;
+    uint64_t before; /* all from here on was looked at */
+    uint32_t seen;   /* in this chunk */
+};
+
+static void list_event(void *ctx, const struct event *e)
+{
+    struct listing *l = ctx;
+    l->seen++;
+    if (l->m.n_events == l->want || e->seq >= l->before)
+        return;
+    l->before = e->seq;
+    if (is_severe(e, l->min_severity))
+        l->m.events[l->m.n_events++] = convert_event(&l->answer, e);
+}
+
+static void list_new(struct listing *l, const struct journal *j)
+{
+    uint64_t seq = journal_newest(j);
+    if (seq >= l->before)
+        seq = l->before - 1;
+    for (; seq >= journal_oldest(j) && seq > 0 && l->m.n_events < l->want; seq--) {
+        const struct event *e = journal_at(j, seq);
+        if (e != NULL)
+            list_event(l, e);
+    }
+    if (l->m.n_events < l->want && journal_oldest(j) < l->before)
+        l->before = journal_oldest(j);
+}
+
+/* True: there may be more. */
+static bool list_old(struct listing *l, struct store *store)
+{
+    for (unsigned i = 0; i < STORE_CHUNKS_AT_ONCE; i++) {
+        uint32_t limit = l->want - l->m.n_events < STORE_CHUNK
+                             ? STORE_CHUNK
+                             : (uint32_t)(l->want - l->m.n_events);
+        if (l->m.n_events == l->want)
+            return true;
+        l->seen = 0;
+        if (store_events(store, 0, l->before, true, limit, list_event, l) < 0 || l->seen < limit)
+            return l->m.n_events == l->want && l->seen > 0;
+    }
+    return true;
+}
+
+void list_events(struct call *c, const void *request)
+{
+    const Fabric__V1__ListEventsRequest *q = request;
+    struct rpc *r = call_rpc(c);
+    struct listing l = {.m = FABRIC__V1__LIST_EVENTS_RESPONSE__INIT,
+                        .min_severity = q->min_severity,
+                        .want = page_size(q->page_size),
+                        .before = INT64_MAX};
+    struct page_key key = {0};
+    bool given;
+    if (page_parse('e', q->page_token, &key, &given) < 0 || key.number > INT64_MAX) {
+        refuse_token(c, q->page_token);
+        return;
+    }
+    if (given)
+        l.before = key.number;
+    l.m.events = answer_alloc(&l.answer, l.want, sizeof *l.m.events);
+    bool more = false;
+    if (l.m.events != NULL && l.before > 0) {
+        list_new(&l, r->journal);
+        more =
+            r->in.store != NULL ? list_old(&l, r->in.store) : l.before > journal_oldest(r->journal);
+    }
+    if (more) {
+        key = (struct page_key){.list = 'e', .number = l.before};
+        l.m.next_page_token = page_token(&l.answer, &key);
+    }
+    answer_reply(&l.answer, c, &l.m.base);
+}

@@ -1,0 +1,120 @@
+/*
+ * FabricService: its table of methods, and what several of them need.
+ */
+#include "fabricd/rpc/server.h"
+
+#include "fabric/v1/fabric_service.pb-c.h"
+#include "libfabmgr/base/status.h"
+
+static const struct method methods[] = {
+    {.name = "GetStatus",
+     .request = &fabric__v1__get_status_request__descriptor,
+     .handle = get_status},
+    {.name = "GetVersion",
+     .request = &fabric__v1__get_version_request__descriptor,
+     .handle = get_version},
+    {.name = "ListNodes",
+     .request = &fabric__v1__list_nodes_request__descriptor,
+     .handle = list_nodes},
+    {.name = "GetNode", .request = &fabric__v1__get_node_request__descriptor, .handle = get_node},
+    {.name = "ListPorts",
+     .request = &fabric__v1__list_ports_request__descriptor,
+     .handle = list_ports},
+    {.name = "GetPort", .request = &fabric__v1__get_port_request__descriptor, .handle = get_port},
+    {.name = "ListLinks",
+     .request = &fabric__v1__list_links_request__descriptor,
+     .handle = list_links},
+    {.name = "TracePath",
+     .request = &fabric__v1__trace_path_request__descriptor,
+     .handle = trace_path},
+    {.name = "GetForwardingTable",
+     .request = &fabric__v1__get_forwarding_table_request__descriptor,
+     .handle = get_forwarding_table},
+    {.name = "GetVerdict",
+     .request = &fabric__v1__get_verdict_request__descriptor,
+     .handle = get_verdict},
+    {.name = "ListEvents",
+     .request = &fabric__v1__list_events_request__descriptor,
+     .handle = list_events},
+    {.name = "WatchEvents",
+     .request = &fabric__v1__watch_events_request__descriptor,
+     .handle = watch_events},
+    {.name = "Sweep", .request = &fabric__v1__sweep_request__descriptor, .handle = sweep},
+    {.name = "Reroute", .request = &fabric__v1__reroute_request__descriptor, .handle = reroute},
+    {.name = "DisablePort",
+     .request = &fabric__v1__disable_port_request__descriptor,
+     .handle = disable_port},
+    {.name = "EnablePort",
+     .request = &fabric__v1__enable_port_request__descriptor,
+     .handle = enable_port},
+};
+
+const struct service service_fabric = {
+    "fabric.v1.FabricService",
+    methods,
+    sizeof methods / sizeof methods[0],
+};
+
+struct fab_view *need_view(struct call *c)
+{
+    struct fab_view *v = sm_view(call_rpc(c)->in.sm);
+    if (v != NULL)
+        return v;
+    struct sm_status s;
+    sm_get_status(call_rpc(c)->in.sm, &s);
+    call_finish(c, FAB_GRPC_FAILED_PRECONDITION,
+                "no view of the fabric has been published yet (the manager is %s); ask again when "
+                "its first sweep is done",
+                s.state);
+    return NULL;
+}
+
+static int refuse_name(struct call *c, int status, const char *what, const char *why)
+{
+    if (what[0] == '\0')
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "no name was given");
+    else if (why[0] != '\0')
+        call_finish(c, fab_grpc_code_of(status), "%s", why);
+    else
+        call_finish(c, fab_grpc_code_of(status), "'%s': %s", what, fab_status_text(status));
+    return status;
+}
+
+int find_node(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_node)
+{
+    char why[512] = "";
+    int rc = what[0] == '\0' ? FAB_E_INVAL : fab_view_find_node(v, what, ret_node, why, sizeof why);
+    return rc < 0 ? refuse_name(c, rc, what, why) : FAB_OK;
+}
+
+int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port)
+{
+    char why[512] = "";
+    int rc = what[0] == '\0' ? FAB_E_INVAL : fab_view_find_end(v, what, ret_port, why, sizeof why);
+    return rc < 0 ? refuse_name(c, rc, what, why) : FAB_OK;
+}
+
+int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
+              uint32_t *ret_port)
+{
+    uint32_t id;
+    int rc = find_node(c, v, node, &id);
+    if (rc < 0)
+        return rc;
+    const struct fab_node *n = &v->fabric->nodes[id];
+    uint32_t lowest = fab_node_is_switch(v->fabric, id) ? 0 : 1;
+    if (number < lowest || number > n->num_ports) {
+        call_finish(c, FAB_GRPC_NOT_FOUND, "'%s' has no port %u; its ports are %u to %u", n->desc,
+                    number, lowest, n->num_ports);
+        return FAB_E_NOT_FOUND;
+    }
+    *ret_port = fab_port_id(v->fabric, id, (uint8_t)number);
+    return FAB_OK;
+}
+
+void refuse_token(struct call *c, const char *token)
+{
+    call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
+                "page_token '%s' is not one that this list gave; leave it out for the first page",
+                token);
+}

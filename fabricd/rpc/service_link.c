@@ -1,0 +1,70 @@
+/*
+ * ListLinks: each cable once, at the end of the port with the lower id.
+ */
+#include "fabricd/rpc/server.h"
+
+#include "fabric/v1/link.pb-c.h"
+#include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/page.h"
+#include "libfabmgr/base/status.h"
+
+/* Where to begin, and the node that links must end at (FAB_NONE: any). */
+struct query {
+    uint32_t first, node;
+};
+
+static int read_query(struct call *c, const struct fab_view *v,
+                      const Fabric__V1__ListLinksRequest *q, struct query *ret)
+{
+    struct page_key key;
+    bool given;
+    int rc = page_parse('l', q->page_token, &key, &given);
+    if (rc < 0) {
+        refuse_token(c, q->page_token);
+        return rc;
+    }
+    ret->node = FAB_NONE;
+    ret->first = given ? page_port(v->fabric, &key) : 0;
+    return q->node[0] != '\0' ? find_node(c, v, q->node, &ret->node) : FAB_OK;
+}
+
+static bool is_wanted(const struct fab_fabric *f, uint32_t port, uint32_t node)
+{
+    const struct fab_port *p = &f->ports[port];
+    if (p->peer == FAB_NONE || p->peer < port)
+        return false;
+    return node == FAB_NONE || p->node == node || f->ports[p->peer].node == node;
+}
+
+static void fill_links(struct answer *a, const struct fab_view *v, uint32_t want, struct query q,
+                       Fabric__V1__ListLinksResponse *m)
+{
+    uint32_t i;
+    m->links = answer_alloc(a, want, sizeof *m->links);
+    for (i = q.first; m->links != NULL && i < v->fabric->port_count; i++) {
+        if (!is_wanted(v->fabric, i, q.node))
+            continue;
+        if (m->n_links == want)
+            break;
+        m->links[m->n_links++] = convert_link(a, v, i);
+    }
+    if (i < v->fabric->port_count && i > 0) {
+        struct page_key last = page_key_of_port(v->fabric, i - 1, 'l');
+        m->next_page_token = page_token(a, &last);
+    }
+}
+
+void list_links(struct call *c, const void *request)
+{
+    const Fabric__V1__ListLinksRequest *r = request;
+    Fabric__V1__ListLinksResponse m = FABRIC__V1__LIST_LINKS_RESPONSE__INIT;
+    struct answer a = {0};
+    struct query q;
+    struct fab_view *v = need_view(c);
+    if (v != NULL && read_query(c, v, r, &q) == FAB_OK) {
+        m.generation = v->generation;
+        fill_links(&a, v, page_size(r->page_size), q, &m);
+        answer_reply(&a, c, &m.base);
+    }
+    fab_view_unref(v);
+}

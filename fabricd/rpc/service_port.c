@@ -1,0 +1,172 @@
+/*
+ * ListPorts, GetPort, DisablePort and EnablePort.
+ */
+#include "fabricd/rpc/server.h"
+
+#include "fabric/v1/port.pb-c.h"
+#include "fabricd/base/log.h"
+#include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/page.h"
+#include "libfabmgr/base/status.h"
+
+/* Which ports a list is about: [first, end). Finishes the call unless OK. */
+struct range {
+    uint32_t first, end;
+};
+
+static int port_range(struct call *c, const struct fab_view *v,
+                      const Fabric__V1__ListPortsRequest *q, struct range *ret)
+{
+    const struct fab_fabric *f = v->fabric;
+    struct range r = {0, f->port_count};
+    struct page_key key;
+    bool given;
+    uint32_t node;
+    int rc = page_parse('p', q->page_token, &key, &given);
+    if (rc < 0) {
+        refuse_token(c, q->page_token);
+        return rc;
+    }
+    if (q->node[0] != '\0') {
+        rc = find_node(c, v, q->node, &node);
+        if (rc < 0)
+            return rc;
+        r.first = f->nodes[node].first_port;
+        r.end = r.first + f->nodes[node].num_ports + 1u;
+    }
+    uint32_t from = given ? page_port(f, &key) : 0;
+    r.first = from > r.first ? from : r.first;
+    *ret = r;
+    return FAB_OK;
+}
+
+static bool is_wanted(const struct fab_fabric *f, uint32_t port, Fabric__V1__PortState state)
+{
+    const struct fab_port *p = &f->ports[port];
+    if (p->num == 0 && !fab_node_is_switch(f, p->node))
+        return false;
+    return state == 0 || (p->present && p->info.port_state == (uint8_t)state);
+}
+
+static void fill_ports(struct answer *a, const struct fab_view *v,
+                       const Fabric__V1__ListPortsRequest *q, struct range r,
+                       Fabric__V1__ListPortsResponse *m)
+{
+    uint32_t want = page_size(q->page_size), i;
+    m->ports = answer_alloc(a, want, sizeof *m->ports);
+    for (i = r.first; m->ports != NULL && i < r.end; i++) {
+        if (!is_wanted(v->fabric, i, q->state))
+            continue;
+        if (m->n_ports == want)
+            break;
+        m->ports[m->n_ports++] = convert_port(a, v, i);
+    }
+    if (i < r.end && i > 0) {
+        struct page_key last = page_key_of_port(v->fabric, i - 1, 'p');
+        m->next_page_token = page_token(a, &last);
+    }
+}
+
+void list_ports(struct call *c, const void *request)
+{
+    const Fabric__V1__ListPortsRequest *q = request;
+    Fabric__V1__ListPortsResponse m = FABRIC__V1__LIST_PORTS_RESPONSE__INIT;
+    struct answer a = {0};
+    struct range r;
+    struct fab_view *v = need_view(c);
+    if (v != NULL && port_range(c, v, q, &r) == FAB_OK) {
+        m.generation = v->generation;
+        fill_ports(&a, v, q, r, &m);
+        answer_reply(&a, c, &m.base);
+    }
+    fab_view_unref(v);
+}
+
+void get_port(struct call *c, const void *request)
+{
+    const Fabric__V1__GetPortRequest *q = request;
+    Fabric__V1__GetPortResponse m = FABRIC__V1__GET_PORT_RESPONSE__INIT;
+    struct answer a = {0};
+    uint32_t port;
+    struct fab_view *v = need_view(c);
+    if (v != NULL && find_port(c, v, q->node, q->port_number, &port) == FAB_OK) {
+        m.port = convert_port(&a, v, port);
+        answer_reply(&a, c, &m.base);
+    }
+    fab_view_unref(v);
+}
+
+/* ---- disable and enable ------------------------------------------------------------------------
+ */
+
+static void forget(struct call *c, void *data)
+{
+    (void)data;
+    sm_forget(call_rpc(c)->in.sm, c);
+}
+static const struct call_hooks hooks = {.gone = forget};
+
+static void on_disabled(void *ctx, int status, const char *message)
+{
+    Fabric__V1__DisablePortResponse m = FABRIC__V1__DISABLE_PORT_RESPONSE__INIT;
+    struct answer a = {0};
+    if (status < 0) {
+        call_finish(ctx, fab_grpc_code_of(status), "%s", message);
+        return;
+    }
+    m.message = answer_text(&a, message);
+    answer_reply(&a, ctx, &m.base);
+}
+
+static void on_enabled(void *ctx, int status, const char *message)
+{
+    Fabric__V1__EnablePortResponse m = FABRIC__V1__ENABLE_PORT_RESPONSE__INIT;
+    struct answer a = {0};
+    if (status < 0) {
+        call_finish(ctx, fab_grpc_code_of(status), "%s", message);
+        return;
+    }
+    m.message = answer_text(&a, message);
+    answer_reply(&a, ctx, &m.base);
+}
+
+static void set_port(struct call *c, const char *node, uint32_t number, bool enable)
+{
+    uint32_t port;
+    struct fab_view *v = need_view(c);
+    if (v == NULL || find_port(c, v, node, number, &port) < 0)
+        goto out;
+    if (number == 0) {
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
+                    "port 0 of a switch is its management port and has no cable; "
+                    "give one of its external ports");
+        goto out;
+    }
+    const struct fab_node *n = &v->fabric->nodes[v->fabric->ports[port].node];
+    log_notice("rpc", "%s asks to %s port %s/%u", call_peer(c), enable ? "enable" : "disable",
+               n->desc, number);
+    call_later(c, &hooks, NULL);
+    int rc = sm_port_set(call_rpc(c)->in.sm, n->guid, (uint8_t)number, enable,
+                         enable ? on_enabled : on_disabled, c);
+    if (rc == FAB_E_DENIED)
+        call_finish(c, FAB_GRPC_PERMISSION_DENIED,
+                    "port %s/%u stays as it is: without it the manager would lose its way to %s",
+                    n->desc, number, n->desc);
+    else if (rc < 0)
+        call_finish(c, fab_grpc_code_of(rc), "port %s/%u stays as it is: %s", n->desc, number,
+                    fab_status_text(rc));
+out:
+    fab_view_unref(v);
+}
+
+void disable_port(struct call *c, const void *request)
+{
+    const Fabric__V1__DisablePortRequest *q = request;
+    set_port(c, q->node, q->port_number, false);
+}
+
+void enable_port(struct call *c, const void *request)
+{
+    const Fabric__V1__EnablePortRequest *q = request;
+    set_port(c, q->node, q->port_number, true);
+}

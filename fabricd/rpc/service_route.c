@@ -1,0 +1,255 @@
+/*
+ * TracePath, GetForwardingTable and GetVerdict: what the tables in force say.
+ *
+ * To prove the tables of a large fabric again takes a while: that is a worker's job, on a reference
+ * to the view. A call that goes away meanwhile leaves the job without anybody to answer to.
+ */
+#include "fabricd/rpc/server.h"
+
+#include <stdlib.h>
+
+#include "fabric/v1/route.pb-c.h"
+#include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/page.h"
+#include "libfabmgr/base/status.h"
+
+static struct fab_view *need_target(struct call *c)
+{
+    struct fab_view *v = need_view(c);
+    if (v == NULL || v->target != NULL)
+        return v;
+    call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "no tables have been published yet");
+    fab_view_unref(v);
+    return NULL;
+}
+
+static struct fab_verify_input verify_input(const struct fab_view *v)
+{
+    return (struct fab_verify_input){v->fabric, &v->target->lids, &v->target->lft,
+                                     v->policy.max_hops};
+}
+
+/* ---- paths -------------------------------------------------------------------------------------
+ */
+
+/* A LID that was typed as a number is taken as it is: LMC gives a port more than one. */
+static uint32_t destination_lid(const struct fab_lids *lids, const char *what, uint32_t port)
+{
+    char *end;
+    unsigned long lid = strtoul(what, &end, 0);
+    if (*end == '\0' && lid <= lids->top && lids->owner[lid] == port)
+        return (uint32_t)lid;
+    return lids->base[port];
+}
+
+static void fill_hops(struct answer *a, const struct fab_view *v, const struct fab_trace *t,
+                      Fabric__V1__Path *m)
+{
+    const struct fab_fabric *f = v->fabric;
+    m->hops = answer_alloc(a, t->count, sizeof *m->hops);
+    for (uint32_t i = 0; m->hops != NULL && i < t->count; i++) {
+        uint32_t peer = f->ports[t->ports[i]].peer;
+        Fabric__V1__Hop *hop =
+            peer == FAB_NONE ? NULL : ANSWER_NEW(a, Fabric__V1__Hop, fabric__v1__hop);
+        if (hop == NULL)
+            continue;
+        hop->from = convert_port_ref(a, v, t->ports[i]);
+        hop->to = convert_port_ref(a, v, peer);
+        hop->rate = convert_rate(a, &f->ports[t->ports[i]].info);
+        m->hops[m->n_hops++] = hop;
+    }
+}
+
+static const char *path_problem(int rc)
+{
+    if (rc == FAB_E_LOOP)
+        return "the tables forward in a circle";
+    return "the tables lead no further";
+}
+
+static Fabric__V1__Path *trace(struct answer *a, const struct fab_view *v, uint32_t from,
+                               uint32_t to, uint32_t lid)
+{
+    struct fab_trace t = {0};
+    const struct fab_verify_input in = verify_input(v);
+    Fabric__V1__Path *m = ANSWER_NEW(a, Fabric__V1__Path, fabric__v1__path);
+    if (m == NULL)
+        return NULL;
+    m->source = convert_port_ref(a, v, from);
+    m->destination = convert_port_ref(a, v, to);
+    m->source_lid = v->target->lids.base[from];
+    m->destination_lid = lid;
+    int rc = from == to ? FAB_OK : fab_trace(&in, from, lid, &t);
+    if (rc == FAB_E_NOMEM)
+        a->failed = true;
+    m->reaches = rc == FAB_OK;
+    m->problem = answer_text(a, m->reaches ? "" : path_problem(rc));
+    fill_hops(a, v, &t, m);
+    fab_trace_fini(&t);
+    return m;
+}
+
+void trace_path(struct call *c, const void *request)
+{
+    const Fabric__V1__TracePathRequest *q = request;
+    Fabric__V1__TracePathResponse m = FABRIC__V1__TRACE_PATH_RESPONSE__INIT;
+    struct answer a = {0};
+    uint32_t from, to;
+    struct fab_view *v = need_target(c);
+    if (v != NULL && find_end(c, v, q->source, &from) == FAB_OK &&
+        find_end(c, v, q->destination, &to) == FAB_OK) {
+        uint32_t lid = destination_lid(&v->target->lids, q->destination, to);
+        m.generation = v->generation;
+        m.path = trace(&a, v, from, to, lid);
+        answer_reply(&a, c, &m.base);
+    }
+    fab_view_unref(v);
+}
+
+/* ---- tables ------------------------------------------------------------------------------------
+ */
+
+static int find_switch(struct call *c, const struct fab_view *v, const char *what,
+                       uint32_t *ret_switch)
+{
+    uint32_t node;
+    int rc = find_node(c, v, what, &node);
+    if (rc < 0)
+        return rc;
+    if (!fab_node_is_switch(v->fabric, node)) {
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
+                    "'%s' is no switch, and only switches have forwarding tables",
+                    v->fabric->nodes[node].desc);
+        return FAB_E_INVAL;
+    }
+    *ret_switch = node;
+    return FAB_OK;
+}
+
+static int first_lid(struct call *c, const char *token, uint64_t *ret_lid)
+{
+    struct page_key key;
+    bool given;
+    int rc = page_parse('f', token, &key, &given);
+    if (rc < 0) {
+        refuse_token(c, token);
+        return rc;
+    }
+    *ret_lid = given && key.number < UINT32_MAX ? key.number + 1 : 1;
+    return FAB_OK;
+}
+
+static void fill_entries(struct answer *a, const struct fab_view *v, uint32_t sw, uint64_t first,
+                         uint32_t want, Fabric__V1__GetForwardingTableResponse *m)
+{
+    const struct fab_lft *lft = &v->target->lft;
+    const uint8_t *row = fab_lft_row(lft, sw);
+    uint64_t lid;
+    m->entries = answer_alloc(a, want, sizeof *m->entries);
+    for (lid = first; m->entries != NULL && lid <= lft->top; lid++) {
+        if (row[lid] == FAB_LFT_NO_ROUTE)
+            continue;
+        if (m->n_entries == want)
+            break;
+        m->entries[m->n_entries++] = convert_entry(a, v, (uint32_t)lid, row[lid]);
+    }
+    if (lid <= lft->top) {
+        const struct page_key last = {.list = 'f', .number = lid - 1};
+        m->next_page_token = page_token(a, &last);
+    }
+}
+
+void get_forwarding_table(struct call *c, const void *request)
+{
+    const Fabric__V1__GetForwardingTableRequest *q = request;
+    Fabric__V1__GetForwardingTableResponse m = FABRIC__V1__GET_FORWARDING_TABLE_RESPONSE__INIT;
+    struct answer a = {0};
+    uint32_t sw;
+    uint64_t first;
+    struct fab_view *v = need_target(c);
+    if (v != NULL && find_switch(c, v, q->node, &sw) == FAB_OK &&
+        first_lid(c, q->page_token, &first) == FAB_OK) {
+        m.generation = v->generation;
+        m.node_guid = answer_guid(&a, v->fabric->nodes[sw].guid);
+        m.node_name = answer_text(&a, v->fabric->nodes[sw].desc);
+        fill_entries(&a, v, sw, first, page_size(q->page_size), &m);
+        answer_reply(&a, c, &m.base);
+    }
+    fab_view_unref(v);
+}
+
+/* ---- the verdict -------------------------------------------------------------------------------
+ */
+
+static void reply_verdict(struct call *c, const struct fab_view *v,
+                          const struct fab_verdict *verdict)
+{
+    Fabric__V1__GetVerdictResponse m = FABRIC__V1__GET_VERDICT_RESPONSE__INIT;
+    struct answer a = {0};
+    m.generation = v->generation;
+    m.verdict = convert_verdict(&a, v, verdict);
+    answer_reply(&a, c, &m.base);
+}
+
+struct proof {
+    struct call *call; /* NULL: nobody waits for it any more */
+    struct fab_view *view;
+    struct fab_verdict verdict;
+    int rc;
+};
+
+static void prove(void *ctx)
+{
+    struct proof *p = ctx;
+    const struct fab_verify_input in = verify_input(p->view);
+    p->rc = fab_verify(&in, &p->verdict);
+}
+
+static void on_proved(void *ctx)
+{
+    struct proof *p = ctx;
+    if (p->call != NULL && p->rc == FAB_OK)
+        reply_verdict(p->call, p->view, &p->verdict);
+    else if (p->call != NULL)
+        call_finish(p->call, fab_grpc_code_of(p->rc), "the tables could not be proved: %s",
+                    fab_status_text(p->rc));
+    if (p->rc == FAB_OK)
+        fab_verdict_fini(&p->verdict);
+    fab_view_unref(p->view);
+    free(p);
+}
+
+static void forget_proof(struct call *c, void *data)
+{
+    (void)c;
+    struct proof *p = data;
+    p->call = NULL;
+}
+
+static void verify_again(struct call *c, struct fab_view *v)
+{
+    static const struct call_hooks hooks = {.gone = forget_proof};
+    struct proof *p = calloc(1, sizeof *p);
+    if (p != NULL) {
+        *p = (struct proof){.call = c, .view = fab_view_ref(v)};
+        call_later(c, &hooks, p);
+        if (loop_work(call_rpc(c)->in.loop, prove, on_proved, p) == FAB_OK)
+            return;
+        fab_view_unref(p->view);
+    }
+    call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+    free(p);
+}
+
+void get_verdict(struct call *c, const void *request)
+{
+    const Fabric__V1__GetVerdictRequest *q = request;
+    struct fab_view *v = need_target(c);
+    if (v == NULL)
+        return;
+    if (q->verify_again)
+        verify_again(c, v);
+    else
+        reply_verdict(c, v, &v->verdict);
+    fab_view_unref(v);
+}

@@ -1,0 +1,56 @@
+/*
+ * SimService: faults for the embedded fabric. This is the one service that touches the fabric and
+ * not the manager; it is offered only when there is no real one.
+ */
+#include "fabricd/rpc/server.h"
+
+#include "fabric/v1/sim_service.pb-c.h"
+#include "fabricd/base/log.h"
+#include "fabricd/transport/transport.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/sim.h"
+
+typedef int fault(struct fab_sim *s, uint32_t node, uint8_t port);
+
+/* Finishes the call unless OK. */
+static int do_fault(struct call *c, fault *fn, const char *name, uint32_t number)
+{
+    const struct rpc_input *in = &call_rpc(c)->in;
+    uint32_t node;
+    int rc = fab_sim_find(in->sim, name, &node);
+    if (rc < 0) {
+        call_finish(c, fab_grpc_code_of(rc), "the simulated fabric has no node '%s'", name);
+        return rc;
+    }
+    rc = number <= UINT8_MAX ? fn(in->sim, node, (uint8_t)number) : FAB_E_NOT_FOUND;
+    if (rc < 0) {
+        call_finish(c, fab_grpc_code_of(rc), "there is no cable at %s/%u", name, number);
+        return rc;
+    }
+    transport_sim_kick(in->sim_transport);
+    return FAB_OK;
+}
+
+static void unlink_cable(struct call *c, const void *request)
+{
+    const Fabric__V1__UnlinkRequest *q = request;
+    const Fabric__V1__UnlinkResponse m = FABRIC__V1__UNLINK_RESPONSE__INIT;
+    log_notice("rpc", "%s pulls the cable of %s/%u", call_peer(c), q->node, q->port_number);
+    if (do_fault(c, fab_sim_unlink, q->node, q->port_number) == FAB_OK)
+        call_reply(c, &m.base);
+}
+
+static void relink_cable(struct call *c, const void *request)
+{
+    const Fabric__V1__RelinkRequest *q = request;
+    const Fabric__V1__RelinkResponse m = FABRIC__V1__RELINK_RESPONSE__INIT;
+    log_notice("rpc", "%s puts the cable of %s/%u back", call_peer(c), q->node, q->port_number);
+    if (do_fault(c, fab_sim_relink, q->node, q->port_number) == FAB_OK)
+        call_reply(c, &m.base);
+}
+
+static const struct method methods[] = {
+    {.name = "Unlink", .request = &fabric__v1__unlink_request__descriptor, .handle = unlink_cable},
+    {.name = "Relink", .request = &fabric__v1__relink_request__descriptor, .handle = relink_cable},
+};
+const struct service service_sim = {"fabric.v1.SimService", methods, 2};

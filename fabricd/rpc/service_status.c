@@ -1,0 +1,88 @@
+/*
+ * GetStatus, GetVersion, and the two requests that set the manager to work: Sweep and Reroute.
+ */
+#include "fabricd/rpc/server.h"
+
+#include "fabric/v1/status.pb-c.h"
+#include "fabricd/base/log.h"
+#include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/limits.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/base/version.h"
+
+void get_status(struct call *c, const void *request)
+{
+    (void)request;
+    const struct sm *sm = call_rpc(c)->in.sm;
+    struct answer a = {0};
+    struct sm_status s = {0};
+    struct fab_view *v = sm_view(sm);
+    Fabric__V1__GetStatusResponse m = FABRIC__V1__GET_STATUS_RESPONSE__INIT;
+    struct sm_silent *silent = answer_alloc(&a, RPC_SILENT_SHOWN, sizeof *silent);
+    uint32_t count = silent == NULL ? 0 : sm_silent_places(sm, silent, RPC_SILENT_SHOWN);
+    sm_get_status(sm, &s);
+    m.status = convert_status(&a, &s, silent, count, v);
+    answer_reply(&a, c, &m.base);
+    fab_view_unref(v);
+}
+
+void get_version(struct call *c, const void *request)
+{
+    (void)request;
+    Fabric__V1__GetVersionResponse m = FABRIC__V1__GET_VERSION_RESPONSE__INIT;
+    struct answer a = {0};
+    m.version = answer_text(&a, fab_version());
+    m.api_version = answer_text(&a, "fabric.v1");
+    answer_reply(&a, c, &m.base);
+}
+
+static void forget(struct call *c, void *data)
+{
+    (void)data;
+    sm_forget(call_rpc(c)->in.sm, c);
+}
+static const struct call_hooks hooks = {.gone = forget};
+
+static void on_swept(void *ctx, int status, const char *message)
+{
+    Fabric__V1__SweepResponse m = FABRIC__V1__SWEEP_RESPONSE__INIT;
+    struct answer a = {0};
+    if (status < 0) {
+        call_finish(ctx, fab_grpc_code_of(status), "%s", message);
+        return;
+    }
+    m.message = answer_text(&a, message);
+    answer_reply(&a, ctx, &m.base);
+}
+
+static void on_rerouted(void *ctx, int status, const char *message)
+{
+    Fabric__V1__RerouteResponse m = FABRIC__V1__REROUTE_RESPONSE__INIT;
+    struct answer a = {0};
+    if (status < 0) {
+        call_finish(ctx, fab_grpc_code_of(status), "%s", message);
+        return;
+    }
+    m.message = answer_text(&a, message);
+    answer_reply(&a, ctx, &m.base);
+}
+
+void sweep(struct call *c, const void *request)
+{
+    (void)request;
+    log_notice("rpc", "%s asks for a sweep", call_peer(c));
+    call_later(c, &hooks, NULL);
+    int rc = sm_sweep(call_rpc(c)->in.sm, on_swept, c);
+    if (rc < 0)
+        call_finish(c, fab_grpc_code_of(rc), "no sweep was begun: %s", fab_status_text(rc));
+}
+
+void reroute(struct call *c, const void *request)
+{
+    (void)request;
+    log_notice("rpc", "%s asks for new routes", call_peer(c));
+    call_later(c, &hooks, NULL);
+    int rc = sm_reroute(call_rpc(c)->in.sm, on_rerouted, c);
+    if (rc < 0)
+        call_finish(c, fab_grpc_code_of(rc), "no reroute was begun: %s", fab_status_text(rc));
+}

@@ -1,0 +1,75 @@
+/*
+ * TLS as we offer it: version 1.3, HTTP/2 by ALPN, and no client without a certificate that the
+ * configured authority has signed. There are no sessions to resume: a certificate that was
+ * withdrawn is looked at on every connection.
+ */
+#include "fabricd/rpc/tls.h"
+
+#include <openssl/err.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+
+static int choose_h2(SSL *ssl, const unsigned char **out, unsigned char *out_len,
+                     const unsigned char *in, unsigned in_len, void *ctx)
+{
+    (void)ssl, (void)ctx;
+    for (unsigned i = 0; i < in_len; i += in[i] + 1u) {
+        if (in[i] == 2 && i + 2 < in_len && memcmp(in + i + 1, "h2", 2) == 0) {
+            *out = in + i + 1;
+            *out_len = 2;
+            return SSL_TLSEXT_ERR_OK;
+        }
+    }
+    return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+static int complain(char *why, size_t why_len, const char *setting, const char *file)
+{
+    const char *reason = ERR_reason_error_string(ERR_peek_last_error());
+    snprintf(why, why_len, "%s %s: %s; a PEM file is expected that fabricd may read", setting, file,
+             reason != NULL ? reason : "it cannot be read");
+    ERR_clear_error();
+    return FAB_E_INVAL;
+}
+
+static int load_files(SSL_CTX *ctx, const struct tls_files *f, char *why, size_t why_len)
+{
+    if (f->cert == NULL || f->key == NULL || f->ca == NULL) {
+        snprintf(why, why_len,
+                 "a tls: address needs the settings for its certificate, key and client authority");
+        return FAB_E_INVAL;
+    }
+    ERR_clear_error();
+    if (SSL_CTX_use_certificate_chain_file(ctx, f->cert) != 1)
+        return complain(why, why_len, "TLS certificate", f->cert);
+    if (SSL_CTX_use_PrivateKey_file(ctx, f->key, SSL_FILETYPE_PEM) != 1)
+        return complain(why, why_len, "TLS key", f->key);
+    if (SSL_CTX_load_verify_locations(ctx, f->ca, NULL) != 1)
+        return complain(why, why_len, "TLS client authority", f->ca);
+    SSL_CTX_set_client_CA_list(ctx, SSL_load_client_CA_file(f->ca));
+    return FAB_OK;
+}
+
+int tls_context_new(const struct tls_files *files, SSL_CTX **ret, char *why, size_t why_len)
+{
+    SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
+    if (ctx == NULL || SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION) != 1) {
+        SSL_CTX_free(ctx);
+        snprintf(why, why_len, "OpenSSL offers no TLS 1.3");
+        return FAB_E_NOMEM;
+    }
+    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_num_tickets(ctx, 0);
+    SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_alpn_select_cb(ctx, choose_h2, NULL);
+    int rc = load_files(ctx, files, why, why_len);
+    if (rc < 0) {
+        SSL_CTX_free(ctx);
+        return rc;
+    }
+    *ret = ctx;
+    return FAB_OK;
+}

@@ -1,0 +1,14 @@
+/* TLS 1.3 with client certificates that one of our authorities has signed. */
+#ifndef FABRICD_RPC_TLS_H
+#define FABRICD_RPC_TLS_H
+
+#include <openssl/ssl.h>
+#include <stddef.h>
+
+struct tls_files {
+    const char *cert, *key, *ca; /* PEM */
+};
+/* IO, INVAL: why[] names the file and what is wrong with it. */
+int tls_context_new(const struct tls_files *files, SSL_CTX **ret, char *why, size_t why_len);
+
+#endif
