@@ -7,5 +7,11 @@ cli_fabricctl_CFLAGS = $(AM_CFLAGS) $(NGHTTP2_CFLAGS) $(PROTOBUFC_CFLAGS) $(OPEN
 cli_fabricctl_LDADD = libfabmgr/client/libfabclient.la proto/libfabproto.la libfabmgr/libfabmgr.la \
 	$(NGHTTP2_LIBS) $(PROTOBUFC_LIBS) $(OPENSSL_LIBS)
 
-cli_fabsim_SOURCES = cli/fabsim.c
+# In cli/sim, since cli/fabsim is the program.
+cli_fabsim_SOURCES = \
+	cli/sim/cmd.h \
+	cli/sim/cmd_check.c \
+	cli/sim/cmd_generate.c \
+	cli/sim/file.c \
+	cli/sim/main.c
 cli_fabsim_LDADD = libfabmgr/libfabmgr.la

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fabsim's commands: each is a file that exports one entry. */
+#ifndef CLI_SIM_CMD_H
+#define CLI_SIM_CMD_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "libfabmgr/fabric/fabric.h"
+
+/* Exit codes, as fabsim(1) documents them. */
+enum cmd_exit { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
+
+struct cmd {
+    const char *name;
+    const char *usage;   /* lines of arguments, each after "fabsim NAME " */
+    const char *summary; /* one line */
+    int (*run)(const struct cmd *cmd, int argc, char **argv); /* argv[0] is the name */
+};
+extern const struct cmd cmd_generate, cmd_check;
+
+void cmd_print_usage(const struct cmd *cmd, FILE *file);
+/* Says how the command is used, on stderr; CMD_USAGE. */
+int cmd_usage(const struct cmd *cmd);
+
+/* The whole of a file ("-": standard input); malloc'd. Says what is wrong and returns -1. */
+int file_read(const char *path, char **ret_text, size_t *ret_len);
+/* Writes a file in one step: readers see the old one or the new one ("-": standard output). */
+int file_write(const char *path, const char *text, size_t len);
+
+#endif

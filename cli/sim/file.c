@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Files: read whole, written in one step (a temporary file in the same folder, then rename), so
+ * that nobody finds half a fabric.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/sim/cmd.h"
+#include "libfabmgr/base/size.h"
+
+#define SIZE_LIMIT ((size_t)1 << 30)
+
+static int complain(const char *path, const char *what)
+{
+    fprintf(stderr, "fabsim: %s: %s: %s\n", path, what, strerror(errno));
+    return -1;
+}
+
+/* All of the stream; errno says why not. */
+static int slurp(FILE *file, char **ret_text, size_t *ret_len)
+{
+    char *text = NULL;
+    size_t len = 0, room = 0, got;
+    do {
+        char *bigger = fab_grow(text, 1, len + 65536, &room);
+        errno = bigger == NULL ? ENOMEM : EFBIG;
+        if (bigger == NULL || len > SIZE_LIMIT) {
+            free(bigger != NULL ? bigger : text);
+            return -1;
+        }
+        text = bigger;
+        got = fread(text + len, 1, room - len, file);
+        len += got;
+    } while (got > 0);
+    if (ferror(file)) {
+        free(text);
+        return -1;
+    }
+    *ret_text = text;
+    *ret_len = len;
+    return 0;
+}
+
+int file_read(const char *path, char **ret_text, size_t *ret_len)
+{
+    bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "rb");
+    if (file == NULL)
+        return complain(path, "cannot be opened");
+    int status = slurp(file, ret_text, ret_len);
+    if (status != 0)
+        complain(path, "cannot be read");
+    if (!standard)
+        fclose(file);
+    return status;
+}
+
+static int write_standard(const char *text, size_t len)
+{
+    if (fwrite(text, 1, len, stdout) != len || fflush(stdout) != 0)
+        return complain("standard output", "cannot be written");
+    return 0;
+}
+
+static int write_all(int fd, const char *text, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, text, len);
+        if (n < 0 && errno != EINTR)
+            return -1;
+        text += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+/* mkstemp makes files that only their owner may read; a topology is as public as any file. */
+static int open_up(int fd)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    return fchmod(fd, 0666 & ~mask);
+}
+
+/* Fills and closes fd. */
+static int fill(int fd, const char *text, size_t len)
+{
+    int status = write_all(fd, text, len);
+    if (status == 0)
+        status = open_up(fd);
+    if (status == 0)
+        status = fsync(fd);
+    int error = errno;
+    if (close(fd) != 0 && status == 0)
+        return -1;
+    errno = error;
+    return status;
+}
+
+int file_write(const char *path, const char *text, size_t len)
+{
+    char *temporary = NULL;
+    if (strcmp(path, "-") == 0)
+        return write_standard(text, len);
+    if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+        return complain(path, "cannot be written");
+    int fd = mkstemp(temporary), status = -1;
+    if (fd < 0) {
+        complain(path, "cannot be written");
+        goto out;
+    }
+    status = fill(fd, text, len);
+    if (status == 0)
+        status = rename(temporary, path);
+    if (status != 0) {
+        complain(path, "cannot be written");
+        unlink(temporary);
+    }
+out:
+    free(temporary);
+    return status;
+}

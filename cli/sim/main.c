@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabsim: fabrics as text, made up and looked at. Each command is a file cmd_NAME.c with one entry
+ * of the table below; what a command can do is in libfabmgr, here are only arguments, files and
+ * messages.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/sim/cmd.h"
+#include "libfabmgr/base/version.h"
+
+static const struct cmd *const commands[] = {&cmd_generate, &cmd_check};
+#define COMMAND_COUNT (sizeof commands / sizeof *commands)
+
+void cmd_print_usage(const struct cmd *cmd, FILE *file)
+{
+    const char *line = cmd->usage;
+    while (line != NULL && *line != '\0') {
+        int len = (int)strcspn(line, "\n");
+        fprintf(file, "  fabsim %s %.*s\n", cmd->name, len, line);
+        line += len;
+        line += *line == '\n';
+    }
+}
+
+int cmd_usage(const struct cmd *cmd)
+{
+    fprintf(stderr, "usage:\n");
+    cmd_print_usage(cmd, stderr);
+    return CMD_USAGE;
+}
+
+static void print_help(FILE *file)
+{
+    fprintf(file, "usage:\n");
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        cmd_print_usage(commands[i], file);
+        fprintf(file, "      %s\n", commands[i]->summary);
+    }
+    fprintf(file, "  fabsim --help | --version\n");
+}
+
+static bool wants_help(const char *arg)
+{
+    return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+}
+
+static int run(const struct cmd *cmd, int argc, char **argv)
+{
+    if (argc < 2 || !wants_help(argv[1]))
+        return cmd->run(cmd, argc, argv);
+    printf("usage:\n");
+    cmd_print_usage(cmd, stdout);
+    return CMD_OK;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return CMD_USAGE;
+    }
+    if (wants_help(argv[1])) {
+        print_help(stdout);
+        return CMD_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        printf("fabsim %s\n", fab_version());
+        return CMD_OK;
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(argv[1], commands[i]->name) == 0)
+            return run(commands[i], argc - 1, argv + 1);
+    fprintf(stderr, "fabsim: there is no command \"%s\"\n", argv[1]);
+    print_help(stderr);
+    return CMD_USAGE;
+}
