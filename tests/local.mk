@@ -27,6 +27,9 @@ DAEMON_TEST_LIBS = $(FABRICD_LIBS) $(CHECK_LIBS)
 UNIT_TESTS =
 FUZZ_TARGETS =
 
+# ---- discover, sim
+include tests/sim.mk
+
 # ---- which room may use which, and what the library may call
 TESTS += tests/layers.sh
 

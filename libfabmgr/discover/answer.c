@@ -79,8 +79,8 @@ static int node_again(struct fab_discover *d, const struct question *q,
     uint32_t ref;
     if (p->type != info->node_type || p->num_ports != info->num_ports)
         return FAB_E_EXISTS;
-    if (p->path.hops == FAB_PATH_UNKNOWN)
-        p->path = q->path;
+    if (!p->walked)
+        p->path = q->path; /* the one it has may lead over a cable that went */
     return p->type == FAB_NODE_SWITCH ? FAB_OK : fab_builder_node(d->builder, info, &ref);
 }
 

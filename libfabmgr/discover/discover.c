@@ -216,7 +216,8 @@ static const struct fab_path *port_path(const struct fab_discover *d, const stru
 {
     uint32_t ref;
     uint8_t far_port;
-    if (p->type == FAB_NODE_SWITCH || p->path.hops == 0 ||
+    bool own = p->ref == d->self && port == d->self_port;
+    if (p->type == FAB_NODE_SWITCH || own ||
         fab_builder_peer(d->builder, p->ref, port, &ref, &far_port) != FAB_OK)
         return &p->path;
     const struct place *far = place_get(d, ref);

@@ -104,6 +104,9 @@ int answer_take(struct fab_discover *d, const struct question *q, const uint8_t 
 int scoped_start(struct fab_discover *d, const struct fab_discover_config *config);
 /* Starts the next wave of suspects; false: there is none. */
 bool scoped_wave(struct fab_discover *d);
+/* Takes out what no way leads to any more. Adapters pass nothing on, so this is less than what
+ * cables connect. */
+int scoped_prune(struct fab_discover *d);
 /* A cable went: ways are to be found anew, and the far end is looked at. */
 int scoped_cut(struct fab_discover *d, const struct place *far, uint8_t far_port);
 

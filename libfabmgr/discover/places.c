@@ -124,6 +124,7 @@ int cable_seen(struct fab_discover *d, struct place *a, uint8_t port_a, struct p
             status = cable_cut(d, b, port_b);
         if (status == FAB_OK)
             status = fab_builder_link(d->builder, a->ref, port_a, b->ref, port_b);
+        d->paths_stale = true;
     }
     if (status == FAB_OK) {
         fab_bits_set(a->fresh, port_a);

@@ -7,17 +7,12 @@
 
 int fab_discover_result(struct fab_discover *d, struct fab_fabric **ret_fabric)
 {
-    struct fab_fabric *all = NULL;
-    uint32_t dropped;
     if (d->status != FAB_OK)
         return d->status;
     if (d->self == NO_PLACE)
         return FAB_E_NOT_FOUND;
-    int status = fab_builder_seal(d->builder, d->cut ? &all : ret_fabric);
-    if (status == FAB_OK && d->cut)
-        status = fab_fabric_island(all, ret_fabric, &dropped);
-    fab_fabric_unref(all);
-    return status;
+    int status = d->cut ? scoped_prune(d) : FAB_OK;
+    return status == FAB_OK ? fab_builder_seal(d->builder, ret_fabric) : status;
 }
 
 static int compare_silent(const void *x, const void *y)

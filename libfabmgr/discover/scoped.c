@@ -4,12 +4,14 @@
  * hangs new on them.
  *
  * The way to a suspect may lead over the very cable that went. So suspects are taken in waves, the
- * nearest first; what a wave learns (cables cut, cables new) is in the ways of the next. A suspect
- * to which no way is left is left out, and so is what the result no longer reaches.
+ * nearest first; what a wave learns (cables cut, cables new) is in the ways of the next. The look
+ * ends when there are no suspects, or no way to any of them; the result leaves out what is not
+ * reached.
  *
  * The far end of a cable that went has that one port read, if it is a switch (its trap may have
- * been lost); an adapter's port is forgotten, as a whole look would not find it. A switch that is found at the end of a cable trained anew is walked whole, because it
- * may have been restarted and lost its tables.
+ * been lost); an adapter's port is forgotten, as a whole look would not find it. A switch that is
+ * found at the end of a cable trained anew is walked whole, because it may have been restarted and
+ * lost its tables.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -122,6 +124,31 @@ static int find_paths(struct fab_discover *d)
     return status;
 }
 
+/* Adapters keep only the ports over which they are reached. */
+static void remove_place(struct fab_discover *d, const struct place *p)
+{
+    uint32_t ref;
+    uint8_t far_port;
+    for (unsigned port = 1; port <= p->num_ports; port++) {
+        if (fab_builder_peer(d->builder, p->ref, (uint8_t)port, &ref, &far_port) == FAB_OK &&
+            place_get(d, ref)->type != FAB_NODE_SWITCH)
+            fab_builder_forget_port(d->builder, ref, far_port);
+    }
+    fab_builder_remove(d->builder, p->ref);
+}
+
+int scoped_prune(struct fab_discover *d)
+{
+    int status = find_paths(d);
+    for (size_t i = 0; i < d->place_capacity && status == FAB_OK; i++) {
+        const struct place *p = d->places[i];
+        if (p != NULL && p->path.hops == FAB_PATH_UNKNOWN)
+            remove_place(d, p);
+    }
+    d->cut = false;
+    return status;
+}
+
 /* ---- waves ------------------------------------------------------------------------------------
  */
 
@@ -159,7 +186,7 @@ static uint8_t nearest(const struct fab_discover *d)
     return hops;
 }
 
-/* Moves the suspects at that distance to the queues of work, and drops what has no way. */
+/* Moves the suspects at that distance to the queues of work. */
 static int release_wave(struct fab_discover *d, uint8_t hops)
 {
     struct queue waiting = d->suspects;
@@ -168,10 +195,7 @@ static int release_wave(struct fab_discover *d, uint8_t hops)
     d->suspects = (struct queue){0};
     while (status == FAB_OK && queue_pop(&waiting, &item)) {
         uint8_t far = place_get(d, item.place)->path.hops;
-        if (far == hops)
-            status = release(d, item);
-        else if (far != FAB_PATH_UNKNOWN)
-            status = queue_push(&d->suspects, item);
+        status = far == hops ? release(d, item) : queue_push(&d->suspects, item);
     }
     free(waiting.items);
     return status;
@@ -183,7 +207,7 @@ bool scoped_wave(struct fab_discover *d)
         return false;
     int status = d->paths_stale ? find_paths(d) : FAB_OK;
     uint8_t hops = nearest(d);
-    if (status == FAB_OK)
+    if (status == FAB_OK && hops != FAB_PATH_UNKNOWN)
         status = release_wave(d, hops);
     d->status = status;
     return status == FAB_OK && hops != FAB_PATH_UNKNOWN;

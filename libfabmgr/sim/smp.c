@@ -31,7 +31,7 @@ static uint16_t set_switch_info(struct sim_switch *sw, const uint8_t *data)
 {
     struct fab_switch_info want;
     if (fab_attr_unpack(&fab_attr_switch_info, data, FAB_SMP_DATA, &want) != FAB_OK ||
-        want.linear_fdb_top > sw->info.linear_fdb_cap)
+        want.linear_fdb_top >= sw->info.linear_fdb_cap)
         return FAB_SMP_BAD_VALUE;
     if (sw->lft_room > 0 && lft_reserve(sw, want.linear_fdb_top + 1u) != FAB_OK)
         return FAB_SMP_BUSY;
