@@ -1,1 +1,12 @@
-libfabmgr_libfabmgr_la_SOURCES +=
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/channels.c \
+	%D%/channels.h \
+	%D%/follow.h \
+	%D%/net.c \
+	%D%/net.h \
+	%D%/trace.c \
+	%D%/verify.c \
+	%D%/verify.h \
+	%D%/walk.c \
+	%D%/walk.h \
+	%D%/witness.c

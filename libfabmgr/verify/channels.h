@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The channel dependency graph. Private to the room. */
+#ifndef LIBFABMGR_VERIFY_CHANNELS_H
+#define LIBFABMGR_VERIFY_CHANNELS_H
+
+#include "libfabmgr/verify/net.h"
+
+/* A channel is the out port of a switch whose cable leads to another switch, by its port id. It
+ * depends on the channels of that switch that its packets go on to: one bit a port of the peer. */
+struct fab_channels {
+    const struct fab_net *net;
+    uint32_t *at;   /* [ports] first word of the channel's bits */
+    uint64_t *bits; /* (num_ports of the peer) / 64 + 1 words a channel */
+};
+int fab_channels_init(struct fab_channels *c, const struct fab_net *net);
+void fab_channels_fini(struct fab_channels *c);
+
+static inline void fab_channels_depend(struct fab_channels *c, uint32_t channel, uint8_t next_num)
+{
+    c->bits[c->at[channel] + next_num / 64] |= UINT64_C(1) << (next_num % 64);
+}
+/* Forgets dependencies on what is no channel (the last cable to an end); counts what is left. */
+uint64_t fab_channels_settle(struct fab_channels *c);
+/* OK: acyclic. FAB_E_CYCLE: a cycle, as short as was found, in order; malloc'd. NOMEM. */
+int fab_channels_cycle(const struct fab_channels *c, uint32_t **ret_cycle, uint32_t *ret_count);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One path by the tables, hop by hop, as a packet goes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/verify/follow.h"
+#include "libfabmgr/verify/net.h"
+
+struct walker {
+    const struct fab_verify_input *in;
+    uint32_t dlid, owner;
+    uint32_t *ports, count;
+    uint64_t *seen; /* switches */
+};
+
+static void go(struct walker *w, uint32_t port)
+{
+    w->ports[w->count++] = port;
+}
+
+/* Goes on from switch `sw` until the packet arrives or is lost. */
+static int forward(struct walker *w, uint32_t sw)
+{
+    const struct fab_fabric *f = w->in->fabric;
+    for (;;) {
+        if (!fab_bits_take(w->seen, sw))
+            return FAB_E_LOOP;
+        uint8_t num = fab_lft_row(w->in->lft, sw)[w->dlid];
+        if (num == FAB_LFT_NO_ROUTE)
+            return FAB_E_UNREACHABLE;
+        if (num > f->nodes[sw].num_ports)
+            return FAB_E_INVAL;
+        uint32_t port = fab_port_id(f, sw, num);
+        if (num == 0)
+            return port == w->owner ? FAB_OK : FAB_E_UNREACHABLE;
+        go(w, port);
+        if (!fab_port_is_up(f, port))
+            return FAB_E_INVAL;
+        uint32_t peer = f->ports[port].peer;
+        if (!fab_node_is_switch(f, f->ports[peer].node))
+            return peer == w->owner ? FAB_OK : FAB_E_UNREACHABLE;
+        sw = f->ports[peer].node;
+    }
+}
+
+static int leave(struct walker *w, uint32_t src)
+{
+    const struct fab_fabric *f = w->in->fabric;
+    go(w, src);
+    if (fab_node_is_switch(f, f->ports[src].node))
+        return forward(w, f->ports[src].node);
+    if (!fab_port_is_up(f, src))
+        return FAB_E_UNREACHABLE;
+    uint32_t peer = f->ports[src].peer;
+    if (!fab_node_is_switch(f, f->ports[peer].node))
+        return peer == w->owner ? FAB_OK : FAB_E_UNREACHABLE;
+    return forward(w, f->ports[peer].node);
+}
+
+int fab_follow(const struct fab_verify_input *in, uint32_t src_port, uint32_t dlid,
+               struct fab_trace *ret)
+{
+    struct walker w = {.in = in, .dlid = dlid};
+    if (src_port >= in->fabric->port_count || dlid == 0 || dlid > in->lids->top ||
+        dlid >= in->lft->stride || in->lids->owner[dlid] == FAB_NONE) {
+        *ret = (struct fab_trace){0};
+        return FAB_E_UNREACHABLE;
+    }
+    w.owner = in->lids->owner[dlid];
+    w.ports = calloc((size_t)in->fabric->switch_count + 2, sizeof(*w.ports));
+    w.seen = fab_bits_new(in->fabric->switch_count);
+    if (w.ports == NULL || w.seen == NULL) {
+        free(w.ports);
+        free(w.seen);
+        return FAB_E_NOMEM;
+    }
+    int status = src_port == w.owner ? FAB_OK : leave(&w, src_port);
+    free(w.seen);
+    *ret = (struct fab_trace){.ports = w.ports, .count = w.count};
+    return status;
+}
+
+int fab_trace(const struct fab_verify_input *in, uint32_t src_port, uint32_t dlid,
+              struct fab_trace *ret)
+{
+    int status = fab_follow(in, src_port, dlid, ret);
+    return status == FAB_E_INVAL ? FAB_E_UNREACHABLE : status;
+}
+
+void fab_trace_fini(struct fab_trace *t)
+{
+    free(t->ports);
+    memset(t, 0, sizeof(*t));
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * For one destination LID the tables are a function from switch to next switch. Each switch that
+ * a LID owner hangs on is a source: from each, the walk goes on until it arrives, fails, or meets a
+ * switch whose depth is known; then all on the way back get theirs. So each switch is visited once
+ * a LID, and each visit notes one dependency: the channel that the packet takes to the next switch
+ * waits for the channel that it takes there. Only what carries traffic is noted.
+ *
+ * The tables are rows by switch and are read by column; 64 columns at a time (a cache line of each
+ * row) are turned round first.
+ */
+#include "libfabmgr/verify/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+#define COLUMNS FAB_LFT_BLOCK
+#define ON_WAY 0xffff
+#define LOST 0xfffe
+#define DEEPEST 0xfffd
+
+/* The LID at hand. */
+struct column {
+    uint32_t lid;
+    const uint8_t *entry; /* [n] by switch */
+    uint32_t sw;          /* it leaves the switches here, */
+    uint8_t num;          /* by this port */
+    bool base;            /* the base LID of its owner: counts as a pair */
+};
+
+int fab_walk_init(struct fab_walk *w, const struct fab_net *net)
+{
+    struct fab_walk made = {.net = net};
+    size_t n = (size_t)net->n + 1;
+    made.tile = fab_alloc_array(n, COLUMNS);
+    made.depth = fab_alloc_array(n, sizeof(*made.depth));
+    made.stack = fab_alloc_array(n, sizeof(*made.stack));
+    int ret = made.tile && made.depth && made.stack ? fab_channels_init(&made.channels, net)
+                                                    : FAB_E_NOMEM;
+    if (ret != FAB_OK) {
+        fab_walk_fini(&made);
+        return ret;
+    }
+    *w = made;
+    return FAB_OK;
+}
+
+void fab_walk_fini(struct fab_walk *w)
+{
+    fab_channels_fini(&w->channels);
+    free(w->tile);
+    free(w->depth);
+    free(w->stack);
+    memset(w, 0, sizeof(*w));
+}
+
+/* ---- one column ----------------------------------------------------------------------------- */
+
+/* The next switch on the way of the packet from `sw`; FAB_NONE when it goes to none. */
+static uint32_t step(struct fab_walk *w, const struct column *c, uint32_t sw)
+{
+    const struct fab_net *net = w->net;
+    uint8_t num = c->entry[sw];
+    if (num >= net->port_room[sw])
+        return FAB_NONE;
+    uint32_t channel = net->first[sw] + num;
+    uint32_t next = net->hop[channel];
+    if (next >= net->n)
+        return FAB_NONE;
+    uint8_t next_num = c->entry[next];
+    if (next_num < net->port_room[next])
+        fab_channels_depend(&w->channels, channel, next_num);
+    return next;
+}
+
+/* Fills depth[] of all switches on the way from `sw`. */
+static void walk_from(struct fab_walk *w, const struct column *c, uint32_t sw)
+{
+    uint32_t count = 0, depth = LOST, at = sw;
+    while (at != FAB_NONE && w->depth[at] == 0) {
+        w->depth[at] = ON_WAY;
+        w->stack[count++] = at;
+        if (at == c->sw && c->entry[at] == c->num) {
+            depth = 0;
+            break;
+        }
+        at = step(w, c, at);
+    }
+    if (depth != 0 && at != FAB_NONE && w->depth[at] <= DEEPEST)
+        depth = w->depth[at];
+    while (count > 0) {
+        depth = depth < DEEPEST ? depth + 1 : LOST;
+        w->depth[w->stack[--count]] = (uint16_t)depth;
+    }
+}
+
+static void judge(struct fab_walk *w, const struct column *c, uint32_t sw)
+{
+    uint32_t sources = w->net->owners[sw] - (sw == c->sw ? 1u : 0u);
+    uint32_t limit = w->net->in->max_hops > 0 ? w->net->in->max_hops : DEEPEST;
+    if (sources == 0)
+        return;
+    if (w->depth[sw] <= DEEPEST && w->depth[sw] > w->longest)
+        w->longest = w->depth[sw];
+    if (w->depth[sw] <= limit)
+        return;
+    w->unreachable += sources;
+    if (w->bad_lid == 0) {
+        w->bad_lid = c->lid;
+        w->bad_switch = sw;
+    }
+}
+
+static void walk_column(struct fab_walk *w, const struct column *c)
+{
+    const struct fab_net *net = w->net;
+    uint32_t component = net->component[c->sw];
+    memset(w->depth, 0, net->n * sizeof(*w->depth));
+    for (uint32_t sw = component; sw < net->n; sw++) {
+        if (net->component[sw] != component || net->owners[sw] == 0)
+            continue;
+        if (w->depth[sw] == 0)
+            walk_from(w, c, sw);
+        judge(w, c, sw);
+    }
+    if (c->base)
+        w->pairs += net->crowd[component] - 1;
+}
+
+/* Two ends on one cable need no table. */
+static void count_back_to_back(struct fab_walk *w, uint32_t owner)
+{
+    const struct fab_verify_input *in = w->net->in;
+    if (fab_port_is_up(in->fabric, owner) && in->lids->base[in->fabric->ports[owner].peer] != 0)
+        w->pairs++;
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+static void load_tile(struct fab_walk *w, uint32_t first_lid)
+{
+    const struct fab_lft *lft = w->net->in->lft;
+    uint32_t n = w->net->n;
+    for (uint32_t sw = 0; sw < n; sw++) {
+        const uint8_t *entries = fab_lft_row(lft, sw) + first_lid;
+        for (uint32_t i = 0; i < COLUMNS; i++)
+            w->tile[(size_t)i * n + sw] = entries[i];
+    }
+}
+
+static void walk_lid(struct fab_walk *w, uint32_t lid)
+{
+    const struct fab_verify_input *in = w->net->in;
+    uint32_t owner = in->lids->owner[lid];
+    struct column c = {.lid = lid, .entry = w->tile + (size_t)(lid % COLUMNS) * w->net->n};
+    if (owner == FAB_NONE)
+        return;
+    c.base = in->lids->base[owner] == lid;
+    if (fab_net_attachment(in->fabric, owner, &c.sw, &c.num))
+        walk_column(w, &c);
+    else if (c.base)
+        count_back_to_back(w, owner);
+}
+
+void fab_walk_all(struct fab_walk *w)
+{
+    const struct fab_verify_input *in = w->net->in;
+    for (uint32_t lid = 0; lid <= in->lids->top; lid++) {
+        if (lid % COLUMNS == 0)
+            load_tile(w, lid);
+        walk_lid(w, lid);
+    }
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A witness as text. Node descriptions are bytes from the wire: what is not printable is shown as
+ * a dot, so that a name cannot break the line or the terminal.
+ */
+#include <inttypes.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/base/text.h"
+#include "libfabmgr/verify/verify.h"
+
+static void add_name(struct fab_text *t, const struct fab_fabric *f, uint32_t node)
+{
+    char name[FAB_NODE_DESC_LEN + 1];
+    size_t len = 0;
+    for (; len < FAB_NODE_DESC_LEN && f->nodes[node].desc[len] != '\0'; len++) {
+        unsigned char c = (unsigned char)f->nodes[node].desc[len];
+        name[len] = (char)(c >= 0x20 && c < 0x7f ? c : '.');
+    }
+    name[len] = '\0';
+    fab_text_addf(t, "%s (0x%016" PRIx64 ")", len > 0 ? name : "no name", f->nodes[node].guid);
+}
+
+static void add_hop(struct fab_text *t, const struct fab_fabric *f, uint32_t port)
+{
+    const struct fab_port *p = &f->ports[port];
+    fab_text_add(t, "  ");
+    add_name(t, f, p->node);
+    fab_text_addf(t, " port %u", p->num);
+    if (p->num == 0) {
+        fab_text_add(t, "\n");
+        return;
+    }
+    fab_text_add(t, " -> ");
+    if (p->peer == FAB_NONE || !fab_port_is_up(f, port))
+        fab_text_add(t, p->peer == FAB_NONE ? "no cable" : "link down: ");
+    if (p->peer != FAB_NONE) {
+        add_name(t, f, f->ports[p->peer].node);
+        fab_text_addf(t, " port %u", f->ports[p->peer].num);
+    }
+    fab_text_add(t, "\n");
+}
+
+static const char *headline(int kind)
+{
+    switch (kind) {
+    case FAB_OK:
+        return "no failure";
+    case FAB_E_UNREACHABLE:
+        return "unreachable: the last switch has no route, or delivers elsewhere";
+    case FAB_E_LOOP:
+        return "loop: the packet comes back to a switch where it was";
+    case FAB_E_CYCLE:
+        return "cycle: each of these cables waits for the next one, the last for the first";
+    case FAB_E_LIMIT:
+        return "too long: the path has more switches than allowed";
+    case FAB_E_INVAL:
+        return "dead port: a table entry leads where there is no working cable";
+    default:
+        return "failure";
+    }
+}
+
+int fab_witness_text(const struct fab_fabric *f, const struct fab_witness *w, char **ret_text)
+{
+    struct fab_text t;
+    size_t len;
+    fab_text_init(&t);
+    fab_text_add(&t, headline(w->kind));
+    if (w->kind != FAB_OK && w->src != FAB_NONE && w->dst != FAB_NONE) {
+        fab_text_add(&t, "\n  from ");
+        add_name(&t, f, f->ports[w->src].node);
+        fab_text_add(&t, " to ");
+        add_name(&t, f, f->ports[w->dst].node);
+        fab_text_addf(&t, ", LID %u", w->lid);
+    }
+    fab_text_add(&t, "\n");
+    for (uint32_t i = 0; i < w->port_count; i++)
+        add_hop(&t, f, w->ports[i]);
+    return fab_text_take(&t, ret_text, &len);
+}
