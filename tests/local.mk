@@ -39,6 +39,11 @@ tests_unit_test_version_SOURCES = tests/unit/test_version.c
 tests_unit_test_version_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_version_LDADD = $(LIB_TEST_LIBS)
 
+# ---- what the wire and the session cost (not a test)
+noinst_PROGRAMS += tests/bench/bench_mads
+tests_bench_bench_mads_SOURCES = tests/bench/bench_mads.c
+tests_bench_bench_mads_LDADD = libfabmgr/libfabmgr.la
+
 # ---- base: bus
 UNIT_TESTS += tests/unit/test_bus
 tests_unit_test_bus_SOURCES = tests/unit/test_bus.c
