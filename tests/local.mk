@@ -44,6 +44,24 @@ noinst_PROGRAMS += tests/bench/bench_mads
 tests_bench_bench_mads_SOURCES = tests/bench/bench_mads.c
 tests_bench_bench_mads_LDADD = libfabmgr/libfabmgr.la
 
+# ---- base
+UNIT_TESTS += tests/unit/test_base
+tests_unit_test_base_SOURCES = tests/unit/test_base.c
+tests_unit_test_base_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_base_LDADD = $(LIB_TEST_LIBS)
+
+# ---- wire
+UNIT_TESTS += tests/unit/test_wire
+tests_unit_test_wire_SOURCES = tests/unit/test_wire.c
+tests_unit_test_wire_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_wire_LDADD = $(LIB_TEST_LIBS)
+
+# ---- smstate
+UNIT_TESTS += tests/unit/test_smstate
+tests_unit_test_smstate_SOURCES = tests/unit/test_smstate.c
+tests_unit_test_smstate_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_smstate_LDADD = $(LIB_TEST_LIBS)
+
 # ---- base: bus
 UNIT_TESTS += tests/unit/test_bus
 tests_unit_test_bus_SOURCES = tests/unit/test_bus.c

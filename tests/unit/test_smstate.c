@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The role machine: each rule of the election and of the control packets, and that any two or more
+ * managers that see each other end with exactly one master, the best.
+ */
+#include <string.h>
+
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/smstate/smstate.h"
+#include "tests/unit/testing.h"
+
+#define OUR_GUID 0x50
+#define OUR_PRIORITY 5
+
+static struct fab_smstate ours(uint8_t state)
+{
+    struct fab_smstate s;
+    fab_smstate_init(&s, OUR_GUID, OUR_PRIORITY);
+    s.state = state;
+    return s;
+}
+
+static struct fab_sm_info other(uint64_t guid, uint8_t priority, uint8_t state)
+{
+    return (struct fab_sm_info){.guid = guid, .priority = priority, .state = state};
+}
+
+START_TEST(higher_priority_then_lower_guid_wins)
+{
+    ck_assert(fab_smstate_beats(6, 9, 5, 1));
+    ck_assert(!fab_smstate_beats(5, 1, 6, 9));
+    ck_assert(fab_smstate_beats(5, 1, 5, 2));
+    ck_assert(!fab_smstate_beats(5, 2, 5, 1));
+    ck_assert(!fab_smstate_beats(5, 1, 5, 1));
+}
+END_TEST
+
+START_TEST(alone_becomes_master)
+{
+    struct fab_smstate s = ours(FAB_SM_DISCOVERING);
+    fab_smstate_discovered(&s, NULL, 0);
+    ck_assert_uint_eq(s.state, FAB_SM_MASTER);
+}
+END_TEST
+
+START_TEST(a_master_is_respected_whatever_its_priority)
+{
+    struct fab_smstate s = ours(FAB_SM_DISCOVERING);
+    struct fab_sm_info others[] = {other(0x10, 9, FAB_SM_STANDBY), other(0x90, 0, FAB_SM_MASTER)};
+    fab_smstate_discovered(&s, others, 2);
+    ck_assert_uint_eq(s.state, FAB_SM_STANDBY);
+    ck_assert_uint_eq(s.master_guid, 0x90);
+}
+END_TEST
+
+START_TEST(a_better_one_that_discovers_goes_first)
+{
+    struct fab_smstate s = ours(FAB_SM_DISCOVERING);
+    struct fab_sm_info better = other(0x10, OUR_PRIORITY, FAB_SM_DISCOVERING);
+    fab_smstate_discovered(&s, &better, 1);
+    ck_assert_uint_eq(s.state, FAB_SM_STANDBY);
+    ck_assert_uint_eq(s.master_guid, 0x10);
+}
+END_TEST
+
+START_TEST(worse_and_sleeping_ones_do_not_count)
+{
+    struct fab_smstate s = ours(FAB_SM_DISCOVERING);
+    struct fab_sm_info others[] = {other(0x90, OUR_PRIORITY, FAB_SM_DISCOVERING),
+                                   other(0x10, 15, FAB_SM_NOT_ACTIVE), other(0x11, 15, 9),
+                                   other(OUR_GUID, 15, FAB_SM_MASTER)};
+    fab_smstate_discovered(&s, others, 4);
+    ck_assert_uint_eq(s.state, FAB_SM_MASTER);
+}
+END_TEST
+
+START_TEST(a_master_yields_to_a_better_master_only)
+{
+    struct fab_smstate s = ours(FAB_SM_MASTER);
+    struct fab_sm_info others[] = {other(0x10, 9, FAB_SM_STANDBY), other(0x90, 4, FAB_SM_MASTER)};
+    fab_smstate_discovered(&s, others, 2);
+    ck_assert_uint_eq(s.state, FAB_SM_MASTER);
+    others[1].priority = 6;
+    fab_smstate_discovered(&s, others, 2);
+    ck_assert_uint_eq(s.state, FAB_SM_STANDBY);
+    ck_assert_uint_eq(s.master_guid, 0x90);
+}
+END_TEST
+
+START_TEST(standby_watches_until_the_polls_are_used_up)
+{
+    struct fab_smstate s = ours(FAB_SM_STANDBY);
+    struct fab_sm_info master = other(0x90, 0, FAB_SM_MASTER);
+    s.master_guid = 0x90;
+    for (uint32_t i = 1; i < s.polls_allowed; i++)
+        ck_assert(!fab_smstate_poll(&s, NULL));
+    ck_assert(!fab_smstate_poll(&s, &master));
+    ck_assert_uint_eq(s.missed, 0);
+    for (uint32_t i = 1; i < s.polls_allowed; i++)
+        ck_assert(!fab_smstate_poll(&s, NULL));
+    ck_assert(fab_smstate_poll(&s, NULL));
+    ck_assert_uint_eq(s.state, FAB_SM_DISCOVERING);
+    ck_assert(!fab_smstate_poll(&s, NULL)); /* only in standby */
+}
+END_TEST
+
+START_TEST(standby_does_not_wait_for_one_that_gave_up)
+{
+    struct fab_smstate s = ours(FAB_SM_STANDBY);
+    struct fab_sm_info better = other(0x10, 9, FAB_SM_STANDBY);
+    struct fab_sm_info worse = other(0x10, 0, FAB_SM_STANDBY);
+    struct fab_sm_info asleep = other(0x10, 9, FAB_SM_NOT_ACTIVE);
+    s.master_guid = 0x10;
+    ck_assert(!fab_smstate_poll(&s, &better));
+    ck_assert_uint_eq(s.missed, 0);
+    ck_assert(!fab_smstate_poll(&s, &worse));
+    ck_assert(!fab_smstate_poll(&s, &asleep));
+    ck_assert_uint_eq(s.missed, 2);
+}
+END_TEST
+
+/* All of: 8 modifiers x 4 states of the sender x 4 of ours, against the list of the legal ones. */
+START_TEST(control_packets_do_what_the_standard_says)
+{
+    static const struct {
+        uint8_t control, sender, ours, then;
+        bool rediscover;
+    } legal[] = {
+        {1, 3, 1, 1, true},  {1, 3, 2, 3, true},  {1, 3, 3, 3, true}, {2, 2, 2, 2, false},
+        {3, 3, 2, 0, false}, {4, 3, 0, 2, false}, {5, 3, 2, 1, true},
+    };
+    for (unsigned i = 0; i < 8 * 4 * 4; i++) {
+        uint8_t control = (uint8_t)(i / 16), sender = i / 4 % 4, state = i % 4, then = state;
+        bool is_legal = false, rediscover = false, wanted = false;
+        for (size_t l = 0; l < sizeof legal / sizeof legal[0]; l++)
+            if (legal[l].control == control && legal[l].sender == sender &&
+                legal[l].ours == state) {
+                is_legal = true;
+                then = legal[l].then;
+                wanted = legal[l].rediscover;
+            }
+        struct fab_smstate s = ours(state);
+        struct fab_sm_info from = other(0x90, 1, sender);
+        uint16_t status = fab_smstate_control(&s, control, &from, &rediscover);
+        ck_assert_uint_eq(status, is_legal ? 0 : FAB_SMP_BAD_VALUE);
+        ck_assert_uint_eq(s.state, then);
+        ck_assert_int_eq(rediscover, wanted);
+        ck_assert_uint_eq(s.master_guid, is_legal && control == FAB_SM_GO_STANDBY ? 0x90 : 0);
+    }
+}
+END_TEST
+
+static struct fab_sm_info info_of(const struct fab_smstate *s)
+{
+    return other(s->guid, s->priority, s->state);
+}
+
+/* One manager's turn: what it sees of the others, it sees now. */
+static void take_turn(struct fab_smstate *all, const bool *alive, uint32_t count, uint32_t who)
+{
+    struct fab_sm_info seen[8];
+    uint32_t n = 0;
+    struct fab_smstate *s = &all[who];
+    const struct fab_sm_info *watched = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == who || !alive[i])
+            continue;
+        seen[n] = info_of(&all[i]);
+        if (seen[n].guid == s->master_guid)
+            watched = &seen[n];
+        n++;
+    }
+    if (s->state == FAB_SM_STANDBY)
+        fab_smstate_poll(s, watched);
+    else
+        fab_smstate_discovered(s, seen, n);
+}
+
+static uint32_t masters(const struct fab_smstate *all, const bool *alive, uint32_t count)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++)
+        n += alive[i] && all[i].state == FAB_SM_MASTER;
+    return n;
+}
+
+START_TEST(any_crowd_settles_on_one_master)
+{
+    uint64_t first = test_seed("crowd", 1);
+    for (uint64_t seed = first; seed < first + 3000; seed++) {
+        struct fab_prng prng;
+        struct fab_smstate all[8];
+        bool alive[8];
+        fab_prng_init(&prng, seed);
+        uint32_t count = 2 + (uint32_t)fab_prng_below(&prng, 7);
+        for (uint32_t i = 0; i < count; i++) {
+            fab_smstate_init(&all[i], 100 + i, (uint8_t)fab_prng_below(&prng, 3));
+            alive[i] = true;
+        }
+        for (int step = 0; step < 200; step++)
+            take_turn(all, alive, count, (uint32_t)fab_prng_below(&prng, count));
+        ck_assert_msg(masters(all, alive, count) == 1, "seed %" PRIu64 ": before", seed);
+        for (uint32_t i = 0; i < count; i++) /* the master dies */
+            alive[i] = all[i].state != FAB_SM_MASTER;
+        for (int step = 0; step < 400; step++) {
+            uint32_t who = (uint32_t)fab_prng_below(&prng, count);
+            if (alive[who])
+                take_turn(all, alive, count, who);
+        }
+        ck_assert_msg(masters(all, alive, count) == 1, "seed %" PRIu64 ": after", seed);
+    }
+}
+END_TEST
+
+START_TEST(states_have_names)
+{
+    ck_assert_str_eq(fab_smstate_name(FAB_SM_NOT_ACTIVE), "not-active");
+    ck_assert_str_eq(fab_smstate_name(FAB_SM_DISCOVERING), "discovering");
+    ck_assert_str_eq(fab_smstate_name(FAB_SM_STANDBY), "standby");
+    ck_assert_str_eq(fab_smstate_name(FAB_SM_MASTER), "master");
+    ck_assert_str_eq(fab_smstate_name(15), "unknown");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("smstate");
+    TCase *tcase = tcase_create("smstate");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, higher_priority_then_lower_guid_wins);
+    tcase_add_test(tcase, alone_becomes_master);
+    tcase_add_test(tcase, a_master_is_respected_whatever_its_priority);
+    tcase_add_test(tcase, a_better_one_that_discovers_goes_first);
+    tcase_add_test(tcase, worse_and_sleeping_ones_do_not_count);
+    tcase_add_test(tcase, a_master_yields_to_a_better_master_only);
+    tcase_add_test(tcase, standby_watches_until_the_polls_are_used_up);
+    tcase_add_test(tcase, standby_does_not_wait_for_one_that_gave_up);
+    tcase_add_test(tcase, control_packets_do_what_the_standard_says);
+    tcase_add_test(tcase, any_crowd_settles_on_one_master);
+    tcase_add_test(tcase, states_have_names);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}

@@ -1,0 +1,757 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The wire: bytes written by hand from the standard's layout, against the tables; round trips of
+ * every attribute with random values; what must be refused.
+ */
+#include <string.h>
+
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/wire/wire.h"
+#include "tests/unit/testing.h"
+
+static const struct fab_attr *const all[] = {
+    &fab_attr_node_info, &fab_attr_switch_info, &fab_attr_port_info,
+    &fab_attr_sm_info,   &fab_attr_notice,      &fab_attr_sl2vl,
+    &fab_attr_vlarb,     &fab_attr_pkey_block,  &fab_attr_guid_block,
+};
+#define ATTRS (sizeof all / sizeof all[0])
+
+/* ---- MADs -------------------------------------------------------------------------------------
+ */
+
+/* SubnGet(PortInfo) of port 7, two hops away, TID 0x1122334455667788, M_Key 0xa1..a8. */
+static const uint8_t directed_get[FAB_MAD_SIZE] = {
+    [0] = 0x01,   0x81,         0x01, 0x01, 0x00,
+    0x00,         0x00,         0x02, /* version class version method
+                                         status hop-pointer hop-count */
+    [8] = 0x11,   0x22,         0x33, 0x44, 0x55,
+    0x66,         0x77,         0x88, /* TID */
+    [16] = 0x00,  0x15,         0x00, 0x00, 0x00,
+    0x00,         0x00,         0x07, /* attribute, reserved, modifier */
+    [24] = 0xa1,  0xa2,         0xa3, 0xa4, 0xa5,
+    0xa6,         0xa7,         0xa8,       /* M_Key */
+    [32] = 0xff,  0xff,         0xff, 0xff, /* DrSLID DrDLID */
+    [64] = 0xd0,  [127] = 0xd1,             /* ends of the attribute */
+    [128] = 0x00, 0x05,         0xfe,       /* initial path */
+};
+
+static struct fab_mad directed_get_mad(void)
+{
+    return (struct fab_mad){
+        .mgmt_class = FAB_CLASS_SMP_DIRECTED,
+        .method = FAB_METHOD_GET,
+        .tid = UINT64_C(0x1122334455667788),
+        .attr_id = FAB_ATTR_PORT_INFO,
+        .attr_mod = 7,
+        .m_key = UINT64_C(0xa1a2a3a4a5a6a7a8),
+        .path = {.hops = 2, .port = {0, 5, 254}},
+    };
+}
+
+START_TEST(directed_smp_has_the_layout_of_the_standard)
+{
+    struct fab_mad mad = directed_get_mad();
+    uint8_t data[FAB_SMP_DATA] = {[0] = 0xd0, [63] = 0xd1}, bytes[FAB_MAD_SIZE];
+    memset(bytes, 0x5a, sizeof bytes);
+    ck_assert_int_eq(fab_smp_pack(&mad, data, bytes), FAB_OK);
+    ck_assert_mem_eq(bytes, directed_get, FAB_MAD_SIZE);
+}
+END_TEST
+
+START_TEST(directed_smp_is_read_back)
+{
+    struct fab_mad mad;
+    const uint8_t *data;
+    size_t len;
+    ck_assert_int_eq(fab_mad_unpack(directed_get, FAB_MAD_SIZE, &mad, &data, &len), FAB_OK);
+    ck_assert_uint_eq(mad.mgmt_class, FAB_CLASS_SMP_DIRECTED);
+    ck_assert_uint_eq(mad.class_version, 1);
+    ck_assert_uint_eq(mad.method, FAB_METHOD_GET);
+    ck_assert_uint_eq(mad.status, 0);
+    ck_assert_uint_eq(mad.tid, UINT64_C(0x1122334455667788));
+    ck_assert_uint_eq(mad.attr_id, FAB_ATTR_PORT_INFO);
+    ck_assert_uint_eq(mad.attr_mod, 7);
+    ck_assert_uint_eq(mad.m_key, UINT64_C(0xa1a2a3a4a5a6a7a8));
+    ck_assert(mad.directed && !mad.returning);
+    ck_assert_uint_eq(mad.path.hops, 2);
+    ck_assert_uint_eq(mad.path.port[1], 5);
+    ck_assert_uint_eq(mad.path.port[2], 254);
+    ck_assert_uint_eq(mad.dr_slid, 0xffff);
+    ck_assert_uint_eq(mad.dr_dlid, 0xffff);
+    ck_assert_ptr_eq(data, directed_get + 64);
+    ck_assert_uint_eq(len, 64);
+}
+END_TEST
+
+START_TEST(direction_bit_is_apart_from_the_status)
+{
+    struct fab_mad mad = directed_get_mad(), back;
+    uint8_t bytes[FAB_MAD_SIZE];
+    const uint8_t *data;
+    size_t len;
+    mad.method = FAB_METHOD_GET_RESP;
+    mad.returning = true;
+    mad.status = FAB_SMP_BAD_VALUE;
+    mad.hop_pointer = 3;
+    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_uint_eq(bytes[4], 0x80);
+    ck_assert_uint_eq(bytes[5], 0x1c);
+    ck_assert_uint_eq(bytes[6], 3);
+    ck_assert_int_eq(fab_mad_unpack(bytes, sizeof bytes, &back, &data, &len), FAB_OK);
+    ck_assert(back.returning);
+    ck_assert_uint_eq(back.status, FAB_SMP_BAD_VALUE);
+    ck_assert_uint_eq(back.hop_pointer, 3);
+    ck_assert_uint_eq(data[0], 0);
+}
+END_TEST
+
+START_TEST(lid_routed_smp_has_no_directed_fields)
+{
+    struct fab_mad mad = directed_get_mad(), back;
+    uint8_t bytes[FAB_MAD_SIZE];
+    const uint8_t *data;
+    size_t len;
+    mad.mgmt_class = FAB_CLASS_SMP_LID;
+    mad.status = 0x8001; /* the whole field is status here */
+    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_mem_eq(bytes, "\x01\x01\x01\x01\x80\x01\x00\x00", 8);
+    ck_assert_mem_eq(bytes + 24, "\xa1\xa2\xa3\xa4\xa5\xa6\xa7\xa8", 8);
+    for (size_t i = 32; i < FAB_MAD_SIZE; i++)
+        ck_assert_uint_eq(bytes[i], 0);
+    ck_assert_int_eq(fab_mad_unpack(bytes, sizeof bytes, &back, &data, &len), FAB_OK);
+    ck_assert(!back.directed && !back.returning);
+    ck_assert_uint_eq(back.status, 0x8001);
+    ck_assert_uint_eq(back.path.hops, 0);
+    ck_assert_ptr_eq(data, bytes + 64);
+}
+END_TEST
+
+START_TEST(sixty_three_hops_and_no_more)
+{
+    struct fab_mad mad = directed_get_mad(), back;
+    uint8_t bytes[FAB_MAD_SIZE];
+    const uint8_t *data;
+    size_t len;
+    mad.path.hops = FAB_MAX_HOPS;
+    for (unsigned i = 1; i <= FAB_MAX_HOPS; i++)
+        mad.path.port[i] = (uint8_t)(i * 4);
+    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_uint_eq(bytes[128], 0);
+    ck_assert_uint_eq(bytes[191], 252);
+    ck_assert_uint_eq(bytes[192], 0);
+    ck_assert_int_eq(fab_mad_unpack(bytes, sizeof bytes, &back, &data, &len), FAB_OK);
+    ck_assert_mem_eq(back.path.port + 1, mad.path.port + 1, FAB_MAX_HOPS);
+    mad.path.hops = FAB_MAX_HOPS + 1;
+    memset(bytes, 7, sizeof bytes);
+    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_E_INVAL);
+    ck_assert_uint_eq(bytes[0], 7);
+}
+END_TEST
+
+START_TEST(malformed_headers_are_refused)
+{
+    static const struct {
+        size_t at;
+        uint8_t value;
+        int status;
+    } cases[] = {
+        {0, 2, FAB_E_FORMAT},   {2, 0, FAB_E_FORMAT}, {2, 2, FAB_E_FORMAT}, {7, 64, FAB_E_FORMAT},
+        {7, 255, FAB_E_FORMAT}, {6, 4, FAB_E_FORMAT}, {6, 3, FAB_OK},       {7, 63, FAB_OK},
+    };
+    struct fab_mad mad = {.tid = 99};
+    const uint8_t *data = NULL;
+    size_t len = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint8_t bytes[FAB_MAD_SIZE];
+        memcpy(bytes, directed_get, sizeof bytes);
+        bytes[cases[i].at] = cases[i].value;
+        mad.tid = 99;
+        ck_assert_int_eq(fab_mad_unpack(bytes, sizeof bytes, &mad, &data, &len), cases[i].status);
+        ck_assert(cases[i].status == FAB_OK || mad.tid == 99);
+    }
+    for (size_t n = 0; n < FAB_MAD_SIZE; n++) {
+        uint8_t *exact = malloc(n > 0 ? n : 1); /* so that a sanitizer sees a read beyond */
+        memcpy(exact, directed_get, n);
+        ck_assert_int_eq(fab_mad_unpack(exact, n, &mad, &data, &len), FAB_E_TRUNCATED);
+        free(exact);
+    }
+}
+END_TEST
+
+START_TEST(gmp_data_begins_after_the_common_header)
+{
+    struct fab_mad mad = {.mgmt_class = FAB_CLASS_SA,
+                          .method = FAB_METHOD_GET,
+                          .tid = 5,
+                          .attr_id = 0x35,
+                          .attr_mod = 0xffffffff},
+                   back;
+    uint8_t bytes[FAB_MAD_SIZE], payload[FAB_GMP_DATA + 1];
+    const uint8_t *data;
+    size_t len;
+    memset(payload, 0x77, sizeof payload);
+    ck_assert_int_eq(fab_gmp_pack(&mad, payload, 10, bytes), FAB_OK);
+    ck_assert_mem_eq(bytes, "\x01\x03\x02\x01\0\0\0\0\0\0\0\0\0\0\0\x05\0\x35\0\0\xff\xff\xff\xff",
+                     24);
+    ck_assert_uint_eq(bytes[33], 0x77);
+    ck_assert_uint_eq(bytes[34], 0);
+    ck_assert_int_eq(fab_mad_unpack(bytes, 30, &back, &data, &len), FAB_OK);
+    ck_assert_uint_eq(back.class_version, 2);
+    ck_assert_ptr_eq(data, bytes + 24);
+    ck_assert_uint_eq(len, 6);
+    ck_assert_int_eq(fab_gmp_pack(&mad, payload, FAB_GMP_DATA, bytes), FAB_OK);
+    ck_assert_int_eq(fab_gmp_pack(&mad, payload, FAB_GMP_DATA + 1, bytes), FAB_E_INVAL);
+    mad.mgmt_class = FAB_CLASS_SMP_LID;
+    ck_assert_int_eq(fab_gmp_pack(&mad, payload, 1, bytes), FAB_E_INVAL);
+    mad.mgmt_class = FAB_CLASS_PERF;
+    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_E_INVAL);
+    ck_assert_int_eq(fab_gmp_pack(&mad, NULL, 0, bytes), FAB_OK);
+    ck_assert_uint_eq(bytes[2], 1);
+}
+END_TEST
+
+START_TEST(answers_keep_what_finds_the_way_back)
+{
+    uint8_t request[FAB_MAD_SIZE], answer[FAB_MAD_SIZE], data[FAB_SMP_DATA];
+    memcpy(request, directed_get, sizeof request);
+    request[6] = 3;                       /* as it arrives: the hop pointer behind the path */
+    memcpy(request + 193, "\x09\x08", 2); /* and the return path filled */
+    memset(data, 0x33, sizeof data);
+    ck_assert_int_eq(fab_smp_answer(request, 0x0004, data, answer), FAB_OK);
+    ck_assert_uint_eq(answer[3], FAB_METHOD_GET_RESP);
+    ck_assert_mem_eq(answer + 4, "\x80\x04\x03\x02", 4);
+    ck_assert_mem_eq(answer + 8, request + 8, 64 - 8);
+    ck_assert_mem_eq(answer + 64, data, sizeof data);
+    ck_assert_mem_eq(answer + 128, request + 128, 128);
+    request[1] = FAB_CLASS_SMP_LID;
+    ck_assert_int_eq(fab_smp_answer(request, 0, NULL, request), FAB_OK); /* in place */
+    ck_assert_uint_eq(request[4], 0);
+    ck_assert_uint_eq(request[64], 0xd0);
+    ck_assert_int_eq(fab_smp_answer(request, 0, NULL, answer), FAB_E_INVAL); /* it is an answer */
+}
+END_TEST
+
+START_TEST(each_request_has_its_answer)
+{
+    static const uint8_t pairs[][2] = {
+        {FAB_METHOD_GET, FAB_METHOD_GET_RESP},
+        {FAB_METHOD_SET, FAB_METHOD_GET_RESP},
+        {FAB_METHOD_TRAP, FAB_METHOD_TRAP_REPRESS},
+        {FAB_METHOD_REPORT, FAB_METHOD_REPORT_RESP},
+        {FAB_METHOD_SEND, 0},
+        {FAB_METHOD_TRAP_REPRESS, 0},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        uint8_t bytes[FAB_MAD_SIZE] = {1, FAB_CLASS_SMP_LID, 1, pairs[i][0]};
+        ck_assert_int_eq(fab_smp_answer(bytes, 0, NULL, bytes),
+                         pairs[i][1] != 0 ? FAB_OK : FAB_E_INVAL);
+        if (pairs[i][1] != 0)
+            ck_assert_uint_eq(bytes[3], pairs[i][1]);
+    }
+}
+END_TEST
+
+/* ---- attributes by hand -----------------------------------------------------------------------
+ */
+
+START_TEST(node_info_by_hand)
+{
+    static const uint8_t bytes[40] = {
+        0x01, 0x01, 0x02, 0x24,                         /* base, class, switch, 36 ports */
+        0x00, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x01, /* system image GUID */
+        0x00, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x02, /* node GUID */
+        0x00, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x03, /* port GUID */
+        0x00, 0x08, 0xc7, 0x38,                         /* partitions, device */
+        0x00, 0x00, 0x00, 0xa1,                         /* revision */
+        0x11, 0x00, 0x02, 0xc9,                         /* local port, vendor */
+    };
+    struct fab_node_info n;
+    ck_assert_int_eq(fab_attr_unpack(&fab_attr_node_info, bytes, sizeof bytes, &n), FAB_OK);
+    ck_assert_uint_eq(n.base_version, 1);
+    ck_assert_uint_eq(n.class_version, 1);
+    ck_assert_uint_eq(n.node_type, FAB_NODE_SWITCH);
+    ck_assert_uint_eq(n.num_ports, 36);
+    ck_assert_uint_eq(n.system_guid, UINT64_C(0x0002c90300000001));
+    ck_assert_uint_eq(n.node_guid, UINT64_C(0x0002c90300000002));
+    ck_assert_uint_eq(n.port_guid, UINT64_C(0x0002c90300000003));
+    ck_assert_uint_eq(n.partition_cap, 8);
+    ck_assert_uint_eq(n.device_id, 0xc738);
+    ck_assert_uint_eq(n.revision, 0xa1);
+    ck_assert_uint_eq(n.local_port, 17);
+    ck_assert_uint_eq(n.vendor_id, 0x2c9);
+}
+END_TEST
+
+START_TEST(switch_info_by_hand)
+{
+    static const uint8_t bytes[20] = {
+        0xc0, 0x00, 0x00, 0x00, 0x04, 0x00, 0x01, 0x23, /* linear, random, multicast, top */
+        0x01, 0x02, 0x03,                               /* default ports */
+        0x96,                                           /* life 18, change 1, sl2vl 2 */
+        0x00, 0x00, 0x00, 0x20,                         /* LIDs a port, enforcement */
+        0xa8, 0x00, 0xc0, 0x05, /* in, no out, raw in, no raw out, enhanced; multicast top */
+    };
+    struct fab_switch_info s;
+    ck_assert_int_eq(fab_attr_unpack(&fab_attr_switch_info, bytes, sizeof bytes, &s), FAB_OK);
+    ck_assert_uint_eq(s.linear_fdb_cap, 49152);
+    ck_assert_uint_eq(s.multicast_fdb_cap, 1024);
+    ck_assert_uint_eq(s.linear_fdb_top, 0x123);
+    ck_assert_uint_eq(s.default_mcast_not_primary_port, 3);
+    ck_assert_uint_eq(s.life_time, 18);
+    ck_assert_uint_eq(s.port_state_change, 1);
+    ck_assert_uint_eq(s.optimized_sl2vl, 2);
+    ck_assert_uint_eq(s.partition_enforcement_cap, 32);
+    ck_assert_uint_eq(s.inbound_enforcement, 1);
+    ck_assert_uint_eq(s.outbound_enforcement, 0);
+    ck_assert_uint_eq(s.filter_raw_inbound, 1);
+    ck_assert_uint_eq(s.filter_raw_outbound, 0);
+    ck_assert_uint_eq(s.enhanced_port0, 1);
+    ck_assert_uint_eq(s.multicast_fdb_top, 0xc005);
+}
+END_TEST
+
+static const uint8_t port_info_bytes[64] = {
+    0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, /* M_Key */
+    0xfe, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* GID prefix */
+    0x01, 0x02, 0x03, 0x04, 0x02, 0x51, 0x48, 0x6a, /* LID, SM LID, capabilities */
+    0x00, 0x09, 0x00, 0x0a, 0x07, 0x1f, 0x02, 0x02, /* diag, lease, port, widths */
+    0x14,                                           /* 32: SDR supported, Active */
+    0x52,                                           /* 33: LinkUp, Polling */
+    0xc5,                                           /* 34: protect 3, LMC 5 */
+    0x47,                                           /* 35: QDR active, all enabled */
+    0x5a,                                           /* 36: MTU 4096, SM SL 10 */
+    0x43,                                           /* 37: VL cap 4, init type 3 */
+    0x04, 0x08, 0x10,                               /* 38: high limit, high cap, low cap */
+    0x65,                                           /* 41: reply 6, MTU cap 5 */
+    0xf2,                                           /* 42: stall 7, HOQ 18 */
+    0x3a, /* 43: op VLs 3, in, no out, raw in, no raw out */
+    0x00, 0x0b, 0x00, 0x0c, 0x00, 0x0d, 0x20, 0xb2, /* violations, GUIDs, rereg 1 trap 1 time 18 */
+    0x13, 0x8f, 0x01, 0x02,                         /* resp 19, phy 8 overrun 15, credit hint */
+    0x2b, 0x12, 0x34, 0x56,                         /* XDR: act 1 sup 1 en 3; round trip */
+    0x08, 0x20, 0x8f, 0x0f,                         /* mask 2, ext active NDR sup all, enabled */
+};
+
+START_TEST(port_info_by_hand)
+{
+    struct fab_port_info p;
+    ck_assert_int_eq(fab_attr_unpack(&fab_attr_port_info, port_info_bytes, 64, &p), FAB_OK);
+    ck_assert_uint_eq(p.m_key, UINT64_C(0x1011121314151617));
+    ck_assert_uint_eq(p.gid_prefix, UINT64_C(0xfe80000000000000));
+    ck_assert_uint_eq(p.lid, 0x102);
+    ck_assert_uint_eq(p.sm_lid, 0x304);
+    ck_assert_uint_eq(p.cap_mask, 0x0251486a);
+    ck_assert_uint_eq(p.diag_code, 9);
+    ck_assert_uint_eq(p.m_key_lease, 10);
+    ck_assert_uint_eq(p.local_port, 7);
+    ck_assert_uint_eq(p.width_enabled, 0x1f);
+    ck_assert_uint_eq(p.width_supported, 2);
+    ck_assert_uint_eq(p.width_active, 2);
+    ck_assert_uint_eq(p.speed_supported, 1);
+    ck_assert_uint_eq(p.port_state, FAB_STATE_ACTIVE);
+    ck_assert_uint_eq(p.phys_state, FAB_PHYS_LINKUP);
+    ck_assert_uint_eq(p.down_default_state, FAB_PHYS_POLLING);
+    ck_assert_uint_eq(p.m_key_protect, 3);
+    ck_assert_uint_eq(p.lmc, 5);
+    ck_assert_uint_eq(p.speed_active, 4);
+    ck_assert_uint_eq(p.speed_enabled, 7);
+    ck_assert_uint_eq(p.neighbor_mtu, 5);
+    ck_assert_uint_eq(p.sm_sl, 10);
+    ck_assert_uint_eq(p.vl_cap, 4);
+    ck_assert_uint_eq(p.init_type, 3);
+    ck_assert_uint_eq(p.vl_high_limit, 4);
+    ck_assert_uint_eq(p.vlarb_high_cap, 8);
+    ck_assert_uint_eq(p.vlarb_low_cap, 16);
+    ck_assert_uint_eq(p.init_type_reply, 6);
+    ck_assert_uint_eq(p.mtu_cap, 5);
+    ck_assert_uint_eq(p.vl_stall_count, 7);
+    ck_assert_uint_eq(p.hoq_life, 18);
+    ck_assert_uint_eq(p.op_vls, 3);
+    ck_assert_uint_eq(p.part_enforce_in, 1);
+    ck_assert_uint_eq(p.part_enforce_out, 0);
+    ck_assert_uint_eq(p.filter_raw_in, 1);
+    ck_assert_uint_eq(p.filter_raw_out, 0);
+    ck_assert_uint_eq(p.m_key_violations, 11);
+    ck_assert_uint_eq(p.p_key_violations, 12);
+    ck_assert_uint_eq(p.q_key_violations, 13);
+    ck_assert_uint_eq(p.guid_cap, 32);
+    ck_assert_uint_eq(p.client_reregister, 1);
+    ck_assert_uint_eq(p.mcast_pkey_trap_suppression, 1);
+    ck_assert_uint_eq(p.subnet_timeout, 18);
+    ck_assert_uint_eq(p.resp_time, 19);
+    ck_assert_uint_eq(p.local_phy_errors, 8);
+    ck_assert_uint_eq(p.overrun_errors, 15);
+    ck_assert_uint_eq(p.max_credit_hint, 0x102);
+    ck_assert_uint_eq(p.speed_ext2_active, 1);
+    ck_assert_uint_eq(p.speed_ext2_supported, 1);
+    ck_assert_uint_eq(p.speed_ext2_enabled, 3);
+    ck_assert_uint_eq(p.link_round_trip, 0x123456);
+    ck_assert_uint_eq(p.cap_mask2, 0x0820);
+    ck_assert_uint_eq(p.speed_ext_active, 8);
+    ck_assert_uint_eq(p.speed_ext_supported, 15);
+    ck_assert_uint_eq(p.speed_ext_enabled, 15);
+}
+END_TEST
+
+START_TEST(port_info_by_hand_packs_to_the_same_bytes)
+{
+    struct fab_port_info p;
+    uint8_t bytes[64];
+    ck_assert_int_eq(fab_attr_unpack(&fab_attr_port_info, port_info_bytes, 64, &p), FAB_OK);
+    ck_assert_int_eq(fab_attr_pack(&fab_attr_port_info, &p, bytes, 64), FAB_OK);
+    ck_assert_mem_eq(bytes, port_info_bytes, 64);
+}
+END_TEST
+
+START_TEST(sm_info_by_hand)
+{
+    static const uint8_t bytes[21] = {
+        0x00, 0x02, 0xc9, 0x00, 0x00, 0x00, 0x00, 0x42, /* GUID */
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, /* SM_Key */
+        0x00, 0x01, 0x00, 0x02, 0xe3,                   /* activity, priority 14, master */
+    };
+    struct fab_sm_info s;
+    ck_assert_int_eq(fab_attr_unpack(&fab_attr_sm_info, bytes, sizeof bytes, &s), FAB_OK);
+    ck_assert_uint_eq(s.guid, UINT64_C(0x0002c90000000042));
+    ck_assert_uint_eq(s.sm_key, 1);
+    ck_assert_uint_eq(s.activity, 0x10002);
+    ck_assert_uint_eq(s.priority, 14);
+    ck_assert_uint_eq(s.state, FAB_SM_MASTER);
+}
+END_TEST
+
+START_TEST(tables_of_values_by_hand)
+{
+    static const uint8_t sl2vl_bytes[8] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
+    static const uint8_t vlarb_bytes[64] = {0x05, 0xff, 0x1e, 0x01, [62] = 0x0f, 0x02};
+    static const uint8_t pkey_bytes[64] = {0xff, 0xff, 0x80, 0x01, [62] = 0x12, 0x34};
+    static const uint8_t guid_bytes[64] = {[7] = 1, [63] = 8};
+    struct fab_sl2vl s;
+    struct fab_vlarb v;
+    struct fab_pkey_block p;
+    struct fab_guid_block g;
+    ck_assert_int_eq(fab_attr_unpack(&fab_attr_sl2vl, sl2vl_bytes, 8, &s), FAB_OK);
+    for (unsigned sl = 0; sl < 16; sl++)
+        ck_assert_uint_eq(s.vl[sl], sl);
+    ck_assert_int_eq(fab_attr_unpack(&fab_attr_vlarb, vlarb_bytes, 64, &v), FAB_OK);
+    ck_assert_uint_eq(v.entry[0].vl, 5);
+    ck_assert_uint_eq(v.entry[0].weight, 255);
+    ck_assert_uint_eq(v.entry[1].vl, 14); /* the reserved half is ignored */
+    ck_assert_uint_eq(v.entry[31].vl, 15);
+    ck_assert_uint_eq(v.entry[31].weight, 2);
+    ck_assert_int_eq(fab_attr_unpack(&fab_attr_pkey_block, pkey_bytes, 64, &p), FAB_OK);
+    ck_assert_uint_eq(p.pkey[0], 0xffff);
+    ck_assert_uint_eq(p.pkey[1], 0x8001);
+    ck_assert_uint_eq(p.pkey[31], 0x1234);
+    ck_assert_int_eq(fab_attr_unpack(&fab_attr_guid_block, guid_bytes, 64, &g), FAB_OK);
+    ck_assert_uint_eq(g.guid[0], 1);
+    ck_assert_uint_eq(g.guid[7], 8);
+}
+END_TEST
+
+START_TEST(notices_name_their_lid)
+{
+    static const struct {
+        uint16_t trap, lid;
+    } cases[] = {{128, 0x0102}, {129, 0x0304}, {130, 0x0304}, {131, 0x0304}, {144, 0x0304},
+                 {145, 0x0304}, {64, 0},       {256, 0},      {257, 0}};
+    /* urgent, generic, producer switch, trap 128, issuer 0x11, toggle 1 count 5 */
+    uint8_t bytes[64] = {0x81, 0x00, 0x00, 0x02, 0x00, 0x80, 0x00,       0x11,
+                         0x80, 0x05, 0x01, 0x02, 0x03, 0x04, [63] = 0x99};
+    struct fab_notice n;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bytes[4] = (uint8_t)(cases[i].trap >> 8);
+        bytes[5] = (uint8_t)cases[i].trap;
+        ck_assert_int_eq(fab_attr_unpack(&fab_attr_notice, bytes, 64, &n), FAB_OK);
+        ck_assert_uint_eq(n.trap, cases[i].trap);
+        ck_assert_uint_eq(fab_notice_lid(&n), cases[i].lid);
+    }
+    ck_assert_uint_eq(n.generic, 1);
+    ck_assert_uint_eq(n.type, 1);
+    ck_assert_uint_eq(n.producer_type, 2);
+    ck_assert_uint_eq(n.issuer_lid, 0x11);
+    ck_assert_uint_eq(n.toggle, 1);
+    ck_assert_uint_eq(n.count, 5);
+    ck_assert_uint_eq(n.details[53], 0x99);
+    n.trap = 128;
+    n.generic = 0; /* a vendor's device 128 */
+    ck_assert_uint_eq(fab_notice_lid(&n), 0);
+}
+END_TEST
+
+/* ---- every attribute --------------------------------------------------------------------------
+ */
+
+static uint64_t field_mask(const struct fab_field *f)
+{
+    return f->bits == 64 ? UINT64_MAX : (UINT64_C(1) << f->bits) - 1;
+}
+
+static void set_member(void *in, const struct fab_field *f, size_t i, uint64_t value)
+{
+    uint8_t *p = (uint8_t *)in + f->member + i * f->stride;
+    for (unsigned b = 0; b < f->member_size; b++) /* little-endian machines only: the tests' */
+        p[b] = (uint8_t)(value >> (8 * b));
+}
+
+START_TEST(tables_are_well_formed)
+{
+    for (size_t a = 0; a < ATTRS; a++) {
+        bool wire[64 * 8] = {false}, member[1024] = {false};
+        ck_assert_uint_le(all[a]->wire_size, 64);
+        ck_assert_uint_le(all[a]->struct_size, sizeof member);
+        ck_assert_ptr_eq(fab_attr_by_id(all[a]->id), all[a]);
+        for (size_t i = 0; i < all[a]->field_count; i++) {
+            const struct fab_field *f = &all[a]->fields[i];
+            ck_assert(f->bits >= 1 && f->bits <= 64 && f->bits <= 8 * f->member_size);
+            ck_assert(f->repeat >= 1);
+            for (unsigned e = 0; e < f->repeat; e++) {
+                unsigned bit = f->bit + e * f->bit_stride;
+                ck_assert_msg(bit % 8 + f->bits <= 64, "%s", f->name);
+                ck_assert_msg(bit + f->bits <= 8u * all[a]->wire_size, "%s", f->name);
+                for (unsigned b = bit; b < bit + f->bits; b++) {
+                    ck_assert_msg(!wire[b], "%s overlaps on the wire", f->name);
+                    wire[b] = true;
+                }
+                size_t at = f->member + e * f->stride;
+                ck_assert_msg(at + f->member_size <= all[a]->struct_size, "%s", f->name);
+                for (size_t b = at; b < at + f->member_size; b++) {
+                    ck_assert_msg(!member[b], "%s overlaps in the struct", f->name);
+                    member[b] = true;
+                }
+            }
+        }
+    }
+    ck_assert_ptr_null(fab_attr_by_id(0xffff));
+}
+END_TEST
+
+START_TEST(random_values_make_the_round_trip)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("round trip", 9));
+    for (int round = 0; round < 2000; round++) {
+        const struct fab_attr *a = all[round % (int)ATTRS];
+        _Alignas(8) uint8_t in[1024] = {0}, out[1024];
+        uint8_t bytes[64], again[64];
+        for (size_t i = 0; i < a->field_count; i++)
+            for (size_t e = 0; e < a->fields[i].repeat; e++)
+                set_member(in, &a->fields[i], e, fab_prng_next(&prng) & field_mask(&a->fields[i]));
+        memset(out, 0xee, sizeof out);
+        ck_assert_int_eq(fab_attr_pack(a, in, bytes, sizeof bytes), FAB_OK);
+        ck_assert_int_eq(fab_attr_unpack(a, bytes, sizeof bytes, out), FAB_OK);
+        ck_assert_ptr_null(fab_attr_diff(a, in, out));
+        ck_assert_mem_eq(in, out, a->struct_size);
+        ck_assert_int_eq(fab_attr_pack(a, out, again, sizeof again), FAB_OK);
+        ck_assert_mem_eq(bytes, again, sizeof bytes);
+    }
+}
+END_TEST
+
+START_TEST(values_too_large_are_refused)
+{
+    for (size_t a = 0; a < ATTRS; a++) {
+        for (size_t i = 0; i < all[a]->field_count; i++) {
+            const struct fab_field *f = &all[a]->fields[i];
+            _Alignas(8) uint8_t in[1024] = {0};
+            uint8_t bytes[64];
+            memset(bytes, 0xcc, sizeof bytes);
+            set_member(in, f, f->repeat - 1u, field_mask(f));
+            ck_assert_int_eq(fab_attr_pack(all[a], in, bytes, sizeof bytes), FAB_OK);
+            if (f->bits == 8 * f->member_size)
+                continue;
+            memset(bytes, 0xcc, sizeof bytes);
+            set_member(in, f, f->repeat - 1u, field_mask(f) + 1);
+            ck_assert_int_eq(fab_attr_pack(all[a], in, bytes, sizeof bytes), FAB_E_RANGE);
+            for (size_t b = 0; b < sizeof bytes; b++)
+                ck_assert_uint_eq(bytes[b], 0xcc);
+        }
+    }
+}
+END_TEST
+
+START_TEST(short_bytes_are_refused)
+{
+    for (size_t a = 0; a < ATTRS; a++) {
+        _Alignas(8) uint8_t value[1024] = {0};
+        size_t size = all[a]->wire_size;
+        uint8_t *exact = malloc(size);
+        memset(exact, 0xff, size);
+        ck_assert_int_eq(fab_attr_unpack(all[a], exact, size, value), FAB_OK);
+        ck_assert_int_eq(fab_attr_pack(all[a], value, exact, size), FAB_OK);
+        memset(value, 0x11, sizeof value);
+        for (size_t len = 0; len < size; len++) {
+            ck_assert_int_eq(fab_attr_unpack(all[a], exact, len, value), FAB_E_TRUNCATED);
+            ck_assert_int_eq(fab_attr_pack(all[a], value, exact, len), FAB_E_TRUNCATED);
+        }
+        ck_assert_uint_eq(value[0], 0x11);
+        free(exact);
+    }
+}
+END_TEST
+
+START_TEST(reserved_bits_are_written_as_zero)
+{
+    for (size_t a = 0; a < ATTRS; a++) {
+        _Alignas(8) uint8_t value[1024];
+        uint8_t ones[64], bytes[64], used[64] = {0};
+        memset(ones, 0xff, sizeof ones);
+        for (size_t i = 0; i < all[a]->field_count; i++)
+            for (unsigned e = 0; e < all[a]->fields[i].repeat; e++)
+                for (unsigned b = 0; b < all[a]->fields[i].bits; b++) {
+                    const struct fab_field *f = &all[a]->fields[i];
+                    unsigned bit = f->bit + e * f->bit_stride + b;
+                    used[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+                }
+        ck_assert_int_eq(fab_attr_unpack(all[a], ones, sizeof ones, value), FAB_OK);
+        ck_assert_int_eq(fab_attr_pack(all[a], value, bytes, sizeof bytes), FAB_OK);
+        ck_assert_mem_eq(bytes, used, sizeof bytes);
+    }
+}
+END_TEST
+
+START_TEST(diff_names_the_first_field)
+{
+    struct fab_port_info x = {0}, y = {0};
+    ck_assert_ptr_null(fab_attr_diff(&fab_attr_port_info, &x, &y));
+    y.cap_mask2 = 1;
+    ck_assert_str_eq(fab_attr_diff(&fab_attr_port_info, &x, &y)->name, "CapabilityMask2");
+    y.lmc = 1;
+    ck_assert_str_eq(fab_attr_diff(&fab_attr_port_info, &x, &y)->name, "LMC");
+    struct fab_vlarb v = {{{0, 0}}}, w = {{{0, 0}}};
+    w.entry[31].weight = 1;
+    ck_assert_str_eq(fab_attr_diff(&fab_attr_vlarb, &v, &w)->name, "Weight");
+}
+END_TEST
+
+START_TEST(printing_speaks_the_words_of_the_standard)
+{
+    struct fab_port_info p;
+    char text[4096];
+    fab_attr_unpack(&fab_attr_port_info, port_info_bytes, 64, &p);
+    size_t len = fab_attr_print(&fab_attr_port_info, &p, text, sizeof text);
+    ck_assert_uint_eq(len, strlen(text));
+    ck_assert_ptr_nonnull(strstr(text, "GidPrefix: 0xfe80000000000000\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nLID: 258\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nPortState: Active\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nPortPhysicalState: LinkUp\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nLinkWidthEnabled: 1x|4x|8x|12x|2x\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nLinkSpeedEnabled: SDR|DDR|QDR\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nLinkSpeedExtActive: NDR\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nLinkSpeedExtActive2: XDR\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nNeighborMTU: 4096\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nOperationalVLs: 4\n"));
+    struct fab_sl2vl s = {.vl = {15}};
+    fab_attr_print(&fab_attr_sl2vl, &s, text, sizeof text);
+    ck_assert_str_eq(text, "SLtoVL: 15 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
+    struct fab_node_info n = {.node_type = 9};
+    fab_attr_print(&fab_attr_node_info, &n, text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "NodeType: 9\n")); /* no word for it */
+}
+END_TEST
+
+START_TEST(printing_into_too_little_room_is_cut)
+{
+    struct fab_sl2vl s = {.vl = {1, 2}};
+    const char *whole = "SLtoVL: 1 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
+    for (size_t room = 0; room < 60; room++) {
+        char *text = malloc(room > 0 ? room : 1);
+        ck_assert_uint_eq(fab_attr_print(&fab_attr_sl2vl, &s, text, room), strlen(whole));
+        if (room > 0) {
+            size_t kept = room - 1 < strlen(whole) ? room - 1 : strlen(whole);
+            ck_assert_uint_eq(strlen(text), kept);
+            ck_assert_mem_eq(text, whole, kept);
+        }
+        free(text);
+    }
+}
+END_TEST
+
+/* ---- links ------------------------------------------------------------------------------------
+ */
+
+START_TEST(links_have_width_speed_and_rate)
+{
+    static const struct {
+        uint8_t width, speed, ext, ext2;
+        unsigned lanes;
+        const char *name;
+        uint32_t rate;
+    } cases[] = {
+        {0x01, 1, 0, 0, 1, "SDR", 2500},    {0x02, 1, 0, 0, 4, "SDR", 10000},
+        {0x02, 2, 0, 0, 4, "DDR", 20000},   {0x02, 4, 0, 0, 4, "QDR", 40000},
+        {0x02, 4, 1, 0, 4, "FDR", 56000},   {0x02, 4, 2, 0, 4, "EDR", 100000},
+        {0x10, 4, 4, 0, 2, "HDR", 100000},  {0x02, 4, 4, 0, 4, "HDR", 200000},
+        {0x04, 4, 8, 0, 8, "NDR", 800000},  {0x02, 4, 8, 0, 4, "NDR", 400000},
+        {0x02, 4, 8, 1, 4, "XDR", 800000},  {0x02, 4, 0, 1, 4, "XDR", 800000},
+        {0x08, 4, 2, 0, 12, "EDR", 300000}, {0x03, 4, 2, 0, 0, "EDR", 0},
+        {0x02, 4, 15, 0, 4, "?", 0},        {0x02, 3, 0, 0, 4, "?", 0},
+        {0x02, 4, 8, 2, 4, "?", 0},         {0x00, 0, 0, 0, 0, "?", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fab_port_info p = {.width_active = cases[i].width,
+                                  .speed_active = cases[i].speed,
+                                  .speed_ext_active = cases[i].ext,
+                                  .speed_ext2_active = cases[i].ext2};
+        ck_assert_uint_eq(fab_link_width(&p), cases[i].lanes);
+        ck_assert_str_eq(fab_link_speed(&p), cases[i].name);
+        ck_assert_uint_eq(fab_link_rate(&p), cases[i].rate);
+    }
+}
+END_TEST
+
+START_TEST(small_enums_have_meanings)
+{
+    static const unsigned mtus[] = {0, 256, 512, 1024, 2048, 4096, 0, 0};
+    static const unsigned vls[] = {0, 1, 2, 4, 8, 15, 0, 0};
+    for (uint8_t i = 0; i < 8; i++) {
+        ck_assert_uint_eq(fab_mtu_bytes(i), mtus[i]);
+        ck_assert_uint_eq(fab_op_vls_count(i), vls[i]);
+    }
+    ck_assert_str_eq(fab_port_state_name(FAB_STATE_ARMED), "Armed");
+    ck_assert_str_eq(fab_port_state_name(5), "?");
+    ck_assert_str_eq(fab_phys_state_name(FAB_PHYS_DISABLED), "Disabled");
+    ck_assert_str_eq(fab_phys_state_name(8), "?");
+}
+END_TEST
+
+static TCase *attribute_cases(void)
+{
+    TCase *tcase = tcase_create("attributes");
+    tcase_add_test(tcase, node_info_by_hand);
+    tcase_add_test(tcase, switch_info_by_hand);
+    tcase_add_test(tcase, port_info_by_hand);
+    tcase_add_test(tcase, port_info_by_hand_packs_to_the_same_bytes);
+    tcase_add_test(tcase, sm_info_by_hand);
+    tcase_add_test(tcase, tables_of_values_by_hand);
+    tcase_add_test(tcase, notices_name_their_lid);
+    tcase_add_test(tcase, tables_are_well_formed);
+    tcase_add_test(tcase, random_values_make_the_round_trip);
+    tcase_add_test(tcase, values_too_large_are_refused);
+    tcase_add_test(tcase, short_bytes_are_refused);
+    tcase_add_test(tcase, reserved_bits_are_written_as_zero);
+    tcase_add_test(tcase, diff_names_the_first_field);
+    tcase_add_test(tcase, printing_speaks_the_words_of_the_standard);
+    tcase_add_test(tcase, printing_into_too_little_room_is_cut);
+    tcase_add_test(tcase, links_have_width_speed_and_rate);
+    tcase_add_test(tcase, small_enums_have_meanings);
+    return tcase;
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("wire");
+    TCase *tcase = tcase_create("mads");
+    tcase_add_test(tcase, directed_smp_has_the_layout_of_the_standard);
+    tcase_add_test(tcase, directed_smp_is_read_back);
+    tcase_add_test(tcase, direction_bit_is_apart_from_the_status);
+    tcase_add_test(tcase, lid_routed_smp_has_no_directed_fields);
+    tcase_add_test(tcase, sixty_three_hops_and_no_more);
+    tcase_add_test(tcase, malformed_headers_are_refused);
+    tcase_add_test(tcase, gmp_data_begins_after_the_common_header);
+    tcase_add_test(tcase, answers_keep_what_finds_the_way_back);
+    tcase_add_test(tcase, each_request_has_its_answer);
+    suite_add_tcase(suite, tcase);
+    suite_add_tcase(suite, attribute_cases());
+    return test_run(suite);
+}
