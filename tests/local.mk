@@ -62,6 +62,18 @@ tests_unit_test_smstate_SOURCES = tests/unit/test_smstate.c
 tests_unit_test_smstate_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_smstate_LDADD = $(LIB_TEST_LIBS)
 
+# ---- mads
+UNIT_TESTS += tests/unit/test_mads
+tests_unit_test_mads_SOURCES = tests/unit/test_mads.c
+tests_unit_test_mads_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_mads_LDADD = $(LIB_TEST_LIBS)
+
+# ---- hostile MADs
+FUZZ_TARGETS += tests/fuzz/fuzz_mad
+tests_fuzz_fuzz_mad_SOURCES = tests/fuzz/fuzz_mad.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_mad_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_mad_LDFLAGS = $(FUZZ_LINK)
+
 # ---- base: bus
 UNIT_TESTS += tests/unit/test_bus
 tests_unit_test_bus_SOURCES = tests/unit/test_bus.c
