@@ -117,10 +117,10 @@ library_system_headers() {
 unlisted() {
     (
         cd "$top" || exit
-        cat ./*/local.mk ./*/*/local.mk | tr -s ' \t\\' '\n' | sed 's|.*/||' | sort -u >"$scratch"
-        find libfabmgr fabricd cli tests/unit tests/fuzz -name '*.[ch]' | sort | while read -r file; do
+        find . -path './build*' -prune -o -name '*.mk' -exec cat {} + | tr -s ' \t\\' '\n' | sed 's|.*/||' | sort -u >"$scratch"
+        find libfabmgr fabricd cli tests -name '*.[ch]' | sort | while read -r file; do
             if ls "${file%/*}"/*.c >/dev/null 2>&1 && ! grep -qxF "${file##*/}" "$scratch"; then
-                echo "$file is in no local.mk"
+                echo "$file is in no local.mk nor a file that one includes"
             fi
         done
     )

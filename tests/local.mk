@@ -112,7 +112,7 @@ tests_unit_test_policy_LDADD = $(LIB_TEST_LIBS)
 # tests_fuzz_fuzz_thing_LDADD = libfabmgr/libfabmgr.la
 # tests_fuzz_fuzz_thing_LDFLAGS = $(FUZZ_LINK)
 
-FUZZ_LINK = $(AM_LDFLAGS) $(FAB_FUZZ_LINK)
+FUZZ_LINK = $(AM_LDFLAGS) $(FAB_FUZZ_LDFLAGS)
 EXTRA_DIST += tests/fuzz/replay_main.c
 if FUZZERS
 # libFuzzer brings the main function. `make fuzz FUZZ_SECONDS=60` runs every target.
@@ -130,7 +130,7 @@ check_PROGRAMS += $(FUZZ_TARGETS)
 TESTS += $(FUZZ_TARGETS)
 endif
 endif
-EXTRA_DIST += tests/fuzz/run.sh
+EXTRA_DIST += tests/fuzz/run.sh tests/bench/umadcount.c tests/bench/against_opensm.py
 
 if TESTS_ENABLED
 check_PROGRAMS += $(UNIT_TESTS)
