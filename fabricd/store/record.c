@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What waits to be written: records with their texts in one allocation, and batches of them.
+ */
+#include "fabricd/store/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "libfabmgr/wire/wire.h"
+
+static struct record *record_new(enum record_kind kind, size_t texts)
+{
+    struct record *r = calloc(1, sizeof(*r) + texts);
+    if (r != NULL)
+        r->kind = kind;
+    return r;
+}
+
+static const char *keep_text(char **at, const char *text)
+{
+    char *kept = *at;
+    *at = stpcpy(kept, text) + 1;
+    return kept;
+}
+
+struct record *record_of_event(const struct event *e)
+{
+    struct record *r =
+        record_new(RECORD_EVENT, strlen(e->type) + strlen(e->subject) + strlen(e->message) + 3);
+    if (r == NULL)
+        return NULL;
+    char *at = r->texts;
+    r->event = *e;
+    r->event.type = keep_text(&at, e->type);
+    r->event.subject = keep_text(&at, e->subject);
+    r->event.message = keep_text(&at, e->message);
+    return r;
+}
+
+static uint32_t count_hosts(const struct fab_fabric *f)
+{
+    uint32_t hosts = 0;
+    for (uint32_t n = f->switch_count; n < f->node_count; n++)
+        hosts += f->nodes[n].type == FAB_NODE_CA && !f->nodes[n].aggregation;
+    return hosts;
+}
+
+struct record *record_of_view(const struct fab_view *v, const char *reason, uint64_t duration_us)
+{
+    const char *engine = v->target->engine;
+    size_t engine_len = strnlen(engine, sizeof(v->target->engine));
+    struct record *r = record_new(RECORD_SET, engine_len + strlen(reason) + 2);
+    if (r == NULL)
+        return NULL;
+    r->set = (struct record_set){
+        .generation = v->generation,
+        .duration_us = duration_us,
+        .unreachable_pairs = v->verdict.unreachable_pairs,
+        .time_us = v->published_us != 0 ? (int64_t)v->published_us : clock_unix_us(),
+        .engine = memcpy(r->texts, engine, engine_len), /* (calloc ended it) */
+        .reason = strcpy(r->texts + engine_len + 1, reason),
+        .deadlock_free = v->verdict.deadlock_free,
+        .switches = v->fabric->switch_count,
+        .hosts = count_hosts(v->fabric),
+        .links = v->fabric->link_count,
+    };
+    return r;
+}
+
+struct record *record_of_disabled(uint64_t node_guid, uint8_t port, bool disabled)
+{
+    struct record *r = record_new(RECORD_DISABLED, 0);
+    if (r != NULL)
+        r->disabled =
+            (struct record_disabled){node_guid, clock_unix_us() / 1000000, port, disabled};
+    return r;
+}
+
+/* ---- batches ---- */
+
+void batch_init(struct batch *b)
+{
+    *b = (struct batch){0};
+    STAILQ_INIT(&b->records);
+}
+
+void batch_clear(struct batch *b)
+{
+    struct record *r;
+    while ((r = STAILQ_FIRST(&b->records)) != NULL) {
+        STAILQ_REMOVE_HEAD(&b->records, next);
+        free(r);
+    }
+    free(b->leases);
+    fab_view_unref(b->view);
+    batch_init(b);
+}
+
+bool batch_is_empty(const struct batch *b)
+{
+    return !b->has_leases && b->view == NULL && b->record_count == 0;
+}
+
+void batch_put_leases(struct batch *b, struct fab_lease *leases, size_t count)
+{
+    free(b->leases);
+    b->leases = leases;
+    b->lease_count = count;
+    b->has_leases = true;
+}
+
+void batch_put_view(struct batch *b, struct fab_view *view)
+{
+    fab_view_unref(b->view);
+    b->view = view;
+}
+
+void batch_put_record(struct batch *b, struct record *r)
+{
+    STAILQ_INSERT_TAIL(&b->records, r, next);
+    b->record_count++;
+}
+
+void batch_move(struct batch *to, struct batch *from)
+{
+    if (from->has_leases)
+        batch_put_leases(to, from->leases, from->lease_count);
+    if (from->view != NULL)
+        batch_put_view(to, from->view);
+    STAILQ_CONCAT(&to->records, &from->records);
+    to->record_count += from->record_count;
+    batch_init(from);
+}

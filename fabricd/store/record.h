@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Private to the room: what waits to be written, as values.
+ */
+#ifndef FABRICD_STORE_RECORD_H
+#define FABRICD_STORE_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "fabricd/base/bus.h"
+#include "libfabmgr/address/address.h"
+#include "libfabmgr/view/view.h"
+
+enum record_kind { RECORD_EVENT, RECORD_SET, RECORD_DISABLED };
+
+/* A set of tables that was published. */
+struct record_set {
+    uint64_t generation, duration_us, unreachable_pairs;
+    int64_t time_us;
+    const char *engine, *reason;
+    bool deadlock_free;
+    uint32_t switches, hosts, links;
+};
+
+struct record_disabled {
+    uint64_t node_guid;
+    int64_t since;
+    uint8_t port;
+    bool disabled;
+};
+
+struct record {
+    STAILQ_ENTRY(record) next;
+    enum record_kind kind;
+    union {
+        struct event event;
+        struct record_set set;
+        struct record_disabled disabled;
+    };
+    char texts[]; /* what the pointers above point to */
+};
+STAILQ_HEAD(record_queue, record);
+
+struct record *record_of_event(const struct event *e); /* NULL: no memory */
+struct record *record_of_view(const struct fab_view *v, const char *reason, uint64_t duration_us);
+struct record *record_of_disabled(uint64_t node_guid, uint8_t port, bool disabled);
+
+/* Everything that goes into one transaction. Of leases and views only the latest counts. */
+struct batch {
+    struct fab_lease *leases; /* owned; sorted by GUID once the writer has it */
+    size_t lease_count;
+    bool has_leases;
+    struct fab_view *view; /* a reference, or NULL */
+    struct record_queue records;
+    size_t record_count;
+};
+
+void batch_init(struct batch *b);
+void batch_clear(struct batch *b);
+bool batch_is_empty(const struct batch *b);
+void batch_put_leases(struct batch *b, struct fab_lease *leases, size_t count); /* takes them */
+void batch_put_view(struct batch *b, struct fab_view *view); /* takes the reference */
+void batch_put_record(struct batch *b, struct record *r);    /* takes it */
+/* Moves everything of `from` to the end of `to`. */
+void batch_move(struct batch *to, struct batch *from);
+
+#endif

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The database file.
+ *
+ * A new one is made under another name, complete with its schema, and then renamed: whatever kills
+ * us, DIR/fabricd.db is there whole or not at all. So an existing file that is empty, cut, or of
+ * another program is not ours to mend: it is refused. The first look at it is a plain read of the
+ * header, since SQLite would already write (a recovery, a checkpoint) when it opens a file.
+ *
+ * The schema has a version (PRAGMA user_version): the number of steps that were applied. Each step
+ * runs in a transaction of its own, after a copy of the file was put aside.
+ */
+#include "fabricd/store/schema.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fabricd/store/sql.h"
+#include "libfabmgr/base/status.h"
+
+/* Times are Unix seconds, where a name does not end in _us. GUIDs are text, 0x and 16 hex digits,
+ * so that people can search for what other tools print. last_seen of a row with current = 1 is
+ * renewed every few minutes. */
+static const char step_1[] =
+    "CREATE TABLE meta ("
+    "  key TEXT PRIMARY KEY,"
+    "  value TEXT NOT NULL"
+    ") WITHOUT ROWID;"
+    /* Which LID a port has, or had: it gets the same one when it comes back. */
+    "CREATE TABLE lease ("
+    "  port_guid TEXT PRIMARY KEY,"
+    "  lid INTEGER NOT NULL CHECK (lid > 0)," /* base LID */
+    "  lmc INTEGER NOT NULL CHECK (lmc BETWEEN 0 AND 7),"
+    "  first_seen INTEGER NOT NULL,"
+    "  last_seen INTEGER NOT NULL,"
+    "  current INTEGER NOT NULL DEFAULT 1"
+    ") WITHOUT ROWID;"
+    "CREATE TABLE node ("
+    "  guid TEXT PRIMARY KEY,"
+    "  kind TEXT NOT NULL," /* switch, adapter, router, aggregation */
+    "  description TEXT NOT NULL,"
+    "  ports INTEGER NOT NULL,"
+    "  vendor_id INTEGER NOT NULL,"
+    "  device_id INTEGER NOT NULL,"
+    "  system_guid TEXT,"
+    "  first_seen INTEGER NOT NULL,"
+    "  last_seen INTEGER NOT NULL,"
+    "  current INTEGER NOT NULL DEFAULT 1"
+    ") WITHOUT ROWID;"
+    /* Ports that own a LID: those of adapters and routers, and port 0 of switches. */
+    "CREATE TABLE port ("
+    "  node_guid TEXT NOT NULL REFERENCES node(guid),"
+    "  port INTEGER NOT NULL,"
+    "  port_guid TEXT,"
+    "  lid INTEGER NOT NULL," /* 0: none */
+    "  lmc INTEGER NOT NULL,"
+    "  first_seen INTEGER NOT NULL,"
+    "  last_seen INTEGER NOT NULL,"
+    "  current INTEGER NOT NULL DEFAULT 1,"
+    "  PRIMARY KEY (node_guid, port)"
+    ") WITHOUT ROWID;"
+    /* Cables; end a is the one with the lesser (node GUID, port). */
+    "CREATE TABLE link ("
+    "  node_a TEXT NOT NULL REFERENCES node(guid),"
+    "  port_a INTEGER NOT NULL,"
+    "  node_b TEXT NOT NULL REFERENCES node(guid),"
+    "  port_b INTEGER NOT NULL,"
+    "  width INTEGER NOT NULL," /* lanes */
+    "  speed TEXT NOT NULL,"    /* of a lane: EDR */
+    "  first_seen INTEGER NOT NULL,"
+    "  last_seen INTEGER NOT NULL,"
+    "  current INTEGER NOT NULL DEFAULT 1,"
+    "  PRIMARY KEY (node_a, port_a, node_b, port_b)"
+    ") WITHOUT ROWID;"
+    /* Every set of tables that was published. */
+    "CREATE TABLE table_set ("
+    "  generation INTEGER PRIMARY KEY,"
+    "  time_us INTEGER NOT NULL,"
+    "  engine TEXT NOT NULL,"
+    "  duration_us INTEGER NOT NULL,"
+    "  reason TEXT NOT NULL,"
+    "  deadlock_free INTEGER NOT NULL,"
+    "  unreachable_pairs INTEGER NOT NULL,"
+    "  switches INTEGER NOT NULL,"
+    "  hosts INTEGER NOT NULL,"
+    "  links INTEGER NOT NULL"
+    ");"
+    "CREATE TABLE event ("
+    "  seq INTEGER PRIMARY KEY,"
+    "  time_us INTEGER NOT NULL,"
+    "  severity TEXT NOT NULL," /* debug, info, warning, error */
+    "  type TEXT NOT NULL,"
+    "  subject TEXT NOT NULL,"
+    "  message TEXT NOT NULL,"
+    "  guid TEXT,"
+    "  port INTEGER NOT NULL"
+    ");"
+    /* Ports that an operator disabled. */
+    "CREATE TABLE disabled_port ("
+    "  node_guid TEXT NOT NULL,"
+    "  port INTEGER NOT NULL,"
+    "  since INTEGER NOT NULL,"
+    "  PRIMARY KEY (node_guid, port)"
+    ") WITHOUT ROWID;"
+    /* For people. */
+    "CREATE VIEW journal AS SELECT seq,"
+    "  strftime('%Y-%m-%dT%H:%M:%f', time_us / 1e6, 'unixepoch') || 'Z' AS time,"
+    "  severity, type, subject, message FROM event;"
+    "CREATE VIEW cable AS SELECT a.description AS name_a, port_a, b.description AS name_b, port_b,"
+    "  width || 'x ' || speed AS rate, datetime(link.first_seen, 'unixepoch') AS first_seen,"
+    "  datetime(link.last_seen, 'unixepoch') AS last_seen, link.current AS current"
+    "  FROM link JOIN node a ON a.guid = node_a JOIN node b ON b.guid = node_b;";
+
+static const char *const steps_sql[] = {step_1};
+const struct schema_steps schema_steps = {steps_sql, 1};
+
+/* ---- small things ---- */
+
+static int run(sqlite3 *db, const char *sql)
+{
+    return sql_status(sqlite3_exec(db, sql, NULL, NULL, NULL));
+}
+
+static int run_number(sqlite3 *db, const char *format, int number)
+{
+    char sql[100];
+    snprintf(sql, sizeof(sql), format, number);
+    return run(db, sql);
+}
+
+/* The first column of the first row, as a number or as text; text is malloc'd. */
+static int query(sqlite3 *db, const char *sql, int64_t *ret_number, char **ret_text)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(stmt);
+    if (code == SQLITE_ROW && ret_number != NULL)
+        *ret_number = sqlite3_column_int64(stmt, 0);
+    if (code == SQLITE_ROW && ret_text != NULL) {
+        const char *text = (const char *)sqlite3_column_text(stmt, 0);
+        *ret_text = strdup(text != NULL ? text : "");
+        code = *ret_text != NULL ? code : SQLITE_NOMEM;
+    }
+    sqlite3_finalize(stmt);
+    return sql_status(code);
+}
+
+static int open_connection(const char *path, int flags, sqlite3 **ret)
+{
+    sqlite3 *db = NULL;
+    int status = sql_status(sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL));
+    if (status == FAB_OK) {
+        sqlite3_busy_timeout(db, 5000);
+        *ret = db;
+    } else {
+        sqlite3_close(db);
+    }
+    return status;
+}
+
+/* ---- refusals ---- */
+
+static int refuse_damaged(const char *path, const char *what, char *why, size_t why_len)
+{
+    snprintf(why, why_len,
+             "%s is damaged (%s); nothing was changed. Move it aside with its -wal and -shm files "
+             "and start again: LIDs are then taken from the devices",
+             path, what);
+    return FAB_E_FORMAT;
+}
+
+static int refuse_newer(const char *path, int64_t version, int known, char *why, size_t why_len)
+{
+    snprintf(why, why_len,
+             "%s has schema version %lld, this fabricd knows versions up to %d; nothing was "
+             "changed. Run the fabricd that wrote it, or move it aside and start again: LIDs are "
+             "then taken from the devices",
+             path, (long long)version, known);
+    return FAB_E_UNSUPPORTED;
+}
+
+static int refuse_foreign(const char *path, int64_t id, char *why, size_t why_len)
+{
+    snprintf(why, why_len,
+             "%s is not a database of fabricd (application id 0x%08x, expected 0x%08x); nothing "
+             "was changed. Name another directory with --state-dir, or move the file aside",
+             path, (unsigned)id, SCHEMA_APPLICATION_ID);
+    return FAB_E_FORMAT;
+}
+
+/* For failures without a sentence of their own. */
+static int refuse(int status, sqlite3 *db, const char *path, char *why, size_t why_len)
+{
+    if (status == FAB_E_FORMAT)
+        return refuse_damaged(path, sqlite3_errmsg(db), why, why_len);
+    snprintf(why, why_len, "%s cannot be used: %s", path,
+             db != NULL ? sqlite3_errmsg(db) : fab_status_text(status));
+    return status;
+}
+
+/* ---- the header, read without SQLite ---- */
+
+static uint32_t big_endian(const unsigned char *b)
+{
+    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+/* https://www.sqlite.org/fileformat2.html, section 1.3: the version at 60, the id at 68. */
+static int check_header(const char *path, int known, char *why, size_t why_len)
+{
+    unsigned char header[100];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? pread(fd, header, sizeof(header), 0) : -1;
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    if (n < 0) {
+        snprintf(why, why_len, "%s cannot be read: %s", path, strerror(error));
+        return error == EACCES ? FAB_E_DENIED : FAB_E_IO;
+    }
+    if (n < (ssize_t)sizeof(header))
+        return refuse_damaged(path, n == 0 ? "it is empty" : "it is cut", why, why_len);
+    if (memcmp(header, "SQLite format 3", 16) != 0)
+        return refuse_damaged(path, "it is not a database", why, why_len);
+    if (big_endian(header + 68) != SCHEMA_APPLICATION_ID)
+        return refuse_foreign(path, big_endian(header + 68), why, why_len);
+    if (big_endian(header + 60) > (uint32_t)known)
+        return refuse_newer(path, big_endian(header + 60), known, why, why_len);
+    return FAB_OK;
+}
+
+/* ---- steps ---- */
+
+static int apply_step(sqlite3 *db, const char *sql, int version)
+{
+    int status = run(db, "BEGIN IMMEDIATE");
+    if (status == FAB_OK)
+        status = run(db, sql);
+    if (status == FAB_OK)
+        status = run_number(db, "PRAGMA user_version = %d", version);
+    if (status == FAB_OK)
+        status = run(db, "COMMIT");
+    if (status != FAB_OK && !sqlite3_get_autocommit(db))
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+static int apply_steps(sqlite3 *db, const struct schema_steps *steps, int from)
+{
+    int status = FAB_OK;
+    for (int i = from; i < steps->count && status == FAB_OK; i++)
+        status = apply_step(db, steps->sql[i], i + 1);
+    return status;
+}
+
+/* A copy of the database as it is, beside it: fabricd.db.v1-20261120T110709Z. */
+static int back_up(sqlite3 *db, const char *path, int version)
+{
+    char stamp[32], copy[PATH_MAX];
+    struct tm utc;
+    time_t now = time(NULL);
+    strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
+    if ((size_t)snprintf(copy, sizeof(copy), "%s.v%d-%s", path, version, stamp) >= sizeof(copy))
+        return FAB_E_LIMIT;
+    char *sql = sqlite3_mprintf("VACUUM INTO %Q", copy);
+    int status = sql != NULL ? run(db, sql) : FAB_E_NOMEM;
+    sqlite3_free(sql);
+    return status;
+}
+
+static int upgrade(sqlite3 *db, const char *path, const struct schema_steps *steps, char *why,
+                   size_t why_len)
+{
+    int64_t version = 0;
+    int status = query(db, "PRAGMA user_version", &version, NULL);
+    if (status != FAB_OK)
+        return refuse(status, db, path, why, why_len);
+    if (version > steps->count)
+        return refuse_newer(path, version, steps->count, why, why_len);
+    if (version == steps->count)
+        return FAB_OK;
+    status = back_up(db, path, (int)version);
+    if (status == FAB_OK)
+        status = apply_steps(db, steps, (int)version);
+    if (status != FAB_OK)
+        snprintf(why, why_len,
+                 "%s could not be brought from schema version %lld to %d: %s; it was left as it "
+                 "is",
+                 path, (long long)version, steps->count, sqlite3_errmsg(db));
+    return status;
+}
+
+/* ---- making, opening ---- */
+
+/* A journal that belongs to a file which somebody moved away would be played into the new one. */
+static int put_orphan_aside(const char *path, const char *suffix)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    int len = snprintf(from, sizeof(from), "%s%s", path, suffix);
+    if (len < 0 || (size_t)len >= sizeof(from))
+        return FAB_E_LIMIT;
+    if (access(from, F_OK) != 0)
+        return FAB_OK;
+    if ((size_t)snprintf(to, sizeof(to), "%s.orphan-%lld", from, (long long)time(NULL)) >=
+        sizeof(to))
+        return FAB_E_LIMIT;
+    return rename(from, to) == 0 ? FAB_OK : FAB_E_IO;
+}
+
+static int put_orphans_aside(const char *path)
+{
+    static const char *const suffixes[] = {"-wal", "-shm", "-journal"};
+    int status = FAB_OK;
+    for (size_t i = 0; i < 3 && status == FAB_OK; i++)
+        status = put_orphan_aside(path, suffixes[i]);
+    return status;
+}
+
+/* An empty file of ours that only the group may read. */
+static int make_file(const char *path)
+{
+    char journal[PATH_MAX];
+    if ((size_t)snprintf(journal, sizeof(journal), "%s-journal", path) >= sizeof(journal))
+        return FAB_E_LIMIT;
+    unlink(journal); /* left by one that was killed here */
+    unlink(path);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+    if (fd < 0)
+        return errno == EACCES || errno == EROFS ? FAB_E_DENIED : FAB_E_IO;
+    close(fd);
+    return FAB_OK;
+}
+
+static int make_schema(sqlite3 *db, const struct schema_steps *steps)
+{
+    int status = run_number(db, "PRAGMA application_id = %d", SCHEMA_APPLICATION_ID);
+    return status == FAB_OK ? apply_steps(db, steps, 0) : status;
+}
+
+static int create(const char *path, const struct schema_steps *steps, char *why, size_t why_len)
+{
+    char fresh[PATH_MAX];
+    sqlite3 *db = NULL;
+    int status = FAB_E_LIMIT;
+    if ((size_t)snprintf(fresh, sizeof(fresh), "%s.new", path) < sizeof(fresh))
+        status = make_file(fresh);
+    if (status == FAB_OK)
+        status = open_connection(fresh, SQLITE_OPEN_READWRITE, &db);
+    if (status == FAB_OK)
+        status = make_schema(db, steps);
+    if (status == FAB_OK)
+        status = put_orphans_aside(path);
+    if (status != FAB_OK)
+        refuse(status, db, path, why, why_len);
+    sqlite3_close(db);
+    if (status == FAB_OK && rename(fresh, path) != 0) {
+        snprintf(why, why_len, "%s cannot be made: %s", path, strerror(errno));
+        status = FAB_E_IO;
+    }
+    return status;
+}
+
+static int check_integrity(sqlite3 *db, const char *path, char *why, size_t why_len)
+{
+    char *text = NULL;
+    int status = query(db, "PRAGMA quick_check(1)", NULL, &text);
+    if (status != FAB_OK)
+        status = refuse(status, db, path, why, why_len);
+    else if (strcmp(text, "ok") != 0)
+        status = refuse_damaged(path, text, why, why_len);
+    free(text);
+    return status;
+}
+
+static int set_up(sqlite3 *db)
+{
+    return run(db, "PRAGMA journal_mode = WAL;"
+                   "PRAGMA synchronous = NORMAL;"
+                   "PRAGMA foreign_keys = ON;"
+                   "PRAGMA journal_size_limit = 16777216;"
+                   "PRAGMA cache_size = -8000;"
+                   "PRAGMA temp_store = MEMORY;");
+}
+
+static int open_existing(const char *path, const struct schema_steps *steps, sqlite3 **ret,
+                         char *why, size_t why_len)
+{
+    sqlite3 *db = NULL;
+    int status = check_header(path, steps->count, why, why_len);
+    if (status != FAB_OK)
+        return status;
+    status = open_connection(path, SQLITE_OPEN_READWRITE, &db);
+    if (status != FAB_OK)
+        return refuse(status, NULL, path, why, why_len);
+    /* A file that is refused below must not even see its own log checkpointed. */
+    sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    status = check_integrity(db, path, why, why_len);
+    if (status == FAB_OK)
+        status = upgrade(db, path, steps, why, why_len);
+    if (status == FAB_OK && (status = set_up(db)) != FAB_OK)
+        refuse(status, db, path, why, why_len);
+    if (status == FAB_OK) {
+        sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+        *ret = db;
+    } else {
+        sqlite3_close(db);
+    }
+    return status;
+}
+
+int schema_open(const char *path, const struct schema_steps *steps, sqlite3 **ret, char *why,
+                size_t why_len)
+{
+    struct stat st;
+    int status = FAB_OK;
+    if (lstat(path, &st) != 0 && errno == ENOENT)
+        status = create(path, steps, why, why_len);
+    if (status == FAB_OK)
+        status = open_existing(path, steps, ret, why, why_len);
+    return status;
+}
+
+int schema_open_reader(const char *path, sqlite3 **ret, char *why, size_t why_len)
+{
+    int status = open_connection(path, SQLITE_OPEN_READONLY, ret);
+    if (status != FAB_OK)
+        refuse(status, NULL, path, why, why_len);
+    return status;
+}

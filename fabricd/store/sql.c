@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The statements of the writer. *_PUT writes a row that is there now; *_ABSENT marks one that went
+ * away, and keeps it; *_SEEN renews last_seen of everything that is there. Times are Unix seconds.
+ */
+#include "fabricd/store/sql.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+
+static const char *const texts[SQL_COUNT] = {
+    [SQL_BEGIN] = "BEGIN IMMEDIATE",
+    [SQL_COMMIT] = "COMMIT",
+    [SQL_ROLLBACK] = "ROLLBACK",
+    [SQL_META_PUT] = "INSERT INTO meta(key, value) VALUES (?1, ?2) "
+                     "ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+
+    [SQL_LEASE_PUT] =
+        "INSERT INTO lease(port_guid, lid, lmc, first_seen, last_seen) VALUES (?1, ?2, ?3, ?4, ?4) "
+        "ON CONFLICT(port_guid) DO UPDATE SET lid = excluded.lid, lmc = excluded.lmc, "
+        "last_seen = excluded.last_seen, current = 1",
+    [SQL_LEASE_ABSENT] = "UPDATE lease SET current = 0, last_seen = ?2 WHERE port_guid = ?1",
+    [SQL_LEASE_DELETE] = "DELETE FROM lease WHERE port_guid = ?1",
+    [SQL_LEASE_SEEN] = "UPDATE lease SET last_seen = ?1 WHERE current = 1",
+
+    [SQL_NODE_PUT] =
+        "INSERT INTO node(guid, kind, description, ports, vendor_id, device_id, system_guid, "
+        "first_seen, last_seen) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) "
+        "ON CONFLICT(guid) DO UPDATE SET kind = excluded.kind, description = excluded.description, "
+        "ports = excluded.ports, vendor_id = excluded.vendor_id, device_id = excluded.device_id, "
+        "system_guid = excluded.system_guid, last_seen = excluded.last_seen, current = 1",
+    [SQL_NODE_ABSENT] = "UPDATE node SET current = 0, last_seen = ?2 WHERE guid = ?1",
+    [SQL_NODE_ALL_ABSENT] = "UPDATE node SET current = 0 WHERE current = 1",
+    [SQL_NODE_SEEN] = "UPDATE node SET last_seen = ?1 WHERE current = 1",
+
+    [SQL_PORT_PUT] =
+        "INSERT INTO port(node_guid, port, port_guid, lid, lmc, first_seen, last_seen) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT(node_guid, port) DO UPDATE SET "
+        "port_guid = excluded.port_guid, lid = excluded.lid, lmc = excluded.lmc, "
+        "last_seen = excluded.last_seen, current = 1",
+    [SQL_PORT_ABSENT] =
+        "UPDATE port SET current = 0, last_seen = ?2 WHERE node_guid = ?1 AND current = 1",
+    [SQL_PORT_ALL_ABSENT] = "UPDATE port SET current = 0 WHERE current = 1",
+    [SQL_PORT_SEEN] = "UPDATE port SET last_seen = ?1 WHERE current = 1",
+
+    [SQL_LINK_PUT] = "INSERT INTO link(node_a, port_a, node_b, port_b, width, speed, first_seen, "
+                     "last_seen) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7) "
+                     "ON CONFLICT(node_a, port_a, node_b, port_b) DO UPDATE SET "
+                     "width = excluded.width, speed = excluded.speed, "
+                     "last_seen = excluded.last_seen, current = 1",
+    [SQL_LINK_ABSENT] = "UPDATE link SET current = 0, last_seen = ?5 "
+                        "WHERE node_a = ?1 AND port_a = ?2 AND node_b = ?3 AND port_b = ?4",
+    [SQL_LINK_ALL_ABSENT] = "UPDATE link SET current = 0 WHERE current = 1",
+    [SQL_LINK_SEEN] = "UPDATE link SET last_seen = ?1 WHERE current = 1",
+
+    [SQL_SET_PUT] = "INSERT OR REPLACE INTO table_set(generation, time_us, engine, duration_us, "
+                    "reason, deadlock_free, unreachable_pairs, switches, hosts, links) "
+                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [SQL_SET_TRIM] = "DELETE FROM table_set WHERE generation <= ?1",
+    [SQL_EVENT_PUT] = "INSERT OR REPLACE INTO event(seq, time_us, severity, type, subject, "
+                      "message, guid, port) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [SQL_EVENT_TRIM] = "DELETE FROM event WHERE seq <= ?1",
+    [SQL_DISABLED_PUT] =
+        "INSERT OR IGNORE INTO disabled_port(node_guid, port, since) VALUES (?1, ?2, ?3)",
+    [SQL_DISABLED_DELETE] = "DELETE FROM disabled_port WHERE node_guid = ?1 AND port = ?2",
+};
+
+int sql_status(int code)
+{
+    switch (code & 0xff) { /* without the extension */
+    case SQLITE_OK:
+    case SQLITE_DONE:
+    case SQLITE_ROW:
+        return FAB_OK;
+    case SQLITE_NOMEM:
+        return FAB_E_NOMEM;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return FAB_E_BUSY;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return FAB_E_FORMAT;
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+        return FAB_E_DENIED;
+    case SQLITE_CONSTRAINT:
+    case SQLITE_RANGE:
+    case SQLITE_MISMATCH:
+    case SQLITE_TOOBIG:
+    case SQLITE_MISUSE:
+        return FAB_E_INVAL;
+    default:
+        return FAB_E_IO;
+    }
+}
+
+int sql_init(struct sql *q, sqlite3 *db)
+{
+    *q = (struct sql){.db = db};
+    for (int i = 0; i < SQL_COUNT; i++) {
+        int code = sqlite3_prepare_v3(db, texts[i], -1, SQLITE_PREPARE_PERSISTENT,
+                                      &q->statements[i], NULL);
+        if (code != SQLITE_OK) {
+            sql_fini(q);
+            return sql_status(code);
+        }
+    }
+    return FAB_OK;
+}
+
+void sql_fini(struct sql *q)
+{
+    for (int i = 0; i < SQL_COUNT; i++)
+        sqlite3_finalize(q->statements[i]);
+    *q = (struct sql){0};
+}
+
+static int bind_text(sqlite3_stmt *stmt, int at, const char *text)
+{
+    return text == NULL ? sqlite3_bind_null(stmt, at)
+                        : sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
+}
+
+int sql_run(struct sql *q, enum sql_id id, const char *types, ...)
+{
+    char guids[4][SQL_GUID_SIZE];
+    unsigned used = 0;
+    sqlite3_stmt *stmt = q->statements[id];
+    va_list args;
+    va_start(args, types);
+    for (int i = 0; types[i] != '\0'; i++) {
+        uint64_t guid;
+        if (types[i] == 'i') {
+            sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t));
+        } else if (types[i] == 't') {
+            bind_text(stmt, i + 1, va_arg(args, const char *));
+        } else if ((guid = va_arg(args, uint64_t)) == 0) {
+            sqlite3_bind_null(stmt, i + 1);
+        } else {
+            sql_guid_text(guid, guids[used]);
+            sqlite3_bind_text(stmt, i + 1, guids[used++], SQL_GUID_SIZE - 1, SQLITE_STATIC);
+        }
+    }
+    va_end(args);
+    int code = sqlite3_step(stmt);
+    sqlite3_reset(stmt);
+    return sql_status(code);
+}
+
+void sql_guid_text(uint64_t guid, char text[SQL_GUID_SIZE])
+{
+    static const char hex[] = "0123456789abcdef";
+    text[0] = '0';
+    text[1] = 'x';
+    for (int i = 0; i < 16; i++)
+        text[2 + i] = hex[guid >> (60 - 4 * i) & 15];
+    text[18] = '\0';
+}
+
+int sql_guid_parse(const char *text, uint64_t *ret)
+{
+    static const char hex[] = "0123456789abcdef";
+    uint64_t value = 0;
+    if (text == NULL || strlen(text) != SQL_GUID_SIZE - 1 || text[0] != '0' || text[1] != 'x')
+        return FAB_E_FORMAT;
+    for (int i = 2; i < SQL_GUID_SIZE - 1; i++) {
+        const char *at = strchr(hex, text[i]);
+        if (at == NULL)
+            return FAB_E_FORMAT;
+        value = value << 4 | (uint64_t)(at - hex);
+    }
+    *ret = value;
+    return FAB_OK;
+}

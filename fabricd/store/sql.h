@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Private to the room: the statements that the writer uses, prepared once, and how to run them.
+ */
+#ifndef FABRICD_STORE_SQL_H
+#define FABRICD_STORE_SQL_H
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+enum sql_id {
+    SQL_BEGIN,
+    SQL_COMMIT,
+    SQL_ROLLBACK,
+    SQL_META_PUT,
+    SQL_LEASE_PUT,
+    SQL_LEASE_ABSENT,
+    SQL_LEASE_DELETE,
+    SQL_LEASE_SEEN,
+    SQL_NODE_PUT,
+    SQL_NODE_ABSENT,
+    SQL_NODE_ALL_ABSENT,
+    SQL_NODE_SEEN,
+    SQL_PORT_PUT,
+    SQL_PORT_ABSENT,
+    SQL_PORT_ALL_ABSENT,
+    SQL_PORT_SEEN,
+    SQL_LINK_PUT,
+    SQL_LINK_ABSENT,
+    SQL_LINK_ALL_ABSENT,
+    SQL_LINK_SEEN,
+    SQL_SET_PUT,
+    SQL_SET_TRIM,
+    SQL_EVENT_PUT,
+    SQL_EVENT_TRIM,
+    SQL_DISABLED_PUT,
+    SQL_DISABLED_DELETE,
+    SQL_COUNT
+};
+
+struct sql {
+    sqlite3 *db;
+    sqlite3_stmt *statements[SQL_COUNT];
+};
+
+int sql_init(struct sql *q, sqlite3 *db);
+void sql_fini(struct sql *q); /* the statements; the connection stays the caller's */
+
+/* Runs a statement that returns no rows. types has one letter a parameter: i int64_t, t text (NULL
+ * is NULL), g uint64_t as a GUID (0 is NULL). See sql_status for the result. */
+int sql_run(struct sql *q, enum sql_id id, const char *types, ...);
+
+/* What a result code of SQLite means to us: OK; BUSY, IO, NOMEM, DENIED: may go away; FORMAT: the
+ * database is damaged or none; INVAL: the statement broke a rule of the schema (our mistake). */
+int sql_status(int sqlite_code);
+
+/* GUIDs are text in the database: "0x" and 16 hex digits, as people and other tools write them. */
+#define SQL_GUID_SIZE 19
+void sql_guid_text(uint64_t guid, char text[SQL_GUID_SIZE]);
+int sql_guid_parse(const char *text, uint64_t *ret); /* FORMAT */
+
+#endif

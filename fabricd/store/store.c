@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The store: opening and closing, what is put, what is read.
+ *
+ * Three owners: the lock of the directory (lock.c), the writer thread with the connection that
+ * writes (writer.c), and here a read-only connection for the thread that calls. WAL lets both work
+ * at a time; a reader sees what was committed, that is all but the last fraction of a second.
+ */
+#include "fabricd/store/store.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/store/lock.h"
+#include "fabricd/store/schema.h"
+#include "fabricd/store/tables.h"
+#include "fabricd/store/writer.h"
+#include "libfabmgr/base/status.h"
+
+struct store {
+    int lock;
+    sqlite3 *reader;
+    struct writer *writer;
+};
+
+/* ---- opening and closing ---- */
+
+static int open_database(struct store *s, const char *dir, char *why, size_t why_len)
+{
+    char path[PATH_MAX];
+    sqlite3 *db = NULL;
+    if ((size_t)snprintf(path, sizeof(path), "%s/fabricd.db", dir) >= sizeof(path)) {
+        snprintf(why, why_len, "state directory %s: the path is too long", dir);
+        return FAB_E_LIMIT;
+    }
+    int status = schema_open(path, &schema_steps, &db, why, why_len);
+    if (status != FAB_OK)
+        return status;
+    status = writer_start(db, path, &s->writer);
+    if (status != FAB_OK) {
+        snprintf(why, why_len, "%s cannot be used: %s", path, fab_status_text(status));
+        return status;
+    }
+    return schema_open_reader(path, &s->reader, why, why_len);
+}
+
+int store_open(const char *dir, struct store **ret, char *why, size_t why_len)
+{
+    struct store *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        snprintf(why, why_len, "%s", fab_status_text(FAB_E_NOMEM));
+        return FAB_E_NOMEM;
+    }
+    s->lock = -1;
+    int status = lock_take(dir, &s->lock, why, why_len);
+    if (status == FAB_OK)
+        status = open_database(s, dir, why, why_len);
+    if (status == FAB_OK)
+        *ret = s;
+    else
+        store_close(s);
+    return status;
+}
+
+/* The reader first: the last connection to close brings the log into the database, and a read-only
+ * one could not. The lock last. */
+void store_close(struct store *s)
+{
+    if (s == NULL)
+        return;
+    sqlite3_close(s->reader);
+    writer_stop(s->writer);
+    lock_release(s->lock);
+    free(s);
+}
+
+/* ---- putting ---- */
+
+static void tell_no_memory(const char *what)
+{
+    log_error("store", "%s is not written: %s", what, fab_status_text(FAB_E_NOMEM));
+}
+
+void store_put_leases(struct store *s, const struct fab_lease *leases, size_t count)
+{
+    struct fab_lease *copy = calloc(count > 0 ? count : 1, sizeof(*copy));
+    if (copy == NULL) {
+        tell_no_memory("a set of leases");
+        return;
+    }
+    if (count > 0)
+        memcpy(copy, leases, count * sizeof(*copy));
+    writer_put_leases(s->writer, copy, count);
+}
+
+void store_put_view(struct store *s, const struct fab_view *view, const char *reason,
+                    uint64_t duration_us)
+{
+    if (view->target == NULL)
+        return;
+    struct record *set = record_of_view(view, reason != NULL ? reason : "", duration_us);
+    if (set == NULL)
+        tell_no_memory("a table set");
+    writer_put_view(s->writer, fab_view_ref(view), set);
+}
+
+void store_put_event(struct store *s, const struct event *e)
+{
+    struct record *r = record_of_event(e);
+    if (r != NULL)
+        writer_put_event(s->writer, r);
+    else
+        tell_no_memory("an event");
+}
+
+void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool disabled)
+{
+    struct record *r = record_of_disabled(node_guid, port, disabled);
+    if (r != NULL)
+        writer_put_disabled(s->writer, r);
+    else
+        tell_no_memory("a disabled port");
+}
+
+void store_journal_keep(struct store *s, uint32_t events)
+{
+    writer_keep(s->writer, events);
+}
+
+void store_flush(struct store *s)
+{
+    writer_flush(s->writer);
+}
+
+uint64_t store_dropped(struct store *s)
+{
+    return writer_dropped(s->writer);
+}
+
+/* ---- reading ---- */
+
+int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count)
+{
+    struct lease_table table = {0};
+    int status = lease_table_load(s->reader, &table);
+    if (status != FAB_OK)
+        return status;
+    struct fab_lease *leases = calloc(table.count > 0 ? table.count : 1, sizeof(*leases));
+    for (size_t i = 0; leases != NULL && i < table.count; i++)
+        leases[i] = table.rows[i].lease;
+    if (leases != NULL) {
+        *ret = leases;
+        *ret_count = table.count;
+    }
+    lease_table_fini(&table);
+    return leases != NULL ? FAB_OK : FAB_E_NOMEM;
+}
+
+static uint64_t read_number(struct store *s, const char *sql)
+{
+    sqlite3_stmt *stmt = NULL;
+    int64_t number = 0;
+    if (sqlite3_prepare_v2(s->reader, sql, -1, &stmt, NULL) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW)
+        number = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    return number > 0 ? (uint64_t)number : 0;
+}
+
+uint64_t store_last_event_seq(struct store *s)
+{
+    return read_number(s, "SELECT max(seq) FROM event");
+}
+
+uint64_t store_last_generation(struct store *s)
+{
+    return read_number(s, "SELECT max(generation) FROM table_set");
+}
+
+static int read_disabled(sqlite3_stmt *stmt, struct store_disabled **ret, size_t *ret_count)
+{
+    int code;
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        struct store_disabled row;
+        int64_t port = sqlite3_column_int64(stmt, 1);
+        const char *guid = (const char *)sqlite3_column_text(stmt, 0);
+        if (sql_guid_parse(guid, &row.node_guid) != FAB_OK || port < 1 || port > 254)
+            continue; /* (edited by hand) */
+        struct store_disabled *more = reallocarray(*ret, *ret_count + 1, sizeof(*more));
+        if (more == NULL)
+            return FAB_E_NOMEM;
+        row.port = (uint8_t)port;
+        more[(*ret_count)++] = row;
+        *ret = more;
+    }
+    return sql_status(code);
+}
+
+int store_load_disabled(struct store *s, struct store_disabled **ret, size_t *ret_count)
+{
+    struct store_disabled *rows = NULL;
+    size_t count = 0;
+    sqlite3_stmt *stmt = NULL;
+    int status = sql_status(sqlite3_prepare_v2(
+        s->reader, "SELECT node_guid, port FROM disabled_port ORDER BY node_guid, port", -1, &stmt,
+        NULL));
+    if (status == FAB_OK)
+        status = read_disabled(stmt, &rows, &count);
+    sqlite3_finalize(stmt);
+    if (status == FAB_OK) {
+        *ret = rows;
+        *ret_count = count;
+    } else {
+        free(rows);
+    }
+    return status;
+}
+
+/* ---- events ---- */
+
+static enum event_severity severity_of(const char *name)
+{
+    static const char *const names[] = {"debug", "info", "warning"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(name, names[i]) == 0)
+            return (enum event_severity)i;
+    return EVENT_ERROR;
+}
+
+static const char *text_of(sqlite3_stmt *stmt, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    return text != NULL ? text : "";
+}
+
+static void hand_row(sqlite3_stmt *stmt, bus_handler *fn, void *ctx)
+{
+    struct event e = {
+        .seq = (uint64_t)sqlite3_column_int64(stmt, 0),
+        .time_us = sqlite3_column_int64(stmt, 1),
+        .severity = severity_of(text_of(stmt, 2)),
+        .type = text_of(stmt, 3),
+        .subject = text_of(stmt, 4),
+        .message = text_of(stmt, 5),
+        .port = (uint32_t)sqlite3_column_int64(stmt, 7),
+    };
+    if (sql_guid_parse(text_of(stmt, 6), &e.guid) != FAB_OK)
+        e.guid = 0;
+    fn(ctx, &e);
+}
+
+static int64_t clamp(uint64_t seq)
+{
+    return seq > INT64_MAX ? INT64_MAX : (int64_t)seq;
+}
+
+int store_events(struct store *s, uint64_t after, uint64_t before, bool newest_first,
+                 uint32_t limit, bus_handler *fn, void *ctx)
+{
+    static const char *const sql[] = {
+        "SELECT seq, time_us, severity, type, subject, message, guid, port FROM event "
+        "WHERE seq > ?1 AND seq < ?2 ORDER BY seq LIMIT ?3",
+        "SELECT seq, time_us, severity, type, subject, message, guid, port FROM event "
+        "WHERE seq > ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3",
+    };
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(s->reader, sql[newest_first], -1, &stmt, NULL);
+    if (code == SQLITE_OK) {
+        sqlite3_bind_int64(stmt, 1, clamp(after));
+        sqlite3_bind_int64(stmt, 2, before == 0 ? INT64_MAX : clamp(before));
+        sqlite3_bind_int64(stmt, 3, limit);
+        while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
+            hand_row(stmt, fn, ctx);
+    }
+    sqlite3_finalize(stmt);
+    return sql_status(code);
+}

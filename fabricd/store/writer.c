@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The writer thread. Others put values into `pending`, under a mutex that is held for a few
+ * instructions; the thread gathers for GATHER_US, takes all of it into `work`, and writes it in one
+ * transaction. Nobody waits for it but flush and stop.
+ *
+ * When a transaction fails (the disk is full, somebody holds the database) `work` stays and is
+ * tried again, later each time. Meanwhile the queue fills: beyond QUEUE_MAX, events and table sets
+ * are dropped and counted. Leases and the registry are not: only their latest state waits. Disabled
+ * ports are not: there are few, and each is an operator's word.
+ */
+#include "fabricd/store/writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/store/sql.h"
+#include "fabricd/store/tables.h"
+#include "libfabmgr/base/status.h"
+
+#define QUEUE_MAX 8192   /* records */
+#define QUEUE_HURRY 1024 /* so many do not wait for more */
+#define GATHER_US 50000
+#define RETRY_MIN_US 500000
+#define RETRY_MAX_US 30000000
+#define SEEN_EVERY_S 300 /* how often last_seen is renewed */
+#define SETS_KEPT 10000
+#define TRIM_EVERY 256      /* events */
+#define LID_MAX 0xffffff    /* beyond every address that hardware has */
+#define KEEP_DEFAULT 100000 /* events */
+
+struct writer {
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t wake, idle;
+
+    /* under the mutex */
+    struct batch pending;
+    size_t queued; /* records in pending and work */
+    uint64_t dropped, dropped_told;
+    uint64_t failures; /* transactions that failed */
+    uint32_t keep;     /* events */
+    unsigned flushing;
+    bool stop;
+    bool unwritten; /* work holds something */
+    bool failing;   /* the last transaction failed */
+
+    /* of the thread */
+    struct sql sql;
+    char *path;
+    struct batch work;
+    struct lease_table leases;
+    struct registry registry;
+    uint64_t retry_us;
+    uint64_t trimmed; /* events up to here are gone */
+};
+
+/* ---- leases that came in ---- */
+
+static int compare_leases(const void *x, const void *y)
+{
+    const struct fab_lease *a = x, *b = y;
+    return (a->port_guid > b->port_guid) - (a->port_guid < b->port_guid);
+}
+
+/* Sorted, each GUID once (the later one of two), none that names nothing. */
+static void tidy_leases(struct batch *b)
+{
+    size_t kept = 0;
+    if (!b->has_leases || b->lease_count == 0)
+        return;
+    qsort(b->leases, b->lease_count, sizeof(*b->leases), compare_leases);
+    for (size_t i = 0; i < b->lease_count; i++) {
+        const struct fab_lease *l = &b->leases[i];
+        if (l->port_guid == 0 || l->lid == 0 || l->lid > LID_MAX || l->lmc > 7)
+            continue;
+        if (kept > 0 && b->leases[kept - 1].port_guid == l->port_guid)
+            kept--;
+        b->leases[kept++] = *l;
+    }
+    b->lease_count = kept;
+}
+
+/* ---- one transaction ---- */
+
+static const char *severity_name(enum event_severity severity)
+{
+    static const char *const names[] = {"debug", "info", "warning", "error"};
+    return names[(unsigned)severity < 4 ? severity : EVENT_ERROR];
+}
+
+static int put_event(struct writer *w, const struct event *e)
+{
+    return sql_run(&w->sql, SQL_EVENT_PUT, "iittttgi", (int64_t)e->seq, e->time_us,
+                   severity_name(e->severity), e->type, e->subject, e->message, e->guid,
+                   (int64_t)e->port);
+}
+
+static int put_set(struct writer *w, const struct record_set *s)
+{
+    int status = sql_run(&w->sql, SQL_SET_PUT, "iititiiiii", (int64_t)s->generation, s->time_us,
+                         s->engine, (int64_t)s->duration_us, s->reason, (int64_t)s->deadlock_free,
+                         (int64_t)s->unreachable_pairs, (int64_t)s->switches, (int64_t)s->hosts,
+                         (int64_t)s->links);
+    if (status == FAB_OK && s->generation > SETS_KEPT)
+        status = sql_run(&w->sql, SQL_SET_TRIM, "i", (int64_t)(s->generation - SETS_KEPT));
+    return status;
+}
+
+static int put_disabled(struct writer *w, const struct record_disabled *d)
+{
+    if (d->disabled)
+        return sql_run(&w->sql, SQL_DISABLED_PUT, "gii", d->node_guid, (int64_t)d->port, d->since);
+    return sql_run(&w->sql, SQL_DISABLED_DELETE, "gi", d->node_guid, (int64_t)d->port);
+}
+
+static int put_record(struct writer *w, const struct record *r)
+{
+    switch (r->kind) {
+    case RECORD_EVENT:
+        return put_event(w, &r->event);
+    case RECORD_SET:
+        return put_set(w, &r->set);
+    case RECORD_DISABLED:
+        return put_disabled(w, &r->disabled);
+    }
+    return FAB_E_INVAL;
+}
+
+static uint64_t last_event(const struct batch *b)
+{
+    const struct record *r;
+    uint64_t last = 0;
+    STAILQ_FOREACH(r, &b->records, next)
+    if (r->kind == RECORD_EVENT)
+        last = r->event.seq;
+    return last;
+}
+
+static int put_records(struct writer *w, uint32_t keep)
+{
+    const struct record *r;
+    int status = FAB_OK;
+    STAILQ_FOREACH(r, &w->work.records, next)
+    if (status == FAB_OK)
+        status = put_record(w, r);
+    uint64_t last = last_event(&w->work);
+    if (status == FAB_OK && last > keep && last - keep >= w->trimmed + TRIM_EVERY) {
+        status = sql_run(&w->sql, SQL_EVENT_TRIM, "i", (int64_t)(last - keep));
+        w->trimmed = last - keep;
+    }
+    return status;
+}
+
+/* What the tables will hold once the transaction is committed. */
+struct outcome {
+    struct lease_table leases;
+    struct registry registry;
+    bool has_leases, has_registry;
+};
+
+static int put_tables(struct writer *w, int64_t now, struct outcome *o)
+{
+    int status = FAB_OK;
+    if (w->work.has_leases) {
+        status = lease_table_write(&w->leases, &w->sql, w->work.leases, w->work.lease_count, now,
+                                   &o->leases);
+        o->has_leases = status == FAB_OK;
+    }
+    if (status == FAB_OK && w->work.view != NULL) {
+        status = registry_write(&w->registry, &w->sql, w->work.view, now, &o->registry);
+        o->has_registry = status == FAB_OK;
+    }
+    if (status == FAB_OK && o->has_registry && now >= w->registry.seen + SEEN_EVERY_S) {
+        if (w->registry.fabric != NULL || w->registry.hash == o->registry.hash)
+            status = registry_touch(&w->sql, now);
+        o->registry.seen = now;
+    }
+    return status;
+}
+
+static void accept(struct writer *w, struct outcome *o)
+{
+    if (o->has_leases) {
+        lease_table_fini(&w->leases);
+        w->leases = o->leases;
+    }
+    if (o->has_registry) {
+        registry_fini(&w->registry);
+        w->registry = o->registry;
+    }
+}
+
+static void reject(struct writer *w, struct outcome *o)
+{
+    if (!sqlite3_get_autocommit(w->sql.db))
+        sql_run(&w->sql, SQL_ROLLBACK, "");
+    lease_table_fini(&o->leases);
+    registry_fini(&o->registry);
+    w->trimmed = 0;
+}
+
+static int write_work(struct writer *w, uint32_t keep)
+{
+    struct outcome o = {0};
+    int64_t now = clock_unix_us() / 1000000;
+    int status = sql_run(&w->sql, SQL_BEGIN, "");
+    if (status == FAB_OK)
+        status = put_tables(w, now, &o);
+    if (status == FAB_OK)
+        status = put_records(w, keep);
+    if (status == FAB_OK)
+        status = sql_run(&w->sql, SQL_COMMIT, "");
+    if (status == FAB_OK)
+        accept(w, &o);
+    else
+        reject(w, &o);
+    return status;
+}
+
+/* ---- after it ---- */
+
+/* (mutex held) */
+static void note_failure(struct writer *w, int status)
+{
+    if (!w->failing)
+        log_error("store", "%s cannot be written: %s; what waits is kept and tried again", w->path,
+                  fab_status_text(status));
+    w->failing = true;
+    w->failures++;
+    w->retry_us = w->retry_us == 0 ? RETRY_MIN_US : w->retry_us * 2;
+    if (w->retry_us > RETRY_MAX_US)
+        w->retry_us = RETRY_MAX_US;
+}
+
+/* (mutex held) */
+static void note_success(struct writer *w)
+{
+    if (w->failing)
+        log_notice("store", "%s is written again", w->path);
+    if (w->dropped != w->dropped_told)
+        log_warning("store", "%llu records were dropped while the database was behind",
+                    (unsigned long long)(w->dropped - w->dropped_told));
+    w->dropped_told = w->dropped;
+    w->failing = false;
+    w->retry_us = 0;
+}
+
+/* A batch that breaks a rule of the schema would do so for ever. */
+static void give_up_batch(struct writer *w)
+{
+    log_error("store", "%zu records break the schema and are dropped, a mistake of fabricd: %s",
+              w->work.record_count, sqlite3_errmsg(w->sql.db));
+    registry_fini(&w->registry); /* from now on the registry is written as a whole */
+}
+
+static void write_and_settle(struct writer *w, uint32_t keep)
+{
+    size_t records = w->work.record_count;
+    tidy_leases(&w->work);
+    int status = write_work(w, keep);
+    bool done = status == FAB_OK || status == FAB_E_INVAL;
+    if (status == FAB_E_INVAL)
+        give_up_batch(w);
+    if (done)
+        batch_clear(&w->work);
+    pthread_mutex_lock(&w->mutex);
+    w->unwritten = !done;
+    w->queued -= done ? records : 0;
+    if (status == FAB_OK)
+        note_success(w);
+    else
+        note_failure(w, status);
+    pthread_mutex_unlock(&w->mutex);
+}
+
+/* ---- the thread ---- */
+
+static struct timespec in(uint64_t us)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    uint64_t nanoseconds = (uint64_t)t.tv_nsec + us % 1000000 * 1000;
+    t.tv_sec += (time_t)(us / 1000000 + nanoseconds / 1000000000);
+    t.tv_nsec = (long)(nanoseconds % 1000000000);
+    return t;
+}
+
+/* Nothing is gained by waiting for more. */
+static bool is_hurried(const struct writer *w)
+{
+    return w->stop || w->flushing > 0 || (!w->failing && w->queued >= QUEUE_HURRY);
+}
+
+/* Waits until there is something to do (mutex held). False: it is over. */
+static bool wait_for_work(struct writer *w)
+{
+    while (batch_is_empty(&w->pending) && !w->unwritten) {
+        pthread_cond_broadcast(&w->idle);
+        if (w->stop)
+            return false;
+        pthread_cond_wait(&w->wake, &w->mutex);
+    }
+    struct timespec until = in(w->failing ? w->retry_us : GATHER_US);
+    while (!is_hurried(w))
+        if (pthread_cond_timedwait(&w->wake, &w->mutex, &until) == ETIMEDOUT)
+            break;
+    return true;
+}
+
+/* Everything that is there was seen until now. */
+static void write_last_seen(struct writer *w)
+{
+    if (w->registry.fabric == NULL || sql_run(&w->sql, SQL_BEGIN, "") != FAB_OK)
+        return;
+    if (registry_touch(&w->sql, clock_unix_us() / 1000000) == FAB_OK)
+        sql_run(&w->sql, SQL_COMMIT, "");
+    if (!sqlite3_get_autocommit(w->sql.db))
+        sql_run(&w->sql, SQL_ROLLBACK, "");
+}
+
+static void *writer_main(void *arg)
+{
+    struct writer *w = arg;
+    bool last = false;
+    pthread_mutex_lock(&w->mutex);
+    while (!last && wait_for_work(w)) {
+        uint32_t keep = w->keep;
+        last = w->stop && w->failing; /* one more try, then it is lost */
+        batch_move(&w->work, &w->pending);
+        w->unwritten = true;
+        pthread_mutex_unlock(&w->mutex);
+        write_and_settle(w, keep);
+        pthread_mutex_lock(&w->mutex);
+        pthread_cond_broadcast(&w->idle);
+    }
+    bool lost = w->unwritten;
+    pthread_mutex_unlock(&w->mutex);
+    if (lost)
+        log_error("store", "%s cannot be written; %zu records are lost", w->path,
+                  w->work.record_count);
+    else
+        write_last_seen(w);
+    return NULL;
+}
+
+/* ---- starting and stopping ---- */
+
+static void init_threading(struct writer *w)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&w->mutex, NULL);
+    pthread_cond_init(&w->wake, &monotonic);
+    pthread_cond_init(&w->idle, NULL);
+    pthread_condattr_destroy(&monotonic);
+}
+
+/* Signals are the loop's. */
+static int start_thread(struct writer *w)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&w->thread, NULL, writer_main, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0 ? FAB_OK : FAB_E_NOMEM;
+}
+
+static void writer_free(struct writer *w, sqlite3 *db)
+{
+    sql_fini(&w->sql);
+    sqlite3_close(db);
+    lease_table_fini(&w->leases);
+    registry_fini(&w->registry);
+    batch_clear(&w->pending);
+    batch_clear(&w->work);
+    pthread_mutex_destroy(&w->mutex);
+    pthread_cond_destroy(&w->wake);
+    pthread_cond_destroy(&w->idle);
+    free(w->path);
+    free(w);
+}
+
+int writer_start(sqlite3 *db, const char *path, struct writer **ret)
+{
+    struct writer *w = calloc(1, sizeof(*w));
+    if (w == NULL) {
+        sqlite3_close(db);
+        return FAB_E_NOMEM;
+    }
+    batch_init(&w->pending);
+    batch_init(&w->work);
+    w->keep = KEEP_DEFAULT;
+    w->path = strdup(path);
+    init_threading(w);
+    int status = w->path != NULL ? FAB_OK : FAB_E_NOMEM;
+    if (status == FAB_OK)
+        status = sql_init(&w->sql, db);
+    if (status == FAB_OK)
+        status = lease_table_load(db, &w->leases);
+    if (status == FAB_OK)
+        status = registry_load(&w->registry, db);
+    if (status == FAB_OK)
+        status = start_thread(w);
+    if (status == FAB_OK)
+        *ret = w;
+    else
+        writer_free(w, db);
+    return status;
+}
+
+void writer_stop(struct writer *w)
+{
+    if (w == NULL)
+        return;
+    pthread_mutex_lock(&w->mutex);
+    w->stop = true;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->mutex);
+    pthread_join(w->thread, NULL);
+    writer_free(w, w->sql.db);
+}
+
+void writer_flush(struct writer *w)
+{
+    pthread_mutex_lock(&w->mutex);
+    uint64_t failures = w->failures;
+    w->flushing++;
+    pthread_cond_signal(&w->wake);
+    while ((!batch_is_empty(&w->pending) || w->unwritten) && w->failures == failures)
+        pthread_cond_wait(&w->idle, &w->mutex);
+    w->flushing--;
+    pthread_mutex_unlock(&w->mutex);
+}
+
+/* ---- what others put in ---- */
+
+/* The thread sleeps only while there is nothing: the first thing wakes it, and a full house. */
+static void begin_put(struct writer *w, bool *ret_was_empty)
+{
+    pthread_mutex_lock(&w->mutex);
+    *ret_was_empty = batch_is_empty(&w->pending);
+}
+
+static void end_put(struct writer *w, bool was_empty)
+{
+    if (was_empty || w->queued == QUEUE_HURRY)
+        pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->mutex);
+}
+
+/* (mutex held) Takes r in any case. */
+static void put_bounded(struct writer *w, struct record *r)
+{
+    if (w->queued < QUEUE_MAX) {
+        batch_put_record(&w->pending, r);
+        w->queued++;
+        return;
+    }
+    if (w->dropped++ == w->dropped_told)
+        log_warning("store", "the database is behind: events are dropped from now on");
+    free(r);
+}
+
+void writer_put_leases(struct writer *w, struct fab_lease *leases, size_t count)
+{
+    bool was_empty;
+    begin_put(w, &was_empty);
+    batch_put_leases(&w->pending, leases, count);
+    end_put(w, was_empty);
+}
+
+void writer_put_view(struct writer *w, struct fab_view *view, struct record *set)
+{
+    bool was_empty;
+    begin_put(w, &was_empty);
+    struct fab_view *replaced = w->pending.view;
+    w->pending.view = view;
+    if (set != NULL)
+        put_bounded(w, set);
+    end_put(w, was_empty);
+    fab_view_unref(replaced); /* it may be large: not under the mutex */
+}
+
+void writer_put_event(struct writer *w, struct record *r)
+{
+    bool was_empty;
+    begin_put(w, &was_empty);
+    put_bounded(w, r);
+    end_put(w, was_empty);
+}
+
+void writer_put_disabled(struct writer *w, struct record *r)
+{
+    bool was_empty;
+    begin_put(w, &was_empty);
+    batch_put_record(&w->pending, r);
+    w->queued++;
+    end_put(w, was_empty);
+}
+
+void writer_keep(struct writer *w, uint32_t events)
+{
+    pthread_mutex_lock(&w->mutex);
+    w->keep = events > 0 ? events : 1;
+    pthread_mutex_unlock(&w->mutex);
+}
+
+uint64_t writer_dropped(struct writer *w)
+{
+    pthread_mutex_lock(&w->mutex);
+    uint64_t dropped = w->dropped;
+    pthread_mutex_unlock(&w->mutex);
+    return dropped;
+}

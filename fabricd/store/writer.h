@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Private to the room: the writer thread and its queue.
+ */
+#ifndef FABRICD_STORE_WRITER_H
+#define FABRICD_STORE_WRITER_H
+
+#include <sqlite3.h>
+
+#include "fabricd/store/record.h"
+
+struct writer;
+/* Takes the connection, also on failure. */
+int writer_start(sqlite3 *db, const char *path, struct writer **ret);
+void writer_stop(struct writer *w); /* writes what waits; NULL is fine */
+
+/* Each takes what it is given. */
+void writer_put_leases(struct writer *w, struct fab_lease *leases, size_t count);
+void writer_put_view(struct writer *w, struct fab_view *view, struct record *set);
+void writer_put_event(struct writer *w, struct record *r);
+void writer_put_disabled(struct writer *w, struct record *r);
+void writer_keep(struct writer *w, uint32_t events);
+void writer_flush(struct writer *w);
+uint64_t writer_dropped(struct writer *w);
+
+#endif
