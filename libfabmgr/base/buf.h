@@ -57,7 +57,7 @@ struct fab_reader {
 };
 static inline struct fab_reader fab_reader(const uint8_t *bytes, size_t len)
 {
-    return (struct fab_reader){.at = bytes, .end = bytes + len, .status = FAB_OK};
+    return (struct fab_reader){.at = bytes, .end = len > 0 ? bytes + len : bytes, .status = FAB_OK};
 }
 static inline size_t fab_read_left(const struct fab_reader *r)
 {
@@ -104,7 +104,7 @@ struct fab_writer {
 };
 static inline struct fab_writer fab_writer(uint8_t *bytes, size_t len)
 {
-    return (struct fab_writer){.at = bytes, .end = bytes + len, .status = FAB_OK};
+    return (struct fab_writer){.at = bytes, .end = len > 0 ? bytes + len : bytes, .status = FAB_OK};
 }
 /* Room for the next n bytes, or NULL. */
 static inline uint8_t *fab_write_room(struct fab_writer *w, size_t n)

@@ -39,7 +39,8 @@ static const struct fab_sm_info *
 best_of(const struct fab_smstate *s, const struct fab_sm_info *others, uint32_t count, bool masters)
 {
     const struct fab_sm_info *best = NULL;
-    for (const struct fab_sm_info *o = others; o < others + count; o++) {
+    for (uint32_t i = 0; i < count; i++) {
+        const struct fab_sm_info *o = &others[i];
         if (o->guid == s->guid || o->state == FAB_SM_NOT_ACTIVE || o->state > FAB_SM_MASTER)
             continue;
         if ((o->state == FAB_SM_MASTER) != masters)

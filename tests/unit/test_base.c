@@ -52,6 +52,15 @@ START_TEST(reader_error_sticks)
 }
 END_TEST
 
+START_TEST(nothing_at_all_can_be_read)
+{
+    struct fab_reader r = fab_reader(NULL, 0);
+    ck_assert_uint_eq(fab_read_left(&r), 0);
+    ck_assert_uint_eq(fab_read_u8(&r), 0);
+    ck_assert_int_eq(r.status, FAB_E_TRUNCATED);
+}
+END_TEST
+
 START_TEST(reader_survives_huge_lengths)
 {
     const uint8_t bytes[] = {1, 2, 3};
@@ -390,6 +399,7 @@ int main(void)
     tcase_add_test(tcase, every_status_has_its_sentence);
     tcase_add_test(tcase, reader_gives_big_endian_numbers);
     tcase_add_test(tcase, reader_error_sticks);
+    tcase_add_test(tcase, nothing_at_all_can_be_read);
     tcase_add_test(tcase, reader_survives_huge_lengths);
     tcase_add_test(tcase, writer_writes_what_reader_reads);
     tcase_add_test(tcase, writer_error_sticks_and_writes_nothing);
