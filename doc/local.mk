@@ -1,1 +1,3 @@
-# Man pages: add them to dist_man_MANS.
+# Man pages.
+
+dist_man_MANS += doc/fabsim.1

@@ -100,6 +100,18 @@ tests_unit_test_fabric_SOURCES = tests/unit/test_fabric.c
 tests_unit_test_fabric_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_fabric_LDADD = $(LIB_TEST_LIBS)
 
+# ---- fabric: text
+UNIT_TESTS += tests/unit/test_text
+tests_unit_test_text_SOURCES = tests/unit/test_text.c
+tests_unit_test_text_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_text_LDADD = $(LIB_TEST_LIBS)
+
+# ---- fabric: generate
+UNIT_TESTS += tests/unit/test_generate
+tests_unit_test_generate_SOURCES = tests/unit/test_generate.c
+tests_unit_test_generate_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_generate_LDADD = $(LIB_TEST_LIBS)
+
 # ---- policy
 UNIT_TESTS += tests/unit/test_policy
 tests_unit_test_policy_SOURCES = tests/unit/test_policy.c

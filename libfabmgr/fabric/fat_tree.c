@@ -30,9 +30,9 @@ struct fat_tree {
 static int shape(struct fat_tree *t, const struct fab_fat_tree_spec *s)
 {
     uint32_t half = s->radix / 2, h = s->levels;
-    uint32_t up = s->taper > 1 ? s->radix / (s->taper + 1) : half;
-    if (s->radix < 2 || s->radix > 254 || h == 0 || h > MAX_LEVELS || s->taper > 253 || up == 0)
+    if (s->radix < 2 || s->radix > 254 || h == 0 || h > MAX_LEVELS || s->taper >= s->radix)
         return FAB_E_RANGE;
+    uint32_t up = s->taper > 1 ? s->radix / (s->taper + 1) : half;
     for (uint32_t l = 1; l <= h; l++) {
         t->down[l] = l == h ? s->radix : l > 1 ? half : s->taper > 1 ? s->taper * up : half;
         t->up[l] = l == h ? 0 : l == 1 ? up : half;

@@ -295,8 +295,27 @@ static int read_peer(struct text_reader *r, struct text_cable *c)
     return status != FAB_OK ? status : read_port_guid(r, &c->peer_guid);
 }
 
-/* One option of ibsim's: "w=2". True: it was one, and good. */
-static bool option(struct span token, struct fab_port_info *rate, bool rated)
+/* What a port line says of its rate: as a name, which settles it, or as options. */
+struct rate_words {
+    struct fab_port_info *rate;
+    bool named, masked;
+};
+
+static int apply_option(struct rate_words *w, char option, uint64_t mask)
+{
+    if (option == 'w')
+        return fab_rate_width_mask(w->rate, mask);
+    if (option == 'e')
+        return fab_rate_extended_mask(w->rate, mask);
+    if (option != 's')
+        return FAB_E_FORMAT;
+    if (!w->masked)
+        fab_rate_extended_mask(w->rate, 0);
+    return fab_rate_speed_mask(w->rate, mask);
+}
+
+/* "w=2". False: it is no option, or a bad one. */
+static bool read_option(struct rate_words *w, struct span token)
 {
     struct fab_text_error ignored;
     struct text_scan s;
@@ -307,18 +326,20 @@ static bool option(struct span token, struct fab_port_info *rate, bool rated)
     s.at += 2;
     if (scan_number(&s, "a mask", UINT64_MAX, &mask) != FAB_OK || !scan_done(&s))
         return false;
-    switch (token.s[0]) {
-    case 'w':
-        return fab_rate_width_mask(rate, mask) == FAB_OK;
-    case 's':
-        if (!rated)
-            fab_rate_extended_mask(rate, 0);
-        return fab_rate_speed_mask(rate, mask) == FAB_OK;
-    case 'e':
-        return fab_rate_extended_mask(rate, mask) == FAB_OK;
-    default:
+    if (w->named)
+        return true; /* it says nothing new */
+    if (apply_option(w, token.s[0], mask) != FAB_OK)
         return false;
-    }
+    w->masked |= token.s[0] != 'w';
+    return true;
+}
+
+static bool read_rate_word(struct rate_words *w, struct span token)
+{
+    if (fab_text_parse_rate(token.s, token.len, w->rate) != FAB_OK)
+        return read_option(w, token);
+    w->named = true;
+    return true;
 }
 
 static struct span next_token(struct text_scan *s)
@@ -336,6 +357,7 @@ static struct span next_token(struct text_scan *s)
 static int read_rate(struct text_reader *r, struct fab_port_info *rate, bool *ret_rated)
 {
     struct text_scan *s = &r->scan;
+    struct rate_words words = {.rate = rate};
     bool comment = false;
     while (s->at < s->eol) {
         if (!comment && scan_take(s, '#')) {
@@ -346,8 +368,7 @@ static int read_rate(struct text_reader *r, struct fab_port_info *rate, bool *re
         struct span token = next_token(s);
         if (token.len == 0)
             break;
-        if (fab_text_parse_rate(token.s, token.len, rate) == FAB_OK ||
-            option(token, rate, *ret_rated))
+        if (read_rate_word(&words, token))
             *ret_rated = true;
         else if (!comment) {
             s->at = token.s;
@@ -525,6 +546,7 @@ static int check_end(struct text_reader *r)
             r->scan.number = r->guid_line[type];
             return scan_fail(&r->scan, r->scan.line, "no node follows this GUID");
         }
+    r->scan.number += r->scan.number == 0; /* an empty text */
     if (r->node_count == 0)
         return scan_fail(&r->scan, r->scan.line, "expected a Switch, Ca or Rt line, found none");
     return FAB_OK;

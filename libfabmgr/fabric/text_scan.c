@@ -129,15 +129,16 @@ static unsigned digit_value(char c)
     return 99;
 }
 
-/* Digits at the cursor, at least one. */
-static int digits(struct text_scan *s, const char *what, unsigned base, uint64_t max, uint64_t *ret)
+/* The digits of a number that began at `number`, at least one. */
+static int digits(struct text_scan *s, const char *number, const char *what, unsigned base,
+                  uint64_t max, uint64_t *ret)
 {
     const char *start = s->at;
     uint64_t value = 0;
     for (; s->at < s->eol && digit_value(*s->at) < base; s->at++)
         if (__builtin_mul_overflow(value, (uint64_t)base, &value) ||
             __builtin_add_overflow(value, (uint64_t)digit_value(*s->at), &value) || value > max)
-            return scan_fail(s, start, "%s is too large, expected at most %llu", what,
+            return scan_fail(s, number, "%s is too large, expected at most %llu", what,
                              (unsigned long long)max);
     if (s->at == start)
         return scan_unexpected(s, what);
@@ -145,23 +146,27 @@ static int digits(struct text_scan *s, const char *what, unsigned base, uint64_t
     return FAB_OK;
 }
 
-static bool hex_prefix(struct text_scan *s)
+/* Blanks and "0x"; *ret_start is where the number begins. */
+static bool hex_prefix(struct text_scan *s, const char **ret_start)
 {
     bool there = scan_is(s, "0x") || scan_is(s, "0X");
+    *ret_start = s->at;
     s->at += there ? 2 : 0;
     return there;
 }
 
 int scan_number(struct text_scan *s, const char *what, uint64_t max, uint64_t *ret)
 {
-    unsigned base = hex_prefix(s) ? 16 : 10;
-    return digits(s, what, base, max, ret);
+    const char *start;
+    unsigned base = hex_prefix(s, &start) ? 16 : 10;
+    return digits(s, start, what, base, max, ret);
 }
 
 int scan_hex(struct text_scan *s, const char *what, uint64_t *ret)
 {
-    hex_prefix(s);
-    return digits(s, what, 16, UINT64_MAX, ret);
+    const char *start;
+    hex_prefix(s, &start);
+    return digits(s, start, what, 16, UINT64_MAX, ret);
 }
 
 int scan_end(struct text_scan *s)
