@@ -68,6 +68,14 @@ tests_unit_test_mads_SOURCES = tests/unit/test_mads.c
 tests_unit_test_mads_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_mads_LDADD = $(LIB_TEST_LIBS)
 
+# ---- every allocation fails in turn
+UNIT_TESTS += tests/unit/test_nomem
+EXTRA_DIST += tests/unit/failing_alloc.h
+tests_unit_test_nomem_SOURCES = tests/unit/test_nomem.c
+tests_unit_test_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_nomem_LDADD = $(LIB_TEST_LIBS)
+tests_unit_test_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 # ---- hostile MADs
 FUZZ_TARGETS += tests/fuzz/fuzz_mad
 tests_fuzz_fuzz_mad_SOURCES = tests/fuzz/fuzz_mad.c $(FUZZ_MAIN)

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allocations that fail on demand. Include once in a test that is linked with
+ *     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+ * Everything of libfabmgr, the test and Check (each assertion!) then allocates through here: a
+ * scenario must not assert.
+ */
+#ifndef TESTS_UNIT_FAILING_ALLOC_H
+#define TESTS_UNIT_FAILING_ALLOC_H
+
+#include <stdint.h>
+#include <stdlib.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static uint64_t alloc_calls;                /* so far */
+static uint64_t alloc_fail_at = UINT64_MAX; /* the call of this number fails */
+
+static int alloc_fails(void)
+{
+    return alloc_calls++ == alloc_fail_at;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return alloc_fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return alloc_fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return alloc_fails() ? NULL : __real_realloc(old, size);
+}
+
+/* Runs `scenario` with its first allocation failing, then its second, and so on until it needs no
+ * more: each time it must say NOMEM and leave nothing behind (which the sanitizer checks). Returns
+ * how many allocations it has. */
+static uint64_t fail_each_allocation(int (*scenario)(void), int nomem)
+{
+    for (uint64_t n = 0;; n++) {
+        alloc_calls = 0;
+        alloc_fail_at = n;
+        int status = scenario();
+        uint64_t calls = alloc_calls;
+        alloc_fail_at = UINT64_MAX;
+        if (calls <= n) {
+            ck_assert_int_eq(status, 0);
+            return n;
+        }
+        ck_assert_int_eq(status, nomem);
+    }
+}
+
+#endif
