@@ -104,3 +104,139 @@ void drive_sit(struct drive *r)
     r->node = 0;
     r->port = 0;
 }
+
+/* ---- programming ------------------------------------------------------------------------------
+ */
+
+struct programming {
+    struct drive *r;
+    const struct fab_fabric *f;
+    struct fab_path *paths;
+    uint16_t sm_lid;
+    int status; /* the first failure sticks */
+};
+
+/* The way to a port: that of its node, or over its own cable for adapters. */
+static struct fab_path path_to(const struct programming *p, uint32_t port)
+{
+    const struct fab_port *at = &p->f->ports[port];
+    struct fab_path path = p->paths[at->node];
+    if (!fab_node_is_switch(p->f, at->node) && port != p->f->self_port) {
+        const struct fab_port *far = &p->f->ports[at->peer];
+        path = p->paths[far->node];
+        path.port[++path.hops] = far->num;
+    }
+    return path;
+}
+
+static void note(struct programming *p, int smp_status)
+{
+    if (p->status == FAB_OK && smp_status != 0)
+        p->status = smp_status < 0 ? FAB_E_TIMEOUT : FAB_E_REFUSED;
+}
+
+static void set_port(struct programming *p, uint32_t port, uint16_t lid, uint8_t state)
+{
+    uint8_t data[FAB_SMP_DATA];
+    struct fab_path path = path_to(p, port);
+    struct fab_port_info info = p->f->ports[port].info;
+    info.lid = lid;
+    info.sm_lid = p->sm_lid;
+    info.port_state = state;
+    info.phys_state = FAB_PHYS_NOP;
+    fab_attr_pack(&fab_attr_port_info, &info, data, sizeof data);
+    note(p,
+         drive_smp(p->r, &path, FAB_METHOD_SET, FAB_ATTR_PORT_INFO, p->f->ports[port].num, data));
+}
+
+/* The port that owns the node's LID, or FAB_NONE. */
+static uint32_t lid_owner(const struct fab_fabric *f, uint32_t node)
+{
+    uint32_t first = f->nodes[node].first_port;
+    if (fab_node_is_switch(f, node))
+        return first;
+    for (uint32_t port = first + 1; port <= first + f->nodes[node].num_ports; port++)
+        if (f->ports[port].peer != FAB_NONE)
+            return port;
+    return FAB_NONE;
+}
+
+static void set_ports(struct programming *p, uint8_t state)
+{
+    const struct fab_fabric *f = p->f;
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        uint32_t node = f->ports[port].node;
+        bool owner = port == lid_owner(f, node);
+        if (f->ports[port].peer != FAB_NONE || owner)
+            set_port(p, port, owner ? (uint16_t)(node + 1) : 0,
+                     f->ports[port].num == 0 ? FAB_STATE_NOP : state);
+    }
+}
+
+/* Out ports of all switches towards a node, by breadth-first search from it. */
+static void routes_to(const struct fab_fabric *f, uint32_t node, uint8_t *lfts, size_t stride)
+{
+    uint32_t *queue = calloc(f->node_count, sizeof *queue), head = 0, tail = 0;
+    bool *seen = calloc(f->node_count, sizeof *seen);
+    uint32_t owner = lid_owner(f, node);
+    for (queue[tail++] = node, seen[node] = true; head < tail; head++) {
+        uint32_t first = f->nodes[queue[head]].first_port;
+        for (uint32_t i = 1; i <= f->nodes[queue[head]].num_ports; i++) {
+            uint32_t far = fab_peer_node(f, first + i);
+            if (far >= f->switch_count || seen[far] ||
+                (queue[head] == node && !fab_node_is_switch(f, node) && first + i != owner))
+                continue;
+            lfts[far * stride + node + 1] = f->ports[f->ports[first + i].peer].num;
+            seen[far] = true;
+            queue[tail++] = far;
+        }
+    }
+    if (fab_node_is_switch(f, node))
+        lfts[node * stride + node + 1] = 0;
+    free(seen);
+    free(queue);
+}
+
+static void write_lft(struct programming *p, uint32_t sw, const uint8_t *row, uint32_t blocks)
+{
+    uint8_t data[FAB_SMP_DATA] = {0};
+    struct fab_switch_info info = p->f->switches[sw];
+    info.linear_fdb_top = (uint16_t)(p->f->node_count);
+    fab_attr_pack(&fab_attr_switch_info, &info, data, sizeof data);
+    note(p, drive_smp(p->r, &p->paths[sw], FAB_METHOD_SET, FAB_ATTR_SWITCH_INFO, 0, data));
+    for (uint32_t block = 0; block < blocks; block++) {
+        memcpy(data, row + block * FAB_SMP_DATA, FAB_SMP_DATA);
+        note(p, drive_smp(p->r, &p->paths[sw], FAB_METHOD_SET, FAB_ATTR_LFT, block, data));
+    }
+}
+
+static void set_routes(struct programming *p)
+{
+    uint32_t blocks = p->f->node_count / FAB_SMP_DATA + 1;
+    size_t stride = (size_t)blocks * FAB_SMP_DATA;
+    uint8_t *lfts = malloc(stride * (p->f->switch_count + 1u));
+    if (lfts == NULL) {
+        p->status = FAB_E_NOMEM;
+        return;
+    }
+    memset(lfts, 0xff, stride * p->f->switch_count);
+    for (uint32_t node = 0; node < p->f->node_count; node++)
+        routes_to(p->f, node, lfts, stride);
+    for (uint32_t sw = 0; sw < p->f->switch_count; sw++)
+        write_lft(p, sw, lfts + sw * stride, blocks);
+    free(lfts);
+}
+
+int drive_program(struct drive *r, const struct fab_fabric *f)
+{
+    struct programming p = {.r = r, .f = f};
+    p.status = fab_paths_new(f, &p.paths);
+    if (p.status != FAB_OK)
+        return p.status;
+    p.sm_lid = (uint16_t)(f->ports[f->self_port].node + 1);
+    set_routes(&p);
+    set_ports(&p, FAB_STATE_ARMED);
+    set_ports(&p, FAB_STATE_ACTIVE);
+    free(p.paths);
+    return p.status;
+}

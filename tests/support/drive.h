@@ -37,6 +37,9 @@ int drive_smp(struct drive *r, const struct fab_path *path, uint8_t method, uint
               uint32_t attr_mod, uint8_t data[FAB_SMP_DATA]);
 /* A whole discovery from r's place. */
 int drive_whole(struct drive *r, struct fab_fabric **ret_fabric);
+/* Does what a manager does, the simple way: LID of a node is its id + 1 (adapters: on the first
+ * cabled port), shortest paths, all links Active, SM LID is ours. f: as found by drive_whole. */
+int drive_program(struct drive *r, const struct fab_fabric *f);
 /* Where a manager of that fabric would sit: the first cabled adapter port. */
 void drive_sit(struct drive *r);
 
