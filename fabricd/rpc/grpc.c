@@ -68,7 +68,7 @@ static void finish(struct call *c, enum fab_grpc_code code, const char *message)
     c->finished = true;
     c->hooks = NULL;
     c->deadline = c->request_until = UINT64_MAX;
-    h2_finish(c->stream, code, message);
+    h2_finish(c->stream, (int)code, message);
     wake(c->grpc);
 }
 

@@ -138,7 +138,7 @@ void watch_events(struct call *c, const void *request)
     f->rpc = r;
     f->call = c;
     f->sent = q->after_sequence != 0 ? q->after_sequence : newest;
-    f->min_severity = q->min_severity;
+    f->min_severity = (int)q->min_severity;
     LIST_INSERT_HEAD(&r->followers, f, entry);
     call_later(c, &hooks, f);
 }
@@ -201,7 +201,7 @@ void list_events(struct call *c, const void *request)
     const Fabric__V1__ListEventsRequest *q = request;
     struct rpc *r = call_rpc(c);
     struct listing l = {.m = FABRIC__V1__LIST_EVENTS_RESPONSE__INIT,
-                        .min_severity = q->min_severity,
+                        .min_severity = (int)q->min_severity,
                         .want = page_size(q->page_size),
                         .before = INT64_MAX};
     struct page_key key = {0};
