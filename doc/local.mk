@@ -1,3 +1,4 @@
 # Man pages.
 
 dist_man_MANS += doc/fabsim.1
+dist_man_MANS += doc/fabricd.yaml.5

@@ -126,6 +126,12 @@ tests_unit_test_policy_SOURCES = tests/unit/test_policy.c
 tests_unit_test_policy_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_policy_LDADD = $(LIB_TEST_LIBS)
 
+# ---- fuzz: config
+FUZZ_TARGETS += tests/fuzz/fuzz_config
+tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_config_LDADD = $(FABRICD_LIBS)
+tests_fuzz_fuzz_config_LDFLAGS = $(FUZZ_LINK)
+
 # ---- (a fuzz target looks like this)
 # FUZZ_TARGETS += tests/fuzz/fuzz_thing
 # tests_fuzz_fuzz_thing_SOURCES = tests/fuzz/fuzz_thing.c $(FUZZ_MAIN)
