@@ -1,1 +1,4 @@
-libfabmgr_libfabmgr_la_SOURCES +=
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/find.c \
+	%D%/view.c \
+	%D%/view.h

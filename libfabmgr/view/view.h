@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A view: everything a reader needs, sealed and reference-counted; never changes once published. */
 #ifndef LIBFABMGR_VIEW_VIEW_H
 #define LIBFABMGR_VIEW_VIEW_H
@@ -16,17 +17,19 @@ struct fab_view {
     uint64_t published_us; /* Unix time, microseconds */
     int refs;              /* private, atomic */
 };
-/* Takes over the references of fabric and target and the contents of policy and verdict. */
+/* Takes over the references of fabric and target and the contents of policy and verdict, which are
+ * empty afterwards. NULL (no memory): everything is still the caller's. */
 struct fab_view *fab_view_new(uint64_t generation, struct fab_fabric *fabric,
                               struct fab_target *target, struct fab_policy *policy,
                               struct fab_verdict *verdict);
 struct fab_view *fab_view_ref(const struct fab_view *v);
-void fab_view_unref(struct fab_view *v);
+void fab_view_unref(struct fab_view *v); /* NULL is fine */
 
 /* Finds a port that owns a LID by what a person types: "12", "0x1a", a port or node GUID
  * ("0x0002c9..." longer than a LID, or "0002:c903:..."), or a node description (exact; else the
  * only one that has it as a prefix), optionally followed by "/PORT". NOT_FOUND, EXISTS (ambiguous:
- * why[] names the first few). */
+ * why[] names the first few): why[] then has a sentence. A node with several ports that own LIDs is
+ * ambiguous without "/PORT", unless its GUID is also that of one of the ports. */
 int fab_view_find_end(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
                       size_t why_len);
 int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret_node, char *why,

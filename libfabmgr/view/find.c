@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finding nodes and ports by what a person types: a LID, a GUID, a name or the beginning of one.
+ *
+ * What looks like a number is a LID first (decimal, or 0x and up to 4 digits) or a GUID (0x and
+ * more digits, or four groups of four with colons), and a name only when there is no such LID or
+ * GUID. A name that is somebody's whole name wins over one that is only a beginning. When several
+ * fit, the answer is which, never one of them by chance.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/view/view.h"
+
+#define SHOWN 4 /* candidates that an ambiguity names */
+
+/* What is looked for, and where to say why it is not found. */
+struct search {
+    const struct fab_view *v;
+    const char *what;
+    size_t len; /* of what, without "/PORT" */
+    char *why;
+    size_t why_len;
+};
+
+#define say(s, ...) snprintf((s)->why, (s)->why_len, __VA_ARGS__)
+
+/* ---- numbers ----------------------------------------------------------------------------------
+ */
+
+struct number {
+    uint64_t value;
+    bool guid;
+};
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 32);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* 1..16 hexadecimal digits and nothing else. */
+static bool read_hex(const char *s, size_t len, uint64_t *ret)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (hex_digit(s[i]) < 0)
+            return false;
+        value = value << 4 | (unsigned)hex_digit(s[i]);
+    }
+    *ret = value;
+    return len > 0 && len <= 16;
+}
+
+static bool read_decimal(const char *s, size_t len, uint64_t *ret)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (s[i] < '0' || s[i] > '9')
+            return false;
+        value = value * 10 + (unsigned)(s[i] - '0');
+    }
+    *ret = value;
+    return len > 0 && len <= 10;
+}
+
+/* "0002:c903:0000:0010" */
+static bool read_groups(const char *s, size_t len, uint64_t *ret)
+{
+    char digits[16];
+    if (len != 19 || s[4] != ':' || s[9] != ':' || s[14] != ':')
+        return false;
+    for (size_t i = 0; i < 4; i++)
+        memcpy(&digits[i * 4], &s[i * 5], 4);
+    return read_hex(digits, sizeof digits, ret);
+}
+
+static bool read_number(const struct search *s, struct number *ret)
+{
+    const char *t = s->what;
+    bool prefixed = s->len > 2 && t[0] == '0' && (t[1] | 32) == 'x';
+    *ret = (struct number){0};
+    if (prefixed) {
+        ret->guid = s->len > 2 + 4;
+        return read_hex(t + 2, s->len - 2, &ret->value);
+    }
+    if (read_decimal(t, s->len, &ret->value))
+        return true;
+    ret->guid = true;
+    return read_groups(t, s->len, &ret->value) ||
+           (s->len == 16 && read_hex(t, s->len, &ret->value));
+}
+
+static uint32_t port_of_lid(const struct fab_view *v, uint64_t lid)
+{
+    if (v->target == NULL || v->target->lids.owner == NULL || lid > v->target->lids.top)
+        return FAB_NONE;
+    return v->target->lids.owner[lid];
+}
+
+/* ---- names ------------------------------------------------------------------------------------
+ */
+
+struct names {
+    uint32_t exact, begins; /* how many */
+    uint32_t first_exact[SHOWN], first_begins[SHOWN];
+};
+
+static void note(uint32_t *count, uint32_t first[SHOWN], uint32_t node)
+{
+    if (*count < SHOWN)
+        first[*count] = node;
+    (*count)++;
+}
+
+static void collect(const struct search *s, struct names *ret)
+{
+    const struct fab_fabric *f = s->v->fabric;
+    *ret = (struct names){0};
+    for (uint32_t n = 0; n < f->node_count; n++) {
+        const char *desc = f->nodes[n].desc;
+        if (strncmp(desc, s->what, s->len) != 0)
+            continue;
+        if (desc[s->len] == '\0')
+            note(&ret->exact, ret->first_exact, n);
+        else
+            note(&ret->begins, ret->first_begins, n);
+    }
+}
+
+/* "... fits 12 nodes: host-0001 (0x0002c90200000000), ..." */
+static int ambiguous(const struct search *s, uint32_t count, const uint32_t *first)
+{
+    int used = say(s, "\"%.*s\" fits %" PRIu32 " nodes:", (int)s->len, s->what, count);
+    for (uint32_t i = 0; i < count && i < SHOWN && used >= 0 && (size_t)used < s->why_len; i++) {
+        const struct fab_node *n = &s->v->fabric->nodes[first[i]];
+        used += snprintf(s->why + used, s->why_len - (size_t)used, "%s %s (0x%016" PRIx64 ")",
+                         i > 0 ? "," : "", n->desc, n->guid);
+    }
+    if (count > SHOWN && used >= 0 && (size_t)used < s->why_len)
+        snprintf(s->why + used, s->why_len - (size_t)used, " and %" PRIu32 " more", count - SHOWN);
+    return FAB_E_EXISTS;
+}
+
+static int node_by_name(const struct search *s, uint32_t *ret_node)
+{
+    struct names names;
+    if (s->len > 0)
+        collect(s, &names);
+    if (s->len == 0 || names.exact + names.begins == 0) {
+        say(s, "\"%.*s\" is no LID, GUID or name in this fabric", (int)s->len, s->what);
+        return FAB_E_NOT_FOUND;
+    }
+    uint32_t count = names.exact > 0 ? names.exact : names.begins;
+    const uint32_t *first = names.exact > 0 ? names.first_exact : names.first_begins;
+    if (count > 1)
+        return ambiguous(s, count, first);
+    *ret_node = first[0];
+    return FAB_OK;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------
+ */
+
+/* A port, when the text means one: by LID, by port GUID. Else FAB_NONE. */
+static uint32_t port_by_number(const struct search *s, const struct number *n)
+{
+    return n->guid ? fab_fabric_port_by_guid(s->v->fabric, n->value) : port_of_lid(s->v, n->value);
+}
+
+static uint32_t node_by_number(const struct search *s, const struct number *n)
+{
+    uint32_t node = n->guid ? fab_fabric_node_by_guid(s->v->fabric, n->value) : FAB_NONE;
+    if (node != FAB_NONE)
+        return node;
+    uint32_t port = port_by_number(s, n);
+    return port != FAB_NONE ? s->v->fabric->ports[port].node : FAB_NONE;
+}
+
+static int find_node(const struct search *s, uint32_t *ret_node)
+{
+    struct number number;
+    uint32_t node = read_number(s, &number) ? node_by_number(s, &number) : FAB_NONE;
+    if (node == FAB_NONE)
+        return node_by_name(s, ret_node);
+    *ret_node = node;
+    return FAB_OK;
+}
+
+int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret_node, char *why,
+                       size_t why_len)
+{
+    struct search s = {v, what, strlen(what), why, why_len};
+    return find_node(&s, ret_node);
+}
+
+/* ---- ends --------------------------------------------------------------------------------------
+ */
+
+/* Its LID is known, or may come. */
+static bool has_lid(const struct fab_view *v, uint32_t port)
+{
+    if (!fab_port_has_lid(v->fabric, port))
+        return false;
+    return v->target == NULL || port >= v->target->lids.port_count ||
+           v->target->lids.base[port] != 0;
+}
+
+/* The only port of the node with a LID. */
+static int end_of_node(const struct search *s, uint32_t node, uint32_t *ret_port)
+{
+    const struct fab_node *n = &s->v->fabric->nodes[node];
+    uint32_t found = FAB_NONE, count = 0;
+    for (uint32_t i = 0; i <= n->num_ports; i++)
+        if (has_lid(s->v, n->first_port + i)) {
+            found = count == 0 ? n->first_port + i : found;
+            count++;
+        }
+    if (count == 1) {
+        *ret_port = found;
+        return FAB_OK;
+    }
+    if (count == 0) {
+        say(s, "%s (0x%016" PRIx64 ") has no port with a LID", n->desc, n->guid);
+        return FAB_E_NOT_FOUND;
+    }
+    say(s, "%s (0x%016" PRIx64 ") has %" PRIu32 " ports with LIDs: add /%u or another port number",
+        n->desc, n->guid, count, s->v->fabric->ports[found].num);
+    return FAB_E_EXISTS;
+}
+
+static int end_by_number(const struct search *s, uint32_t node, uint64_t num, uint32_t *ret_port)
+{
+    const struct fab_node *n = &s->v->fabric->nodes[node];
+    if (num > n->num_ports || !has_lid(s->v, n->first_port + (uint32_t)num)) {
+        say(s, "port %" PRIu64 " of %s (0x%016" PRIx64 ") has no LID%s", num, n->desc, n->guid,
+            n->type == FAB_NODE_SWITCH ? ": of a switch only port 0 has one" : "");
+        return FAB_E_NOT_FOUND;
+    }
+    *ret_port = n->first_port + (uint32_t)num;
+    return FAB_OK;
+}
+
+static int find_end(const struct search *s, uint32_t *ret_port)
+{
+    struct number number;
+    uint32_t node, port = read_number(s, &number) ? port_by_number(s, &number) : FAB_NONE;
+    if (port != FAB_NONE && has_lid(s->v, port)) {
+        *ret_port = port;
+        return FAB_OK;
+    }
+    int status = find_node(s, &node);
+    return status == FAB_OK ? end_of_node(s, node, ret_port) : status;
+}
+
+/* NODE/PORT. False: the text does not end so. */
+static bool split(struct search *s, uint64_t *ret_num)
+{
+    const char *slash = memrchr(s->what, '/', s->len);
+    if (slash == NULL)
+        return false;
+    size_t before = (size_t)(slash - s->what);
+    if (!read_decimal(slash + 1, s->len - before - 1, ret_num))
+        return false;
+    s->len = before;
+    return true;
+}
+
+int fab_view_find_end(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
+                      size_t why_len)
+{
+    struct search s = {v, what, strlen(what), why, why_len};
+    uint64_t num;
+    uint32_t node;
+    int status = find_end(&s, ret_port);
+    if (status != FAB_E_NOT_FOUND || !split(&s, &num))
+        return status;
+    status = find_node(&s, &node);
+    return status == FAB_OK ? end_by_number(&s, node, num, ret_port) : status;
+}

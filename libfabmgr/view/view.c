@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Views: made by the loop thread when something new stands, held by readers for as long as they
+ * like. All that a view points to is sealed, so that holding a reference is all the locking there
+ * is.
+ */
+#include "libfabmgr/view/view.h"
+
+#include <stdlib.h>
+
+struct fab_view *fab_view_new(uint64_t generation, struct fab_fabric *fabric,
+                              struct fab_target *target, struct fab_policy *policy,
+                              struct fab_verdict *verdict)
+{
+    struct fab_view *v = malloc(sizeof *v);
+    if (v == NULL)
+        return NULL;
+    *v = (struct fab_view){.generation = generation,
+                           .fabric = fabric,
+                           .target = target,
+                           .policy = *policy,
+                           .verdict = *verdict,
+                           .refs = 1};
+    *policy = (struct fab_policy){0};
+    *verdict = (struct fab_verdict){0};
+    return v;
+}
+
+struct fab_view *fab_view_ref(const struct fab_view *v)
+{
+    struct fab_view *held = (struct fab_view *)(uintptr_t)v; /* the count is no part of it */
+    __atomic_add_fetch(&held->refs, 1, __ATOMIC_RELAXED);
+    return held;
+}
+
+void fab_view_unref(struct fab_view *v)
+{
+    if (v == NULL || __atomic_sub_fetch(&v->refs, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    fab_fabric_unref(v->fabric);
+    fab_target_unref(v->target);
+    fab_policy_fini(&v->policy);
+    fab_verdict_fini(&v->verdict);
+    free(v);
+}
