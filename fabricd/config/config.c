@@ -18,6 +18,7 @@
 
 #include "fabricd/config/raw.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/route/route.h"
 
 #define FILE_MAX (1u << 20) /* bytes of a configuration file */
 
@@ -198,12 +199,27 @@ static bool tls_incomplete(const struct config *c, char *path, size_t len, const
     return c->tls.cert != NULL || c->tls.key != NULL || c->tls.ca != NULL;
 }
 
+/* The policy says whether it may be a name; the router, whether there is such an engine. */
+static int check_engine(const char *engine, char *why, size_t why_len)
+{
+    if (fab_route_engine_by_name(engine) != NULL)
+        return FAB_OK;
+    size_t used = (size_t)snprintf(why, why_len, "engine is '%s', expected auto", engine);
+    for (const struct fab_route_engine *const *e = fab_route_engines(); *e != NULL; e++)
+        if (used < why_len)
+            used += (size_t)snprintf(why + used, why_len - used, "%s%s",
+                                     e[1] != NULL ? ", " : " or ", (*e)->name);
+    return FAB_E_INVAL;
+}
+
 int config_check(const struct config *c, char *why, size_t why_len)
 {
     char path[32];
     const char *missing;
-    if (!tls_incomplete(c, path, sizeof(path), &missing))
-        return fab_policy_validate(&c->policy, why, why_len);
+    if (!tls_incomplete(c, path, sizeof(path), &missing)) {
+        int rc = fab_policy_validate(&c->policy, why, why_len);
+        return rc == FAB_OK ? check_engine(c->policy.engine, why, why_len) : rc;
+    }
     snprintf(why, why_len,
              "%s: tls.%s is not set, expected tls.cert, tls.key and tls.ca for TLS with client "
              "certificates",

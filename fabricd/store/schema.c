@@ -28,8 +28,8 @@
 #include "libfabmgr/base/status.h"
 
 /* Times are Unix seconds, where a name does not end in _us. GUIDs are text, 0x and 16 hex digits,
- * so that people can search for what other tools print. last_seen of a row with current = 1 is
- * renewed every few minutes. */
+ * so that people can search for what other tools print. current: it is there now, and last_seen is
+ * renewed when tables are published (every five minutes at most) and when fabricd stops. */
 static const char step_1[] =
     "CREATE TABLE meta ("
     "  key TEXT PRIMARY KEY,"

@@ -27,8 +27,8 @@ uint64_t store_last_generation(struct store *s);
 
 /* Enqueue; they copy or take a reference. Loss of memory is logged and drops the record. A set of
  * leases replaces the earlier one: ports that are not in it are away, and their leases stay until
- * their LIDs go to another port. Put a view also when a full sweep changed nothing: it costs a hash
- * (1-2 ms of the writer at 13,000 nodes) and keeps last_seen fresh. */
+ * their LIDs go to another port. A view of a fabric that did not change costs a hash (1-2 ms of the
+ * writer at 13,000 nodes). */
 void store_put_leases(struct store *s, const struct fab_lease *leases, size_t count);
 void store_put_view(struct store *s, const struct fab_view *view, const char *reason,
                     uint64_t duration_us); /* registry of nodes/ports/links, table set record */

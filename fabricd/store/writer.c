@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -58,7 +59,8 @@ struct writer {
     struct lease_table leases;
     struct registry registry;
     uint64_t retry_us;
-    uint64_t trimmed; /* events up to here are gone */
+    uint64_t trimmed;  /* events up to here are gone */
+    char failure[200]; /* what SQLite said to the last one */
 };
 
 /* ---- leases that came in ---- */
@@ -197,8 +199,11 @@ static void accept(struct writer *w, struct outcome *o)
     }
 }
 
-static void reject(struct writer *w, struct outcome *o)
+static void reject(struct writer *w, struct outcome *o, int status)
 {
+    bool by_sqlite = sqlite3_errcode(w->sql.db) != SQLITE_OK;
+    snprintf(w->failure, sizeof(w->failure), "%s",
+             by_sqlite ? sqlite3_errmsg(w->sql.db) : fab_status_text(status));
     if (!sqlite3_get_autocommit(w->sql.db))
         sql_run(&w->sql, SQL_ROLLBACK, "");
     lease_table_fini(&o->leases);
@@ -220,18 +225,18 @@ static int write_work(struct writer *w, uint32_t keep)
     if (status == FAB_OK)
         accept(w, &o);
     else
-        reject(w, &o);
+        reject(w, &o, status);
     return status;
 }
 
 /* ---- after it ---- */
 
 /* (mutex held) */
-static void note_failure(struct writer *w, int status)
+static void note_failure(struct writer *w)
 {
     if (!w->failing)
         log_error("store", "%s cannot be written: %s; what waits is kept and tried again", w->path,
-                  fab_status_text(status));
+                  w->failure);
     w->failing = true;
     w->failures++;
     w->retry_us = w->retry_us == 0 ? RETRY_MIN_US : w->retry_us * 2;
@@ -256,7 +261,7 @@ static void note_success(struct writer *w)
 static void give_up_batch(struct writer *w)
 {
     log_error("store", "%zu records break the schema and are dropped, a mistake of fabricd: %s",
-              w->work.record_count, sqlite3_errmsg(w->sql.db));
+              w->work.record_count, w->failure);
     registry_fini(&w->registry); /* from now on the registry is written as a whole */
 }
 
@@ -276,7 +281,7 @@ static void write_and_settle(struct writer *w, uint32_t keep)
     if (status == FAB_OK)
         note_success(w);
     else
-        note_failure(w, status);
+        note_failure(w);
     pthread_mutex_unlock(&w->mutex);
 }
 

@@ -105,6 +105,20 @@ START_TEST(who_subscribes_meanwhile_starts_with_the_next)
 }
 END_TEST
 
+START_TEST(who_unsubscribes_hears_no_more)
+{
+    struct bus *b = bus_new(0);
+    struct record gone = {.bus = b}, stays = {.bus = b};
+    bus_subscribe(b, remember, &gone);
+    bus_subscribe(b, remember, &stays);
+    bus_unsubscribe(b, remember, &gone);
+    bus_say(b, EVENT_INFO, "a", "", 0, 0, "a");
+    ck_assert_uint_eq(gone.count, 0);
+    ck_assert_uint_eq(stays.count, 1);
+    bus_free(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("base/bus");
@@ -112,6 +126,7 @@ int main(void)
     tcase_add_test(tcase, numbers_rise_from_where_they_stood);
     tcase_add_test(tcase, all_subscribers_see_one_order);
     tcase_add_test(tcase, who_subscribes_meanwhile_starts_with_the_next);
+    tcase_add_test(tcase, who_unsubscribes_hears_no_more);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }
