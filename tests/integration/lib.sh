@@ -95,21 +95,23 @@ start() {
     pids+=("$started")
 }
 
+gone() {
+    ! kill -0 "$1"
+}
+
 # stop PID [SIGNAL]: and wait until it is gone; its exit code is the result.
 stop() {
-    kill "-${2:-TERM}" "$1" 2>/dev/null
-    (sleep 20 && kill -KILL "$1" 2>/dev/null) &
-    local guard=$! code
-    wait "$1" 2>/dev/null
-    code=$?
-    { kill "$guard" && wait "$guard"; } 2>/dev/null
-    return $code
+    {
+        kill "-${2:-TERM}" "$1"
+        await 20 gone "$1" || kill -KILL "$1"
+        wait "$1"
+    } 2>/dev/null # where the shell tells of killed jobs
 }
 
 finish() {
     local pid
-    for pid in "${pids[@]}"; do
-        kill -KILL "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
+    for pid in ${pids[@]+"${pids[@]}"}; do
+        { kill -KILL "$pid" && wait "$pid"; } 2>/dev/null
     done
     cd / && rm -rf "$scratch"
     [ $tap_n -ge 0 ] || exit 0
