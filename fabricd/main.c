@@ -1,11 +1,370 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stands in for fabricd until it is here. */
-#include "libfabmgr/base/version.h"
-
+/*
+ * fabricd: arguments, wiring, service manager, and tear-down in reverse.
+ *
+ *     config -> store -> bus -> transport (umad, or the embedded fabric) -> sm -> rpc
+ *
+ * struct daemon owns all of it. Whatever fails on the way up is told in one line, and what stands
+ * is taken down again.
+ */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
 
-int main(void)
+#include "fabricd/base/bus.h"
+#include "fabricd/base/log.h"
+#include "fabricd/loop/loop.h"
+#include "fabricd/options.h"
+#include "fabricd/rpc/rpc.h"
+#include "fabricd/sm/sm.h"
+#include "fabricd/store/store.h"
+#include "fabricd/transport/transport.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/base/version.h"
+#include "libfabmgr/fabric/text.h"
+#include "libfabmgr/sim/sim.h"
+
+#define WHY_LEN 512
+#define SIM_FILE_MOST (512u << 20)
+#define SIM_SEED 1
+
+struct daemon {
+    struct options options;
+    struct config config;
+    bool has_config;
+    struct loop *loop;
+    struct store *store;
+    struct bus *bus;
+    struct fab_sim *sim;
+    struct transport *transport;
+    struct sm *sm;
+    struct rpc *rpc;
+    struct loop_timer *watchdog;
+    uint64_t watchdog_us;
+};
+
+static int fail(char *why, const char *what)
 {
-    printf("fabricd %s\n", fab_version());
-    return 0;
+    snprintf(why, WHY_LEN, "%s", what);
+    return FAB_E_NOMEM;
+}
+
+/* ---- the embedded fabric ---- */
+
+static int read_file(const char *path, char **ret_text, size_t *ret_len, char *why)
+{
+    FILE *file = fopen(path, "re");
+    char *text = NULL;
+    size_t len = 0, room = 0;
+    while (file && !ferror(file) && !feof(file) && len < SIM_FILE_MOST) {
+        if (len == room) {
+            char *more = realloc(text, room = room ? 2 * room : 65536);
+            if (!more) {
+                errno = ENOMEM;
+                break;
+            }
+            text = more;
+        }
+        len += fread(text + len, 1, room - len, file);
+    }
+    bool good = file && feof(file) && !ferror(file);
+    if (!good)
+        snprintf(why, WHY_LEN, "%s: %s", path,
+                 len >= SIM_FILE_MOST ? "the file is too large" : strerror(errno));
+    if (file)
+        fclose(file);
+    if (!good) {
+        free(text);
+        return FAB_E_IO;
+    }
+    *ret_text = text;
+    *ret_len = len;
+    return FAB_OK;
+}
+
+static int load_fabric(const char *path, struct fab_fabric **ret, char *why)
+{
+    char *text;
+    size_t len;
+    struct fab_builder *builder = NULL;
+    struct fab_text_error error = {0};
+    int r = read_file(path, &text, &len, why);
+    if (r != FAB_OK)
+        return r;
+    r = fab_text_read(text, len, &builder, &error);
+    free(text);
+    if (r == FAB_E_FORMAT)
+        snprintf(why, WHY_LEN, "%s:%u:%u: %s", path, error.line, error.column, error.message);
+    else if (r != FAB_OK)
+        snprintf(why, WHY_LEN, "%s: %s", path, fab_status_text(r));
+    if (r != FAB_OK)
+        return r;
+    r = fab_builder_seal(builder, ret);
+    fab_builder_free(builder);
+    if (r != FAB_OK)
+        snprintf(why, WHY_LEN, "%s: %s", path, fab_status_text(r));
+    return r;
+}
+
+static int open_sim(struct daemon *d, char *why)
+{
+    struct fab_fabric *fabric;
+    int r = load_fabric(d->options.sim_file, &fabric, why);
+    if (r != FAB_OK)
+        return r;
+    r = fab_sim_new(fabric, SIM_SEED, &d->sim);
+    fab_fabric_unref(fabric);
+    if (r != FAB_OK)
+        return fail(why, "the simulated fabric could not be made: out of memory");
+    return transport_sim_open(d->loop, d->sim, d->options.sim_at, &d->transport, why, WHY_LEN);
+}
+
+/* ---- events ---- */
+
+static void log_event(void *ctx, const struct event *e)
+{
+    static const enum log_level levels[] = {
+        [EVENT_DEBUG] = LOG_LEVEL_DEBUG,
+        [EVENT_INFO] = LOG_LEVEL_INFO,
+        [EVENT_WARNING] = LOG_LEVEL_WARNING,
+        [EVENT_ERROR] = LOG_LEVEL_ERROR,
+    };
+    (void)ctx;
+    log_line(levels[e->severity], e->type, "%s", e->message);
+}
+
+static void store_event(void *ctx, const struct event *e)
+{
+    if (e->severity > EVENT_DEBUG)
+        store_put_event(ctx, e);
+}
+
+/* What `systemctl status` shows: the last thing worth telling of the whole. */
+static void notify_event(void *ctx, const struct event *e)
+{
+    static const char *const types[] = {"sweep-done", "sm-standby", "sweep-failed", "proof-failed",
+                                        "reroute-done"};
+    (void)ctx;
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+        if (strcmp(types[i], e->type) == 0)
+            sd_notifyf(0, "STATUS=%s: %s", e->type, e->message);
+}
+
+static int start_bus(struct daemon *d)
+{
+    d->bus = bus_new(store_last_event_seq(d->store));
+    if (!d->bus)
+        return FAB_E_NOMEM;
+    int r = bus_subscribe(d->bus, log_event, NULL);
+    if (r == FAB_OK)
+        r = bus_subscribe(d->bus, store_event, d->store);
+    if (r == FAB_OK)
+        r = bus_subscribe(d->bus, notify_event, NULL);
+    store_journal_keep(d->store, d->config.journal_keep);
+    return r;
+}
+
+/* ---- signals and the service manager ---- */
+
+static void on_stop(void *ctx)
+{
+    struct daemon *d = ctx;
+    log_notice("fabricd", "stopping on request");
+    loop_stop(d->loop);
+}
+
+static void note_restart(bool changed, const char *setting)
+{
+    if (changed)
+        log_notice("config", "the change of %s takes effect at the next start", setting);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_listen(const struct config *a, const struct config *b)
+{
+    bool same = a->listen_count == b->listen_count;
+    for (size_t i = 0; same && i < a->listen_count; i++)
+        same = same_text(a->listen[i].text, b->listen[i].text);
+    return same;
+}
+
+static void note_restarts(const struct config *old, const struct config *now)
+{
+    note_restart(!same_text(old->state_dir, now->state_dir), "state_dir");
+    note_restart(!same_text(old->port, now->port), "port");
+    note_restart(!same_listen(old, now), "listen");
+    note_restart(!same_text(old->socket_group, now->socket_group), "socket_group");
+    note_restart(!same_text(old->tls.cert, now->tls.cert) ||
+                     !same_text(old->tls.key, now->tls.key) || !same_text(old->tls.ca, now->tls.ca),
+                 "tls");
+    note_restart(memcmp(&old->smp, &now->smp, sizeof(old->smp)) != 0, "smp");
+}
+
+/* Takes over what can change while we run; `now` gets the old policy to free. */
+static void apply(struct daemon *d, struct config *now)
+{
+    struct fab_policy policy = d->config.policy;
+    d->config.policy = now->policy;
+    now->policy = policy;
+    d->config.sweep = now->sweep;
+    d->config.log_level = now->log_level;
+    d->config.journal_keep = now->journal_keep;
+    log_init(now->log_level);
+    store_journal_keep(d->store, now->journal_keep);
+}
+
+static void on_reload(void *ctx)
+{
+    struct daemon *d = ctx;
+    struct config now;
+    char why[WHY_LEN];
+    if (!d->options.config_file) {
+        log_notice("config", "SIGHUP: there is no settings file (-f) to read again");
+        return;
+    }
+    sd_notify(0, "RELOADING=1");
+    if (options_config(&d->options, &now, why, sizeof(why)) != FAB_OK) {
+        log_error("config", "%s; the settings stay as they were", why);
+    } else {
+        note_restarts(&d->config, &now);
+        apply(d, &now);
+        config_fini(&now);
+        if (sm_reload(d->sm) != FAB_OK)
+            log_error("config", "out of memory: the policy stays as it was");
+        log_notice("config", "read %s again", d->options.config_file);
+    }
+    sd_notify(0, "READY=1");
+}
+
+static void on_watchdog(void *ctx)
+{
+    struct daemon *d = ctx;
+    sd_notify(0, "WATCHDOG=1");
+    loop_timer_set(d->watchdog, d->watchdog_us / 3);
+}
+
+static int start_service(struct daemon *d)
+{
+    signal(SIGPIPE, SIG_IGN);
+    int r = loop_signal(d->loop, SIGTERM, on_stop, d);
+    if (r == FAB_OK)
+        r = loop_signal(d->loop, SIGINT, on_stop, d);
+    if (r == FAB_OK)
+        r = loop_signal(d->loop, SIGHUP, on_reload, d);
+    if (r != FAB_OK || sd_watchdog_enabled(0, &d->watchdog_us) <= 0)
+        return r;
+    d->watchdog = loop_timer_new(d->loop, on_watchdog, d);
+    if (!d->watchdog)
+        return FAB_E_NOMEM;
+    on_watchdog(d);
+    return FAB_OK;
+}
+
+/* ---- up and down ---- */
+
+static int start_sm(struct daemon *d)
+{
+    struct sm_input in = {
+        .loop = d->loop,
+        .transport = d->transport,
+        .bus = d->bus,
+        .store = d->store,
+        .config = &d->config,
+    };
+    return sm_new(&in, &d->sm);
+}
+
+static int start_rpc(struct daemon *d, char *why)
+{
+    struct rpc_input in = {
+        .loop = d->loop,
+        .sm = d->sm,
+        .bus = d->bus,
+        .store = d->store,
+        .config = &d->config,
+        .sim = d->sim,
+        .sim_transport = d->sim ? d->transport : NULL,
+    };
+    return rpc_start(&in, &d->rpc, why, WHY_LEN);
+}
+
+static int start(struct daemon *d, char *why)
+{
+    fail(why, "out of memory");
+    d->loop = loop_new();
+    if (!d->loop)
+        return FAB_E_NOMEM;
+    int r = store_open(d->config.state_dir, &d->store, why, WHY_LEN);
+    if (r == FAB_OK)
+        r = start_bus(d);
+    if (r == FAB_OK)
+        r = d->options.sim_file
+                ? open_sim(d, why)
+                : transport_umad_open(d->loop, d->config.port, &d->transport, why, WHY_LEN);
+    if (r == FAB_OK)
+        r = start_service(d);
+    if (r == FAB_OK)
+        r = start_sm(d);
+    if (r == FAB_OK)
+        r = start_rpc(d, why);
+    return r;
+}
+
+static void stop(struct daemon *d)
+{
+    sd_notify(0, "STOPPING=1");
+    rpc_stop(d->rpc);
+    sm_free(d->sm);
+    transport_close(d->transport);
+    fab_sim_free(d->sim);
+    loop_timer_free(d->watchdog);
+    bus_free(d->bus);
+    store_close(d->store);
+    loop_free(d->loop);
+    if (d->has_config)
+        config_fini(&d->config);
+}
+
+static int run(struct daemon *d)
+{
+    char why[WHY_LEN];
+    if (start(d, why) != FAB_OK) {
+        fprintf(stderr, "fabricd: %s\n", why);
+        return EXIT_FAILURE;
+    }
+    log_notice("fabricd", "version %s on %s, state in %s", fab_version(), d->transport->name,
+               d->config.state_dir);
+    sm_start(d->sm);
+    sd_notify(0, "READY=1");
+    return loop_run(d->loop) == FAB_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    struct daemon d = {0};
+    char why[WHY_LEN];
+    int status = options_read(&d.options, argc, argv);
+    if (status >= 0)
+        return status;
+    umask(077); /* the state is ours alone; rpc opens its sockets to their group by itself */
+    if (options_config(&d.options, &d.config, why, sizeof(why)) != FAB_OK) {
+        fprintf(stderr, "fabricd: %s\n", why);
+        return EXIT_FAILURE;
+    }
+    d.has_config = true;
+    log_init(d.config.log_level);
+    if (d.options.check_config)
+        printf("%s: valid\n", d.options.config_file ? d.options.config_file : "defaults");
+    else
+        status = run(&d);
+    stop(&d);
+    return d.options.check_config ? EXIT_SUCCESS : status;
 }

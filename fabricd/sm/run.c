@@ -53,6 +53,13 @@ static bool run_next(void *ctx, struct fab_mads_request *ret)
     return true;
 }
 
+/* A new phase: the session asks its source again, which may have had nothing a moment ago. */
+static void pump(struct sm *s)
+{
+    fab_mads_source(s->mads, run_next, s);
+    agent_pump(s->agent);
+}
+
 static void end_round(struct sm *s, int status)
 {
     s->run.phases = NULL;
@@ -77,7 +84,7 @@ static void advance(void *ctx)
             return;
         }
     }
-    agent_pump(s->agent);
+    pump(s);
 }
 
 void sm_run_start(struct sm *s, enum sm_round_kind kind)
@@ -98,7 +105,7 @@ void sm_run_start(struct sm *s, enum sm_round_kind kind)
         end_round(s, r < 0 ? r : FAB_OK);
         return;
     }
-    agent_pump(s->agent);
+    pump(s);
     sm_run_check(s);
 }
 
@@ -116,7 +123,6 @@ int sm_run_init(struct sm *s)
     s->run.advance = loop_timer_new(s->in.loop, advance, s);
     if (!s->run.advance)
         return FAB_E_NOMEM;
-    fab_mads_source(s->mads, run_next, s);
     return FAB_OK;
 }
 

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The command line: one row an option. What it says stands above the configuration file, which
+ * stands above the defaults; a reload of the file keeps that order.
+ */
+#include "fabricd/options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/base/version.h"
+
+enum { OPT_SIM = 256, OPT_SIM_AT, OPT_UMAD, OPT_STATE_DIR, OPT_LISTEN, OPT_CHECK, OPT_LOG_LEVEL };
+
+static const struct option long_options[] = {
+    {"config", required_argument, NULL, 'f'},
+    {"sim", required_argument, NULL, OPT_SIM},
+    {"sim-at", required_argument, NULL, OPT_SIM_AT},
+    {"umad", optional_argument, NULL, OPT_UMAD},
+    {"state-dir", required_argument, NULL, OPT_STATE_DIR},
+    {"listen", required_argument, NULL, OPT_LISTEN},
+    {"check-config", no_argument, NULL, OPT_CHECK},
+    {"log-level", required_argument, NULL, OPT_LOG_LEVEL},
+    {"version", no_argument, NULL, 'V'},
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+static const char help[] =
+    "Usage: fabricd [OPTION]...\n"
+    "Manages an InfiniBand fabric: discovers it, gives addresses, computes and proves\n"
+    "routes, writes them, and keeps all of it right when cables and nodes change.\n"
+    "\n"
+    "  -f, --config FILE      settings (default: none, every setting has a default)\n"
+    "      --umad [CA:PORT]   sit on this adapter port (default: the first that is up)\n"
+    "      --sim FILE         manage the simulated fabric described in FILE instead\n"
+    "      --sim-at NODE      ... from this adapter of it (default: the first)\n"
+    "      --state-dir DIR    keep leases and history here\n"
+    "      --listen ADDRESS   unix:PATH or tls:HOST:PORT; may be given more than once\n"
+    "      --check-config     only read the settings and say whether they are valid\n"
+    "      --log-level LEVEL  error, warning, notice, info or debug\n"
+    "      --version          print the version\n"
+    "  -h, --help             print this\n"
+    "\n"
+    "It stays in the foreground. SIGTERM ends it, SIGHUP makes it read its settings again.\n"
+    "Exit status: 0 on request, 1 when it cannot run, 2 for a mistake in the arguments.\n";
+
+static int mistake(const char *what, const char *of)
+{
+    fprintf(stderr, "fabricd: %s%s (fabricd --help lists the options)\n", what, of);
+    return OPTIONS_EXIT_USAGE;
+}
+
+static int read_level(struct options *o, const char *name)
+{
+    static const struct {
+        const char *name;
+        enum log_level level;
+    } levels[] = {
+        {"error", LOG_LEVEL_ERROR}, {"warning", LOG_LEVEL_WARNING}, {"notice", LOG_LEVEL_NOTICE},
+        {"info", LOG_LEVEL_INFO},   {"debug", LOG_LEVEL_DEBUG},
+    };
+    for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++)
+        if (strcmp(levels[i].name, name) == 0) {
+            o->log_level = levels[i].level;
+            o->has_log_level = true;
+            return -1;
+        }
+    return mistake("the log level is error, warning, notice, info or debug, not ", name);
+}
+
+static int add_listen(struct options *o, const char *address)
+{
+    if (o->listen_count == OPTIONS_MAX_LISTEN)
+        return mistake("too many --listen addresses, from ", address);
+    o->listen[o->listen_count++] = address;
+    return -1;
+}
+
+/* "--umad CA:PORT" as well as "--umad=CA:PORT": getopt knows only the second. */
+static const char *umad_argument(int argc, char **argv)
+{
+    if (optarg)
+        return optarg;
+    return optind < argc && argv[optind][0] != '-' ? argv[optind++] : "";
+}
+
+static int print(const char *text, const char *more)
+{
+    printf("%s%s", text, more);
+    return 0;
+}
+
+static int read_option(struct options *o, int c, int argc, char **argv)
+{
+    switch (c) {
+    case 'f':
+        o->config_file = optarg;
+        return -1;
+    case OPT_SIM:
+        o->sim_file = optarg;
+        return -1;
+    case OPT_SIM_AT:
+        o->sim_at = optarg;
+        return -1;
+    case OPT_UMAD:
+        o->umad = umad_argument(argc, argv);
+        return -1;
+    case OPT_STATE_DIR:
+        o->state_dir = optarg;
+        return -1;
+    case OPT_LISTEN:
+        return add_listen(o, optarg);
+    case OPT_CHECK:
+        o->check_config = true;
+        return -1;
+    case OPT_LOG_LEVEL:
+        return read_level(o, optarg);
+    case 'h':
+        return print(help, "");
+    case 'V':
+        print("fabricd ", fab_version());
+        return print("\n", "");
+    case ':':
+        return mistake("this option needs a value: ", argv[optind - 1]);
+    default:
+        return mistake("there is no option ", argv[optind - 1]);
+    }
+}
+
+int options_read(struct options *o, int argc, char **argv)
+{
+    int c, r = -1;
+    *o = (struct options){0};
+    while (r < 0 && (c = getopt_long(argc, argv, ":f:h", long_options, NULL)) != -1)
+        r = read_option(o, c, argc, argv);
+    if (r >= 0)
+        return r;
+    if (optind < argc)
+        return mistake("it takes no argument besides options, found ", argv[optind]);
+    if (o->sim_file && o->umad)
+        return mistake("it is either --sim or --umad", "");
+    if (o->sim_at && !o->sim_file)
+        return mistake("--sim-at says where in the fabric of --sim FILE", "");
+    return -1;
+}
+
+static int replace(char **where, const char *with)
+{
+    if (!with)
+        return FAB_OK;
+    char *copy = strdup(with);
+    if (!copy)
+        return FAB_E_NOMEM;
+    free(*where);
+    *where = copy;
+    return FAB_OK;
+}
+
+static int override(const struct options *o, struct config *c, char *why, size_t why_len)
+{
+    int r = replace(&c->state_dir, o->state_dir);
+    if (r == FAB_OK)
+        r = replace(&c->port, o->umad);
+    for (unsigned i = 0; r == FAB_OK && i < o->listen_count; i++)
+        r = config_listen_add(c, o->listen[i], i == 0, why, why_len);
+    if (r == FAB_OK && o->has_log_level)
+        c->log_level = o->log_level;
+    return r == FAB_OK ? config_check(c, why, why_len) : r;
+}
+
+int options_config(const struct options *o, struct config *ret, char *why, size_t why_len)
+{
+    struct config c;
+    snprintf(why, why_len, "out of memory");
+    int r = o->config_file ? config_load(o->config_file, &c, why, why_len) : config_defaults(&c);
+    if (r != FAB_OK)
+        return r;
+    r = override(o, &c, why, why_len);
+    if (r != FAB_OK) {
+        config_fini(&c);
+        return r;
+    }
+    *ret = c;
+    return FAB_OK;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line of fabricd. */
+#ifndef FABRICD_OPTIONS_H
+#define FABRICD_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "fabricd/config/config.h"
+
+#define OPTIONS_MAX_LISTEN 16
+#define OPTIONS_EXIT_USAGE 2
+
+struct options {
+    const char *config_file; /* NULL: defaults only */
+    const char *sim_file;    /* NULL: hardware */
+    const char *sim_at;      /* NULL: the first adapter */
+    const char *umad;        /* NULL: as the config says; "": the first port */
+    const char *state_dir;
+    const char *listen[OPTIONS_MAX_LISTEN];
+    unsigned listen_count;
+    bool check_config;
+    bool has_log_level;
+    enum log_level log_level;
+};
+/* Reads the arguments. Returns -1 to go on, else the exit status (--help, --version, mistakes,
+ * which are told on stderr). Strings are argv's. */
+int options_read(struct options *o, int argc, char **argv);
+/* The configuration these options ask for: defaults, the file, then the options. why[] holds a
+ * sentence on failure. */
+int options_config(const struct options *o, struct config *ret, char *why, size_t why_len);
+
+#endif
