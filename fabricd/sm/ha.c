@@ -134,6 +134,8 @@ void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fa
     uint16_t status = 0;
     if (head->method == FAB_METHOD_SET)
         status = control(s, head->attr_mod, data, len);
+    if (before != FAB_SM_MASTER && s->role.state == FAB_SM_MASTER)
+        became_master(s);
     own_info(s, own);
     sm_reply(s, mad, FAB_METHOD_GET_RESP, status, own);
     if (before == FAB_SM_MASTER && s->role.state != FAB_SM_MASTER && sm_run_busy(s)) {

@@ -104,8 +104,8 @@ struct sm_programming {
     struct fab_plan_input in;
     uint32_t next; /* op */
     int stage;
-    uint32_t failed, blocks, switches, writes;
-    uint8_t *touched; /* [switch_count] wrote a block there */
+    uint32_t failed, told, blocks, switches, writes;
+    uint8_t *touched; /* [node_count] flags of program.c */
     uint64_t last_write_us;
 };
 struct sm_job; /* a computation on the worker (route.c) */
@@ -144,7 +144,8 @@ struct sm {
     struct fab_path master_path; /* standby: where the master sits */
     uint64_t master_guid;
     uint32_t master_lid, activity;
-    bool is_sm_set, watched_down;
+    bool is_sm_set;
+    bool tune; /* the policy changed: write timers and thresholds too */
 
     uint64_t generation, started_us, sweeps, last_sweep_us, last_reroute_us;
     char alarm[256];

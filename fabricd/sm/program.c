@@ -14,6 +14,8 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/private.h"
 
+enum { WRITTEN = 1, SILENT = 2 }; /* touched[] */
+
 static void fini(struct sm_programming *p)
 {
     fab_plan_fini(&p->plan);
@@ -29,7 +31,7 @@ static int enter(struct sm *s)
     if (r != FAB_OK)
         return r;
     const struct fab_fabric *f = s->model.fabric;
-    p->touched = calloc(f->switch_count + 1, 1);
+    p->touched = calloc((size_t)f->node_count + 1, 1);
     if (!p->touched)
         return FAB_E_NOMEM;
     p->in = (struct fab_plan_input){
@@ -38,13 +40,21 @@ static int enter(struct sm *s)
         .target = s->model.target,
         .observed = &s->model.observed,
         .sm_lid = s->model.target->lids.base[f->self_port],
+        .tune = s->tune,
     };
+    s->tune = false;
     return fab_plan_make(&p->in, &p->plan);
 }
 
 static bool all_sent(const struct sm_programming *p)
 {
     return p->next == p->plan.stage_start[FAB_STAGE_COUNT];
+}
+
+/* A node that did not answer a write is not asked for the rest: it would only cost time. */
+static bool given_up(const struct sm *s, uint32_t node)
+{
+    return s->model.paths[node].hops == FAB_PATH_UNKNOWN || (s->program.touched[node] & SILENT);
 }
 
 /* Steps over the border of a stage, if there is one here and all before it is answered. */
@@ -64,14 +74,13 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     struct sm_programming *p = &s->program;
     while (may_go_on(s)) {
         const struct fab_plan_op *op = &p->plan.ops[p->next];
-        const struct fab_path *path = &s->model.paths[op->node];
         ret->tag = p->next++;
-        if (path->hops == FAB_PATH_UNKNOWN ||
+        if (given_up(s, op->node) ||
             fab_plan_encode(&p->in, op, ret->data, &ret->attr_mod) != FAB_OK) {
             p->failed++;
             continue;
         }
-        ret->path = path;
+        ret->path = &s->model.paths[op->node];
         ret->method = FAB_METHOD_SET;
         ret->attr_id = op->attr_id;
         p->writes++;
@@ -85,25 +94,33 @@ static bool finished(const struct sm *s)
     return all_sent(&s->program);
 }
 
-static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
+static void tell_failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
 {
     const struct fab_fabric *f = s->model.fabric;
     char name[SM_PLACE_LEN];
-    if (op->attr_id == FAB_ATTR_PORT_INFO)
+    bool port = op->attr_id == FAB_ATTR_PORT_INFO, refused = a->status == FAB_E_REFUSED;
+    if (port)
         sm_port_name(f, op->port, name);
     else
         sm_node_name(f, op->node, name);
-    if (op->attr_id == FAB_ATTR_LFT)
-        fab_observed_forget(&s->model.observed, op->node);
-    sm_guids_add(&s->retry, f->nodes[op->node].guid);
-    if (s->program.failed++ >= SM_EVENTS_A_ROUND)
-        return;
-    uint8_t port = op->attr_id == FAB_ATTR_PORT_INFO ? f->ports[op->port].num : 0;
-    bool refused = a->status == FAB_E_REFUSED;
     bus_say(s->in.bus, EVENT_WARNING, refused ? "write-refused" : "node-silent", name,
-            f->nodes[op->node].guid, port,
+            f->nodes[op->node].guid, port ? f->ports[op->port].num : 0,
             "%s %s a write of attribute 0x%04x (status 0x%04x); it is looked at again", name,
             refused ? "refused" : "did not answer", op->attr_id, a->smp_status);
+}
+
+static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
+{
+    struct sm_programming *p = &s->program;
+    bool known = p->touched[op->node] & SILENT;
+    p->failed++;
+    if (op->attr_id == FAB_ATTR_LFT)
+        fab_observed_forget(&s->model.observed, op->node);
+    if (a->status == FAB_E_TIMEOUT)
+        p->touched[op->node] |= SILENT;
+    sm_guids_add(&s->retry, s->model.fabric->nodes[op->node].guid);
+    if (!known && p->told++ < SM_EVENTS_A_ROUND)
+        tell_failed(s, op, a);
 }
 
 static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8_t *data,
@@ -116,8 +133,8 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
     if (op->attr_id == FAB_ATTR_LFT) {
         fab_observed_block(&s->model.observed, op->node, op->block, data);
         p->blocks++;
-        p->switches += !p->touched[op->node];
-        p->touched[op->node] = 1;
+        p->switches += !(p->touched[op->node] & WRITTEN);
+        p->touched[op->node] |= WRITTEN;
     } else if (op->attr_id == FAB_ATTR_PORT_INFO) {
         if (fab_attr_unpack(&fab_attr_port_info, data, len, &port) == FAB_OK)
             f->ports[op->port].info = port;
@@ -144,9 +161,9 @@ static int leave(struct sm *s)
     struct sm_programming *p = &s->program;
     if (!p->last_write_us)
         p->last_write_us = clock_now_us();
-    if (p->failed > SM_EVENTS_A_ROUND)
+    if (p->told > SM_EVENTS_A_ROUND)
         bus_say(s->in.bus, EVENT_WARNING, "node-silent", "fabric", 0, 0,
-                "%u more writes failed and are tried again", p->failed - SM_EVENTS_A_ROUND);
+                "%u writes failed and are tried again", p->failed);
     log_debug("sm", "wrote writes=%u blocks=%u switches=%u failed=%u", p->writes, p->blocks,
               p->switches, p->failed);
     return FAB_OK;

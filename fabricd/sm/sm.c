@@ -104,6 +104,7 @@ int sm_reload(struct sm *s)
         return r;
     fab_policy_fini(&s->policy);
     s->policy = policy;
+    s->tune = true;
     s->role.priority = policy.sm_priority;
     fab_target_unref(s->model.target);
     s->model.target = NULL;
