@@ -66,7 +66,7 @@ int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same
     m->observed = observed;
     m->paths = paths;
     m->fabric = fabric;
-    return FAB_OK;
+    return sm_model_find_port_paths(m);
 }
 
 int sm_model_reserve(struct sm_model *m, uint32_t top)
@@ -155,5 +155,6 @@ void sm_model_fini(struct sm_model *m)
     fab_observed_fini(&m->observed);
     fab_fabric_unref(m->fabric);
     free(m->paths);
+    free(m->port_paths);
     free(m->leases);
 }

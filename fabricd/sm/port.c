@@ -190,7 +190,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     const struct fab_fabric *f = s->model.fabric;
     const struct fab_port *port = &f->ports[s->scan.index];
     struct fab_port_info want = port->info;
-    if (s->scan.block++)
+    const struct fab_path *path = sm_model_path(&s->model, s->scan.index);
+    if (s->scan.block++ || !path)
         return false;
     if (s->model.target) {
         const struct fab_lids *lids = &s->model.target->lids;
@@ -201,7 +202,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     memset(ret->data, 0, sizeof(ret->data));
     if (fab_attr_pack(&fab_attr_port_info, &want, ret->data, sizeof(ret->data)) != FAB_OK)
         return false;
-    ret->path = &s->model.paths[port->node];
+    ret->path = path;
     ret->method = FAB_METHOD_SET;
     ret->attr_id = FAB_ATTR_PORT_INFO;
     ret->attr_mod = port->num;

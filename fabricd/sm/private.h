@@ -20,9 +20,15 @@
 /* ---- the model: what is known of the fabric and what stands in it (model.c) -------------------
  */
 
+struct sm_port_path {
+    uint32_t port;
+    struct fab_path path;
+};
 struct sm_model {
-    struct fab_fabric *fabric;    /* as observed, and as acknowledged writes changed it; or NULL */
-    struct fab_path *paths;       /* [fabric->node_count] */
+    struct fab_fabric *fabric; /* as observed, and as acknowledged writes changed it; or NULL */
+    struct fab_path *paths;    /* [fabric->node_count] */
+    struct sm_port_path *port_paths; /* ports of adapters that have several, by port id */
+    uint32_t port_path_count;
     struct fab_observed observed; /* by switch id of fabric; empty when fabric is NULL */
     struct fab_target *target;    /* proved tables for the ids of fabric, or NULL */
     struct fab_lease *leases;     /* by port GUID, rising */
@@ -38,6 +44,10 @@ int sm_model_reserve(struct sm_model *m, uint32_t top);
 int sm_model_writable(struct sm_model *m, bool in_use);
 int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids);
 void sm_model_fini(struct sm_model *m);
+int sm_model_find_port_paths(struct sm_model *m); /* for sm_model_adopt */
+/* The directed route that ends in this very port (any port of a switch: that of the switch); NULL:
+ * none is known. It lives until the next snapshot is taken over. */
+const struct fab_path *sm_model_path(const struct sm_model *m, uint32_t port);
 /* The node that owns a LID by the published tables; 0: none. */
 uint64_t sm_model_guid_of_lid(const struct sm_model *m, uint32_t lid);
 
@@ -93,7 +103,6 @@ struct sm_scan { /* light, readback, sminfo: a walk over nodes */
 };
 struct sm_sminfo {
     uint32_t ports[SM_MAX_OTHERS], count, asked;
-    struct fab_path paths[SM_MAX_OTHERS];
     struct fab_sm_info infos[SM_MAX_OTHERS];
     uint32_t info_count;
     struct fab_path info_paths[SM_MAX_OTHERS];

@@ -52,9 +52,9 @@ static bool all_sent(const struct sm_programming *p)
 }
 
 /* A node that did not answer a write is not asked for the rest: it would only cost time. */
-static bool given_up(const struct sm *s, uint32_t node)
+static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_op *op)
 {
-    return s->model.paths[node].hops == FAB_PATH_UNKNOWN || (s->program.touched[node] & SILENT);
+    return s->program.touched[op->node] & SILENT ? NULL : sm_model_path(&s->model, op->port);
 }
 
 /* Steps over the border of a stage, if there is one here and all before it is answered. */
@@ -75,12 +75,11 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     while (may_go_on(s)) {
         const struct fab_plan_op *op = &p->plan.ops[p->next];
         ret->tag = p->next++;
-        if (given_up(s, op->node) ||
-            fab_plan_encode(&p->in, op, ret->data, &ret->attr_mod) != FAB_OK) {
+        ret->path = path_of(s, op);
+        if (!ret->path || fab_plan_encode(&p->in, op, ret->data, &ret->attr_mod) != FAB_OK) {
             p->failed++;
             continue;
         }
-        ret->path = &s->model.paths[op->node];
         ret->method = FAB_METHOD_SET;
         ret->attr_id = op->attr_id;
         p->writes++;

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Directed routes to ports. A switch answers for all its ports wherever it is reached; an adapter
+ * answers at each port for that port alone, so that a second port is reached by its own cable.
+ */
+#include <stdlib.h>
+
+#include "fabricd/sm/private.h"
+
+/* The way over the cable that ends in `port`; false: there is none. */
+static bool over_its_cable(const struct sm_model *m, uint32_t port, struct fab_path *ret)
+{
+    const struct fab_fabric *f = m->fabric;
+    uint32_t peer = f->ports[port].peer;
+    if (port == f->self_port) {
+        *ret = (struct fab_path){0};
+        return true;
+    }
+    if (peer == FAB_NONE || !fab_node_is_switch(f, f->ports[peer].node))
+        return false;
+    const struct fab_path *near = &m->paths[f->ports[peer].node];
+    if (near->hops == FAB_PATH_UNKNOWN || near->hops >= FAB_MAX_HOPS)
+        return false;
+    *ret = *near;
+    ret->port[++ret->hops] = f->ports[peer].num;
+    return true;
+}
+
+static uint32_t cabled_ports(const struct fab_fabric *f, uint32_t node)
+{
+    uint32_t count = 0;
+    for (unsigned i = 1; i <= f->nodes[node].num_ports; i++)
+        count += f->ports[fab_port_id(f, node, (uint8_t)i)].peer != FAB_NONE;
+    return count;
+}
+
+static void add_node(struct sm_model *m, uint32_t node)
+{
+    const struct fab_fabric *f = m->fabric;
+    for (unsigned i = 1; i <= f->nodes[node].num_ports; i++) {
+        uint32_t port = fab_port_id(f, node, (uint8_t)i);
+        struct sm_port_path *to = &m->port_paths[m->port_path_count];
+        if (over_its_cable(m, port, &to->path)) {
+            to->port = port;
+            m->port_path_count++;
+        }
+    }
+}
+
+int sm_model_find_port_paths(struct sm_model *m)
+{
+    const struct fab_fabric *f = m->fabric;
+    uint32_t room = 0;
+    for (uint32_t n = f->switch_count; n < f->node_count; n++)
+        if (cabled_ports(f, n) > 1)
+            room += f->nodes[n].num_ports;
+    free(m->port_paths);
+    m->port_path_count = 0;
+    m->port_paths = calloc((size_t)room + 1, sizeof(*m->port_paths));
+    if (!m->port_paths)
+        return FAB_E_NOMEM;
+    for (uint32_t n = f->switch_count; n < f->node_count; n++)
+        if (cabled_ports(f, n) > 1)
+            add_node(m, n);
+    return FAB_OK;
+}
+
+static int compare(const void *key, const void *element)
+{
+    uint32_t port = *(const uint32_t *)key, other = ((const struct sm_port_path *)element)->port;
+    return port < other ? -1 : port > other;
+}
+
+const struct fab_path *sm_model_path(const struct sm_model *m, uint32_t port)
+{
+    uint32_t node = m->fabric->ports[port].node;
+    if (!fab_node_is_switch(m->fabric, node) && cabled_ports(m->fabric, node) > 1) {
+        const struct sm_port_path *found =
+            bsearch(&port, m->port_paths, m->port_path_count, sizeof(*m->port_paths), compare);
+        return found ? &found->path : NULL;
+    }
+    return m->paths[node].hops == FAB_PATH_UNKNOWN ? NULL : &m->paths[node];
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The laboratory. What it asserts is read from the simulated devices, not from the manager. */
+#include "tests/sim/lab.h"
+
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/verify/verify.h"
+
+/* ---- the tap ---- */
+
+struct lab_tap {
+    struct transport base;
+    struct lab *lab;
+    struct transport_mad reply; /* of the other manager, on its way */
+};
+
+static void count(struct lab *lab, const struct fab_mad *mad)
+{
+    bool set = mad->method == FAB_METHOD_SET;
+    lab->sets_port_info += set && mad->attr_id == FAB_ATTR_PORT_INFO;
+    lab->sets_lft += set && mad->attr_id == FAB_ATTR_LFT;
+    lab->sets_switch_info += set && mad->attr_id == FAB_ATTR_SWITCH_INFO;
+    lab->gets_lft += !set && mad->attr_id == FAB_ATTR_LFT;
+}
+
+static void deliver_other(void *ctx)
+{
+    struct lab_tap *t = ctx;
+    if (t->base.receive)
+        t->base.receive(t->base.receive_ctx, &t->reply, 1);
+}
+
+/* Plays the manager at lab->other_node. */
+static void answer_as_other(struct lab_tap *t, const struct transport_mad *mad)
+{
+    uint8_t data[FAB_SMP_DATA] = {0};
+    ck_assert_int_eq(fab_attr_pack(&fab_attr_sm_info, &t->lab->other, data, sizeof(data)), FAB_OK);
+    t->reply = *mad;
+    t->reply.bytes[3] = FAB_METHOD_GET_RESP;
+    t->reply.bytes[4] = 0x80;
+    memcpy(t->reply.bytes + 64, data, sizeof(data));
+    ck_assert_int_eq(loop_post(t->lab->loop, deliver_other, t), FAB_OK);
+}
+
+static int tap_send(struct transport *base, const struct transport_mad *mad, uint32_t timeout_us)
+{
+    struct lab_tap *t = (struct lab_tap *)base;
+    struct fab_mad head;
+    const uint8_t *data;
+    size_t len;
+    ck_assert_int_eq(fab_mad_unpack(mad->bytes, mad->len, &head, &data, &len), FAB_OK);
+    count(t->lab, &head);
+    if (head.attr_id == FAB_ATTR_SM_INFO && head.method == FAB_METHOD_GET && t->lab->other.guid) {
+        if (t->lab->other_answers)
+            answer_as_other(t, mad);
+        return FAB_OK;
+    }
+    return transport_send(t->lab->sim_transport, mad, timeout_us);
+}
+
+static int tap_set_is_sm(struct transport *base, bool is_sm)
+{
+    struct transport *to = ((struct lab_tap *)base)->lab->sim_transport;
+    return to->ops->set_is_sm(to, is_sm);
+}
+
+static void tap_close(struct transport *base)
+{
+    free(base);
+}
+
+static void tap_receive(void *ctx, const struct transport_mad *mads, size_t n)
+{
+    struct lab_tap *t = ctx;
+    if (t->base.receive)
+        t->base.receive(t->base.receive_ctx, mads, n);
+}
+
+static struct lab_tap *tap_new(struct lab *lab)
+{
+    static const struct transport_ops ops = {tap_send, tap_set_is_sm, tap_close};
+    struct lab_tap *t = calloc(1, sizeof(*t));
+    ck_assert_ptr_nonnull(t);
+    t->base = *lab->sim_transport;
+    t->base.ops = &ops;
+    t->base.receive = NULL;
+    t->lab = lab;
+    transport_on_receive(lab->sim_transport, tap_receive, t);
+    return t;
+}
+
+/* ---- opening and closing ---- */
+
+static void on_event(void *ctx, const struct event *e)
+{
+    struct lab *lab = ctx;
+    if (getenv("LAB_VERBOSE"))
+        printf("# %s: %s\n", e->type, e->message);
+    if (lab->store && e->severity > EVENT_DEBUG)
+        store_put_event(lab->store, e);
+    if (lab->event_count == LAB_EVENTS)
+        return;
+    struct lab_event *to = &lab->events[lab->event_count++];
+    snprintf(to->type, sizeof(to->type), "%s", e->type);
+    snprintf(to->subject, sizeof(to->subject), "%s", e->subject);
+    snprintf(to->message, sizeof(to->message), "%s", e->message);
+    to->guid = e->guid;
+    to->port = e->port;
+}
+
+void lab_begin(struct lab *lab, const char *state)
+{
+    char why[256] = "";
+    if (state)
+        ck_assert_msg(store_open(state, &lab->store, why, sizeof(why)) == FAB_OK, "%s", why);
+    lab->bus = bus_new(0);
+    ck_assert_int_eq(bus_subscribe(lab->bus, on_event, lab), FAB_OK);
+    ck_assert_msg(transport_sim_open(lab->loop, lab->sim, NULL, &lab->sim_transport, why,
+                                     sizeof(why)) == FAB_OK,
+                  "%s", why);
+    lab->tap = tap_new(lab);
+    struct sm_input in = {
+        .loop = lab->loop,
+        .transport = &lab->tap->base,
+        .bus = lab->bus,
+        .store = lab->store,
+        .config = &lab->config,
+    };
+    ck_assert_int_eq(sm_new(&in, &lab->sm), FAB_OK);
+}
+
+void lab_open(struct lab *lab, struct fab_builder *builder, const char *state)
+{
+    struct fab_fabric *fabric;
+    memset(lab, 0, sizeof(*lab));
+    ck_assert_int_eq(fab_builder_seal(builder, &fabric), FAB_OK);
+    fab_builder_free(builder);
+    ck_assert_int_eq(fab_sim_new(fabric, test_seed("sim", 7), &lab->sim), FAB_OK);
+    fab_fabric_unref(fabric);
+    ck_assert_int_eq(config_defaults(&lab->config), FAB_OK);
+    lab->config.smp.timeout_ms = 20;
+    lab->config.smp.retries = 3;
+    lab->loop = loop_new();
+    ck_assert_ptr_nonnull(lab->loop);
+    lab_begin(lab, state);
+}
+
+void lab_stop(struct lab *lab)
+{
+    sm_free(lab->sm);
+    transport_close(&lab->tap->base);
+    transport_close(lab->sim_transport);
+    bus_free(lab->bus);
+    store_close(lab->store);
+    lab->sm = NULL;
+    lab->store = NULL;
+}
+
+void lab_close(struct lab *lab)
+{
+    lab_stop(lab);
+    loop_free(lab->loop);
+    fab_sim_free(lab->sim);
+    config_fini(&lab->config);
+}
+
+/* ---- running ---- */
+
+struct run {
+    struct lab *lab;
+    struct loop_timer *timer;
+    lab_condition *until;
+    uint64_t end_us;
+    bool met;
+};
+
+static void look(void *ctx)
+{
+    struct run *r = ctx;
+    r->met = r->until && r->until(r->lab);
+    if (r->met || clock_now_us() >= r->end_us)
+        loop_stop(r->lab->loop);
+    else
+        loop_timer_set(r->timer, 1000);
+}
+
+static bool run(struct lab *lab, double seconds, lab_condition *until)
+{
+    struct run r = {
+        .lab = lab, .until = until, .end_us = clock_now_us() + (uint64_t)(seconds * 1e6)};
+    r.timer = loop_timer_new(lab->loop, look, &r);
+    loop_timer_set(r.timer, 1000);
+    ck_assert_int_eq(loop_run(lab->loop), FAB_OK);
+    loop_timer_free(r.timer);
+    return r.met;
+}
+
+void lab_run(struct lab *lab, double seconds, lab_condition *until, const char *what)
+{
+    struct sm_status status;
+    if (run(lab, seconds, until))
+        return;
+    sm_get_status(lab->sm, &status);
+    ck_abort_msg("not within %.1f s: %s (state %s)", seconds, what, status.state);
+}
+
+void lab_run_for(struct lab *lab, double seconds)
+{
+    (void)run(lab, seconds, NULL);
+}
+
+bool lab_is_idle(struct lab *lab)
+{
+    struct sm_status status;
+    sm_get_status(lab->sm, &status);
+    return status.generation > 0 && strcmp(status.state, "idle") == 0;
+}
+
+const struct lab_event *lab_event(const struct lab *lab, const char *type)
+{
+    for (unsigned i = 0; i < lab->event_count; i++)
+        if (strcmp(lab->events[i].type, type) == 0)
+            return &lab->events[i];
+    return NULL;
+}
+
+const struct lab_event *lab_await(struct lab *lab, double seconds, const char *type)
+{
+    uint64_t end = clock_now_us() + (uint64_t)(seconds * 1e6);
+    while (!lab_event(lab, type) && clock_now_us() < end)
+        lab_run_for(lab, 0.002);
+    const struct lab_event *e = lab_event(lab, type);
+    ck_assert_msg(e != NULL, "no event %s within %.1f s", type, seconds);
+    return e;
+}
+
+void lab_forget_events(struct lab *lab)
+{
+    lab->event_count = 0;
+}
+
+void lab_forget_writes(struct lab *lab)
+{
+    lab->sets_port_info = lab->sets_lft = lab->sets_switch_info = lab->gets_lft = 0;
+}
+
+/* ---- faults ---- */
+
+uint32_t lab_node(struct lab *lab, const char *name)
+{
+    uint32_t node;
+    ck_assert_msg(fab_sim_find(lab->sim, name, &node) == FAB_OK, "no node %s", name);
+    return node;
+}
+
+void lab_unlink(struct lab *lab, const char *node, uint8_t port)
+{
+    ck_assert_int_eq(fab_sim_unlink(lab->sim, lab_node(lab, node), port), FAB_OK);
+    transport_sim_kick(lab->sim_transport);
+}
+
+void lab_relink(struct lab *lab, const char *node, uint8_t port)
+{
+    ck_assert_int_eq(fab_sim_relink(lab->sim, lab_node(lab, node), port), FAB_OK);
+    transport_sim_kick(lab->sim_transport);
+}
+
+void lab_silence(struct lab *lab, const char *node)
+{
+    if (lab->silent)
+        ck_assert_int_eq(fab_sim_silence(lab->sim, lab_node(lab, lab->silent), false), FAB_OK);
+    lab->silent = node;
+    if (node)
+        ck_assert_int_eq(fab_sim_silence(lab->sim, lab_node(lab, node), true), FAB_OK);
+}
+
+/* ---- what stands in the devices ---- */
+
+static void cut_off(struct fab_fabric *f, uint32_t node)
+{
+    for (unsigned i = 0; i <= f->nodes[node].num_ports; i++) {
+        struct fab_port *port = &f->ports[fab_port_id(f, node, (uint8_t)i)];
+        port->info.phys_state = FAB_PHYS_POLLING;
+        port->present = false;
+        if (port->peer != FAB_NONE)
+            f->ports[port->peer].info.phys_state = FAB_PHYS_POLLING;
+    }
+}
+
+/* The fabric as it is now: the cabling the sim was given, the port states of the devices. */
+static struct fab_fabric *devices(struct lab *lab)
+{
+    struct fab_fabric *f;
+    ck_assert_int_eq(fab_fabric_clone(fab_sim_fabric(lab->sim), &f), FAB_OK);
+    for (uint32_t p = 0; p < f->port_count; p++) {
+        const struct fab_port_info *info =
+            fab_sim_port(lab->sim, f->ports[p].node, f->ports[p].num);
+        if (info)
+            f->ports[p].info = *info;
+    }
+    if (lab->silent)
+        cut_off(f, lab_node(lab, lab->silent));
+    return f;
+}
+
+static void assert_active(const struct fab_fabric *f)
+{
+    uint32_t bad = 0, up = 0;
+    for (uint32_t p = 0; p < f->port_count; p++)
+        if (f->ports[p].num > 0 && f->ports[p].peer != FAB_NONE && fab_port_is_up(f, p) &&
+            fab_port_is_up(f, f->ports[p].peer)) {
+            up++;
+            bad += f->ports[p].info.port_state != FAB_STATE_ACTIVE;
+        }
+    ck_assert_uint_gt(up, 0);
+    ck_assert_msg(bad == 0, "%u of %u ports with a cable are not Active", bad, up);
+}
+
+static void read_lids(const struct fab_fabric *f, struct fab_lids *lids)
+{
+    ck_assert_int_eq(fab_lids_init(lids, f->port_count), FAB_OK);
+    for (uint32_t p = 0; p < f->port_count; p++) {
+        if (!fab_port_has_lid(f, p) || (f->ports[p].num > 0 && f->ports[p].peer == FAB_NONE))
+            continue;
+        ck_assert_msg(f->ports[p].info.lid != 0, "%s has no LID", f->nodes[f->ports[p].node].desc);
+        lids->base[p] = f->ports[p].info.lid;
+        lids->lmc[p] = f->ports[p].info.lmc;
+    }
+    ck_assert_int_eq(fab_lids_index(lids), FAB_OK);
+}
+
+static void read_tables(struct lab *lab, const struct fab_fabric *f, uint32_t top,
+                        struct fab_lft *lft)
+{
+    ck_assert_int_eq(fab_lft_init(lft, f->switch_count, top), FAB_OK);
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        uint32_t has;
+        const uint8_t *row = fab_sim_lft(lab->sim, sw, &has);
+        if (row)
+            memcpy(fab_lft_row(lft, sw), row, (has < top ? has : top) + 1u);
+    }
+}
+
+void lab_assert_good(struct lab *lab)
+{
+    struct fab_fabric *f = devices(lab);
+    struct fab_lids lids;
+    struct fab_lft lft;
+    struct fab_verdict verdict;
+    assert_active(f);
+    read_lids(f, &lids);
+    read_tables(lab, f, lids.top, &lft);
+    struct fab_verify_input in = {.fabric = f, .lids = &lids, .lft = &lft, .max_hops = 64};
+    ck_assert_int_eq(fab_verify(&in, &verdict), FAB_OK);
+    char *text = NULL;
+    if (!fab_verdict_good(&verdict))
+        (void)fab_witness_text(f, &verdict.witness, &text);
+    ck_assert_msg(fab_verdict_good(&verdict), "the tables in the devices are wrong: %s",
+                  text ? text : "?");
+    ck_assert_uint_gt(verdict.pairs, 0);
+    fab_verdict_fini(&verdict);
+    fab_lft_fini(&lft);
+    fab_lids_fini(&lids);
+    fab_fabric_unref(f);
+}
+
+uint8_t *lab_tables(struct lab *lab, size_t *ret_len)
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    struct fab_lft lft;
+    read_tables(lab, f, FAB_LID_UNICAST_MAX, &lft);
+    *ret_len = lft.stride * lft.switch_count;
+    return lft.entries;
+}
+
+struct fab_builder *lab_leaf_spine(uint32_t leaves, uint32_t spines, uint32_t hosts)
+{
+    struct fab_leaf_spine_spec spec = {
+        .leaves = leaves, .spines = spines, .hosts_per_leaf = hosts, .parallel = 1};
+    struct fab_builder *b;
+    ck_assert_int_eq(fab_generate_leaf_spine(&spec, &b), FAB_OK);
+    return b;
+}

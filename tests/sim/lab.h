@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A laboratory for the whole manager in one process: the real sm, agent and sessions on the
+ * simulated fabric, with a tap between them that counts writes and can play another manager.
+ */
+#ifndef TESTS_SIM_LAB_H
+#define TESTS_SIM_LAB_H
+
+#include "fabricd/sm/sm.h"
+#include "libfabmgr/fabric/generate.h"
+#include "tests/unit/testing.h"
+
+#define LAB_EVENTS 512
+
+struct lab_event {
+    char type[32], subject[64], message[256];
+    uint64_t guid;
+    uint32_t port;
+};
+struct lab_tap; /* the transport that the sm gets */
+struct lab {
+    struct config config;
+    struct loop *loop;
+    struct bus *bus;
+    struct store *store; /* NULL: none */
+    struct fab_sim *sim;
+    struct transport *sim_transport;
+    struct lab_tap *tap;
+    struct sm *sm;
+    struct lab_event events[LAB_EVENTS];
+    unsigned event_count;
+    uint64_t sets_port_info, sets_lft, sets_switch_info, gets_lft;
+    struct fab_sm_info other; /* guid != 0: a manager that answers SubnGet(SMInfo) */
+    uint32_t other_node;      /* sits here */
+    bool other_answers;
+    const char *silent; /* node that answers nothing, or NULL */
+};
+
+/* A fabric with a manager on its first adapter, which is not started yet. state: the folder of the
+ * store, or NULL. */
+void lab_open(struct lab *lab, struct fab_builder *builder, const char *state);
+/* The manager and its store go; the fabric stays as it is. */
+void lab_stop(struct lab *lab);
+void lab_begin(struct lab *lab, const char *state); /* again */
+void lab_close(struct lab *lab);
+
+/* Runs the loop until the condition holds; fails the test after `seconds`. */
+typedef bool lab_condition(struct lab *lab);
+void lab_run(struct lab *lab, double seconds, lab_condition *until, const char *what);
+void lab_run_for(struct lab *lab, double seconds);
+bool lab_is_idle(struct lab *lab); /* a view is out and nothing is under way */
+/* Runs until there is an event of that type since the last lab_forget_events. */
+const struct lab_event *lab_await(struct lab *lab, double seconds, const char *type);
+const struct lab_event *lab_event(const struct lab *lab, const char *type); /* or NULL */
+void lab_forget_events(struct lab *lab);
+void lab_forget_writes(struct lab *lab);
+
+/* Faults, with the traps that follow. The link is named by one end: node description and port. */
+void lab_unlink(struct lab *lab, const char *node, uint8_t port);
+void lab_relink(struct lab *lab, const char *node, uint8_t port);
+void lab_silence(struct lab *lab, const char *node); /* NULL: it answers again */
+uint32_t lab_node(struct lab *lab, const char *name);
+
+/* What stands in the devices: every up cable Active at both ends, every end with a LID of its own,
+ * and tables that fab_verify proves. A silent node and its cables do not count. */
+void lab_assert_good(struct lab *lab);
+/* All tables in one malloc'd piece, to be compared. */
+uint8_t *lab_tables(struct lab *lab, size_t *ret_len);
+
+struct fab_builder *lab_leaf_spine(uint32_t leaves, uint32_t spines, uint32_t hosts);
+
+#endif

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The manager on a simulated fabric, from power-on through the faults that fabrics have. */
+#include <string.h>
+#include <unistd.h>
+
+#include "libfabmgr/base/status.h"
+#include "tests/sim/lab.h"
+
+static void bring_up(struct lab *lab, struct fab_builder *builder, const char *state)
+{
+    lab_open(lab, builder, state);
+    sm_start(lab->sm);
+    lab_run(lab, 10, lab_is_idle, "bring-up");
+}
+
+/* ---- bring-up ---- */
+
+START_TEST(brings_up_small)
+{
+    struct lab lab;
+    bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_assert_good(&lab);
+    struct fab_view *v = sm_view(lab.sm);
+    ck_assert_uint_eq(v->fabric->switch_count, 9);
+    ck_assert_uint_eq(v->fabric->node_count, 33);
+    ck_assert(fab_verdict_good(&v->verdict));
+    fab_view_unref(v);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(brings_up_648)
+{
+    struct lab lab;
+    bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
+    lab_assert_good(&lab);
+    ck_assert_uint_lt(lab.sets_lft, 700);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(brings_up_any_fabric)
+{
+    struct fab_random_spec spec = {.switches = 12, .degree = 4, .hosts_per_switch = 3};
+    for (uint64_t i = 0; i < 8; i++) {
+        struct lab lab;
+        struct fab_builder *b;
+        spec.seed = test_seed("random fabric", 100) + i;
+        ck_assert_int_eq(fab_generate_random(&spec, &b), FAB_OK);
+        bring_up(&lab, b, NULL);
+        lab_assert_good(&lab);
+        lab_close(&lab);
+    }
+}
+END_TEST
+
+START_TEST(bears_loss)
+{
+    struct lab lab;
+    lab_open(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab.config.smp.timeout_ms = 5;
+    fab_sim_loss(lab.sim, 0.01);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up with 1 % loss");
+    fab_sim_loss(lab.sim, 0);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+/* ---- cables ---- */
+
+static void assert_same_tables(struct lab *lab, const uint8_t *before, size_t len, bool same)
+{
+    size_t now_len;
+    uint8_t *now = lab_tables(lab, &now_len);
+    ck_assert_uint_eq(len, now_len);
+    ck_assert((memcmp(before, now, len) == 0) == same);
+    free(now);
+}
+
+START_TEST(goes_round_a_pulled_cable_and_back)
+{
+    struct lab lab;
+    size_t len;
+    bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
+    uint8_t *before = lab_tables(&lab, &len);
+    lab_forget_events(&lab);
+    lab_unlink(&lab, "leaf-001", 20);
+    ck_assert_str_eq(lab_await(&lab, 3, "link-down")->subject, "leaf-001/20");
+    lab_await(&lab, 3, "reroute-done");
+    lab_run(&lab, 3, lab_is_idle, "the reroute");
+    lab_run_for(&lab, 0.05);
+    lab_assert_good(&lab);
+    assert_same_tables(&lab, before, len, false);
+    struct sm_status status;
+    sm_get_status(lab.sm, &status);
+    ck_assert_uint_gt(status.last_reroute_us, 0);
+
+    lab_forget_events(&lab);
+    lab_relink(&lab, "leaf-001", 20);
+    lab_await(&lab, 3, "link-up");
+    lab_run_for(&lab, 0.05);
+    lab_run(&lab, 3, lab_is_idle, "the reroute back");
+    lab_assert_good(&lab);
+    assert_same_tables(&lab, before, len, true);
+    free(before);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(loses_and_regains_a_host)
+{
+    struct lab lab;
+    bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_forget_events(&lab);
+    lab_unlink(&lab, "leaf-003", 2);
+    ck_assert_str_eq(lab_await(&lab, 3, "node-removed")->subject, "host-0010");
+    lab_run_for(&lab, 0.05);
+    lab_relink(&lab, "leaf-003", 2);
+    ck_assert_str_eq(lab_await(&lab, 3, "node-added")->subject, "host-0010");
+    lab_run_for(&lab, 0.05);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(bears_a_storm_of_cables)
+{
+    struct lab lab;
+    size_t len;
+    bring_up(&lab, lab_leaf_spine(8, 6, 4), NULL);
+    uint8_t *before = lab_tables(&lab, &len);
+    for (uint8_t port = 5; port < 10; port++) {
+        lab_unlink(&lab, "leaf-002", port);
+        lab_unlink(&lab, "leaf-005", port);
+        lab_run_for(&lab, 0.002);
+    }
+    lab_run_for(&lab, 0.3);
+    lab_run(&lab, 5, lab_is_idle, "quiet after the storm");
+    lab_assert_good(&lab);
+    for (uint8_t port = 5; port < 10; port++) {
+        lab_relink(&lab, "leaf-002", port);
+        lab_relink(&lab, "leaf-005", port);
+    }
+    lab_run_for(&lab, 0.3);
+    lab_run(&lab, 5, lab_is_idle, "quiet after all is back");
+    lab_assert_good(&lab);
+    assert_same_tables(&lab, before, len, true);
+    free(before);
+    lab_close(&lab);
+}
+END_TEST
+
+/* ---- nodes that do not answer ---- */
+
+START_TEST(skips_a_silent_node_and_names_it)
+{
+    struct lab lab;
+    lab_open(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_silence(&lab, "host-0010");
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up with a silent host");
+    ck_assert_str_eq(lab_await(&lab, 1, "node-silent")->subject, "leaf-003/2");
+    lab_assert_good(&lab);
+    struct sm_silent place;
+    ck_assert_uint_eq(sm_silent_places(lab.sm, &place, 1), 1);
+    ck_assert_str_eq(place.place, "leaf-003/2");
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(asks_a_silent_node_again)
+{
+    struct lab lab;
+    lab_open(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_stop(&lab);
+    lab.config.sweep.light_interval_s = 1;
+    lab_silence(&lab, "leaf-004");
+    lab_begin(&lab, NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up with a silent leaf");
+    ck_assert_ptr_nonnull(lab_event(&lab, "node-silent"));
+    lab_forget_events(&lab);
+    lab_silence(&lab, NULL);
+    lab_await(&lab, 5, "node-added");
+    lab_run_for(&lab, 0.1);
+    lab_run(&lab, 5, lab_is_idle, "the leaf is taken in");
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+/* ---- restarts ---- */
+
+START_TEST(writes_nothing_after_a_restart)
+{
+    char state[] = "/tmp/fabricd-test-XXXXXX", command[80];
+    struct lab lab;
+    size_t len;
+    ck_assert_ptr_nonnull(mkdtemp(state));
+    bring_up(&lab, lab_leaf_spine(6, 3, 4), state);
+    uint8_t *before = lab_tables(&lab, &len);
+    for (int i = 0; i < 2; i++) {
+        lab_stop(&lab);
+        lab_forget_writes(&lab);
+        lab_begin(&lab, state);
+        sm_start(lab.sm);
+        lab_run(&lab, 10, lab_is_idle, "the restart");
+        ck_assert_uint_eq(lab.sets_lft, 0);
+        ck_assert_uint_eq(lab.sets_port_info, 0);
+        ck_assert_uint_gt(lab.gets_lft, 0);
+        assert_same_tables(&lab, before, len, true);
+    }
+    lab_assert_good(&lab);
+    free(before);
+    lab_close(&lab);
+    snprintf(command, sizeof(command), "rm -r '%s'", state);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+/* ---- other managers ---- */
+
+static bool is_standby(struct lab *lab)
+{
+    struct sm_status status;
+    sm_get_status(lab->sm, &status);
+    return status.role == FAB_SM_STANDBY && strcmp(status.state, "standby") == 0;
+}
+
+static void play_other(struct lab *lab, uint8_t priority, uint8_t state)
+{
+    lab->other_node = lab_node(lab, "host-0020");
+    lab->other = (struct fab_sm_info){.guid = 0x42, .priority = priority, .state = state};
+    lab->other_answers = true;
+    ck_assert_int_eq(fab_sim_attach(lab->sim, lab->other_node, 1, true), FAB_OK);
+}
+
+START_TEST(yields_to_a_better_manager_and_takes_over)
+{
+    struct lab lab;
+    lab_open(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    play_other(&lab, 9, FAB_SM_MASTER);
+    sm_start(lab.sm);
+    lab_run(&lab, 5, is_standby, "standby");
+    ck_assert_uint_eq(lab.sets_lft + lab.sets_port_info, 0);
+    struct sm_status status;
+    sm_get_status(lab.sm, &status);
+    ck_assert_uint_eq(status.master_guid, 0x42);
+    ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_E_DENIED);
+    lab_run_for(&lab, 1.5);
+    ck_assert(is_standby(&lab));
+    lab.other_answers = false;
+    fab_sim_detach(lab.sim, lab.other_node, 1);
+    lab_run(&lab, 15, lab_is_idle, "taking over");
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(stays_before_a_lesser_manager)
+{
+    struct lab lab;
+    lab_open(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab.config.policy.sm_priority = 5;
+    lab_stop(&lab);
+    play_other(&lab, 3, FAB_SM_STANDBY);
+    lab_begin(&lab, NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 5, lab_is_idle, "bring-up beside a lesser manager");
+    ck_assert_ptr_nonnull(lab_event(&lab, "sm-master"));
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+/* ---- requests ---- */
+
+struct outcome {
+    int count, status;
+    char message[256];
+};
+static void note(void *ctx, int status, const char *message)
+{
+    struct outcome *o = ctx;
+    o->count++;
+    o->status = status;
+    snprintf(o->message, sizeof(o->message), "%s", message);
+}
+
+START_TEST(sweeps_and_reroutes_on_request)
+{
+    struct lab lab;
+    struct outcome sweep = {0}, reroute = {0}, forgotten = {0};
+    bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_forget_writes(&lab);
+    ck_assert_int_eq(sm_sweep(lab.sm, note, &sweep), FAB_OK);
+    ck_assert_int_eq(sm_reroute(lab.sm, note, &reroute), FAB_OK);
+    ck_assert_int_eq(sm_sweep(lab.sm, note, &forgotten), FAB_OK);
+    sm_forget(lab.sm, &forgotten);
+    lab_run_for(&lab, 0.3);
+    ck_assert_int_eq(sweep.count, 1);
+    ck_assert_int_eq(sweep.status, FAB_OK);
+    ck_assert_int_eq(reroute.count, 1);
+    ck_assert_int_eq(forgotten.count, 0);
+    ck_assert_uint_eq(lab.sets_lft + lab.sets_port_info, 0);
+    lab_close(&lab);
+}
+END_TEST
+
+static uint64_t guid_of(struct lab *lab, const char *name)
+{
+    return fab_sim_fabric(lab->sim)->nodes[lab_node(lab, name)].guid;
+}
+
+START_TEST(disables_and_enables_a_port)
+{
+    struct lab lab;
+    struct outcome o = {0};
+    bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    uint64_t leaf = guid_of(&lab, "leaf-003");
+    ck_assert_int_eq(sm_port_set(lab.sm, leaf, 2, false, note, &o), FAB_OK);
+    lab_await(&lab, 3, "node-removed");
+    ck_assert_int_eq(o.status, FAB_OK);
+    ck_assert_uint_eq(fab_sim_port(lab.sim, lab_node(&lab, "leaf-003"), 2)->phys_state,
+                      FAB_PHYS_DISABLED);
+    lab_run_for(&lab, 0.05);
+    ck_assert_int_eq(sm_port_set(lab.sm, leaf, 2, true, note, &o), FAB_OK);
+    lab_await(&lab, 3, "node-added");
+    lab_run_for(&lab, 0.1);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(refuses_to_cut_itself_off)
+{
+    struct lab lab;
+    bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    const struct {
+        const char *node;
+        uint8_t port;
+        int status;
+    } cases[] = {
+        {"leaf-001", 1, FAB_E_DENIED}, /* our own cable */
+        {"host-0001", 1, FAB_E_DENIED},
+        {"host-0010", 1, FAB_E_DENIED}, /* it could not be reached to be enabled */
+        {"leaf-001", 99, FAB_E_NOT_FOUND},
+        {"leaf-001", 0, FAB_E_NOT_FOUND},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct outcome o = {0};
+        ck_assert_int_eq(
+            sm_port_set(lab.sm, guid_of(&lab, cases[i].node), cases[i].port, false, note, &o),
+            FAB_OK);
+        lab_run_for(&lab, 0.05);
+        ck_assert_int_eq(o.count, 1);
+        ck_assert_int_eq(o.status, cases[i].status);
+    }
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("sm");
+    TCase *t = tcase_create("scenarios");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, brings_up_small);
+    tcase_add_test(t, brings_up_648);
+    tcase_add_test(t, brings_up_any_fabric);
+    tcase_add_test(t, bears_loss);
+    tcase_add_test(t, goes_round_a_pulled_cable_and_back);
+    tcase_add_test(t, loses_and_regains_a_host);
+    tcase_add_test(t, bears_a_storm_of_cables);
+    tcase_add_test(t, skips_a_silent_node_and_names_it);
+    tcase_add_test(t, asks_a_silent_node_again);
+    tcase_add_test(t, writes_nothing_after_a_restart);
+    tcase_add_test(t, yields_to_a_better_manager_and_takes_over);
+    tcase_add_test(t, stays_before_a_lesser_manager);
+    tcase_add_test(t, sweeps_and_reroutes_on_request);
+    tcase_add_test(t, disables_and_enables_a_port);
+    tcase_add_test(t, refuses_to_cut_itself_off);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
