@@ -14,7 +14,7 @@
 #define SM_MAX_OTHERS 64     /* other managers that are asked for SMInfo */
 #define SM_PLACE_LEN 128     /* text of a place: "leaf-3/12" */
 #define SM_EVENTS_A_ROUND 64 /* single events of one kind; beyond that one summary */
-#define SM_RETRY_FIRST_US 1000000u
+#define SM_RETRY_FIRST_US 100000u
 #define SM_CAP_IS_SM 0x2u /* PortInfo CapabilityMask, IBA 14.2.5.6 */
 
 /* ---- the model: what is known of the fabric and what stands in it (model.c) -------------------
@@ -75,6 +75,7 @@ struct sm_guids {
     uint32_t count;
     bool many; /* more than fit */
 };
+bool sm_guids_have(const struct sm_guids *g, uint64_t guid);
 void sm_guids_add(struct sm_guids *g, uint64_t guid);
 struct sm_want {
     bool full, reroute, light;
@@ -113,6 +114,7 @@ struct sm_programming {
     struct fab_plan_input in;
     uint32_t next; /* op */
     int stage;
+    bool tables_wait; /* for the stage before them */
     uint32_t failed, told, blocks, switches, writes;
     uint8_t *touched; /* [node_count] flags of program.c */
     uint64_t last_write_us;
@@ -150,6 +152,7 @@ struct sm {
 
     struct loop_timer *light_timer, *full_timer, *retry_timer, *settle_timer, *poll_timer;
     uint64_t retry_delay_us;
+    uint32_t restarts;           /* of the running look, because of further traps */
     struct fab_path master_path; /* standby: where the master sits */
     uint64_t master_guid;
     uint32_t master_lid, activity;

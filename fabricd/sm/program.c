@@ -23,6 +23,17 @@ static void fini(struct sm_programming *p)
     *p = (struct sm_programming){0};
 }
 
+/* Tables wait for the switches' own settings only where LinearFDBTop changes: a switch that hangs
+ * while it is told anything else shall not hold up the way round it. */
+static bool tables_wait(const struct sm *s)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        if (f->switches[sw].linear_fdb_top != s->model.target->lids.top)
+            return true;
+    return false;
+}
+
 static int enter(struct sm *s)
 {
     struct sm_programming *p = &s->program;
@@ -43,6 +54,7 @@ static int enter(struct sm *s)
         .tune = s->tune,
     };
     s->tune = false;
+    p->tables_wait = tables_wait(s);
     return fab_plan_make(&p->in, &p->plan);
 }
 
@@ -62,7 +74,8 @@ static bool may_go_on(struct sm *s)
 {
     struct sm_programming *p = &s->program;
     while (p->stage < FAB_STAGE_COUNT && p->next == p->plan.stage_start[p->stage + 1]) {
-        if (s->run.outstanding)
+        bool border = p->stage != FAB_STAGE_SWITCH || p->tables_wait;
+        if (s->run.outstanding && border)
             return false;
         p->stage++;
     }

@@ -36,11 +36,18 @@ const struct sm_round sm_rounds[] = {
 
 /* ---- wishes ---- */
 
-void sm_guids_add(struct sm_guids *g, uint64_t guid)
+bool sm_guids_have(const struct sm_guids *g, uint64_t guid)
 {
     for (uint32_t i = 0; i < g->count; i++)
         if (g->guid[i] == guid)
-            return;
+            return true;
+    return false;
+}
+
+void sm_guids_add(struct sm_guids *g, uint64_t guid)
+{
+    if (sm_guids_have(g, guid))
+        return;
     if (g->count == SM_MAX_SUSPECTS)
         g->many = true;
     else
@@ -176,6 +183,7 @@ void sm_round_ended(struct sm *s, int status)
     tell_waiters(s, s->role.state == FAB_SM_STANDBY ? FAB_E_DENIED : told,
                  s->role.state == FAB_SM_STANDBY ? "another subnet manager is master" : text);
     s->run.trap_us = 0;
+    s->restarts = 0;
     if (s->want.suspects.count && s->want.trap_us)
         loop_timer_set(s->settle_timer, (uint64_t)s->in.config->sweep.trap_settle_ms * 1000);
     sm_schedule(s);

@@ -22,14 +22,6 @@ static bool listed(const struct fab_silent *list, uint32_t count, const struct f
     return false;
 }
 
-static bool is_suspect(const struct sm *s, uint64_t guid)
-{
-    for (uint32_t i = 0; i < s->suspects.count; i++)
-        if (s->suspects.guid[i] == guid)
-            return true;
-    return false;
-}
-
 static void tell(struct sm *s, const struct fab_silent *place)
 {
     char name[SM_PLACE_LEN];
@@ -63,7 +55,7 @@ int sm_silent_update(struct sm *s, const struct fab_silent *found, uint32_t coun
         bus_say(s->in.bus, EVENT_WARNING, "node-silent", "fabric", 0, 0,
                 "%u more places do not answer", told - SM_EVENTS_A_ROUND);
     for (uint32_t i = 0; scoped && i < s->silent_count; i++)
-        if (!is_suspect(s, s->silent[i].near_guid) && !listed(list, n, &s->silent[i]))
+        if (!sm_guids_have(&s->suspects, s->silent[i].near_guid) && !listed(list, n, &s->silent[i]))
             list[n++] = s->silent[i];
     free(s->silent);
     s->silent = list;

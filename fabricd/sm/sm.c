@@ -152,6 +152,8 @@ static const char *state_name(const struct sm *s)
 {
     if (sm_run_busy(s))
         return sm_run_phase(s)->name;
+    if (s->role.state == FAB_SM_MASTER && (s->want.suspects.count || s->want.full))
+        return "settling"; /* more traps are awaited before the next look */
     if (s->role.state == FAB_SM_MASTER)
         return "idle";
     return fab_smstate_name(s->role.state);

@@ -12,6 +12,8 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/private.h"
 
+#define RESTARTS_MOST 16
+
 enum { TRAP_LINK_STATE = 128, TRAP_LOCAL_CHANGE = 144 };
 
 /* Offsets in an SMP, IBA 14.2.1: an answer is the request with these changed. */
@@ -42,6 +44,32 @@ static uint64_t node_of(const struct sm *s, const struct fab_notice *n)
     return guid ? guid : sm_model_guid_of_lid(&s->model, n->issuer_lid);
 }
 
+/* A look that runs may be about to go over the very cable whose loss this trap tells of: it begins
+ * again with this suspect, too. Not for ever, should traps never cease. */
+static void look_again(struct sm *s, uint64_t guid)
+{
+    if (s->run.kind != SM_ROUND_SCOPED || sm_run_phase(s) != &sm_phase_discover ||
+        s->restarts >= RESTARTS_MOST || sm_guids_have(&s->suspects, guid))
+        return;
+    s->restarts++;
+    s->want.trap_us = s->run.trap_us;
+    sm_want_suspects(s, &s->suspects);
+    sm_run_abort(s);
+}
+
+static void suspect(struct sm *s, uint64_t guid)
+{
+    if (!s->want.trap_us)
+        s->want.trap_us = clock_now_us();
+    if (guid)
+        sm_want_suspect(s, guid);
+    else
+        sm_want_full(s);
+    if (guid)
+        look_again(s, guid);
+    sm_schedule(s);
+}
+
 static void tell(struct sm *s, const struct fab_notice *n, uint64_t guid)
 {
     char name[SM_PLACE_LEN] = "an unknown node";
@@ -64,14 +92,7 @@ void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_
     if (s->role.state != FAB_SM_MASTER)
         return;
     uint64_t guid = node_of(s, &notice);
-    if (notice.generic && (notice.trap == TRAP_LINK_STATE || notice.trap == TRAP_LOCAL_CHANGE)) {
-        if (!s->want.trap_us)
-            s->want.trap_us = clock_now_us();
-        if (guid)
-            sm_want_suspect(s, guid);
-        else
-            sm_want_full(s);
-        sm_schedule(s);
-    }
+    if (notice.generic && (notice.trap == TRAP_LINK_STATE || notice.trap == TRAP_LOCAL_CHANGE))
+        suspect(s, guid);
     tell(s, &notice, guid);
 }

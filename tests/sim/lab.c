@@ -267,6 +267,15 @@ void lab_relink(struct lab *lab, const char *node, uint8_t port)
     transport_sim_kick(lab->sim_transport);
 }
 
+void lab_repeat_traps(struct lab *lab)
+{
+    for (int i = 0; i < 6; i++) {
+        lab_run_for(lab, 0.05);
+        if (fab_sim_repeat(lab->sim) > 0)
+            transport_sim_kick(lab->sim_transport);
+    }
+}
+
 void lab_silence(struct lab *lab, const char *node)
 {
     if (lab->silent)

@@ -58,6 +58,8 @@ void lab_forget_writes(struct lab *lab);
 /* Faults, with the traps that follow. The link is named by one end: node description and port. */
 void lab_unlink(struct lab *lab, const char *node, uint8_t port);
 void lab_relink(struct lab *lab, const char *node, uint8_t port);
+/* Devices repeat a trap until it is repressed: here for a third of a second. */
+void lab_repeat_traps(struct lab *lab);
 void lab_silence(struct lab *lab, const char *node); /* NULL: it answers again */
 uint32_t lab_node(struct lab *lab, const char *name);
 
