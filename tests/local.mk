@@ -131,6 +131,11 @@ FUZZ_TARGETS += tests/fuzz/fuzz_config
 tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_config_LDADD = $(FABRICD_LIBS)
 tests_fuzz_fuzz_config_LDFLAGS = $(FUZZ_LINK)
+# ---- sm: the whole manager on the simulated fabric
+UNIT_TESTS += tests/sim/test_sm
+tests_sim_test_sm_SOURCES = tests/sim/test_sm.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_sm_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_sm_LDADD = $(DAEMON_TEST_LIBS)
 
 # ---- (a fuzz target looks like this)
 # FUZZ_TARGETS += tests/fuzz/fuzz_thing
