@@ -10,3 +10,16 @@ UNIT_TESTS += tests/unit/test_sim
 tests_unit_test_sim_SOURCES = tests/unit/test_sim.c $(SUPPORT_DRIVE)
 tests_unit_test_sim_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_sim_LDADD = $(LIB_TEST_LIBS)
+
+# By hand: figures, not verdicts.
+noinst_PROGRAMS += tests/bench/bench_discover
+tests_bench_bench_discover_SOURCES = tests/bench/bench_discover.c $(SUPPORT_DRIVE)
+tests_bench_bench_discover_LDADD = libfabmgr/libfabmgr.la
+
+FUZZ_TARGETS += tests/fuzz/fuzz_sim tests/fuzz/fuzz_discover
+tests_fuzz_fuzz_sim_SOURCES = tests/fuzz/fuzz_sim.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_sim_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_sim_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_discover_SOURCES = tests/fuzz/fuzz_discover.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_discover_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_discover_LDFLAGS = $(FUZZ_LINK)

@@ -6,6 +6,7 @@
  */
 #include "libfabmgr/sim/sim.h"
 
+#include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 #include "tests/support/drive.h"
 #include "tests/unit/fabrics.h"
@@ -266,8 +267,8 @@ START_TEST(tables_are_kept)
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_LFT, 3, data), 0);
     ck_assert_uint_eq(data[0], 0xff);
     ck_assert_int_eq(get(&x, x.r.node, FAB_ATTR_PKEY_TABLE, 0, data), 0);
-    ck_assert_uint_eq(data[0] << 8 | data[1], 0xffff);
-    ck_assert_uint_eq(data[2] << 8 | data[3], 0);
+    ck_assert_uint_eq(fab_be16(data), 0xffff);
+    ck_assert_uint_eq(fab_be16(data + 2), 0);
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_SL2VL, 0x0102, data), 0);
     ck_assert_uint_eq(data[0], 0x01);
     kept(&x, sw, FAB_ATTR_LFT, 0, 64);

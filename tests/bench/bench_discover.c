@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What discovery and the simulated fabric cost, without sessions and sockets. Not part of
+ * `make check`; by hand:
+ *
+ *     tests/bench/bench_discover [RADIX [WINDOW]]        a 3-level fat tree, 36 and 256
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "libfabmgr/fabric/generate.h"
+#include "tests/support/drive.h"
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void print_counts(const struct drive *r, const struct fab_fabric *f)
+{
+    printf("hosts %u switches %u cables %u\n", f->node_count - f->switch_count, f->switch_count,
+           f->link_count);
+    printf("questions %" PRIu64 ": NodeInfo %" PRIu64 " NodeDescription %" PRIu64
+           " SwitchInfo %" PRIu64 " PortInfo %" PRIu64 "\n",
+           r->asked, r->node_infos, r->node_descs, r->switch_infos, r->port_infos);
+}
+
+static void print_time(const char *what, double seconds, uint64_t count)
+{
+    printf("%-28s %8.1f ms %8.0f ns each of %" PRIu64 "\n", what, seconds * 1e3,
+           seconds / (double)count * 1e9, count);
+}
+
+static int measure_whole(struct drive *r, struct fab_fabric **ret_found)
+{
+    double from = now();
+    int status = drive_whole(r, ret_found);
+    if (status != 0)
+        return status;
+    print_counts(r, *ret_found);
+    print_time("discovery and sim", now() - from, r->asked);
+    return 0;
+}
+
+/* The sim alone: the same PortInfo over and over, three hops away. */
+static void measure_sim(struct drive *r, const struct fab_path *path)
+{
+    enum { TIMES = 300000 };
+    uint8_t data[FAB_SMP_DATA];
+    double from = now();
+    for (unsigned i = 0; i < TIMES; i++)
+        drive_smp(r, path, FAB_METHOD_GET, FAB_ATTR_PORT_INFO, 1, data);
+    print_time("sim: PortInfo Get", now() - from, TIMES);
+    from = now();
+    for (unsigned i = 0; i < TIMES; i++)
+        drive_smp(r, path, FAB_METHOD_SET, FAB_ATTR_LFT, i % 180, data);
+    print_time("sim: LFT Set", now() - from, TIMES);
+}
+
+/* One cable between a leaf and the level above it goes; both switches told us. */
+static int measure_scoped(struct drive *r, const struct fab_fabric *base, uint32_t node,
+                          uint8_t port)
+{
+    uint32_t far = fab_peer_node(base, fab_port_id(base, node, port));
+    uint64_t suspects[2] = {base->nodes[node].guid, base->nodes[far].guid};
+    struct fab_discover_config config = {.base = base, .suspects = suspects, .suspect_count = 2};
+    struct fab_discover *d = NULL;
+    struct fab_fabric *found = NULL;
+    fab_sim_unlink(r->sim, node, port);
+    r->asked = 0;
+    double from = now();
+    int status = fab_discover_new(&config, &d);
+    if (status == 0)
+        status = drive(r, d);
+    if (status == 0)
+        status = fab_discover_result(d, &found);
+    if (status == 0)
+        print_time("scoped look, one cable", now() - from, r->asked);
+    fab_discover_free(d);
+    fab_fabric_unref(found);
+    return status;
+}
+
+/* All links Active, or each would count as trained anew. */
+static int activate(struct drive *r, struct fab_fabric **fabric)
+{
+    int status = drive_program(r, *fabric);
+    fab_fabric_unref(*fabric);
+    *fabric = NULL;
+    return status == 0 ? drive_whole(r, fabric) : status;
+}
+
+static int run(struct fab_builder *b, uint32_t window)
+{
+    struct fab_fabric *built = NULL, *found = NULL;
+    struct fab_path *paths = NULL;
+    struct drive r = {.window = window};
+    int status = fab_builder_seal(b, &built);
+    if (status == 0)
+        status = fab_sim_new(built, 1, &r.sim);
+    if (status == 0) {
+        drive_sit(&r);
+        status = measure_whole(&r, &found);
+    }
+    if (status == 0)
+        status = fab_paths_new(found, &paths);
+    if (status == 0) {
+        uint32_t leaf = fab_peer_node(found, found->self_port);
+        measure_sim(&r, &paths[0]);
+        status = activate(&r, &found);
+        if (status == 0)
+            status = measure_scoped(&r, found, leaf, found->nodes[leaf].num_ports);
+    }
+    free(paths);
+    fab_sim_free(r.sim);
+    fab_fabric_unref(found);
+    fab_fabric_unref(built);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct fab_fat_tree_spec spec = {.radix = 36, .levels = 3, .taper = 1};
+    struct fab_builder *b = NULL;
+    if (argc > 1)
+        spec.radix = (uint32_t)strtoul(argv[1], NULL, 10);
+    int status = fab_generate_fat_tree(&spec, &b);
+    if (status == 0)
+        status = run(b, argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 256);
+    fab_builder_free(b);
+    if (status != 0)
+        fprintf(stderr, "bench_discover: status %d\n", status);
+    return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

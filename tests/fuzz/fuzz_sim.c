@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Hostile MADs into the simulated fabric. An input is a row of records of up to 112 bytes: flags,
+ * DLID, the first 36 bytes of a MAD, ten of each path, and the beginning of its attribute.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/fabric/generate.h"
+#include "libfabmgr/sim/sim.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { HEADER = 36, PATH = 10, RECORD = 112 };
+
+static struct fab_sim *new_sim(void)
+{
+    struct fab_random_spec spec = {.switches = 4, .degree = 3, .hosts_per_switch = 2, .seed = 4};
+    struct fab_builder *b = NULL;
+    struct fab_fabric *f = NULL;
+    struct fab_sim *s = NULL;
+    if (fab_generate_random(&spec, &b) == 0 && fab_builder_seal(b, &f) == 0)
+        (void)fab_sim_new(f, 1, &s);
+    fab_fabric_unref(f);
+    fab_builder_free(b);
+    return s;
+}
+
+static void fault(struct fab_sim *s, uint8_t what, uint8_t node, uint8_t port)
+{
+    if (what & 1)
+        (void)fab_sim_unlink(s, node, port);
+    else
+        (void)fab_sim_relink(s, node, port);
+    if (what & 2)
+        (void)fab_sim_attach(s, node, port, what & 4);
+    if (what & 8)
+        fab_sim_detach(s, node, port);
+}
+
+/* r: a whole record. */
+static void send(struct fab_sim *s, const uint8_t r[RECORD])
+{
+    uint8_t mad[FAB_MAD_SIZE] = {0}, reply[FAB_MAD_SIZE];
+    uint16_t dlid = (uint16_t)(r[1] | (r[0] & 0x80 ? 0xff00 : 0));
+    const uint8_t *at = r + 2;
+    memcpy(mad, at, HEADER);
+    memcpy(mad + 128, at + HEADER, PATH);
+    memcpy(mad + 192, at + HEADER + PATH, PATH);
+    memcpy(mad + 64, at + HEADER + 2 * PATH, RECORD - 2 - HEADER - 2 * PATH);
+    if (!(r[0] & 0x40)) { /* else whatever it is */
+        mad[0] = mad[2] = 1;
+        memset(mad + 32, 0xff, 4);
+    }
+    if (fab_sim_send(s, r[0] & 0x0f, r[0] & 0x10 ? 1 : 0, dlid, mad, reply) == 1 &&
+        reply[3] != FAB_METHOD_GET_RESP)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fab_sim *s = new_sim();
+    struct fab_sim_mail mail;
+    while (s != NULL && size > 0) {
+        uint8_t record[RECORD] = {0};
+        size_t take = size < RECORD ? size : RECORD;
+        memcpy(record, data, take);
+        if (record[0] & 0x20)
+            fault(s, record[0], record[1], record[2]);
+        send(s, record);
+        data += take;
+        size -= take;
+    }
+    while (s != NULL && fab_sim_outbox(s, &mail)) {
+    }
+    fab_sim_free(s);
+    return 0;
+}
