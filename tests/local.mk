@@ -120,6 +120,11 @@ tests_unit_test_generate_SOURCES = tests/unit/test_generate.c
 tests_unit_test_generate_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_generate_LDADD = $(LIB_TEST_LIBS)
 
+FUZZ_TARGETS += tests/fuzz/fuzz_text
+tests_fuzz_fuzz_text_SOURCES = tests/fuzz/fuzz_text.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_text_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_text_LDFLAGS = $(FUZZ_LINK)
+
 # ---- policy
 UNIT_TESTS += tests/unit/test_policy
 tests_unit_test_policy_SOURCES = tests/unit/test_policy.c
@@ -136,6 +141,12 @@ UNIT_TESTS += tests/sim/test_sm
 tests_sim_test_sm_SOURCES = tests/sim/test_sm.c tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sm_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_LDADD = $(DAEMON_TEST_LIBS)
+
+# ---- view
+UNIT_TESTS += tests/unit/test_view
+tests_unit_test_view_SOURCES = tests/unit/test_view.c
+tests_unit_test_view_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_view_LDADD = $(LIB_TEST_LIBS)
 
 # ---- (a fuzz target looks like this)
 # FUZZ_TARGETS += tests/fuzz/fuzz_thing

@@ -19,6 +19,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/rate.h \
 	%D%/seal.c \
 	%D%/text.h \
+	%D%/text_cable.c \
 	%D%/text_link.c \
 	%D%/text_read.c \
 	%D%/text_read.h \

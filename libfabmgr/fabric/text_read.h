@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of reading a topology text: text_read.c fills it line by line, text_link.c then joins
- * the cables. For these two only. */
+/* The state of reading a topology text: text_read.c and text_cable.c fill it line by line,
+ * text_link.c then joins the cables. For these three only. */
 #ifndef LIBFABMGR_FABRIC_TEXT_READ_H
 #define LIBFABMGR_FABRIC_TEXT_READ_H
 
@@ -44,9 +44,12 @@ struct text_reader {
     uint64_t self_guid, self_port_guid; /* "Initiated from", or 0 */
 };
 
-/* The node of that id. False: none; *ret_key is where text_add_id may put one. */
+/* The node of that id. False: none; *ret_key is free for it in ids. */
 bool text_find_id(const struct text_reader *r, struct span id, uint64_t *ret_key,
                   const struct text_node **ret);
+
+/* Reads the current line, which is a port line. */
+int text_read_cable(struct text_reader *r);
 
 /* Joins the cables: both ends must be there and agree. */
 int text_link(struct text_reader *r);

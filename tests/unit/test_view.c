@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Views: they own what they were given, and find nodes and ends by LID, GUID and name, saying
+ * clearly what they do not find and what is ambiguous.
+ */
+#include "libfabmgr/view/view.h"
+
+#include "libfabmgr/base/status.h"
+#include "tests/unit/fabrics.h"
+
+#include <string.h>
+
+/* leaf-001, leaf-002, spine-001; host-0001..4 on the leaves; "twin" twice; "dual" with two ports;
+ * a host named "7" and one named "name/2". */
+static struct fab_fabric *town(void)
+{
+    static const char text[] =
+        "switchguid=0x1001(1001)\nSwitch 8 \"S1\" # \"leaf-001\"\n"
+        "[1] \"H1\"[1]\n[2] \"H2\"[1]\n[3] \"T1\"[1]\n[4] \"D\"[1]\n[5] \"N\"[1]\n[8] \"S3\"[1]\n"
+        "switchguid=0x1002(1002)\nSwitch 8 \"S2\" # \"leaf-002\"\n"
+        "[1] \"H3\"[1]\n[2] \"H4\"[1]\n[3] \"T2\"[1]\n[4] \"D\"[2]\n[5] \"L\"[1]\n[8] \"S3\"[2]\n"
+        "switchguid=0x1003(1003)\nSwitch 2 \"S3\" # \"spine-001\"\n[1] \"S1\"[8]\n[2] \"S2\"[8]\n"
+        "caguid=0x2000000000000010\nCa 1 \"H1\" # \"host-0001\"\n[1](2000000000000011) \"S1\"[1]\n"
+        "caguid=0x2000000000000020\nCa 1 \"H2\" # \"host-0002\"\n[1](2000000000000021) \"S1\"[2]\n"
+        "caguid=0x2000000000000030\nCa 1 \"H3\" # \"host-0003\"\n[1](2000000000000031) \"S2\"[1]\n"
+        "caguid=0x2000000000000040\nCa 1 \"H4\" # \"host-0004\"\n[1](2000000000000041) \"S2\"[2]\n"
+        "caguid=0x2000000000000050\nCa 1 \"T1\" # \"twin\"\n[1](2000000000000051) \"S1\"[3]\n"
+        "caguid=0x2000000000000060\nCa 1 \"T2\" # \"twin\"\n[1](2000000000000061) \"S2\"[3]\n"
+        "caguid=0x2000000000000070\nCa 2 \"D\" # \"dual\"\n"
+        "[1](2000000000000071) \"S1\"[4]\n[2](2000000000000072) \"S2\"[4]\n"
+        "caguid=0x2000000000000080\nCa 1 \"N\" # \"7000\"\n[1](2000000000000081) \"S1\"[5]\n"
+        "caguid=0x2000000000000090\nCa 1 \"L\" # \"name/2\"\n[1](2000000000000091) \"S2\"[5]\n";
+    return read_fabric(text, sizeof text - 1);
+}
+
+/* LIDs 1.. in order of port ids; LMC 0. */
+static struct fab_target *number_all(const struct fab_fabric *f)
+{
+    struct fab_target *t = fab_target_new();
+    uint32_t lid = 1;
+    ck_assert_int_eq(fab_lids_init(&t->lids, f->port_count), FAB_OK);
+    for (uint32_t p = 0; p < f->port_count; p++)
+        if (fab_port_has_lid(f, p))
+            t->lids.base[p] = lid++;
+    ck_assert_int_eq(fab_lids_index(&t->lids), FAB_OK);
+    return t;
+}
+
+static struct fab_view *view_of(struct fab_fabric *f, struct fab_target *t)
+{
+    struct fab_policy policy;
+    struct fab_verdict verdict = {0};
+    fab_policy_defaults(&policy);
+    struct fab_view *v = fab_view_new(1, f, t, &policy, &verdict);
+    ck_assert_ptr_nonnull(v);
+    return v;
+}
+
+static struct fab_view *v;
+
+static void open_town(void)
+{
+    struct fab_fabric *f = town();
+    v = view_of(f, number_all(f));
+}
+
+static void close_town(void)
+{
+    fab_view_unref(v);
+}
+
+START_TEST(a_view_owns_what_it_was_given)
+{
+    struct fab_fabric *f = town();
+    struct fab_target *t = number_all(f);
+    struct fab_policy policy;
+    struct fab_verdict verdict = {.pairs = 5};
+    fab_policy_defaults(&policy);
+    policy.roots = calloc(1, sizeof *policy.roots);
+    policy.root_count = 1;
+    struct fab_view *w = fab_view_new(7, f, t, &policy, &verdict);
+    ck_assert_uint_eq(policy.root_count, 0);
+    ck_assert_ptr_null(policy.roots);
+    ck_assert_uint_eq(verdict.pairs, 0);
+    ck_assert_uint_eq(w->generation, 7);
+    ck_assert_uint_eq(w->verdict.pairs, 5);
+    struct fab_view *held = fab_view_ref(w);
+    fab_view_unref(w);
+    ck_assert_ptr_eq(held->fabric, f);
+    fab_view_unref(held);
+    fab_view_unref(NULL);
+}
+END_TEST
+
+static const struct {
+    const char *what;
+    uint64_t port_guid; /* that is found; 0: none */
+    int status;
+    const char *why;
+} ends[] = {
+    {"1", 0x1001, FAB_OK, NULL},
+    {"0x2", 0x1002, FAB_OK, NULL},
+    {"4", 0x2000000000000011, FAB_OK, NULL},
+    {"0x0002", 0x1002, FAB_OK, NULL},
+    {"0x2000000000000031", 0x2000000000000031, FAB_OK, NULL},
+    {"2000000000000031", 0x2000000000000031, FAB_OK, NULL},
+    {"2000:0000:0000:0031", 0x2000000000000031, FAB_OK, NULL},
+    {"0x2000000000000030", 0x2000000000000031, FAB_OK, NULL},
+    {"0x0000000000001003", 0x1003, FAB_OK, NULL},
+    {"leaf-001", 0x1001, FAB_OK, NULL},
+    {"sp", 0x1003, FAB_OK, NULL},
+    {"host-0002", 0x2000000000000021, FAB_OK, NULL},
+    {"host-0002/1", 0x2000000000000021, FAB_OK, NULL},
+    {"leaf-001/0", 0x1001, FAB_OK, NULL},
+    {"dual/1", 0x2000000000000071, FAB_OK, NULL},
+    {"dual/2", 0x2000000000000072, FAB_OK, NULL},
+    {"0x2000000000000070/2", 0x2000000000000072, FAB_OK, NULL},
+    {"7000", 0x2000000000000081, FAB_OK, NULL}, /* no such LID, but a name */
+    {"name/2", 0x2000000000000091, FAB_OK, NULL},
+    {"name", 0x2000000000000091, FAB_OK, NULL},
+    {"name/2/1", 0x2000000000000091, FAB_OK, NULL},
+    {"dual", 0, FAB_E_EXISTS, "dual (0x2000000000000070) has 2 ports with LIDs: add /1"},
+    {"dual/0", 0, FAB_E_NOT_FOUND, "port 0 of dual"},
+    {"dual/3", 0, FAB_E_NOT_FOUND, "port 3 of dual"},
+    {"leaf-001/3", 0, FAB_E_NOT_FOUND, "only port 0"},
+    {"leaf-001/99999999999", 0, FAB_E_NOT_FOUND, "no LID, GUID or name"},
+    {"twin", 0, FAB_E_EXISTS, "\"twin\" fits 2 nodes: twin (0x2000000000000050), twin (0x"},
+    {"host", 0, FAB_E_EXISTS, "\"host\" fits 4 nodes: host-0001 (0x2000000000000010), host-0002"},
+    {"", 0, FAB_E_NOT_FOUND, "no LID, GUID or name"},
+    {"/", 0, FAB_E_NOT_FOUND, "no LID, GUID or name"},
+    {"/1", 0, FAB_E_NOT_FOUND, "no LID, GUID or name"},
+    {"0", 0, FAB_E_NOT_FOUND, "no LID, GUID or name"},
+    {"99", 0, FAB_E_NOT_FOUND, "\"99\" is no LID, GUID or name in this fabric"},
+    {"0x", 0, FAB_E_NOT_FOUND, "no LID"},
+    {"0x12345678901234567", 0, FAB_E_NOT_FOUND, "no LID"},
+    {"0x2000000000000099", 0, FAB_E_NOT_FOUND, "no LID"},
+    {"HOST-0001", 0, FAB_E_NOT_FOUND, "no LID"},
+};
+
+START_TEST(ends_are_found)
+{
+    char why[200] = "";
+    uint32_t port = FAB_NONE;
+    int status = fab_view_find_end(v, ends[_i].what, &port, why, sizeof why);
+    ck_assert_msg(status == ends[_i].status, "\"%s\": %d, %s", ends[_i].what, status, why);
+    if (status == FAB_OK)
+        ck_assert_msg(v->fabric->ports[port].guid == ends[_i].port_guid, "\"%s\": %016" PRIx64,
+                      ends[_i].what, v->fabric->ports[port].guid);
+    else
+        ck_assert_msg(strstr(why, ends[_i].why) != NULL, "\"%s\": %s", ends[_i].what, why);
+    if (status != FAB_OK)
+        ck_assert_uint_eq(port, FAB_NONE);
+}
+END_TEST
+
+static const struct {
+    const char *what;
+    uint64_t guid;
+    int status;
+} nodes[] = {
+    {"dual", 0x2000000000000070, FAB_OK},
+    {"2000:0000:0000:0072", 0x2000000000000070, FAB_OK},
+    {"0x2000000000000070", 0x2000000000000070, FAB_OK},
+    {"3", 0x1003, FAB_OK},
+    {"spine", 0x1003, FAB_OK},
+    {"leaf", 0, FAB_E_EXISTS},
+    {"leaf-003", 0, FAB_E_NOT_FOUND},
+    {"dual/1", 0, FAB_E_NOT_FOUND},
+};
+
+START_TEST(nodes_are_found)
+{
+    char why[200] = "";
+    uint32_t node = FAB_NONE;
+    ck_assert_int_eq(fab_view_find_node(v, nodes[_i].what, &node, why, sizeof why),
+                     nodes[_i].status);
+    if (nodes[_i].status == FAB_OK)
+        ck_assert_uint_eq(v->fabric->nodes[node].guid, nodes[_i].guid);
+    else
+        ck_assert_uint_gt(strlen(why), 10);
+}
+END_TEST
+
+START_TEST(many_candidates_are_counted_and_cut_to_fit)
+{
+    struct fab_fabric *f = leaf_spine(3, 1, 9);
+    struct fab_view *w = view_of(f, number_all(f));
+    char why[300], little[24];
+    uint32_t port;
+    ck_assert_int_eq(fab_view_find_end(w, "host-", &port, why, sizeof why), FAB_E_EXISTS);
+    ck_assert_ptr_nonnull(strstr(why, "fits 27 nodes: "));
+    ck_assert_ptr_nonnull(strstr(why, " and 23 more"));
+    ck_assert_int_eq(fab_view_find_end(w, "host-", &port, little, sizeof little), FAB_E_EXISTS);
+    ck_assert_uint_eq(strlen(little), sizeof little - 1);
+    fab_view_unref(w);
+}
+END_TEST
+
+START_TEST(names_are_found_before_there_are_lids)
+{
+    struct fab_view *w = view_of(town(), NULL);
+    char why[200];
+    uint32_t port;
+    ck_assert_int_eq(fab_view_find_end(w, "host-0001", &port, why, sizeof why), FAB_OK);
+    ck_assert_uint_eq(w->fabric->ports[port].guid, 0x2000000000000011);
+    ck_assert_int_eq(fab_view_find_end(w, "4", &port, why, sizeof why), FAB_E_NOT_FOUND);
+    fab_view_unref(w);
+}
+END_TEST
+
+START_TEST(a_guid_of_node_and_port_means_the_port)
+{
+    static const char text[] = "Switch 4 \"s\"\n[1] \"h\"[1]\n[2] \"h\"[2]\n"
+                               "caguid=0x50000\nCa 2 \"h\"\n[1](50000) \"s\"[1]\n[2] \"s\"[2]\n";
+    struct fab_fabric *f = read_fabric(text, sizeof text - 1);
+    struct fab_view *w = view_of(f, number_all(f));
+    char why[200];
+    uint32_t port;
+    ck_assert_int_eq(fab_view_find_end(w, "0x50000", &port, why, sizeof why), FAB_OK);
+    ck_assert_uint_eq(w->fabric->ports[port].num, 1);
+    fab_view_unref(w);
+}
+END_TEST
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
+
+int main(void)
+{
+    Suite *suite = suite_create("view");
+    TCase *own = tcase_create("own"), *find = tcase_create("find");
+    tcase_add_test(own, a_view_owns_what_it_was_given);
+    tcase_add_test(own, many_candidates_are_counted_and_cut_to_fit);
+    tcase_add_test(own, names_are_found_before_there_are_lids);
+    tcase_add_test(own, a_guid_of_node_and_port_means_the_port);
+    tcase_add_checked_fixture(find, open_town, close_town);
+    tcase_add_loop_test(find, ends_are_found, 0, COUNT(ends));
+    tcase_add_loop_test(find, nodes_are_found, 0, COUNT(nodes));
+    suite_add_tcase(suite, own);
+    suite_add_tcase(suite, find);
+    return test_run(suite);
+}
