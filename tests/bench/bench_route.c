@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * CPU times and balance of addressing, routing, proof and plan: `bench_route [topology files]`. Without
+ * arguments on fat trees of 648 and 11,664 hosts. Not part of `make check`; prints, judges nothing.
+ *
+ * Balance is over all ordered pairs of hosts: how many pairs each cable direction between switches
+ * carries, the greatest over the mean, and how many directions carry none ("dark").
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "libfabmgr/address/address.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/generate.h"
+#include "libfabmgr/fabric/text.h"
+#include "libfabmgr/plan/plan.h"
+#include "libfabmgr/route/route.h"
+#include "libfabmgr/verify/verify.h"
+
+#define ROUNDS 5
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void must(int status, const char *what)
+{
+    if (status == FAB_OK)
+        return;
+    fprintf(stderr, "%s: %s\n", what, fab_status_text(status));
+    exit(1);
+}
+
+/* Adds the pairs that reach `dst` to load[] by out port id. */
+static void load_of(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t dst,
+                    uint32_t lid, const uint32_t *hosts, uint64_t *load)
+{
+    uint32_t home = fab_peer_node(f, dst);
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        uint32_t at = sw;
+        if (hosts[sw] == 0)
+            continue;
+        while (at != home) {
+            uint32_t port = fab_port_id(f, at, fab_lft_row(lft, at)[lid]);
+            load[port] += hosts[sw];
+            at = fab_peer_node(f, port);
+        }
+    }
+}
+
+static void print_balance(const struct fab_fabric *f, const struct fab_lids *lids,
+                          const struct fab_lft *lft)
+{
+    uint64_t *load = calloc(f->port_count, sizeof(*load)), most = 0, sum = 0;
+    uint32_t *hosts = calloc(f->switch_count + 1, sizeof(*hosts)), dark = 0, channels = 0;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (uint32_t port = 0; port < f->port_count; port++) {
+            uint32_t node = f->ports[port].node, peer = fab_peer_node(f, port);
+            if (fab_node_is_switch(f, node) || f->nodes[node].aggregation || peer == FAB_NONE ||
+                !fab_node_is_switch(f, peer) || !fab_port_is_up(f, port))
+                continue;
+            if (pass == 0)
+                hosts[peer]++;
+            else
+                load_of(f, lft, port, lids->base[port], hosts, load);
+        }
+    }
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        uint32_t peer = fab_peer_node(f, port);
+        if (peer == FAB_NONE || !fab_node_is_switch(f, peer) ||
+            !fab_node_is_switch(f, f->ports[port].node) || !fab_port_is_up(f, port))
+            continue;
+        channels++;
+        dark += load[port] == 0;
+        sum += load[port];
+        most = load[port] > most ? load[port] : most;
+    }
+    printf("  all-to-all: max %" PRIu64 ", max/mean %.2f, %u of %u channels dark\n", most,
+           channels > 0 && sum > 0 ? (double)most * channels / (double)sum : 0.0, dark, channels);
+    free(load);
+    free(hosts);
+}
+
+struct times {
+    double address, route, verify, plan;
+};
+static void keep_least(double *least, double ms)
+{
+    if (*least == 0 || ms < *least)
+        *least = ms;
+}
+
+static void run_once(const struct fab_fabric *f, const struct fab_policy *p, struct times *t,
+                     bool print)
+{
+    struct fab_target *target = fab_target_new();
+    struct fab_address_note *notes = NULL;
+    struct fab_verdict verdict;
+    struct fab_observed observed;
+    struct fab_plan plan;
+    size_t note_count;
+    char why[160] = "", *text = NULL;
+    double start = now_ms();
+    must(fab_address_assign(&(struct fab_address_input){.fabric = f, .policy = p}, &target->lids,
+                            &notes, &note_count),
+         "address");
+    keep_least(&t->address, now_ms() - start);
+    const struct fab_route_engine *engine = fab_route_engine_by_name("auto");
+    start = now_ms();
+    must(engine->run(&(struct fab_route_input){.fabric = f, .policy = p, .lids = &target->lids},
+                     &target->lft, why, sizeof(why)),
+         "route");
+    keep_least(&t->route, now_ms() - start);
+    start = now_ms();
+    must(fab_verify(
+             &(struct fab_verify_input){
+                 .fabric = f, .lids = &target->lids, .lft = &target->lft, .max_hops = p->max_hops},
+             &verdict),
+         "verify");
+    keep_least(&t->verify, now_ms() - start);
+    must(fab_observed_init(&observed, f->switch_count, target->lids.top), "observed");
+    start = now_ms();
+    must(fab_plan_make(
+             &(struct fab_plan_input){
+                 .fabric = f, .policy = p, .target = target, .observed = &observed, .sm_lid = 1},
+             &plan),
+         "plan");
+    keep_least(&t->plan, now_ms() - start);
+    if (print) {
+        printf("  %s\n", why);
+        must(fab_witness_text(f, &verdict.witness, &text), "witness");
+        printf("  verdict: %s, %" PRIu64 " pairs, %" PRIu64
+               " unreachable, longest path %u, %" PRIu64 " dependencies; %s",
+               fab_verdict_good(&verdict) ? "good" : "BAD", verdict.pairs,
+               verdict.unreachable_pairs, verdict.longest_path, verdict.dependencies, text);
+        printf("  plan: %u writes\n", plan.stage_start[FAB_STAGE_COUNT]);
+        print_balance(f, &target->lids, &target->lft);
+        free(text);
+    }
+    free(notes);
+    fab_plan_fini(&plan);
+    fab_observed_fini(&observed);
+    fab_verdict_fini(&verdict);
+    fab_target_unref(target);
+}
+
+static void bench(const char *name, struct fab_builder *b)
+{
+    struct fab_fabric *f;
+    struct fab_policy p;
+    struct times t = {0};
+    struct rusage usage;
+    must(fab_builder_seal(b, &f), "seal");
+    fab_builder_free(b);
+    fab_policy_defaults(&p);
+    printf("%s: %u ends, %u switches, %u cables\n", name, f->node_count - f->switch_count,
+           f->switch_count, f->link_count);
+    for (unsigned round = 0; round < ROUNDS; round++)
+        run_once(f, &p, &t, round == 0);
+    getrusage(RUSAGE_SELF, &usage);
+    printf("  ms: address %.1f, route %.1f, verify %.1f, plan %.1f; peak memory %ld MB\n",
+           t.address, t.route, t.verify, t.plan, usage.ru_maxrss / 1024);
+    fab_policy_fini(&p);
+    fab_fabric_unref(f);
+}
+
+static void bench_tree(uint32_t radix, uint32_t levels)
+{
+    struct fab_builder *b;
+    char name[64];
+    snprintf(name, sizeof(name), "fat tree, radix %u, %u levels", radix, levels);
+    must(fab_generate_fat_tree(
+             &(struct fab_fat_tree_spec){.radix = radix, .levels = levels, .taper = 1}, &b),
+         "generate");
+    bench(name, b);
+}
+
+static void bench_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    size_t room = 64u << 20, len;
+    char *text = malloc(room);
+    struct fab_builder *b;
+    struct fab_text_error error;
+    if (file == NULL || text == NULL) {
+        perror(path);
+        exit(1);
+    }
+    len = fread(text, 1, room, file);
+    fclose(file);
+    int status = fab_text_read(text, len, &b, &error);
+    if (status != FAB_OK) {
+        fprintf(stderr, "%s:%u:%u: %s\n", path, error.line, error.column, error.message);
+        exit(1);
+    }
+    free(text);
+    bench(path, b);
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        bench_file(argv[i]);
+    if (argc == 1) {
+        bench_tree(36, 2);
+        bench_tree(36, 3);
+    }
+    return 0;
+}

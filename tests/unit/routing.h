@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared by the tests of addressing, routing, proof and plan: odd fabrics, damage, one target. */
+#ifndef TESTS_UNIT_ROUTING_H
+#define TESTS_UNIT_ROUTING_H
+
+#include "libfabmgr/address/address.h"
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/make.h"
+#include "libfabmgr/route/route.h"
+#include "libfabmgr/verify/verify.h"
+#include "tests/unit/fabrics.h"
+
+/* ---- drawing fabrics by hand: ports are given out in order ----------------------------------- */
+
+#define DRAW_NODES 4096
+struct drawing {
+    struct maker m;
+    uint32_t refs[DRAW_NODES], used[DRAW_NODES], count;
+};
+
+static inline struct drawing *draw_new(void)
+{
+    struct drawing *d = calloc(1, sizeof(*d));
+    ck_assert_ptr_nonnull(d);
+    make_init(&d->m);
+    return d;
+}
+
+/* All return indices into the drawing. */
+static inline uint32_t draw_node(struct drawing *d, uint32_t ref)
+{
+    ck_assert_uint_lt(d->count, DRAW_NODES);
+    d->refs[d->count] = ref;
+    return d->count++;
+}
+static inline uint32_t draw_switch(struct drawing *d, uint32_t ports)
+{
+    return draw_node(d, make_switch(&d->m, ports, (struct make_name){"sw", d->count, 4}));
+}
+static inline void draw_cable(struct drawing *d, uint32_t a, uint32_t b)
+{
+    uint32_t port_a = ++d->used[a], port_b = ++d->used[b];
+    make_cable(&d->m, d->refs[a], port_a, d->refs[b], port_b);
+}
+static inline void draw_hosts(struct drawing *d, uint32_t sw, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        draw_cable(d, draw_node(d, make_host(&d->m, 1, (struct make_name){"host", d->count, 4})),
+                   sw);
+}
+static inline void draw_aggregation(struct drawing *d, uint32_t sw)
+{
+    draw_cable(d, draw_node(d, make_aggregation(&d->m)), sw);
+}
+static inline struct fab_fabric *draw_done(struct drawing *d)
+{
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(make_done(&d->m, &b), FAB_OK);
+    free(d);
+    return sealed(b);
+}
+
+/* A k-ary n-dimensional grid (n <= 3), wrapped round or not. */
+static inline struct fab_fabric *grid(const uint32_t size[3], bool wrap, uint32_t hosts)
+{
+    struct drawing *d = draw_new();
+    uint32_t total = size[0] * size[1] * size[2], step[3] = {1, size[0], size[0] * size[1]};
+    for (uint32_t i = 0; i < total; i++)
+        draw_switch(d, 10 + hosts);
+    for (uint32_t i = 0; i < total; i++) {
+        for (unsigned dim = 0; dim < 3; dim++) {
+            uint32_t at = i / step[dim] % size[dim];
+            if (size[dim] < 2 || (at + 1 == size[dim] && (!wrap || size[dim] == 2)))
+                continue;
+            uint32_t next = at + 1 == size[dim] ? i - at * step[dim] : i + step[dim];
+            draw_cable(d, i, next);
+        }
+    }
+    for (uint32_t i = 0; i < total; i++)
+        draw_hosts(d, i, hosts);
+    return draw_done(d);
+}
+
+/* Two-level tree with an aggregation node on every switch, and hosts on the spines too. */
+static inline struct fab_fabric *modern_tree(uint32_t leaves, uint32_t spines, uint32_t hosts,
+                                             uint32_t spine_hosts, uint32_t parallel)
+{
+    struct drawing *d = draw_new();
+    for (uint32_t i = 0; i < leaves + spines; i++)
+        draw_switch(d, 200);
+    for (uint32_t l = 0; l < leaves; l++) {
+        for (uint32_t s = 0; s < spines * parallel; s++)
+            draw_cable(d, l, leaves + s / parallel);
+    }
+    for (uint32_t i = 0; i < leaves + spines; i++) {
+        draw_aggregation(d, i);
+        draw_hosts(d, i, i < leaves ? hosts : spine_hosts);
+    }
+    return draw_done(d);
+}
+
+static inline struct fab_fabric *fat_tree(uint32_t radix, uint32_t levels, uint32_t taper)
+{
+    struct fab_builder *b = NULL;
+    struct fab_fat_tree_spec spec = {.radix = radix, .levels = levels, .taper = taper};
+    ck_assert_int_eq(fab_generate_fat_tree(&spec, &b), FAB_OK);
+    return sealed(b);
+}
+
+/* ---- damage and disguise --------------------------------------------------------------------- */
+
+/* Consumes f. Pulls each cable between switches with the probability `cables`, removes each switch
+ * with `switches`. May leave islands. */
+static inline struct fab_fabric *damaged(struct fab_fabric *f, struct fab_prng *prng, double cables,
+                                         double switches)
+{
+    struct fab_builder *b = fab_builder_from(f);
+    ck_assert_ptr_nonnull(b);
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        uint32_t ref = FAB_NONE;
+        ck_assert_int_eq(fab_builder_find(b, f->nodes[sw].guid, &ref), FAB_OK);
+        for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
+            uint32_t peer = fab_peer_node(f, fab_port_id(f, sw, (uint8_t)num));
+            if (peer != FAB_NONE && peer > sw && fab_node_is_switch(f, peer) &&
+                fab_prng_chance(prng, cables))
+                ck_assert_int_eq(fab_builder_unlink(b, ref, (uint8_t)num), FAB_OK);
+        }
+    }
+    for (uint32_t sw = 1; sw < f->switch_count; sw++) {
+        uint32_t ref = FAB_NONE;
+        if (fab_prng_chance(prng, switches) &&
+            fab_builder_find(b, f->nodes[sw].guid, &ref) == FAB_OK)
+            ck_assert_int_eq(fab_builder_remove(b, ref), FAB_OK);
+    }
+    fab_fabric_unref(f);
+    return sealed(b);
+}
+
+static inline uint64_t new_guid(uint64_t guid, uint64_t salt)
+{
+    return salt == 0 ? guid : fab_mix64(guid * 2 + salt * UINT64_C(0x9e3779b97f4a7c15)) | 1;
+}
+
+/* The same fabric told in another order, and under other GUIDs when salt is not 0. */
+static inline struct fab_fabric *retold(const struct fab_fabric *f, struct fab_prng *prng,
+                                        uint64_t salt)
+{
+    struct fab_builder *b = fab_builder_new();
+    uint32_t *order = calloc(f->node_count + 1, sizeof(*order));
+    uint32_t *refs = calloc(f->node_count + 1, sizeof(*refs));
+    for (uint32_t i = 0; i < f->node_count; i++)
+        order[i] = i;
+    fab_prng_shuffle(prng, order, f->node_count);
+    for (uint32_t i = 0; i < f->node_count; i++) {
+        uint32_t id = order[i];
+        const struct fab_node *n = &f->nodes[id];
+        struct fab_node_info info = n->info;
+        info.node_guid = new_guid(n->guid, salt);
+        info.port_guid = new_guid(n->info.port_guid, salt);
+        ck_assert_int_eq(fab_builder_node(b, &info, &refs[id]), FAB_OK);
+        fab_builder_desc(b, refs[id], n->desc, strlen(n->desc));
+        if (fab_node_is_switch(f, id))
+            fab_builder_switch_info(b, refs[id], &f->switches[id]);
+        for (unsigned num = 0; num <= n->num_ports; num++) {
+            const struct fab_port *p = &f->ports[fab_port_id(f, id, (uint8_t)num)];
+            uint64_t guid = p->guid != 0 ? new_guid(p->guid, salt) : 0;
+            if (p->present)
+                ck_assert_int_eq(fab_builder_port(b, refs[id], p->num, guid, &p->info), FAB_OK);
+        }
+    }
+    fab_prng_shuffle(prng, order, f->node_count);
+    for (uint32_t i = 0; i < f->node_count; i++) {
+        for (unsigned num = f->nodes[order[i]].num_ports; num >= 1; num--) {
+            const struct fab_port *p = &f->ports[fab_port_id(f, order[i], (uint8_t)num)];
+            uint32_t ref;
+            uint8_t at;
+            if (p->peer == FAB_NONE || fab_builder_peer(b, refs[order[i]], p->num, &ref, &at) == 0)
+                continue;
+            ck_assert_int_eq(fab_builder_link(b, refs[order[i]], p->num,
+                                              refs[f->ports[p->peer].node], f->ports[p->peer].num),
+                             FAB_OK);
+        }
+    }
+    free(order);
+    free(refs);
+    return sealed(b);
+}
+
+/* ---- a target -------------------------------------------------------------------------------- */
+
+static inline void assigned(const struct fab_fabric *f, const struct fab_policy *p,
+                            struct fab_lids *ret)
+{
+    struct fab_address_note *notes = NULL;
+    size_t count = 0;
+    struct fab_address_input in = {.fabric = f, .policy = p};
+    ck_assert_int_eq(fab_address_assign(&in, ret, &notes, &count), FAB_OK);
+    free(notes);
+}
+
+static inline struct fab_target *routed(const struct fab_fabric *f, const struct fab_policy *p)
+{
+    struct fab_target *t = fab_target_new();
+    char why[160] = "";
+    ck_assert_ptr_nonnull(t);
+    assigned(f, p, &t->lids);
+    struct fab_route_input in = {.fabric = f, .policy = p, .lids = &t->lids};
+    int status = fab_route_engine_by_name("auto")->run(&in, &t->lft, why, sizeof(why));
+    ck_assert_msg(status == FAB_OK, "status %d: %s", status, why);
+    return t;
+}
+
+static inline struct fab_verdict proven(const struct fab_fabric *f, const struct fab_target *t,
+                                        uint32_t max_hops)
+{
+    struct fab_verdict v;
+    struct fab_verify_input in = {
+        .fabric = f, .lids = &t->lids, .lft = &t->lft, .max_hops = max_hops};
+    ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
+    return v;
+}
+
+static inline void assert_good(const struct fab_fabric *f, const struct fab_verdict *v,
+                               const char *what)
+{
+    char *text = NULL;
+    ck_assert_int_eq(fab_witness_text(f, &v->witness, &text), FAB_OK);
+    ck_assert_msg(fab_verdict_good(v) && v->witness.kind == FAB_OK, "%s: %s", what, text);
+    free(text);
+}
+
+#endif

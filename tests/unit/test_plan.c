@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is written, in which order, and that nothing is written twice: a small device model applies
+ * plans the way devices do (ibsim, too: states move by one step, some fields do not stick).
+ */
+#include "libfabmgr/plan/plan.h"
+#include "tests/unit/routing.h"
+
+#define SM_LID 5
+
+struct world {
+    struct fab_fabric *f; /* its attributes are those of the devices */
+    struct fab_policy policy;
+    struct fab_target *target;
+    struct fab_observed observed;
+    bool forgetful; /* devices keep no timers and thresholds */
+};
+
+static struct fab_plan_input input_of(const struct world *w)
+{
+    return (struct fab_plan_input){.fabric = w->f,
+                                   .policy = &w->policy,
+                                   .target = w->target,
+                                   .observed = &w->observed,
+                                   .sm_lid = SM_LID};
+}
+
+/* Consumes f. */
+static struct world world_of(struct fab_fabric *f, uint8_t lmc)
+{
+    struct world w = {0};
+    ck_assert_int_eq(fab_fabric_clone(f, &w.f), FAB_OK);
+    fab_fabric_unref(f);
+    fab_policy_defaults(&w.policy);
+    w.policy.lmc = lmc;
+    w.policy.m_key = 0x1234;
+    w.target = routed(w.f, &w.policy);
+    ck_assert_int_eq(fab_observed_init(&w.observed, w.f->switch_count, w.target->lids.top), 0);
+    return w;
+}
+
+static void world_fini(struct world *w)
+{
+    fab_target_unref(w->target);
+    fab_observed_fini(&w->observed);
+    fab_policy_fini(&w->policy);
+    fab_fabric_unref(w->f);
+}
+
+/* ---- the devices ------------------------------------------------------------------------------
+ */
+
+static void set_state(struct world *w, uint32_t port, uint8_t asked)
+{
+    struct fab_port_info *now = &w->f->ports[port].info;
+    if (asked == FAB_STATE_NOP)
+        return;
+    ck_assert_uint_ne(w->f->ports[port].peer, FAB_NONE);
+    uint8_t peer = w->f->ports[w->f->ports[port].peer].info.port_state;
+    ck_assert_uint_eq(asked, now->port_state + 1u);
+    ck_assert_int_le(abs(peer - asked), 1);
+    now->port_state = asked;
+}
+
+static void set_port(struct world *w, uint32_t port, const uint8_t *data)
+{
+    struct fab_port_info *now = &w->f->ports[port].info, set;
+    ck_assert_int_eq(fab_attr_unpack(&fab_attr_port_info, data, FAB_SMP_DATA, &set), FAB_OK);
+    ck_assert_uint_eq(set.phys_state, FAB_PHYS_NOP);
+    ck_assert_uint_eq(set.width_enabled | set.speed_enabled | set.speed_ext_enabled, 0);
+    ck_assert_uint_eq(set.vl_cap, now->vl_cap);
+    ck_assert_uint_le(set.op_vls, now->vl_cap);
+    ck_assert_uint_le(set.neighbor_mtu, now->mtu_cap);
+    now->lid = set.lid;
+    now->lmc = set.lmc;
+    now->sm_lid = set.sm_lid;
+    now->m_key = set.m_key;
+    now->gid_prefix = set.gid_prefix;
+    now->neighbor_mtu = set.neighbor_mtu;
+    now->op_vls = set.op_vls;
+    if (!w->forgetful) {
+        now->subnet_timeout = set.subnet_timeout;
+        now->hoq_life = set.hoq_life;
+        now->vl_stall_count = set.vl_stall_count;
+        now->local_phy_errors = set.local_phy_errors;
+        now->overrun_errors = set.overrun_errors;
+    }
+    set_state(w, port, set.port_state);
+}
+
+static void set_switch(struct world *w, uint32_t sw, const uint8_t *data)
+{
+    struct fab_switch_info set;
+    ck_assert_int_eq(fab_attr_unpack(&fab_attr_switch_info, data, FAB_SMP_DATA, &set), FAB_OK);
+    w->f->switches[sw].linear_fdb_top = set.linear_fdb_top;
+    w->f->switches[sw].life_time = set.life_time;
+    if (set.port_state_change != 0)
+        w->f->switches[sw].port_state_change = 0;
+}
+
+static void apply(struct world *w, const struct fab_plan_input *in, const struct fab_plan_op *op)
+{
+    uint8_t data[FAB_SMP_DATA];
+    uint32_t attr_mod = 0;
+    ck_assert_int_eq(fab_plan_encode(in, op, data, &attr_mod), FAB_OK);
+    if (op->attr_id == FAB_ATTR_LFT) {
+        ck_assert_uint_eq(attr_mod, op->block);
+        fab_observed_block(&w->observed, op->node, op->block, data);
+    } else if (op->attr_id == FAB_ATTR_PORT_INFO) {
+        ck_assert_uint_eq(w->f->ports[op->port].node, op->node);
+        ck_assert_uint_eq(attr_mod, w->f->ports[op->port].num);
+        set_port(w, op->port, data);
+    } else {
+        set_switch(w, op->node, data);
+    }
+}
+
+/* Makes the plan and applies it, stage by stage; returns the number of writes. */
+static uint32_t carry_out(struct world *w)
+{
+    static const uint16_t allowed[FAB_STAGE_COUNT][2] = {{FAB_ATTR_SWITCH_INFO, FAB_ATTR_PORT_INFO},
+                                                         {FAB_ATTR_LFT, FAB_ATTR_LFT},
+                                                         {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
+                                                         {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO}};
+    struct fab_plan_input in = input_of(w);
+    struct fab_plan plan;
+    ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+    uint32_t count = plan.stage_start[FAB_STAGE_COUNT];
+    ck_assert_uint_eq(plan.stage_start[0], 0);
+    for (unsigned stage = 0; stage < FAB_STAGE_COUNT; stage++) {
+        ck_assert_uint_le(plan.stage_start[stage], plan.stage_start[stage + 1]);
+        for (uint32_t i = plan.stage_start[stage]; i < plan.stage_start[stage + 1]; i++) {
+            const struct fab_plan_op *op = &plan.ops[i];
+            ck_assert(op->attr_id == allowed[stage][0] || op->attr_id == allowed[stage][1]);
+            ck_assert_int_eq(stage == FAB_STAGE_ACTIVE, op->state == FAB_STATE_ACTIVE);
+            apply(w, &in, op);
+        }
+    }
+    fab_plan_fini(&plan);
+    return count;
+}
+
+static void assert_in_force(const struct world *w)
+{
+    const struct fab_fabric *f = w->f;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        ck_assert_mem_eq(fab_lft_row(&w->observed.lft, sw), fab_lft_row(&w->target->lft, sw),
+                         w->target->lft.stride);
+        ck_assert_uint_eq(f->switches[sw].linear_fdb_top, w->target->lids.top);
+    }
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        const struct fab_port *p = &f->ports[port];
+        bool owns = p->present && fab_port_has_lid(f, port);
+        if (!p->present || (p->num != 0 && !fab_port_is_up(f, port)))
+            continue;
+        ck_assert_uint_eq(p->info.port_state, FAB_STATE_ACTIVE);
+        if (owns) {
+            ck_assert_uint_eq(p->info.lid, w->target->lids.base[port]);
+            ck_assert_uint_eq(p->info.sm_lid, SM_LID);
+            ck_assert_uint_eq(p->info.m_key, 0x1234);
+        }
+        if (p->num != 0)
+            ck_assert_uint_eq(p->info.neighbor_mtu, f->ports[p->peer].info.neighbor_mtu);
+    }
+}
+
+START_TEST(a_plan_brings_the_fabric_up_and_the_next_one_is_empty)
+{
+    uint64_t seed = test_seed("plans", 31);
+    for (unsigned i = 0; i < 60; i++) {
+        struct world w = world_of(random_fabric(1 + i % 20, 3, 2, seed + i), (uint8_t)(i % 3));
+        w.forgetful = i % 2 == 0;
+        ck_assert_uint_gt(carry_out(&w), 0);
+        assert_in_force(&w);
+        ck_assert_uint_eq(carry_out(&w), 0);
+        world_fini(&w);
+    }
+}
+END_TEST
+
+START_TEST(each_port_is_written_twice_and_each_block_once)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    uint32_t ports = 2 * w.f->link_count, blocks = fab_lft_blocks(&w.target->lft);
+    uint32_t writes = 2 * ports + w.f->switch_count * (2 + blocks);
+    ck_assert_uint_eq(carry_out(&w), writes);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_port_that_went_down_and_came_back_is_brought_up_alone)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    carry_out(&w);
+    uint32_t port = fab_port_id(w.f, 0, 1), peer = w.f->ports[port].peer;
+    w.f->ports[port].info.port_state = FAB_STATE_INIT;
+    w.f->ports[peer].info.port_state = FAB_STATE_INIT;
+    w.f->switches[0].port_state_change = 1;
+    ck_assert_uint_eq(carry_out(&w), 5);
+    assert_in_force(&w);
+    w.f->ports[port].info.port_state = FAB_STATE_ARMED; /* half done, and then a crash */
+    ck_assert_uint_eq(carry_out(&w), 1);
+    assert_in_force(&w);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(dead_cables_are_left_alone)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    uint32_t port = fab_port_id(w.f, 0, 1);
+    w.f->ports[port].info.phys_state = FAB_PHYS_POLLING;
+    w.f->ports[port].info.port_state = FAB_STATE_DOWN;
+    struct fab_plan_input in = input_of(&w);
+    struct fab_plan plan;
+    ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+    for (uint32_t i = 0; i < plan.stage_start[FAB_STAGE_COUNT]; i++)
+        ck_assert(plan.ops[i].port != port && plan.ops[i].port != w.f->ports[port].peer);
+    fab_plan_fini(&plan);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(only_blocks_that_differ_are_written)
+{
+    struct world w = world_of(fat_tree(12, 2, 1), 0);
+    uint8_t block[FAB_LFT_BLOCK];
+    carry_out(&w);
+    memcpy(block, fab_lft_row(&w.observed.lft, 3) + FAB_LFT_BLOCK, sizeof(block));
+    block[5] ^= 1;
+    fab_observed_block(&w.observed, 3, 1, block);
+    ck_assert_uint_eq(carry_out(&w), 1);
+    ck_assert_uint_eq(carry_out(&w), 0);
+    fab_observed_forget(&w.observed, 3);
+    ck_assert(!fab_observed_known(&w.observed, 3, 0));
+    ck_assert(fab_observed_known(&w.observed, 4, 0));
+    ck_assert_uint_eq(carry_out(&w), fab_lft_blocks(&w.target->lft));
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_changed_policy_tunes_ports_that_are_up)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    struct fab_plan plan;
+    carry_out(&w);
+    w.policy.hoq_life = 0x0f;
+    struct fab_plan_input in = input_of(&w);
+    ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_COUNT], 0);
+    fab_plan_fini(&plan);
+    in.tune = true;
+    ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_COUNT], 8 * 4 * 2); /* ends of spine cables */
+    fab_plan_fini(&plan);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(knowledge_moves_by_guid)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    struct fab_builder *b = fab_builder_from(w.f);
+    struct fab_observed moved;
+    uint32_t ref;
+    carry_out(&w);
+    ck_assert_int_eq(fab_builder_find(b, w.f->nodes[2].guid, &ref), FAB_OK);
+    ck_assert_int_eq(fab_builder_remove(b, ref), FAB_OK);
+    struct fab_fabric *now = sealed(b);
+    uint32_t top = w.target->lids.top + 100;
+    ck_assert_int_eq(fab_observed_move(&w.observed, w.f, now, top, &moved), FAB_OK);
+    for (uint32_t sw = 0; sw < now->switch_count; sw++) {
+        uint32_t old = sw < 2 ? sw : sw + 1;
+        ck_assert(fab_observed_known(&moved, sw, 0));
+        ck_assert(!fab_observed_known(&moved, sw, moved.blocks - 1));
+        ck_assert_mem_eq(fab_lft_row(&moved.lft, sw), fab_lft_row(&w.observed.lft, old),
+                         FAB_LFT_BLOCK);
+    }
+    fab_observed_fini(&moved);
+    fab_fabric_unref(now);
+    world_fini(&w);
+}
+END_TEST
+
+/* ---- what ports shall have --------------------------------------------------------------------
+ */
+
+START_TEST(fields_fit_the_kind_of_port)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 2);
+    const struct fab_lids *lids = &w.target->lids;
+    struct fab_port_info want;
+    uint32_t host_side = FAB_NONE, spine_side = FAB_NONE;
+    for (unsigned num = 1; num <= w.f->nodes[0].num_ports; num++) {
+        uint32_t port = fab_port_id(w.f, 0, (uint8_t)num);
+        *(fab_node_is_switch(w.f, fab_peer_node(w.f, port)) ? &spine_side : &host_side) = port;
+    }
+    uint32_t host = w.f->ports[host_side].peer;
+    w.f->ports[host].info.mtu_cap = 4;
+    w.f->ports[host].info.vl_cap = 2;
+    w.f->ports[host].info.cap_mask |= 1u << 25;
+    fab_target_port_info(w.f, &w.policy, lids, host_side, SM_LID, &want);
+    ck_assert_uint_eq(want.neighbor_mtu, 4);
+    ck_assert_uint_eq(want.op_vls, 2);
+    ck_assert_uint_eq(want.hoq_life, w.policy.leaf_hoq_life);
+    ck_assert_uint_eq(want.lid, 0);
+    ck_assert_uint_eq(want.m_key, 0);
+    fab_target_port_info(w.f, &w.policy, lids, spine_side, SM_LID, &want);
+    ck_assert_uint_eq(want.hoq_life, w.policy.hoq_life);
+    fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
+    ck_assert_uint_eq(want.lid, lids->base[host]);
+    ck_assert_uint_eq(want.lmc, 2);
+    ck_assert_uint_eq(want.client_reregister, 1);
+    ck_assert_uint_eq(want.subnet_timeout, w.policy.subnet_timeout);
+    fab_target_port_info(w.f, &w.policy, lids, fab_port_id(w.f, 0, 0), SM_LID, &want);
+    ck_assert_uint_eq(want.lmc, 0);
+    ck_assert_uint_eq(want.sm_lid, SM_LID);
+    w.policy.max_mtu = 3;
+    w.policy.max_op_vls = 1;
+    fab_target_port_info(w.f, &w.policy, lids, spine_side, SM_LID, &want);
+    ck_assert_uint_eq(want.neighbor_mtu, 3);
+    ck_assert_uint_eq(want.op_vls, 1);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(references_are_counted)
+{
+    struct fab_target *t = fab_target_new();
+    ck_assert_ptr_eq(fab_target_ref(t), t);
+    fab_target_unref(t);
+    fab_target_unref(t);
+    fab_target_unref(NULL);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        a_plan_brings_the_fabric_up_and_the_next_one_is_empty,
+        each_port_is_written_twice_and_each_block_once,
+        a_port_that_went_down_and_came_back_is_brought_up_alone,
+        dead_cables_are_left_alone,
+        only_blocks_that_differ_are_written,
+        a_changed_policy_tunes_ports_that_are_up,
+        knowledge_moves_by_guid,
+        fields_fit_the_kind_of_port,
+        references_are_counted,
+    };
+    Suite *suite = suite_create("plan");
+    TCase *tcase = tcase_create("writes");
+    tcase_set_timeout(tcase, 60);
+    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Routing holds its promises on thousands of fabrics: trees of two to four levels, whole and
+ * damaged, rings, grids, tori, random ones, hosts and aggregation nodes on spines, islands, LMC.
+ */
+#include "libfabmgr/route/order.h"
+#include "tests/unit/naive.h"
+
+#define RANDOM_FABRICS 1500
+#define DAMAGED_TREES 600
+
+static struct fab_policy defaults(uint8_t lmc)
+{
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    p.lmc = lmc;
+    return p;
+}
+
+/* Consumes f. */
+static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what)
+{
+    struct fab_policy p = defaults(lmc);
+    struct fab_target *t = routed(f, &p);
+    struct fab_verdict v = proven(f, t, 255);
+    assert_good(f, &v, what);
+    fab_verdict_fini(&v);
+    fab_target_unref(t);
+    fab_policy_fini(&p);
+    fab_fabric_unref(f);
+}
+
+START_TEST(random_fabrics_are_proven)
+{
+    uint64_t seed = test_seed("random fabrics", 1);
+    char what[96];
+    struct fab_prng prng;
+    fab_prng_init(&prng, seed);
+    for (unsigned i = 0; i < RANDOM_FABRICS; i++) {
+        uint32_t switches = 1 + (uint32_t)fab_prng_below(&prng, 40);
+        uint32_t degree = 1 + (uint32_t)fab_prng_below(&prng, 8);
+        uint32_t hosts = (uint32_t)fab_prng_below(&prng, 4);
+        uint64_t fabric_seed = fab_prng_next(&prng);
+        uint8_t lmc = (uint8_t)(fab_prng_below(&prng, 4) == 0 ? fab_prng_below(&prng, 4) : 0);
+        struct fab_fabric *f = random_fabric(switches, degree, hosts, fabric_seed);
+        snprintf(what, sizeof(what), "random %u/%u/%u seed %" PRIu64, switches, degree, hosts,
+                 fabric_seed);
+        if (fab_prng_below(&prng, 3) == 0)
+            f = damaged(f, &prng, 0.1, 0.05);
+        check_fabric(f, lmc, what);
+    }
+}
+END_TEST
+
+START_TEST(damaged_trees_are_proven)
+{
+    static const struct {
+        uint32_t radix, levels, taper;
+    } trees[] = {{8, 2, 1}, {6, 3, 1}, {8, 3, 1}, {12, 2, 2}, {4, 4, 1}, {8, 3, 3}};
+    struct fab_prng prng;
+    char what[96];
+    uint64_t seed = test_seed("damaged trees", 2);
+    fab_prng_init(&prng, seed);
+    for (unsigned i = 0; i < DAMAGED_TREES; i++) {
+        unsigned k = i % (sizeof(trees) / sizeof(trees[0]));
+        double cables = i < 12 ? 0 : (double)fab_prng_below(&prng, 30) / 100;
+        double switches = i < 12 ? 0 : (double)fab_prng_below(&prng, 15) / 100;
+        struct fab_fabric *f = fat_tree(trees[k].radix, trees[k].levels, trees[k].taper);
+        struct fab_fabric *other = retold(f, &prng, i / 6);
+        fab_fabric_unref(f);
+        snprintf(what, sizeof(what), "tree %u, round %u", k, i);
+        check_fabric(damaged(other, &prng, cables, switches), 0, what);
+    }
+}
+END_TEST
+
+START_TEST(grids_and_rings_are_proven)
+{
+    static const uint32_t sizes[][3] = {{1, 1, 1},   {2, 1, 1}, {3, 1, 1}, {5, 1, 1},
+                                        {40, 1, 1},  {2, 2, 1}, {4, 4, 1}, {5, 7, 1},
+                                        {12, 12, 1}, {3, 3, 3}, {5, 4, 3}, {2, 2, 2}};
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        check_fabric(grid(sizes[i], true, 2), 0, "torus");
+        check_fabric(grid(sizes[i], false, 1), 1, "mesh");
+        check_fabric(grid(sizes[i], true, 0), 0, "torus without hosts");
+    }
+}
+END_TEST
+
+START_TEST(modern_trees_are_proven)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("modern trees", 3));
+    for (unsigned i = 0; i < 200; i++) {
+        uint32_t leaves = 1 + (uint32_t)fab_prng_below(&prng, 12);
+        uint32_t spines = 1 + (uint32_t)fab_prng_below(&prng, 6);
+        uint32_t spine_hosts = (uint32_t)fab_prng_below(&prng, 3);
+        struct fab_fabric *f =
+            modern_tree(leaves, spines, 4, spine_hosts, 1 + (uint32_t)fab_prng_below(&prng, 3));
+        check_fabric(i % 2 == 0 ? f : damaged(f, &prng, 0.2, 0.05), 0, "modern tree");
+    }
+}
+END_TEST
+
+/* ---- quality --------------------------------------------------------------------------------- */
+
+/* Ways between hosts of the tree are as short as cables allow, whatever the summit. */
+static void assert_shortest(const struct fab_fabric *f, const struct fab_target *t,
+                            uint32_t longest)
+{
+    struct fab_verify_input in = {.fabric = f, .lids = &t->lids, .lft = &t->lft, .max_hops = 64};
+    for (uint32_t src = 0; src < f->port_count; src++) {
+        for (uint32_t dst = 0; dst < f->port_count; dst++) {
+            struct fab_trace trace;
+            uint32_t a = f->ports[src].node, b = f->ports[dst].node;
+            if (a < f->switch_count || b < f->switch_count || f->nodes[a].aggregation ||
+                f->nodes[b].aggregation || t->lids.base[src] == 0 || t->lids.base[dst] == 0)
+                continue;
+            ck_assert_int_eq(fab_trace(&in, src, t->lids.base[dst], &trace), FAB_OK);
+            ck_assert_uint_le(trace.count, longest + 1);
+            fab_trace_fini(&trace);
+        }
+    }
+}
+
+START_TEST(trees_keep_shortest_ways)
+{
+    struct fab_policy p = defaults(0);
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("trees keep shortest ways", 4));
+    struct fab_fabric *trees[] = {modern_tree(8, 4, 4, 0, 2), modern_tree(8, 4, 6, 1, 1),
+                                  fat_tree(8, 3, 1), NULL};
+    uint32_t longest[] = {3, 3, 5};
+    for (unsigned i = 0; trees[i] != NULL; i++) {
+        struct fab_fabric *f = retold(trees[i], &prng, i + 1);
+        struct fab_target *t = routed(f, &p);
+        assert_shortest(f, t, longest[i]);
+        fab_target_unref(t);
+        fab_fabric_unref(f);
+        fab_fabric_unref(trees[i]);
+    }
+}
+END_TEST
+
+/* One tree with a few cables missing everywhere keeps the length of its ways: strays are taken in
+ * one by one, nobody falls back to levels from a root. */
+START_TEST(a_damaged_tree_stays_a_tree)
+{
+    struct fab_policy p = defaults(0);
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("a damaged tree stays a tree", 5));
+    for (unsigned i = 0; i < 20; i++) {
+        struct fab_fabric *f = damaged(fat_tree(12, 3, 1), &prng, 0.03, 0);
+        struct fab_target *t = routed(f, &p);
+        assert_shortest(f, t, 5);
+        fab_target_unref(t);
+        fab_fabric_unref(f);
+    }
+}
+END_TEST
+
+struct balance {
+    uint64_t most, least, sum, channels;
+};
+
+static struct balance balance_of(const struct fab_fabric *f, const struct fab_target *t)
+{
+    struct fab_verify_input in = {.fabric = f, .lids = &t->lids, .lft = &t->lft, .max_hops = 64};
+    uint64_t *load = calloc(f->port_count, sizeof(*load));
+    struct balance b = {.least = UINT64_MAX};
+    for (uint32_t src = 0; src < f->port_count; src++) {
+        for (uint32_t dst = 0; dst < f->port_count; dst++) {
+            struct fab_trace trace;
+            if (src == dst || f->ports[src].node < f->switch_count ||
+                f->ports[dst].node < f->switch_count || t->lids.base[src] == 0 ||
+                t->lids.base[dst] == 0)
+                continue;
+            ck_assert_int_eq(fab_trace(&in, src, t->lids.base[dst], &trace), FAB_OK);
+            for (uint32_t i = 0; i < trace.count; i++)
+                load[trace.ports[i]]++;
+            fab_trace_fini(&trace);
+        }
+    }
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        if (!naive_is_channel(f, port))
+            continue;
+        b.channels++;
+        b.sum += load[port];
+        b.most = load[port] > b.most ? load[port] : b.most;
+        b.least = load[port] < b.least ? load[port] : b.least;
+    }
+    free(load);
+    return b;
+}
+
+/* Whatever the GUIDs: the leaves are numbered by where they are. */
+START_TEST(a_tree_is_balanced)
+{
+    struct fab_policy p = defaults(0);
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("a tree is balanced", 6));
+    for (unsigned i = 0; i < 6; i++) {
+        struct fab_fabric *plain = i % 2 == 0 ? fat_tree(8, 3, 1) : fat_tree(6, 3, 2);
+        struct fab_fabric *f = retold(plain, &prng, i);
+        struct fab_target *t = routed(f, &p);
+        struct balance b = balance_of(f, t);
+        ck_assert_msg(b.most * b.channels * 100 <= b.sum * 115,
+                      "round %u: max %" PRIu64 ", mean %.1f", i, b.most,
+                      (double)b.sum / (double)b.channels);
+        ck_assert_uint_gt(b.least, 0);
+        fab_target_unref(t);
+        fab_fabric_unref(f);
+        fab_fabric_unref(plain);
+    }
+}
+END_TEST
+
+/* ---- sameness -------------------------------------------------------------------------------- */
+
+static void assert_same_tables(const struct fab_target *a, const struct fab_target *b)
+{
+    ck_assert_uint_eq(a->lids.top, b->lids.top);
+    ck_assert_uint_eq(a->lft.stride, b->lft.stride);
+    ck_assert_uint_eq(a->lft.switch_count, b->lft.switch_count);
+    ck_assert_mem_eq(a->lids.base, b->lids.base, a->lids.port_count * sizeof(*a->lids.base));
+    ck_assert_mem_eq(a->lft.entries, b->lft.entries, a->lft.switch_count * a->lft.stride);
+}
+
+START_TEST(the_order_of_discovery_changes_nothing)
+{
+    struct fab_policy p = defaults(0);
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("order of discovery", 7));
+    for (unsigned i = 0; i < 150; i++) {
+        struct fab_fabric *f =
+            i % 3 == 0 ? fat_tree(6, 3, 1)
+                       : random_fabric(2 + i % 30, 3 + i % 4, i % 4, fab_prng_next(&prng));
+        struct fab_fabric *again = retold(f, &prng, 0);
+        struct fab_target *a = routed(f, &p), *b = routed(again, &p);
+        assert_same_tables(a, b);
+        fab_target_unref(a);
+        fab_target_unref(b);
+        fab_fabric_unref(f);
+        fab_fabric_unref(again);
+    }
+}
+END_TEST
+
+START_TEST(a_cable_pulled_and_put_back_restores_the_tables)
+{
+    struct fab_policy p = defaults(0);
+    struct fab_fabric *f = fat_tree(6, 3, 1);
+    struct fab_target *before = routed(f, &p);
+    struct fab_builder *b = fab_builder_from(f);
+    uint32_t port = fab_port_id(f, 0, 1), ref, peer_ref;
+    uint8_t peer_port;
+    while (!naive_is_channel(f, port))
+        port++;
+    ck_assert_int_eq(fab_builder_find(b, f->nodes[f->ports[port].node].guid, &ref), FAB_OK);
+    ck_assert_int_eq(fab_builder_peer(b, ref, f->ports[port].num, &peer_ref, &peer_port), FAB_OK);
+    ck_assert_int_eq(fab_builder_unlink(b, ref, f->ports[port].num), FAB_OK);
+    struct fab_fabric *without = NULL, *restored = NULL;
+    ck_assert_int_eq(fab_builder_seal(b, &without), FAB_OK);
+    ck_assert_int_eq(fab_builder_link(b, ref, f->ports[port].num, peer_ref, peer_port), FAB_OK);
+    ck_assert_int_eq(fab_builder_seal(b, &restored), FAB_OK);
+    struct fab_target *during = routed(without, &p), *after = routed(restored, &p);
+    ck_assert_int_ne(memcmp(before->lft.entries, during->lft.entries,
+                            before->lft.stride * before->lft.switch_count),
+                     0);
+    assert_same_tables(before, after);
+    fab_target_unref(before);
+    fab_target_unref(during);
+    fab_target_unref(after);
+    fab_fabric_unref(f);
+    fab_fabric_unref(without);
+    fab_fabric_unref(restored);
+    fab_builder_free(b);
+}
+END_TEST
+
+/* ---- ranks and the registry -------------------------------------------------------------------
+ */
+
+START_TEST(aggregation_nodes_make_no_leaf)
+{
+    struct fab_policy p = defaults(0);
+    struct fab_fabric *f = modern_tree(6, 3, 4, 1, 1);
+    struct fab_ranks r;
+    ck_assert_int_eq(fab_ranks_find(f, &p, &r), FAB_OK);
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        ck_assert_int_eq(r.leaf[sw], sw < 6); /* GUIDs of the generator: leaves come first */
+        ck_assert_uint_eq(r.rank[sw], sw < 6 ? 0 : 1);
+    }
+    fab_ranks_fini(&r);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+START_TEST(roots_of_the_policy_are_on_top)
+{
+    struct fab_policy p = defaults(0);
+    struct fab_fabric *f = fat_tree(4, 2, 1);
+    uint64_t roots[] = {f->nodes[f->switch_count - 1].guid, 0x1234};
+    struct fab_ranks r;
+    p.roots = roots;
+    p.root_count = 2;
+    ck_assert_int_eq(fab_ranks_find(f, &p, &r), FAB_OK);
+    for (uint32_t sw = 0; sw + 1 < f->switch_count; sw++)
+        ck_assert_uint_lt(r.order[sw], r.order[f->switch_count - 1]);
+    fab_ranks_fini(&r);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+START_TEST(engines_are_found_by_name)
+{
+    ck_assert_str_eq(fab_route_engine_by_name("updn")->name, "updn");
+    ck_assert_str_eq(fab_route_engine_by_name("auto")->name, "updn");
+    ck_assert_ptr_null(fab_route_engine_by_name("ftree"));
+    ck_assert_ptr_nonnull(fab_route_engines()[0]);
+}
+END_TEST
+
+START_TEST(an_empty_fabric_has_empty_tables)
+{
+    struct fab_builder *b = fab_builder_new();
+    struct fab_fabric *f = sealed(b);
+    check_fabric(f, 0, "nothing");
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        random_fabrics_are_proven,
+        damaged_trees_are_proven,
+        grids_and_rings_are_proven,
+        modern_trees_are_proven,
+        trees_keep_shortest_ways,
+        a_damaged_tree_stays_a_tree,
+        a_tree_is_balanced,
+        the_order_of_discovery_changes_nothing,
+        a_cable_pulled_and_put_back_restores_the_tables,
+        aggregation_nodes_make_no_leaf,
+        roots_of_the_policy_are_on_top,
+        engines_are_found_by_name,
+        an_empty_fabric_has_empty_tables,
+    };
+    Suite *suite = suite_create("route");
+    TCase *tcase = tcase_create("updn");
+    tcase_set_timeout(tcase, 120);
+    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}

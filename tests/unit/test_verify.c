@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The proof against a naive one, on good tables and on tables that were damaged at random; and each
+ * kind of failure made by hand, with the witness it must give.
+ */
+#include "tests/unit/naive.h"
+
+static struct fab_target *routed_by_default(const struct fab_fabric *f, uint8_t lmc)
+{
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    p.lmc = lmc;
+    return routed(f, &p);
+}
+
+/* ---- witnesses ------------------------------------------------------------------------------- */
+
+static bool some_lid_goes(const struct fab_fabric *f, const struct fab_target *t, uint32_t in,
+                          uint32_t out)
+{
+    const uint8_t *here = fab_lft_row(&t->lft, f->ports[in].node);
+    const uint8_t *there = fab_lft_row(&t->lft, f->ports[out].node);
+    for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
+        if (t->lids.owner[lid] != FAB_NONE && here[lid] == f->ports[in].num &&
+            there[lid] == f->ports[out].num)
+            return true;
+    }
+    return false;
+}
+
+static void assert_cycle(const struct fab_fabric *f, const struct fab_target *t,
+                         const struct fab_witness *w)
+{
+    ck_assert_uint_ge(w->port_count, 2);
+    ck_assert_uint_eq(w->src, FAB_NONE);
+    for (uint32_t i = 0; i < w->port_count; i++) {
+        uint32_t next = w->ports[(i + 1) % w->port_count];
+        ck_assert(naive_is_channel(f, w->ports[i]));
+        ck_assert_uint_eq(fab_peer_node(f, w->ports[i]), f->ports[next].node);
+        ck_assert(some_lid_goes(f, t, w->ports[i], next));
+    }
+}
+
+static void assert_way(const struct fab_fabric *f, const struct fab_target *t,
+                       const struct fab_witness *w)
+{
+    ck_assert_uint_eq(t->lids.owner[w->lid], w->dst);
+    ck_assert_uint_ge(w->port_count, 1);
+    ck_assert_uint_eq(w->ports[0], w->src);
+    for (uint32_t i = 1; i < w->port_count; i++) {
+        uint32_t node = f->ports[w->ports[i]].node;
+        ck_assert_uint_eq(fab_lft_row(&t->lft, node)[w->lid], f->ports[w->ports[i]].num);
+        if (i > 1)
+            ck_assert_uint_eq(fab_peer_node(f, w->ports[i - 1]), node);
+    }
+}
+
+static void assert_witness(const struct fab_fabric *f, const struct fab_target *t,
+                           const struct fab_verdict *v)
+{
+    char *text = NULL;
+    bool bad = v->unreachable_pairs > 0 || !v->deadlock_free;
+    ck_assert_int_eq(v->witness.kind != FAB_OK, bad);
+    ck_assert_int_eq(fab_verdict_good(v), !bad);
+    if (v->unreachable_pairs > 0)
+        assert_way(f, t, &v->witness);
+    else if (bad)
+        assert_cycle(f, t, &v->witness);
+    ck_assert_int_eq(fab_witness_text(f, &v->witness, &text), FAB_OK);
+    ck_assert_uint_gt(strlen(text), 0);
+    free(text);
+}
+
+/* ---- agreement ------------------------------------------------------------------------------- */
+
+static void damage_entries(const struct fab_fabric *f, struct fab_target *t, struct fab_prng *prng,
+                           uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t sw = (uint32_t)fab_prng_below(prng, f->switch_count);
+        uint32_t lid = (uint32_t)fab_prng_below(prng, t->lids.top + 1);
+        uint32_t ports = f->nodes[sw].num_ports + 1u;
+        uint8_t entry = (uint8_t)fab_prng_below(prng, ports + (ports < 250 ? 2 : 0));
+        fab_lft_row(&t->lft, sw)[lid] = fab_prng_below(prng, 10) == 0 ? 255 : entry;
+    }
+}
+
+START_TEST(agrees_with_the_naive_proof)
+{
+    struct fab_prng prng;
+    unsigned good = 0, cyclic = 0, broken = 0;
+    fab_prng_init(&prng, test_seed("agreement", 11));
+    for (unsigned i = 0; i < 400; i++) {
+        uint32_t switches = 1 + (uint32_t)fab_prng_below(&prng, 10);
+        struct fab_fabric *f =
+            random_fabric(switches, 1 + (uint32_t)fab_prng_below(&prng, 5),
+                          (uint32_t)fab_prng_below(&prng, 3), fab_prng_next(&prng));
+        if (i % 4 == 0)
+            f = damaged(f, &prng, 0.15, 0.1);
+        struct fab_target *t = routed_by_default(f, i % 5 == 0 ? 1 : 0);
+        uint32_t max_hops = i % 7 == 0 ? 3 : 64;
+        if (i % 3 != 0)
+            damage_entries(f, t, &prng, 1 + (uint32_t)fab_prng_below(&prng, 6));
+        struct naive n = naive_verify(f, t, max_hops);
+        struct fab_verdict v = proven(f, t, max_hops);
+        assert_agrees(&n, &v);
+        assert_witness(f, t, &v);
+        good += fab_verdict_good(&v);
+        cyclic += !v.deadlock_free;
+        broken += v.unreachable_pairs > 0;
+        fab_verdict_fini(&v);
+        fab_target_unref(t);
+        fab_fabric_unref(f);
+    }
+    printf("# %u good, %u cyclic, %u with unreachable pairs\n", good, cyclic, broken);
+    ck_assert_uint_gt(good, 50);
+    ck_assert_uint_gt(broken, 50);
+}
+END_TEST
+
+/* Random spanning trees a destination: all arrive, and the graph is mostly cyclic. */
+static void route_at_random(const struct fab_fabric *f, struct fab_target *t, struct fab_prng *prng)
+{
+    uint32_t *queue = calloc(f->switch_count + 1, sizeof(*queue));
+    bool *in = calloc(f->switch_count + 1, sizeof(*in));
+    for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
+        uint32_t owner = t->lids.owner[lid], count = 0;
+        if (owner == FAB_NONE)
+            continue;
+        bool is_switch = fab_node_is_switch(f, f->ports[owner].node);
+        uint32_t home = is_switch ? f->ports[owner].node : fab_peer_node(f, owner);
+        memset(in, 0, f->switch_count);
+        fab_lft_row(&t->lft, home)[lid] = is_switch ? 0 : f->ports[f->ports[owner].peer].num;
+        in[home] = true;
+        queue[count++] = home;
+        while (count > 0) {
+            uint32_t pick = (uint32_t)fab_prng_below(prng, count), sw = queue[pick];
+            queue[pick] = queue[--count];
+            for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
+                uint32_t port = fab_port_id(f, sw, (uint8_t)num), peer = fab_peer_node(f, port);
+                if (!naive_is_channel(f, port) || in[peer])
+                    continue;
+                in[peer] = true;
+                fab_lft_row(&t->lft, peer)[lid] = f->ports[f->ports[port].peer].num;
+                queue[count++] = peer;
+            }
+        }
+    }
+    free(queue);
+    free(in);
+}
+
+START_TEST(finds_cycles_as_the_naive_proof_does)
+{
+    struct fab_prng prng;
+    unsigned cyclic = 0;
+    fab_prng_init(&prng, test_seed("cycles", 12));
+    for (unsigned i = 0; i < 200; i++) {
+        struct fab_fabric *f =
+            random_fabric(3 + (uint32_t)fab_prng_below(&prng, 7),
+                          2 + (uint32_t)fab_prng_below(&prng, 3), 1, fab_prng_next(&prng));
+        struct fab_target *t = routed_by_default(f, 0);
+        route_at_random(f, t, &prng);
+        struct naive n = naive_verify(f, t, 64);
+        struct fab_verdict v = proven(f, t, 64);
+        assert_agrees(&n, &v);
+        assert_witness(f, t, &v);
+        ck_assert_uint_eq(v.unreachable_pairs, 0);
+        cyclic += !v.deadlock_free;
+        fab_verdict_fini(&v);
+        fab_target_unref(t);
+        fab_fabric_unref(f);
+    }
+    printf("# %u cyclic\n", cyclic);
+    ck_assert_uint_gt(cyclic, 30);
+}
+END_TEST
+
+/* ---- each kind by hand ----------------------------------------------------------------------- */
+
+/* Switches 0 - 1 - 2 in a row, one host each. */
+static struct fab_fabric *row_of_three(void)
+{
+    return grid((uint32_t[3]){3, 1, 1}, false, 1);
+}
+static uint32_t host_at(const struct fab_fabric *f, uint32_t sw)
+{
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        if (!fab_node_is_switch(f, f->ports[port].node) && fab_peer_node(f, port) == sw)
+            return port;
+    }
+    return FAB_NONE;
+}
+
+static void assert_kind(const struct fab_fabric *f, struct fab_target *t, int kind, uint64_t pairs,
+                        const char *says)
+{
+    struct fab_verdict v = proven(f, t, 64);
+    char *text = NULL;
+    ck_assert_int_eq(v.witness.kind, kind);
+    ck_assert_uint_eq(v.unreachable_pairs, pairs);
+    ck_assert_int_eq(fab_witness_text(f, &v.witness, &text), FAB_OK);
+    ck_assert_msg(strstr(text, says) != NULL, "%s", text);
+    assert_witness(f, t, &v);
+    free(text);
+    fab_verdict_fini(&v);
+}
+
+static void check_broken_row(uint32_t at, uint8_t entry, int kind, uint64_t pairs, const char *says)
+{
+    struct fab_fabric *f = row_of_three();
+    struct fab_target *t = routed_by_default(f, 0);
+    fab_lft_row(&t->lft, at)[t->lids.base[host_at(f, 2)]] = entry;
+    assert_kind(f, t, kind, pairs, says);
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+}
+
+START_TEST(a_missing_entry_is_unreachable)
+{
+    check_broken_row(1, FAB_LFT_NO_ROUTE, FAB_E_UNREACHABLE, 4, "no route");
+}
+END_TEST
+
+START_TEST(a_wrong_host_is_unreachable)
+{
+    struct fab_fabric *f = row_of_three();
+    uint8_t num = f->ports[f->ports[host_at(f, 1)].peer].num;
+    fab_fabric_unref(f);
+    check_broken_row(1, num, FAB_E_UNREACHABLE, 4, "delivers elsewhere");
+    check_broken_row(1, 0, FAB_E_UNREACHABLE, 4, "delivers elsewhere");
+}
+END_TEST
+
+START_TEST(a_dead_port_is_named)
+{
+    check_broken_row(1, 9, FAB_E_INVAL, 4, "no cable");
+    check_broken_row(1, 77, FAB_E_INVAL, 4, "dead port");
+}
+END_TEST
+
+START_TEST(a_loop_is_shown)
+{
+    struct fab_fabric *f = row_of_three();
+    uint32_t back = fab_port_id(f, 1, 1);
+    while (fab_peer_node(f, back) != 0)
+        back++;
+    check_broken_row(1, f->ports[back].num, FAB_E_LOOP, 4, "loop");
+    fab_fabric_unref(f);
+}
+END_TEST
+
+START_TEST(a_long_way_is_a_failure)
+{
+    struct fab_fabric *f = row_of_three();
+    struct fab_target *t = routed_by_default(f, 0);
+    struct fab_verdict v = proven(f, t, 2);
+    ck_assert_int_eq(v.witness.kind, FAB_E_LIMIT);
+    ck_assert_uint_eq(v.unreachable_pairs, 8);
+    ck_assert_uint_eq(v.longest_path, 3);
+    fab_verdict_fini(&v);
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+/* Everything goes clockwise: all arrives, and all cables wait for each other. */
+START_TEST(a_ring_clockwise_is_a_cycle)
+{
+    struct fab_fabric *f = grid((uint32_t[3]){6, 1, 1}, true, 1);
+    struct fab_target *t = routed_by_default(f, 0);
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        uint32_t clockwise = fab_port_id(f, sw, 1);
+        while (fab_peer_node(f, clockwise) != (sw + 1) % f->switch_count)
+            clockwise++;
+        for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
+            uint32_t node = f->ports[t->lids.owner[lid]].node;
+            uint32_t home = node < f->switch_count ? node : fab_peer_node(f, t->lids.owner[lid]);
+            if (home != sw)
+                fab_lft_row(&t->lft, sw)[lid] = f->ports[clockwise].num;
+        }
+    }
+    struct fab_verdict v = proven(f, t, 64);
+    ck_assert_int_eq(v.witness.kind, FAB_E_CYCLE);
+    ck_assert_uint_eq(v.witness.port_count, 6);
+    fab_verdict_fini(&v);
+    assert_kind(f, t, FAB_E_CYCLE, 0, "waits");
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+START_TEST(further_lids_are_checked)
+{
+    struct fab_fabric *f = row_of_three();
+    struct fab_target *t = routed_by_default(f, 2);
+    fab_lft_row(&t->lft, 1)[t->lids.base[host_at(f, 2)] + 3] = FAB_LFT_NO_ROUTE;
+    assert_kind(f, t, FAB_E_UNREACHABLE, 4, "no route");
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+START_TEST(islands_need_not_meet)
+{
+    struct drawing *d = draw_new();
+    for (unsigned i = 0; i < 4; i++)
+        draw_hosts(d, draw_switch(d, 8), 0);
+    draw_cable(d, 0, 1);
+    draw_cable(d, 2, 3);
+    draw_hosts(d, 0, 2);
+    draw_hosts(d, 3, 1);
+    struct fab_fabric *f = draw_done(d);
+    struct fab_target *t = routed_by_default(f, 0);
+    struct fab_verdict v = proven(f, t, 64);
+    ck_assert(fab_verdict_good(&v));
+    ck_assert_uint_eq(v.pairs, 4 * 3 + 3 * 2);
+    fab_verdict_fini(&v);
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+START_TEST(traces_go_where_packets_go)
+{
+    struct fab_fabric *f = row_of_three();
+    struct fab_target *t = routed_by_default(f, 0);
+    struct fab_verify_input in = {.fabric = f, .lids = &t->lids, .lft = &t->lft, .max_hops = 64};
+    struct fab_trace trace;
+    uint32_t a = host_at(f, 0), c = host_at(f, 2), port0 = fab_port_id(f, 2, 0);
+    ck_assert_int_eq(fab_trace(&in, a, t->lids.base[c], &trace), FAB_OK);
+    ck_assert_uint_eq(trace.count, 4);
+    ck_assert_uint_eq(trace.ports[0], a);
+    ck_assert_uint_eq(f->ports[trace.ports[3]].peer, c);
+    fab_trace_fini(&trace);
+    ck_assert_int_eq(fab_trace(&in, a, t->lids.base[port0], &trace), FAB_OK);
+    ck_assert_uint_eq(trace.count, 3);
+    fab_trace_fini(&trace);
+    ck_assert_int_eq(fab_trace(&in, a, t->lids.base[a], &trace), FAB_OK);
+    ck_assert_uint_eq(trace.count, 0);
+    fab_trace_fini(&trace);
+    ck_assert_int_eq(fab_trace(&in, a, t->lids.top + 1, &trace), FAB_E_UNREACHABLE);
+    fab_trace_fini(&trace);
+    ck_assert_int_eq(fab_trace(&in, f->port_count, 1, &trace), FAB_E_UNREACHABLE);
+    fab_trace_fini(&trace);
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        agrees_with_the_naive_proof,    finds_cycles_as_the_naive_proof_does,
+        a_missing_entry_is_unreachable, a_wrong_host_is_unreachable,
+        a_dead_port_is_named,           a_loop_is_shown,
+        a_long_way_is_a_failure,        a_ring_clockwise_is_a_cycle,
+        further_lids_are_checked,       islands_need_not_meet,
+        traces_go_where_packets_go,
+    };
+    Suite *suite = suite_create("verify");
+    TCase *tcase = tcase_create("proof");
+    tcase_set_timeout(tcase, 120);
+    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
