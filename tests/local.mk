@@ -25,6 +25,7 @@ LIB_TEST_LIBS = libfabmgr/libfabmgr.la $(CHECK_LIBS)
 DAEMON_TEST_LIBS = $(FABRICD_LIBS) $(CHECK_LIBS)
 
 UNIT_TESTS =
+EXTRA_PROGRAMS =
 FUZZ_TARGETS =
 
 # ---- discover, sim
@@ -147,6 +148,34 @@ UNIT_TESTS += tests/unit/test_view
 tests_unit_test_view_SOURCES = tests/unit/test_view.c
 tests_unit_test_view_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_view_LDADD = $(LIB_TEST_LIBS)
+
+# ---- address, route, verify, plan
+EXTRA_DIST += tests/unit/naive.h tests/unit/routing.h
+
+UNIT_TESTS += tests/unit/test_address
+tests_unit_test_address_SOURCES = tests/unit/test_address.c
+tests_unit_test_address_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_address_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_route
+tests_unit_test_route_SOURCES = tests/unit/test_route.c
+tests_unit_test_route_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_route_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_verify
+tests_unit_test_verify_SOURCES = tests/unit/test_verify.c
+tests_unit_test_verify_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_verify_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_plan
+tests_unit_test_plan_SOURCES = tests/unit/test_plan.c
+tests_unit_test_plan_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plan_LDADD = $(LIB_TEST_LIBS)
+
+# `make tests/bench/bench_route`, and run it by hand
+EXTRA_PROGRAMS += tests/bench/bench_route
+tests_bench_bench_route_SOURCES = tests/bench/bench_route.c
+tests_bench_bench_route_LDADD = libfabmgr/libfabmgr.la
 
 # ---- (a fuzz target looks like this)
 # FUZZ_TARGETS += tests/fuzz/fuzz_thing
