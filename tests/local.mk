@@ -132,6 +132,12 @@ tests_unit_test_policy_SOURCES = tests/unit/test_policy.c
 tests_unit_test_policy_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_policy_LDADD = $(LIB_TEST_LIBS)
 
+# ---- store
+UNIT_TESTS += tests/unit/test_store
+tests_unit_test_store_SOURCES = tests/unit/test_store.c
+tests_unit_test_store_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_store_LDADD = $(DAEMON_TEST_LIBS)
+
 # ---- fuzz: config
 FUZZ_TARGETS += tests/fuzz/fuzz_config
 tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c $(FUZZ_MAIN)
