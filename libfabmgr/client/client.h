@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A client of fabricd's RPC, for programs that wait for their answers. One connection, one call at
+ * a time, one thread. Messages are those that protoc-c makes of proto/fabric/v1.
+ *
+ *     struct fab_client_error error;
+ *     struct fab_client *client;
+ *     const struct fab_client_options options = {.address = "unix:/run/fabricd/fabricd.sock"};
+ *     if (fab_client_open(&options, &client, &error) != FAB_GRPC_OK)
+ *         fail(error.message);
+ *     fab_client_call(client, "fabric.v1.FabricService/GetStatus", &request.base,
+ *                     &fabric__v1__get_status_response__descriptor, &reply, &error);
+ */
+#ifndef LIBFABMGR_CLIENT_CLIENT_H
+#define LIBFABMGR_CLIENT_CLIENT_H
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+
+#include "libfabmgr/grpc/grpc.h"
+
+struct fab_client;
+
+struct fab_client_options {
+    const char *address;         /* "unix:PATH" or "tls:HOST:PORT" */
+    const char *ca, *cert, *key; /* PEM files, for tls: */
+    const char *server_name;     /* in its certificate; NULL: the HOST of the address */
+    unsigned timeout_ms;         /* for connecting, and for each call; 0: none */
+};
+
+/* Everything that goes wrong is a gRPC status: UNAVAILABLE when there is no connection. */
+struct fab_client_error {
+    enum fab_grpc_code code;
+    char message[1024];
+};
+
+/* All return the code that is in *ret_error too. */
+enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
+                                   struct fab_client **ret, struct fab_client_error *ret_error);
+void fab_client_close(struct fab_client *c); /* NULL is fine */
+
+/* Calls "package.Service/Method". On OK the reply is the caller's: free it with
+ * protobuf_c_message_free_unpacked. */
+enum fab_grpc_code fab_client_call(struct fab_client *c, const char *method,
+                                   const ProtobufCMessage *request,
+                                   const ProtobufCMessageDescriptor *reply,
+                                   ProtobufCMessage **ret_reply,
+                                   struct fab_client_error *ret_error);
+
+/* Gets each message (freed when it returns); false: enough, the call is cancelled. */
+typedef bool fab_client_each(void *ctx, const ProtobufCMessage *message);
+/* A call with many answers. No time-out applies but that of the connection's being lost. OK: the
+ * server has ended it, or `each` wanted no more. */
+enum fab_grpc_code fab_client_stream(struct fab_client *c, const char *method,
+                                     const ProtobufCMessage *request,
+                                     const ProtobufCMessageDescriptor *reply, fab_client_each *each,
+                                     void *ctx, struct fab_client_error *ret_error);
+
+#endif

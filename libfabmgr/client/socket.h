@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The client's socket: Unix, or TCP with TLS; waits no longer than a deadline. */
+#ifndef LIBFABMGR_CLIENT_SOCKET_H
+#define LIBFABMGR_CLIENT_SOCKET_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "libfabmgr/client/client.h"
+
+uint64_t client_now_ms(void);
+#define CLIENT_NEVER UINT64_MAX
+
+struct client_socket;
+/* INVAL: the address is none; IO, TIMEOUT. why[]: a sentence. */
+int client_socket_open(const struct fab_client_options *o, uint64_t deadline_ms,
+                       struct client_socket **ret, char *why, size_t why_len);
+void client_socket_close(struct client_socket *s); /* NULL is fine */
+/* All of it, or IO, TIMEOUT. */
+int client_socket_write(struct client_socket *s, const uint8_t *data, size_t len,
+                        uint64_t deadline_ms);
+/* At least one byte; 0: the other side has hung up. IO, TIMEOUT. */
+ssize_t client_socket_read(struct client_socket *s, uint8_t *data, size_t len,
+                           uint64_t deadline_ms);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A subnet manager that manages nothing: what sm.h promises, on a generated fabric and with a delay
+ * that the test chooses. It lets the RPC be tested alone, and with what a real one seldom does:
+ * floods of events, requests that never end, a fabric that is not there yet.
+ */
+#include "tests/rpc/fake_sm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/address/address.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/generate.h"
+#include "libfabmgr/route/route.h"
+
+#define WAITING 64
+
+struct waiting {
+    struct sm *sm;
+    struct loop_timer *timer;
+    sm_done *done;
+    void *ctx; /* NULL: the place is free */
+};
+
+struct sm {
+    struct sm_input in;
+    struct fake_sm how;
+    struct fab_view *view;
+    struct waiting waiting[WAITING];
+    uint64_t sweeps;
+};
+
+static int all_active(struct fab_fabric *f, struct fab_fabric **ret)
+{
+    struct fab_fabric *copy = NULL;
+    int rc = fab_fabric_clone(f, &copy);
+    fab_fabric_unref(f);
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; i < copy->port_count; i++)
+        if (copy->ports[i].peer != FAB_NONE)
+            copy->ports[i].info.port_state = FAB_STATE_ACTIVE;
+    *ret = copy;
+    return FAB_OK;
+}
+
+static int make_fabric(const struct fake_sm *how, struct fab_fabric **ret)
+{
+    const struct fab_leaf_spine_spec spec = {.leaves = how->leaves,
+                                             .spines = how->spines,
+                                             .hosts_per_leaf = how->hosts_per_leaf,
+                                             .parallel = 1};
+    struct fab_builder *b = NULL;
+    struct fab_fabric *f = NULL;
+    int rc = fab_generate_leaf_spine(&spec, &b);
+    if (rc == FAB_OK)
+        rc = fab_builder_seal(b, &f);
+    fab_builder_free(b);
+    return rc < 0 ? rc : all_active(f, ret);
+}
+
+static int make_tables(const struct fab_fabric *f, const struct fab_policy *p, struct fab_target *t,
+                       struct fab_verdict *ret_verdict)
+{
+    struct fab_address_note *notes = NULL;
+    size_t note_count = 0;
+    char why[200];
+    const struct fab_address_input address = {.fabric = f, .policy = p};
+    int rc = fab_address_assign(&address, &t->lids, &notes, &note_count);
+    free(notes);
+    if (rc < 0)
+        return rc;
+    const struct fab_route_input route = {.fabric = f, .policy = p, .lids = &t->lids};
+    rc = fab_route_engine_by_name("updn")->run(&route, &t->lft, why, sizeof why);
+    if (rc < 0)
+        return rc;
+    snprintf(t->engine, sizeof t->engine, "updn");
+    const struct fab_verify_input verify = {f, &t->lids, &t->lft, 64};
+    return fab_verify(&verify, ret_verdict);
+}
+
+static struct fab_view *make_view(const struct fake_sm *how)
+{
+    struct fab_fabric *f = NULL;
+    struct fab_target *t = fab_target_new();
+    struct fab_policy p;
+    struct fab_verdict verdict = {0};
+    fab_policy_defaults(&p);
+    if (t == NULL || make_fabric(how, &f) < 0 || make_tables(f, &p, t, &verdict) < 0)
+        return NULL;
+    return fab_view_new(1, f, t, &p, &verdict);
+}
+
+int fake_sm_new(const struct sm_input *in, const struct fake_sm *how, struct sm **ret)
+{
+    struct sm *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return FAB_E_NOMEM;
+    s->in = *in;
+    s->how = *how;
+    s->view = how->leaves > 0 ? make_view(how) : NULL;
+    *ret = s;
+    return how->leaves > 0 && s->view == NULL ? FAB_E_NOMEM : FAB_OK;
+}
+
+void sm_free(struct sm *s)
+{
+    for (size_t i = 0; i < WAITING; i++)
+        loop_timer_free(s->waiting[i].timer);
+    fab_view_unref(s->view);
+    free(s);
+}
+
+void sm_get_status(const struct sm *s, struct sm_status *ret)
+{
+    *ret = (struct sm_status){
+        .role = FAB_SM_MASTER,
+        .state = s->view != NULL ? "idle" : "discovering",
+        .generation = s->view != NULL ? s->view->generation : 0,
+        .sweeps = s->sweeps,
+        .last_sweep_us = 12345,
+        .smps_sent = 678,
+        .window = 16,
+        .silent = 1,
+        .master_lid = 1,
+        .master_guid = 0x0002c90300000001,
+        .uptime_us = 90061000000,
+    };
+}
+
+struct fab_view *sm_view(const struct sm *s)
+{
+    return s->view != NULL ? fab_view_ref(s->view) : NULL;
+}
+
+uint32_t sm_silent_places(const struct sm *s, struct sm_silent *ret, uint32_t max)
+{
+    (void)s;
+    if (max == 0)
+        return 0;
+    snprintf(ret[0].place, sizeof ret[0].place, "behind a port\xff of 'spine-1'");
+    ret[0].status = FAB_E_TIMEOUT;
+    return 1;
+}
+
+static void on_time(void *ctx)
+{
+    struct waiting *w = ctx;
+    void *whose = w->ctx;
+    w->ctx = NULL;
+    w->sm->sweeps++;
+    bus_say(w->sm->in.bus, EVENT_INFO, "sweep-done", "fabric", 0, 0, "sweep %u is done",
+            (unsigned)w->sm->sweeps);
+    if (whose != NULL)
+        w->done(whose, FAB_OK, "done");
+}
+
+static int later(struct sm *s, sm_done *done, void *ctx)
+{
+    for (size_t i = 0; i < WAITING; i++) {
+        struct waiting *w = &s->waiting[i];
+        if (w->ctx != NULL)
+            continue;
+        if (w->timer == NULL)
+            w->timer = loop_timer_new(s->in.loop, on_time, w);
+        w->sm = s;
+        w->done = done;
+        w->ctx = ctx;
+        loop_timer_set(w->timer, s->how.delay_us);
+        return FAB_OK;
+    }
+    return FAB_E_BUSY;
+}
+
+int sm_sweep(struct sm *s, sm_done *done, void *ctx)
+{
+    return later(s, done, ctx);
+}
+
+int sm_reroute(struct sm *s, sm_done *done, void *ctx)
+{
+    return later(s, done, ctx);
+}
+
+int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, sm_done *done,
+                void *ctx)
+{
+    (void)node_guid;
+    return port == 1 && !enable ? FAB_E_DENIED : later(s, done, ctx);
+}
+
+void sm_forget(struct sm *s, void *ctx)
+{
+    for (size_t i = 0; i < WAITING; i++) {
+        if (s->waiting[i].ctx != ctx)
+            continue;
+        s->waiting[i].ctx = NULL;
+        loop_timer_cancel(s->waiting[i].timer);
+    }
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A subnet manager for tests of the RPC; see fake_sm.c. */
+#ifndef TESTS_RPC_FAKE_SM_H
+#define TESTS_RPC_FAKE_SM_H
+
+#include "fabricd/sm/sm.h"
+
+struct fake_sm {
+    uint32_t leaves, spines, hosts_per_leaf; /* leaves 0: no view yet */
+    uint64_t delay_us;                       /* until a request is done */
+};
+int fake_sm_new(const struct sm_input *in, const struct fake_sm *how, struct sm **ret);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rpc_server ADDRESS [LEAVES SPINES HOSTS-PER-LEAF [DELAY-MS [EVENTS-PER-TICK]]]: the RPC over a
+ * manager that manages nothing, for tests. TLS files come from TLS_CERT, TLS_KEY and TLS_CA.
+ * It prints "ready" when it listens, and ends on SIGTERM or when its standard input is closed.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/rpc/rpc.h"
+#include "libfabmgr/base/status.h"
+#include "tests/rpc/fake_sm.h"
+
+struct server {
+    struct loop *loop;
+    struct bus *bus;
+    struct config config;
+    struct sm *sm;
+    struct rpc *rpc;
+    struct loop_timer *tick;
+    unsigned events;
+};
+
+static void on_end(void *ctx)
+{
+    struct server *s = ctx;
+    char byte;
+    if (read(STDIN_FILENO, &byte, 1) <= 0)
+        loop_stop(s->loop);
+}
+
+static void on_signal(void *ctx)
+{
+    struct server *s = ctx;
+    loop_stop(s->loop);
+}
+
+static void on_tick(void *ctx)
+{
+    struct server *s = ctx;
+    for (unsigned i = 0; i < s->events; i++)
+        bus_say(s->bus, i % 2 ? EVENT_WARNING : EVENT_INFO, "trap", "leaf-1/1", 0x42, 1,
+                "event %u of this tick \xff", i);
+    loop_timer_set(s->tick, 20000);
+}
+
+static unsigned number(char **argv, int argc, int i, unsigned otherwise)
+{
+    return i < argc ? (unsigned)strtoul(argv[i], NULL, 10) : otherwise;
+}
+
+static int configure(struct server *s, const char *address, char *why, size_t len)
+{
+    int rc = config_defaults(&s->config);
+    if (rc < 0)
+        return rc;
+    const char *cert = getenv("TLS_CERT"), *key = getenv("TLS_KEY"), *ca = getenv("TLS_CA");
+    if (cert != NULL && key != NULL && ca != NULL)
+        s->config.tls = (struct config_tls){strdup(cert), strdup(key), strdup(ca)};
+    return config_listen_add(&s->config, address, true, why, len);
+}
+
+static int start(struct server *s, int argc, char **argv, char *why, size_t len)
+{
+    const struct fake_sm how = {number(argv, argc, 2, 2), number(argv, argc, 3, 2),
+                                number(argv, argc, 4, 2),
+                                number(argv, argc, 5, 50) * (uint64_t)1000};
+    s->loop = loop_new();
+    s->bus = bus_new(100);
+    if (s->loop == NULL || s->bus == NULL)
+        return FAB_E_NOMEM;
+    int rc = configure(s, argv[1], why, len);
+    const struct sm_input sm = {.loop = s->loop, .bus = s->bus, .config = &s->config};
+    if (rc == FAB_OK)
+        rc = fake_sm_new(&sm, &how, &s->sm);
+    const struct rpc_input rpc = {
+        .loop = s->loop, .sm = s->sm, .bus = s->bus, .config = &s->config};
+    if (rc == FAB_OK)
+        rc = rpc_start(&rpc, &s->rpc, why, len);
+    s->events = number(argv, argc, 6, 0);
+    s->tick = loop_timer_new(s->loop, on_tick, s);
+    if (rc == FAB_OK && s->events > 0)
+        loop_timer_set(s->tick, 20000);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct server s = {0};
+    char why[300] = "out of memory";
+    if (argc < 2) {
+        fprintf(stderr, "usage: rpc_server ADDRESS [LEAVES SPINES HOSTS [DELAY-MS [EVENTS]]]\n");
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    log_init(LOG_LEVEL_NOTICE);
+    if (start(&s, argc, argv, why, sizeof why) < 0) {
+        fprintf(stderr, "rpc_server: %s\n", why);
+        return 1;
+    }
+    struct loop_watch *in = loop_watch_read(s.loop, STDIN_FILENO, on_end, &s);
+    loop_signal(s.loop, SIGTERM, on_signal, &s);
+    puts("ready");
+    fflush(stdout);
+    loop_run(s.loop);
+    rpc_stop(s.rpc);
+    sm_free(s.sm);
+    loop_watch_free(in);
+    loop_timer_free(s.tick);
+    bus_free(s.bus);
+    loop_free(s.loop);
+    config_fini(&s.config);
+    return 0;
+}
