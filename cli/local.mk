@@ -2,9 +2,34 @@
 
 bin_PROGRAMS += cli/fabricctl cli/fabsim
 
-cli_fabricctl_SOURCES = cli/fabricctl.c
-cli_fabricctl_CFLAGS = $(AM_CFLAGS) $(NGHTTP2_CFLAGS) $(PROTOBUFC_CFLAGS) $(OPENSSL_CFLAGS)
-cli_fabricctl_LDADD = libfabmgr/client/libfabclient.la proto/libfabproto.la libfabmgr/libfabmgr.la \
+# Everything but main.c is in a convenience library, which the tests link too. In cli/ctl, since
+# cli/fabricctl is the program.
+noinst_LTLIBRARIES += cli/libctl.la
+cli_libctl_la_SOURCES = \
+	cli/ctl/cmd.c \
+	cli/ctl/cmd.h \
+	cli/ctl/cmd_event.c \
+	cli/ctl/cmd_link.c \
+	cli/ctl/cmd_node.c \
+	cli/ctl/cmd_path.c \
+	cli/ctl/cmd_port.c \
+	cli/ctl/cmd_route.c \
+	cli/ctl/cmd_sim.c \
+	cli/ctl/cmd_status.c \
+	cli/ctl/cmd_sweep.c \
+	cli/ctl/cmd_version.c \
+	cli/ctl/output.c \
+	cli/ctl/output.h \
+	cli/ctl/output_format.h \
+	cli/ctl/output_json.c \
+	cli/ctl/output_text.c \
+	cli/ctl/show.c \
+	cli/ctl/show.h
+cli_libctl_la_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS)
+
+cli_fabricctl_SOURCES = cli/ctl/main.c
+cli_fabricctl_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS)
+cli_fabricctl_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la proto/libfabproto.la libfabmgr/libfabmgr.la \
 	$(NGHTTP2_LIBS) $(PROTOBUFC_LIBS) $(OPENSSL_LIBS)
 
 # In cli/sim, since cli/fabsim is the program.

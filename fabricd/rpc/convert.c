@@ -130,7 +130,8 @@ Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint3
         return m;
     m->state = (Fabric__V1__PortState)p->info.port_state;
     m->physical_state = (Fabric__V1__PhysicalState)p->info.phys_state;
-    m->rate = convert_rate(a, &p->info);
+    if (p->num != 0)
+        m->rate = convert_rate(a, &p->info);
     m->mtu = fab_mtu_bytes(p->info.neighbor_mtu);
     m->virtual_lanes = fab_op_vls_count(p->info.op_vls);
     return m;

@@ -133,7 +133,8 @@ Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
     m->version = answer_text(a, fab_version());
     if (v == NULL)
         return m;
-    m->publish_time = timestamp(a, (int64_t)v->published_us);
+    if (v->published_us != 0)
+        m->publish_time = timestamp(a, (int64_t)v->published_us);
     m->fabric = counts(a, v->fabric);
     if (v->target != NULL)
         m->routing = routing(a, v);

@@ -71,12 +71,14 @@ struct fab_view *need_view(struct call *c)
 
 static int refuse_name(struct call *c, int status, const char *what, const char *why)
 {
+    enum fab_grpc_code code =
+        status == FAB_E_EXISTS ? FAB_GRPC_INVALID_ARGUMENT : fab_grpc_code_of(status);
     if (what[0] == '\0')
         call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "no name was given");
     else if (why[0] != '\0')
-        call_finish(c, fab_grpc_code_of(status), "%s", why);
+        call_finish(c, code, "%s", why);
     else
-        call_finish(c, fab_grpc_code_of(status), "'%s': %s", what, fab_status_text(status));
+        call_finish(c, code, "'%s': %s", what, fab_status_text(status));
     return status;
 }
 

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What commands have in common: asking the manager, and complaining.
+ */
+#include "cli/ctl/cmd.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int complain(int exit_code, const char *fmt, ...)
+{
+    va_list ap;
+    fflush(stdout);
+    fputs("fabricctl: ", stderr);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    return exit_code;
+}
+
+static int exit_code_of(enum fab_grpc_code code)
+{
+    switch (code) {
+    case FAB_GRPC_OK:
+        return EXIT_OK;
+    case FAB_GRPC_UNAVAILABLE:
+    case FAB_GRPC_DEADLINE_EXCEEDED:
+        return EXIT_UNAVAILABLE;
+    case FAB_GRPC_NOT_FOUND:
+        return EXIT_NOT_FOUND;
+    default:
+        return EXIT_FAILED;
+    }
+}
+
+int say_error(const struct fab_client_error *e)
+{
+    return complain(exit_code_of(e->code), "%s",
+                    e->message[0] != '\0' ? e->message : fab_grpc_code_name((int)e->code));
+}
+
+int ask_service(struct session *s, const char *method, const ProtobufCMessage *request,
+                const ProtobufCMessageDescriptor *reply, void *ret)
+{
+    struct fab_client_error error;
+    ProtobufCMessage *m;
+    enum fab_grpc_code code = fab_client_call(s->client, method, request, reply, &m, &error);
+    if (code == FAB_GRPC_UNIMPLEMENTED && strstr(method, ".SimService/") != NULL)
+        return complain(EXIT_FAILED, "this manager runs on a real fabric; faults can be put only "
+                                     "into the embedded one (fabricd --sim)");
+    if (code != FAB_GRPC_OK)
+        return say_error(&error);
+    *(ProtobufCMessage **)ret = m;
+    return EXIT_OK;
+}
+
+int ask(struct session *s, const char *method, const ProtobufCMessage *request,
+        const ProtobufCMessageDescriptor *reply, void *ret)
+{
+    char path[100];
+    snprintf(path, sizeof path, "fabric.v1.FabricService/%s", method);
+    return ask_service(s, path, request, reply, ret);
+}
+
+void free_reply(void *message)
+{
+    if (message != NULL)
+        protobuf_c_message_free_unpacked(message, NULL);
+}
+
+int parse_port(const char *text, char **ret_node, uint32_t *ret_number)
+{
+    const char *slash = strrchr(text, '/');
+    size_t digits = slash != NULL ? strspn(slash + 1, "0123456789") : 0;
+    if (slash == NULL || slash == text || digits == 0 || digits > 3 || slash[1 + digits] != '\0')
+        return complain(EXIT_USAGE, "'%s' is no port: NODE/PORT is expected, as leaf-1/12", text);
+    *ret_node = strndup(text, (size_t)(slash - text));
+    if (*ret_node == NULL)
+        return complain(EXIT_FAILED, "out of memory");
+    *ret_number = (uint32_t)strtoul(slash + 1, NULL, 10);
+    return EXIT_OK;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Commands: each is a const struct cmd in a file of its noun; main.c lists them. A command asks the
+ * manager and says what it answered; everything around that is done for it.
+ */
+#ifndef CLI_CTL_CMD_H
+#define CLI_CTL_CMD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/ctl/output.h"
+#include "libfabmgr/client/client.h"
+
+/* Exit codes, as documented in fabricctl(1). */
+enum exit_code {
+    EXIT_OK = 0,
+    EXIT_FAILED = 1,      /* the manager refused, or something went wrong */
+    EXIT_USAGE = 2,       /* the command line is wrong */
+    EXIT_UNAVAILABLE = 3, /* no manager answers */
+    EXIT_NOT_FOUND = 4,   /* there is no such thing */
+    EXIT_UNSOUND = 5,     /* the routes are not sound: route verify, path */
+};
+
+struct session {
+    struct fab_client *client;
+    struct out *out;
+    int argc; /* arguments after the command's words */
+    char **argv;
+    uint32_t count; /* -n */
+    uint64_t after; /* --after */
+};
+
+struct cmd {
+    const char *noun, *verb; /* verb NULL: one word */
+    const char *args;        /* for people: "NODE/PORT" */
+    const char *summary;
+    int min_args, max_args;
+    const char *options; /* letters of its own options: n (-n), a (--after) */
+    bool slow;           /* may take minutes on a large fabric */
+    int (*run)(struct session *s);
+};
+
+extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_node_list,
+    cmd_node_show, cmd_port_list, cmd_port_show, cmd_port_disable, cmd_port_enable, cmd_link_list,
+    cmd_path, cmd_route_show, cmd_route_verify, cmd_event_list, cmd_event_watch, cmd_sim_unlink,
+    cmd_sim_relink;
+
+/* ---- asking -------------------------------------------------------------------------------------
+ */
+
+/* Calls a method of FabricService; *ret is the caller's. On failure says why and gives the exit
+ * code. */
+int ask(struct session *s, const char *method, const ProtobufCMessage *request,
+        const ProtobufCMessageDescriptor *reply, void *ret);
+/* The same of another service: "fabric.v1.SimService/Unlink". */
+int ask_service(struct session *s, const char *method, const ProtobufCMessage *request,
+                const ProtobufCMessageDescriptor *reply, void *ret);
+void free_reply(void *message); /* NULL is fine */
+/* Says it on standard error, and gives the exit code. */
+int say_error(const struct fab_client_error *e);
+int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* "NODE/PORT": *ret_node is a copy. Complains. */
+int parse_port(const char *text, char **ret_node, uint32_t *ret_number);
+
+#endif

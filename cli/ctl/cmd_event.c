@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabricctl event list, event watch.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli/ctl/cmd.h"
+#include "cli/ctl/show.h"
+#include "fabric/v1/event.pb-c.h"
+
+#define COUNT_DEFAULT 50
+
+static const struct out_column columns[] = {
+    {"sequence", "SEQ", true}, {"time", "TIME", false},       {"severity", "SEVERITY", false},
+    {"type", "TYPE", false},   {"subject", "SUBJECT", false}, {"message", "MESSAGE", false},
+};
+/* Rows that are printed as they come stand under labels of the usual widths. */
+static const struct out_column live_columns[] = {
+    {"sequence", "  SEQ", true},        {"time", "TIME               ", false},
+    {"severity", "SEVERITY", false},    {"type", "TYPE          ", false},
+    {"subject", "SUBJECT     ", false}, {"message", "MESSAGE", false},
+};
+#define COLUMNS (sizeof columns / sizeof columns[0])
+
+static void say_row(struct out *o, const Fabric__V1__Event *e)
+{
+    char when[SHOW_LEN], utc[SHOW_LEN];
+    show_time(e->time, when);
+    show_time_utc(e->time, utc);
+    out_row(o);
+    out_number(o, "sequence", "SEQ", OUT_DIM, e->sequence);
+    out_text(o, "time", NULL, OUT_PLAIN, utc);
+    out_text(o, NULL, "TIME", OUT_PLAIN, when);
+    out_text(o, "severity", "SEVERITY", tone_severity(e->severity), show_severity(e->severity));
+    out_text(o, "type", "TYPE", OUT_PLAIN, e->type);
+    out_text(o, "subject", "SUBJECT", OUT_PLAIN, e->subject);
+    out_text(o, "message", "MESSAGE", OUT_PLAIN, e->message);
+    out_text(o, "node_guid", NULL, OUT_PLAIN, e->node_guid);
+    out_number(o, "port", NULL, OUT_PLAIN, e->port_number);
+    out_row_end(o);
+}
+
+/* Pages come newest first; people read from old to new. */
+struct pages {
+    Fabric__V1__ListEventsResponse **page;
+    size_t count;
+    uint64_t events;
+};
+
+static int fetch(struct session *s, uint64_t want, struct pages *p)
+{
+    Fabric__V1__ListEventsRequest q = FABRIC__V1__LIST_EVENTS_REQUEST__INIT;
+    do {
+        Fabric__V1__ListEventsResponse *r = NULL;
+        void *more = reallocarray(p->page, p->count + 1, sizeof *p->page);
+        if (more == NULL)
+            return complain(EXIT_FAILED, "out of memory");
+        p->page = more;
+        q.page_size = want - p->events < 1000 ? (uint32_t)(want - p->events) : 1000;
+        int rc = ask(s, "ListEvents", &q.base, &fabric__v1__list_events_response__descriptor, &r);
+        if (rc != EXIT_OK)
+            return rc;
+        p->page[p->count++] = r;
+        p->events += r->n_events;
+        q.page_token = r->next_page_token;
+    } while (q.page_token[0] != '\0' && p->events < want);
+    return EXIT_OK;
+}
+
+static int list(struct session *s)
+{
+    struct pages p = {0};
+    int rc = fetch(s, s->count > 0 ? s->count : COUNT_DEFAULT, &p);
+    out_record(s->out, NULL);
+    out_table(s->out, "events", columns, COLUMNS, false);
+    for (size_t i = p.count; i-- > 0;) {
+        for (size_t j = p.page[i]->n_events; j-- > 0;)
+            say_row(s->out, p.page[i]->events[j]);
+        free_reply(p.page[i]);
+    }
+    free(p.page);
+    out_table_end(s->out);
+    out_record_end(s->out);
+    return rc;
+}
+
+static bool each(void *ctx, const ProtobufCMessage *message)
+{
+    struct session *s = ctx;
+    const Fabric__V1__WatchEventsResponse *r = (const Fabric__V1__WatchEventsResponse *)message;
+    if (r->event != NULL)
+        say_row(s->out, r->event);
+    return !out_broken(s->out) && (s->count == 0 || --s->count > 0);
+}
+
+static int watch(struct session *s)
+{
+    Fabric__V1__WatchEventsRequest q = FABRIC__V1__WATCH_EVENTS_REQUEST__INIT;
+    struct fab_client_error error;
+    q.after_sequence = s->after;
+    out_table(s->out, "events", live_columns, COLUMNS, true);
+    fab_client_stream(s->client, "fabric.v1.FabricService/WatchEvents", &q.base,
+                      &fabric__v1__watch_events_response__descriptor, each, s, &error);
+    out_table_end(s->out);
+    return error.code == FAB_GRPC_OK ? EXIT_OK : say_error(&error);
+}
+
+const struct cmd cmd_event_list = {
+    .noun = "event",
+    .verb = "list",
+    .args = "[-n COUNT]",
+    .summary = "the newest events (50), oldest first",
+    .options = "n",
+    .run = list,
+};
+const struct cmd cmd_event_watch = {
+    .noun = "event",
+    .verb = "watch",
+    .args = "[-n COUNT] [--after SEQ]",
+    .summary = "events as they happen; --after: and what the journal has since",
+    .options = "na",
+    .run = watch,
+};

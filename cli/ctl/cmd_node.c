@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabricctl node list, node show.
+ */
+#include <string.h>
+
+#include "cli/ctl/cmd.h"
+#include "cli/ctl/show.h"
+#include "fabric/v1/node.pb-c.h"
+
+static const struct out_column columns[] = {
+    {"name", "NAME", false}, {"type", "TYPE", false},    {"guid", "GUID", false},
+    {"lid", "LID", true},    {"active", "ACTIVE", true}, {"ports", "PORTS", true},
+};
+#define COLUMNS (sizeof columns / sizeof columns[0])
+
+static void say_row(struct out *o, const Fabric__V1__Node *n)
+{
+    out_row(o);
+    out_text(o, "name", "NAME", OUT_PLAIN, n->name);
+    out_text(o, "type", "TYPE", OUT_PLAIN, show_node_type(n));
+    out_text(o, "guid", "GUID", OUT_PLAIN, n->guid);
+    out_number(o, "lid", "LID", n->lid != 0 ? OUT_PLAIN : OUT_WARN, n->lid);
+    out_number(o, "active_ports", "ACTIVE", OUT_PLAIN, n->active_port_count);
+    out_number(o, "ports", "PORTS", OUT_PLAIN, n->port_count);
+    out_row_end(o);
+}
+
+static int parse_type(const char *text, Fabric__V1__NodeType *ret)
+{
+    if (strcmp(text, "switch") == 0)
+        *ret = FABRIC__V1__NODE_TYPE__NODE_TYPE_SWITCH;
+    else if (strcmp(text, "adapter") == 0)
+        *ret = FABRIC__V1__NODE_TYPE__NODE_TYPE_ADAPTER;
+    else if (strcmp(text, "router") == 0)
+        *ret = FABRIC__V1__NODE_TYPE__NODE_TYPE_ROUTER;
+    else
+        return complain(EXIT_USAGE, "'%s' is no type: switch, adapter or router is expected", text);
+    return EXIT_OK;
+}
+
+static int list(struct session *s)
+{
+    Fabric__V1__ListNodesRequest q = FABRIC__V1__LIST_NODES_REQUEST__INIT;
+    Fabric__V1__ListNodesResponse *page = NULL, *last = NULL;
+    int rc = s->argc > 0 ? parse_type(s->argv[0], &q.type) : EXIT_OK;
+    if (rc != EXIT_OK)
+        return rc;
+    out_record(s->out, NULL);
+    out_table(s->out, "nodes", columns, COLUMNS, false);
+    do {
+        rc = ask(s, "ListNodes", &q.base, &fabric__v1__list_nodes_response__descriptor, &page);
+        free_reply(last);
+        last = rc == EXIT_OK ? page : NULL;
+        for (size_t i = 0; last != NULL && i < last->n_nodes; i++)
+            say_row(s->out, last->nodes[i]);
+        q.page_token = last != NULL ? last->next_page_token : NULL;
+    } while (q.page_token != NULL && q.page_token[0] != '\0');
+    free_reply(last);
+    out_table_end(s->out);
+    out_record_end(s->out);
+    return rc;
+}
+
+static void say(struct out *o, const Fabric__V1__Node *n)
+{
+    out_record(o, NULL);
+    out_text(o, "name", "Name", OUT_PLAIN, n->name);
+    out_text(o, "type", "Type", OUT_PLAIN, show_node_type(n));
+    out_text(o, "guid", "GUID", OUT_PLAIN, n->guid);
+    out_text(o, "system_guid", "System GUID", OUT_PLAIN, n->system_guid);
+    out_text(o, "port_guid", "Port GUID", OUT_PLAIN, n->port_guid);
+    out_number(o, "lid", "LID", n->lid != 0 ? OUT_PLAIN : OUT_WARN, n->lid);
+    out_textf(o, "Ports", OUT_PLAIN, "%u, of which %u active", n->port_count, n->active_port_count);
+    out_number(o, "ports", NULL, OUT_PLAIN, n->port_count);
+    out_number(o, "active_ports", NULL, OUT_PLAIN, n->active_port_count);
+    out_textf(o, "Device", OUT_PLAIN, "vendor 0x%06x, device 0x%04x (%u), revision 0x%x",
+              n->vendor_id, n->device_id, n->device_id, n->revision);
+    out_number(o, "vendor_id", NULL, OUT_PLAIN, n->vendor_id);
+    out_number(o, "device_id", NULL, OUT_PLAIN, n->device_id);
+    out_number(o, "revision", NULL, OUT_PLAIN, n->revision);
+    out_record_end(o);
+}
+
+static int show(struct session *s)
+{
+    Fabric__V1__GetNodeRequest q = FABRIC__V1__GET_NODE_REQUEST__INIT;
+    Fabric__V1__GetNodeResponse *r = NULL;
+    q.node = s->argv[0];
+    int rc = ask(s, "GetNode", &q.base, &fabric__v1__get_node_response__descriptor, &r);
+    if (rc == EXIT_OK && r->node != NULL)
+        say(s->out, r->node);
+    free_reply(r);
+    return rc;
+}
+
+const struct cmd cmd_node_list = {
+    .noun = "node",
+    .verb = "list",
+    .args = "[switch|adapter|router]",
+    .summary = "every node, or those of one type",
+    .max_args = 1,
+    .run = list,
+};
+const struct cmd cmd_node_show = {
+    .noun = "node",
+    .verb = "show",
+    .args = "NODE",
+    .summary = "one node, by name, GUID or LID",
+    .min_args = 1,
+    .max_args = 1,
+    .run = show,
+};

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabricctl port list, show, disable, enable.
+ */
+#include <stdlib.h>
+
+#include "cli/ctl/cmd.h"
+#include "cli/ctl/show.h"
+#include "fabric/v1/port.pb-c.h"
+
+static const struct out_column columns[] = {
+    {"port", "PORT", false}, {"state", "STATE", false}, {"physical", "PHYSICAL", false},
+    {"rate", "RATE", false}, {"lid", "LID", true},      {"peer", "PEER", false},
+};
+#define COLUMNS (sizeof columns / sizeof columns[0])
+
+/* What programs get, the same in a list and alone. */
+static void say_keys(struct out *o, const Fabric__V1__Port *p)
+{
+    out_port_keys(o, "", p->port);
+    out_text(o, "guid", NULL, OUT_PLAIN, p->guid);
+    out_number(o, "lid", NULL, OUT_PLAIN, p->lid);
+    out_number(o, "lmc", NULL, OUT_PLAIN, p->lmc);
+    out_text(o, "state", NULL, OUT_PLAIN, show_port_state(p->state));
+    out_text(o, "physical_state", NULL, OUT_PLAIN, show_physical_state(p->physical_state));
+    out_rate_keys(o, p->rate);
+    out_number(o, "mtu", NULL, OUT_PLAIN, p->mtu);
+    out_number(o, "virtual_lanes", NULL, OUT_PLAIN, p->virtual_lanes);
+    out_port_keys(o, "peer_", p->peer);
+}
+
+static void say_row(struct out *o, const Fabric__V1__Port *p)
+{
+    char port[SHOW_LEN], peer[SHOW_LEN], rate[SHOW_LEN];
+    show_port(p->port, port);
+    show_port(p->peer, peer);
+    show_rate(p->rate, rate);
+    out_row(o);
+    say_keys(o, p);
+    out_text(o, NULL, "PORT", OUT_PLAIN, port);
+    out_text(o, NULL, "STATE", tone_port_state(p->state), show_port_state(p->state));
+    out_text(o, NULL, "PHYSICAL", OUT_PLAIN, show_physical_state(p->physical_state));
+    out_text(o, NULL, "RATE", OUT_PLAIN, rate);
+    if (p->lid != 0)
+        out_number(o, NULL, "LID", OUT_PLAIN, p->lid);
+    else
+        out_none(o, NULL, "LID");
+    out_text(o, NULL, "PEER", OUT_PLAIN, peer);
+    out_row_end(o);
+}
+
+static int list(struct session *s)
+{
+    Fabric__V1__ListPortsRequest q = FABRIC__V1__LIST_PORTS_REQUEST__INIT;
+    Fabric__V1__ListPortsResponse *page = NULL, *last = NULL;
+    int rc;
+    if (s->argc > 0)
+        q.node = s->argv[0];
+    out_record(s->out, NULL);
+    out_table(s->out, "ports", columns, COLUMNS, false);
+    do {
+        rc = ask(s, "ListPorts", &q.base, &fabric__v1__list_ports_response__descriptor, &page);
+        free_reply(last);
+        last = rc == EXIT_OK ? page : NULL;
+        for (size_t i = 0; last != NULL && i < last->n_ports; i++)
+            say_row(s->out, last->ports[i]);
+        q.page_token = last != NULL ? last->next_page_token : NULL;
+    } while (q.page_token != NULL && q.page_token[0] != '\0');
+    free_reply(last);
+    out_table_end(s->out);
+    out_record_end(s->out);
+    return rc;
+}
+
+static void say(struct out *o, const Fabric__V1__Port *p)
+{
+    char port[SHOW_LEN], peer[SHOW_LEN], rate[SHOW_LEN];
+    show_port(p->port, port);
+    show_port(p->peer, peer);
+    show_rate(p->rate, rate);
+    out_record(o, NULL);
+    say_keys(o, p);
+    out_text(o, NULL, "Port", OUT_PLAIN, port);
+    if (p->port != NULL)
+        out_text(o, NULL, "Node GUID", OUT_PLAIN, p->port->node_guid);
+    if (p->guid[0] != '\0')
+        out_text(o, NULL, "Port GUID", OUT_PLAIN, p->guid);
+    out_textf(o, "State", tone_port_state(p->state), "%s, %s", show_port_state(p->state),
+              show_physical_state(p->physical_state));
+    if (p->lid != 0)
+        out_textf(o, "LID", OUT_PLAIN, "%u (LMC %u)", p->lid, p->lmc);
+    if (p->rate != NULL)
+        out_text(o, NULL, "Rate", OUT_PLAIN, rate);
+    if (p->rate != NULL)
+        out_textf(o, "MTU", OUT_PLAIN, "%u bytes, %u virtual lane%s", p->mtu, p->virtual_lanes,
+                  p->virtual_lanes == 1 ? "" : "s");
+    out_text(o, NULL, "Peer", OUT_PLAIN, peer);
+    out_record_end(o);
+}
+
+static int show(struct session *s)
+{
+    Fabric__V1__GetPortRequest q = FABRIC__V1__GET_PORT_REQUEST__INIT;
+    Fabric__V1__GetPortResponse *r = NULL;
+    char *node;
+    int rc = parse_port(s->argv[0], &node, &q.port_number);
+    if (rc != EXIT_OK)
+        return rc;
+    q.node = node;
+    rc = ask(s, "GetPort", &q.base, &fabric__v1__get_port_response__descriptor, &r);
+    if (rc == EXIT_OK && r->port != NULL)
+        say(s->out, r->port);
+    free_reply(r);
+    free(node);
+    return rc;
+}
+
+static int disable(struct session *s)
+{
+    Fabric__V1__DisablePortRequest q = FABRIC__V1__DISABLE_PORT_REQUEST__INIT;
+    Fabric__V1__DisablePortResponse *r = NULL;
+    char *node;
+    int rc = parse_port(s->argv[0], &node, &q.port_number);
+    if (rc != EXIT_OK)
+        return rc;
+    q.node = node;
+    rc = ask(s, "DisablePort", &q.base, &fabric__v1__disable_port_response__descriptor, &r);
+    free_reply(r);
+    free(node);
+    return rc;
+}
+
+static int enable(struct session *s)
+{
+    Fabric__V1__EnablePortRequest q = FABRIC__V1__ENABLE_PORT_REQUEST__INIT;
+    Fabric__V1__EnablePortResponse *r = NULL;
+    char *node;
+    int rc = parse_port(s->argv[0], &node, &q.port_number);
+    if (rc != EXIT_OK)
+        return rc;
+    q.node = node;
+    rc = ask(s, "EnablePort", &q.base, &fabric__v1__enable_port_response__descriptor, &r);
+    free_reply(r);
+    free(node);
+    return rc;
+}
+
+const struct cmd cmd_port_list = {
+    .noun = "port",
+    .verb = "list",
+    .args = "[NODE]",
+    .summary = "every port, or those of one node",
+    .max_args = 1,
+    .run = list,
+};
+const struct cmd cmd_port_show = {
+    .noun = "port",
+    .verb = "show",
+    .args = "NODE/PORT",
+    .summary = "one port",
+    .min_args = 1,
+    .max_args = 1,
+    .run = show,
+};
+const struct cmd cmd_port_disable = {
+    .noun = "port",
+    .verb = "disable",
+    .args = "NODE/PORT",
+    .summary = "take a port out of service until it is enabled again",
+    .min_args = 1,
+    .max_args = 1,
+    .run = disable,
+};
+const struct cmd cmd_port_enable = {
+    .noun = "port",
+    .verb = "enable",
+    .args = "NODE/PORT",
+    .summary = "put a disabled port back into service",
+    .min_args = 1,
+    .max_args = 1,
+    .run = enable,
+};

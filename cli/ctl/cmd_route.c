@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabricctl route show, route verify.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/ctl/cmd.h"
+#include "cli/ctl/show.h"
+#include "fabric/v1/route.pb-c.h"
+
+static const struct out_column columns[] = {
+    {"lid", "LID", true},
+    {"out_port", "OUT PORT", true},
+    {"to", "TO", false},
+};
+
+static void say_row(struct out *o, const Fabric__V1__ForwardingEntry *e)
+{
+    char owner[SHOW_LEN];
+    show_port(e->owner, owner);
+    out_row(o);
+    out_number(o, "lid", "LID", OUT_PLAIN, e->lid);
+    out_number(o, "out_port", "OUT PORT", OUT_PLAIN, e->out_port);
+    out_text(o, NULL, "TO", OUT_PLAIN, owner);
+    out_port_keys(o, "to_", e->owner);
+    out_row_end(o);
+}
+
+static int show(struct session *s)
+{
+    Fabric__V1__GetForwardingTableRequest q = FABRIC__V1__GET_FORWARDING_TABLE_REQUEST__INIT;
+    Fabric__V1__GetForwardingTableResponse *page = NULL, *last = NULL;
+    int rc;
+    q.node = s->argv[0];
+    out_record(s->out, NULL);
+    out_table(s->out, "entries", columns, sizeof columns / sizeof columns[0], false);
+    do {
+        rc = ask(s, "GetForwardingTable", &q.base,
+                 &fabric__v1__get_forwarding_table_response__descriptor, &page);
+        free_reply(last);
+        last = rc == EXIT_OK ? page : NULL;
+        for (size_t i = 0; last != NULL && i < last->n_entries; i++)
+            say_row(s->out, last->entries[i]);
+        q.page_token = last != NULL ? last->next_page_token : NULL;
+    } while (q.page_token != NULL && q.page_token[0] != '\0');
+    free_reply(last);
+    out_table_end(s->out);
+    out_record_end(s->out);
+    return rc;
+}
+
+static const char *kind_word(Fabric__V1__WitnessKind kind)
+{
+    static const char *const words[] = {
+        "none", "unreachable", "loop", "cycle", "too-long", "dead-port",
+    };
+    return (size_t)kind < sizeof words / sizeof words[0] ? words[kind] : "?";
+}
+
+static void say_witness(struct out *o, const char *text)
+{
+    for (const char *line = text; *line != '\0';) {
+        size_t len = strcspn(line, "\n");
+        out_note(o, OUT_PLAIN, "    %.*s", (int)(len < 500 ? len : 500), line);
+        line += len + (line[len] == '\n' ? 1 : 0);
+    }
+    /* The text has lines; in JSON they are one string. */
+    out_lines(o, "witness", text);
+}
+
+static int say(struct out *o, const Fabric__V1__GetVerdictResponse *r)
+{
+    const Fabric__V1__Verdict *v = r->verdict;
+    out_record(o, NULL);
+    out_textf(o, "Verdict", v->good ? OUT_GOOD : OUT_BAD, "%s",
+              v->good ? "sound: deadlock-free, and every pair reaches each other" : "NOT sound");
+    out_bool(o, "good", NULL, OUT_PLAIN, v->good);
+    out_number(o, "generation", "Generation", OUT_PLAIN, r->generation);
+    out_bool(o, "deadlock_free", NULL, OUT_PLAIN, v->deadlock_free);
+    out_textf(o, "Deadlock", v->deadlock_free ? OUT_PLAIN : OUT_BAD,
+              "%s, %" PRIu64 " channel dependencies", v->deadlock_free ? "none" : "possible",
+              v->dependencies);
+    out_textf(o, "Pairs", v->unreachable_pairs > 0 ? OUT_BAD : OUT_PLAIN,
+              "%" PRIu64 ", of which %" PRIu64 " unreachable", v->pairs, v->unreachable_pairs);
+    out_number(o, "pairs", NULL, OUT_PLAIN, v->pairs);
+    out_number(o, "unreachable_pairs", NULL, OUT_PLAIN, v->unreachable_pairs);
+    out_textf(o, "Longest path", OUT_PLAIN, "%u switches", v->longest_path);
+    out_number(o, "longest_path", NULL, OUT_PLAIN, v->longest_path);
+    out_number(o, "dependencies", NULL, OUT_PLAIN, v->dependencies);
+    out_text(o, "witness_kind", v->witness_kind != 0 ? "Witness" : NULL, OUT_BAD,
+             kind_word(v->witness_kind));
+    say_witness(o, v->witness);
+    out_record_end(o);
+    return v->good ? EXIT_OK : EXIT_UNSOUND;
+}
+
+static int verify(struct session *s)
+{
+    Fabric__V1__GetVerdictRequest q = FABRIC__V1__GET_VERDICT_REQUEST__INIT;
+    Fabric__V1__GetVerdictResponse *r = NULL;
+    q.verify_again = true;
+    int rc = ask(s, "GetVerdict", &q.base, &fabric__v1__get_verdict_response__descriptor, &r);
+    if (rc == EXIT_OK && r->verdict != NULL)
+        rc = say(s->out, r);
+    free_reply(r);
+    return rc;
+}
+
+const struct cmd cmd_route_show = {
+    .noun = "route",
+    .verb = "show",
+    .args = "SWITCH",
+    .summary = "the forwarding table of a switch",
+    .min_args = 1,
+    .max_args = 1,
+    .run = show,
+};
+const struct cmd cmd_route_verify = {
+    .noun = "route",
+    .verb = "verify",
+    .summary = "prove the tables in force again",
+    .slow = true,
+    .run = verify,
+};

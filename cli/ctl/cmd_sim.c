@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabricctl sim unlink, sim relink: faults for the embedded simulated fabric.
+ */
+#include <stdlib.h>
+
+#include "cli/ctl/cmd.h"
+#include "fabric/v1/sim_service.pb-c.h"
+
+static int unlink_cable(struct session *s)
+{
+    Fabric__V1__UnlinkRequest q = FABRIC__V1__UNLINK_REQUEST__INIT;
+    Fabric__V1__UnlinkResponse *r = NULL;
+    char *node;
+    int rc = parse_port(s->argv[0], &node, &q.port_number);
+    if (rc != EXIT_OK)
+        return rc;
+    q.node = node;
+    rc = ask_service(s, "fabric.v1.SimService/Unlink", &q.base,
+                     &fabric__v1__unlink_response__descriptor, &r);
+    free_reply(r);
+    free(node);
+    return rc;
+}
+
+static int relink_cable(struct session *s)
+{
+    Fabric__V1__RelinkRequest q = FABRIC__V1__RELINK_REQUEST__INIT;
+    Fabric__V1__RelinkResponse *r = NULL;
+    char *node;
+    int rc = parse_port(s->argv[0], &node, &q.port_number);
+    if (rc != EXIT_OK)
+        return rc;
+    q.node = node;
+    rc = ask_service(s, "fabric.v1.SimService/Relink", &q.base,
+                     &fabric__v1__relink_response__descriptor, &r);
+    free_reply(r);
+    free(node);
+    return rc;
+}
+
+const struct cmd cmd_sim_unlink = {
+    .noun = "sim",
+    .verb = "unlink",
+    .args = "NODE/PORT",
+    .summary = "pull a cable of the embedded simulated fabric",
+    .min_args = 1,
+    .max_args = 1,
+    .run = unlink_cable,
+};
+const struct cmd cmd_sim_relink = {
+    .noun = "sim",
+    .verb = "relink",
+    .args = "NODE/PORT",
+    .summary = "put it back",
+    .min_args = 1,
+    .max_args = 1,
+    .run = relink_cable,
+};

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabricctl status: the manager and its fabric on one screen.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/ctl/cmd.h"
+#include "cli/ctl/show.h"
+#include "fabric/v1/status.pb-c.h"
+
+static const char *role_word(Fabric__V1__ManagerRole role)
+{
+    static const char *const words[] = {"?", "not active", "discovering", "standby", "master"};
+    return (size_t)role < sizeof words / sizeof words[0] ? words[role] : "?";
+}
+
+static void say_manager(struct out *o, const Fabric__V1__Status *s)
+{
+    char up[SHOW_LEN];
+    bool master = s->role == FABRIC__V1__MANAGER_ROLE__MANAGER_ROLE_MASTER;
+    show_duration(microseconds_of(s->uptime), up);
+    out_textf(o, "Manager", master ? OUT_GOOD : OUT_WARN, "%s, %s; fabricd %s, up %s",
+              role_word(s->role), s->state, s->version, up);
+    if (!master && s->master_guid[0] != '\0')
+        out_textf(o, "Master", OUT_PLAIN, "LID %u, GUID %s", s->master_lid, s->master_guid);
+    out_text(o, "role", NULL, OUT_PLAIN, role_word(s->role));
+    out_text(o, "state", NULL, OUT_PLAIN, s->state);
+    out_number(o, "generation", NULL, OUT_PLAIN, s->generation);
+    out_text(o, "version", NULL, OUT_PLAIN, s->version);
+    out_number(o, "uptime_s", NULL, OUT_PLAIN, microseconds_of(s->uptime) / 1000000);
+    out_number(o, "master_lid", NULL, OUT_PLAIN, s->master_lid);
+    out_text(o, "master_guid", NULL, OUT_PLAIN, s->master_guid);
+}
+
+static const char *plural(uint32_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void say_fabric_text(struct out *o, const Fabric__V1__FabricCounts *f)
+{
+    char more[80] = "";
+    size_t n = 0;
+    if (f->aggregation_nodes > 0)
+        n = (size_t)snprintf(more, sizeof more, ", %u aggregation node%s", f->aggregation_nodes,
+                             plural(f->aggregation_nodes));
+    if (f->routers > 0)
+        snprintf(more + n, sizeof more - n, ", %u router%s", f->routers, plural(f->routers));
+    out_textf(o, "Fabric", OUT_PLAIN, "%u switch%s, %u host%s%s", f->switches,
+              f->switches == 1 ? "" : "es", f->hosts, plural(f->hosts), more);
+    if (f->active_links == f->links)
+        out_textf(o, "Links", OUT_GOOD, "%u, all active", f->links);
+    else
+        out_textf(o, "Links", OUT_WARN, "%u, of which %u active", f->links, f->active_links);
+}
+
+static void say_fabric(struct out *o, const Fabric__V1__FabricCounts *f)
+{
+    static const Fabric__V1__FabricCounts none = FABRIC__V1__FABRIC_COUNTS__INIT;
+    if (f == NULL)
+        out_textf(o, "Fabric", OUT_WARN, "not known yet");
+    else
+        say_fabric_text(o, f);
+    f = f != NULL ? f : &none;
+    out_number(o, "switches", NULL, OUT_PLAIN, f->switches);
+    out_number(o, "hosts", NULL, OUT_PLAIN, f->hosts);
+    out_number(o, "aggregation_nodes", NULL, OUT_PLAIN, f->aggregation_nodes);
+    out_number(o, "routers", NULL, OUT_PLAIN, f->routers);
+    out_number(o, "links", NULL, OUT_PLAIN, f->links);
+    out_number(o, "active_links", NULL, OUT_PLAIN, f->active_links);
+}
+
+static void say_routing_text(struct out *o, const Fabric__V1__Status *s)
+{
+    const Fabric__V1__RoutingStatus *r = s->routing;
+    char when[SHOW_LEN];
+    show_time(s->publish_time, when);
+    out_textf(o, "Routing", OUT_PLAIN, "%s, generation %" PRIu64 "%s%s", r->engine, s->generation,
+              when[0] != '\0' ? " of " : "", when);
+    if (r->deadlock_free && r->unreachable_pairs == 0)
+        out_textf(o, "Verdict", OUT_GOOD,
+                  "deadlock-free, all %" PRIu64 " pairs reachable, at most %u switches on a path",
+                  r->pairs, r->longest_path);
+    else
+        out_textf(o, "Verdict", OUT_BAD, "%s, %" PRIu64 " of %" PRIu64 " pairs unreachable",
+                  r->deadlock_free ? "deadlock-free" : "NOT deadlock-free", r->unreachable_pairs,
+                  r->pairs);
+}
+
+static void say_routing(struct out *o, const Fabric__V1__Status *s)
+{
+    const Fabric__V1__RoutingStatus *r = s->routing;
+    char when[SHOW_LEN];
+    if (r == NULL) {
+        out_textf(o, "Routing", OUT_WARN, "no tables yet");
+        out_none(o, "routing_engine", NULL);
+        out_none(o, "deadlock_free", NULL);
+        out_none(o, "unreachable_pairs", NULL);
+        return;
+    }
+    say_routing_text(o, s);
+    show_time_utc(s->publish_time, when);
+    out_text(o, "published_at", NULL, OUT_PLAIN, when);
+    out_text(o, "routing_engine", NULL, OUT_PLAIN, r->engine);
+    out_bool(o, "deadlock_free", NULL, OUT_PLAIN, r->deadlock_free);
+    out_number(o, "unreachable_pairs", NULL, OUT_PLAIN, r->unreachable_pairs);
+    out_number(o, "pairs", NULL, OUT_PLAIN, r->pairs);
+    out_number(o, "longest_path", NULL, OUT_PLAIN, r->longest_path);
+    out_number(o, "top_lid", NULL, OUT_PLAIN, r->top_lid);
+}
+
+static void say_duration(struct out *o, const char *key, const char *label,
+                         const Google__Protobuf__Duration *d)
+{
+    char text[SHOW_LEN];
+    if (d == NULL) {
+        out_textf(o, label, OUT_DIM, "none yet");
+        out_none(o, key, NULL);
+        return;
+    }
+    show_duration(microseconds_of(d), text);
+    out_text(o, NULL, label, OUT_PLAIN, text);
+    out_millis(o, key, NULL, OUT_PLAIN, microseconds_of(d));
+}
+
+static void say_work(struct out *o, const Fabric__V1__SweepStatus *s,
+                     const Fabric__V1__PacketCounts *p)
+{
+    say_duration(o, "last_sweep_ms", "Last sweep", s != NULL ? s->last_sweep : NULL);
+    say_duration(o, "last_reroute_ms", "Last reroute", s != NULL ? s->last_reroute : NULL);
+    out_number(o, "sweeps", NULL, OUT_PLAIN, s != NULL ? s->sweeps : 0);
+    if (p == NULL)
+        return;
+    out_textf(o, "SMPs", p->timed_out > 0 ? OUT_WARN : OUT_PLAIN,
+              "%" PRIu64 " sent, %" PRIu64 " retried, %" PRIu64 " timed out; %u of %u in flight",
+              p->sent, p->retried, p->timed_out, p->in_flight, p->window);
+    out_number(o, "smps_sent", NULL, OUT_PLAIN, p->sent);
+    out_number(o, "smps_retried", NULL, OUT_PLAIN, p->retried);
+    out_number(o, "smps_timed_out", NULL, OUT_PLAIN, p->timed_out);
+    out_number(o, "window", NULL, OUT_PLAIN, p->window);
+    out_number(o, "in_flight", NULL, OUT_PLAIN, p->in_flight);
+}
+
+#define SILENT_LINES 8
+
+static void say_silent(struct out *o, const Fabric__V1__Status *s)
+{
+    size_t shown = s->n_silent_places;
+    if (s->silent_place_count > 0)
+        out_textf(o, "Silent", OUT_WARN, "%u place%s did not answer:", s->silent_place_count,
+                  plural(s->silent_place_count));
+    out_number(o, "silent_place_count", NULL, OUT_PLAIN, s->silent_place_count);
+    for (size_t i = 0; i < shown && i < SILENT_LINES; i++)
+        out_note(o, OUT_WARN, "    %s: %s", s->silent_places[i]->place,
+                 s->silent_places[i]->problem);
+    if (s->silent_place_count > SILENT_LINES && shown >= SILENT_LINES)
+        out_note(o, OUT_DIM, "    and %u more", s->silent_place_count - SILENT_LINES);
+    out_table(o, "silent_places", NULL, 0, false);
+    for (size_t i = 0; i < shown; i++) {
+        out_row(o);
+        out_text(o, "place", NULL, OUT_PLAIN, s->silent_places[i]->place);
+        out_text(o, "problem", NULL, OUT_PLAIN, s->silent_places[i]->problem);
+        out_row_end(o);
+    }
+    out_table_end(o);
+}
+
+static void say(struct out *o, const Fabric__V1__Status *s)
+{
+    out_record(o, NULL);
+    say_manager(o, s);
+    say_fabric(o, s->fabric);
+    say_routing(o, s);
+    say_work(o, s->sweep, s->packets);
+    say_silent(o, s);
+    out_text(o, "alarm", s->alarm[0] != '\0' ? "Alarm" : NULL, OUT_BAD, s->alarm);
+    out_record_end(o);
+}
+
+static int run(struct session *s)
+{
+    const Fabric__V1__GetStatusRequest q = FABRIC__V1__GET_STATUS_REQUEST__INIT;
+    Fabric__V1__GetStatusResponse *r = NULL;
+    int rc = ask(s, "GetStatus", &q.base, &fabric__v1__get_status_response__descriptor, &r);
+    if (rc == EXIT_OK && r->status != NULL)
+        say(s->out, r->status);
+    free_reply(r);
+    return rc;
+}
+
+const struct cmd cmd_status = {
+    .noun = "status",
+    .summary = "the manager and its fabric at a glance",
+    .run = run,
+};

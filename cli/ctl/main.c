@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabricctl: the command line of a fabric manager. It reads the command line, finds the command in
+ * the table, connects, and lets the command ask and say.
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/ctl/cmd.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/base/version.h"
+
+#define DEFAULT_SERVER "unix:/run/fabricd/fabricd.sock"
+#define TIMEOUT_MS 10000
+#define TIMEOUT_SLOW_MS 600000
+
+static const struct cmd *const cmds[] = {
+    &cmd_status,       &cmd_node_list,   &cmd_node_show,   &cmd_port_list, &cmd_port_show,
+    &cmd_port_disable, &cmd_port_enable, &cmd_link_list,   &cmd_path,      &cmd_route_show,
+    &cmd_route_verify, &cmd_event_list,  &cmd_event_watch, &cmd_sweep,     &cmd_reroute,
+    &cmd_version,      &cmd_sim_unlink,  &cmd_sim_relink,
+};
+#define CMD_COUNT (sizeof cmds / sizeof cmds[0])
+
+struct options {
+    struct fab_client_options client;
+    enum out_format format;
+    bool timeout_given, help, version;
+    struct session session;
+    bool count_given, after_given;
+};
+
+/* ---- help --------------------------------------------------------------------------------------
+ */
+
+static void print_help(void)
+{
+    puts("usage: fabricctl [OPTION]... COMMAND [ARGUMENT]...\n\nCommands:");
+    for (size_t i = 0; i < CMD_COUNT; i++) {
+        const struct cmd *c = cmds[i];
+        char line[80];
+        snprintf(line, sizeof line, "%s%s%s%s%s", c->noun, c->verb != NULL ? " " : "",
+                 c->verb != NULL ? c->verb : "", c->args != NULL ? " " : "",
+                 c->args != NULL ? c->args : "");
+        printf("  %-36s  %s\n", line, c->summary);
+    }
+    puts("\nOptions:\n"
+         "  -s, --server ADDRESS   unix:PATH or tls:HOST:PORT (default " DEFAULT_SERVER ",\n"
+         "                         or FABRICCTL_SERVER in the environment)\n"
+         "  -o, --output FORMAT    text or json\n"
+         "      --timeout SECONDS  for an answer (10, or 600 for slow commands); 0: for ever\n"
+         "      --tls-ca FILE, --tls-cert FILE, --tls-key FILE, --tls-name NAME\n"
+         "                         for tls: addresses\n"
+         "  -n, --count N          how many events\n"
+         "      --after SEQ        events after this one\n"
+         "  -h, --help             this text\n"
+         "  -V, --version          the version of fabricctl\n"
+         "\nExit codes: 0 done, 1 failed, 2 usage, 3 no manager answers, 4 not found,\n"
+         "5 the routes are not sound (route verify, path).");
+}
+
+/* ---- the command line --------------------------------------------------------------------------
+ */
+
+enum { OPT_TIMEOUT = 256, OPT_CA, OPT_CERT, OPT_KEY, OPT_NAME, OPT_AFTER };
+
+static const struct option long_options[] = {
+    {"server", required_argument, NULL, 's'},
+    {"output", required_argument, NULL, 'o'},
+    {"timeout", required_argument, NULL, OPT_TIMEOUT},
+    {"tls-ca", required_argument, NULL, OPT_CA},
+    {"tls-cert", required_argument, NULL, OPT_CERT},
+    {"tls-key", required_argument, NULL, OPT_KEY},
+    {"tls-name", required_argument, NULL, OPT_NAME},
+    {"count", required_argument, NULL, 'n'},
+    {"after", required_argument, NULL, OPT_AFTER},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {0},
+};
+
+static int parse_number(const char *option, const char *text, uint64_t max, uint64_t *ret)
+{
+    char *end;
+    unsigned long long n = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || n > max)
+        return complain(EXIT_USAGE, "%s %s: a number from 0 to %llu is expected", option, text,
+                        (unsigned long long)max);
+    *ret = n;
+    return EXIT_OK;
+}
+
+static int parse_timeout(struct options *o, const char *text)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= 86400))
+        return complain(EXIT_USAGE, "--timeout %s: seconds from 0 to 86400 are expected", text);
+    o->client.timeout_ms = (unsigned)(seconds * 1000);
+    if (seconds > 0 && o->client.timeout_ms == 0)
+        o->client.timeout_ms = 1;
+    o->timeout_given = true;
+    return EXIT_OK;
+}
+
+static int parse_format(struct options *o, const char *text)
+{
+    if (strcmp(text, "json") == 0)
+        o->format = OUT_JSON;
+    else if (strcmp(text, "text") == 0)
+        o->format = OUT_TEXT;
+    else
+        return complain(EXIT_USAGE, "-o %s: text or json is expected", text);
+    return EXIT_OK;
+}
+
+static int parse_own(struct options *o, int option, const char *text)
+{
+    uint64_t n = 0;
+    int rc = option == 'n' ? parse_number("-n", text, 10000000, &n)
+                           : parse_number("--after", text, INT64_MAX, &n);
+    if (option == 'n') {
+        o->session.count = (uint32_t)n;
+        o->count_given = true;
+    } else {
+        o->session.after = n;
+        o->after_given = true;
+    }
+    return rc;
+}
+
+static int parse_option(struct options *o, int option, const char *text)
+{
+    switch (option) {
+    case 's':
+        o->client.address = text;
+        return EXIT_OK;
+    case 'o':
+        return parse_format(o, text);
+    case OPT_TIMEOUT:
+        return parse_timeout(o, text);
+    case OPT_CA:
+        o->client.ca = text;
+        return EXIT_OK;
+    case OPT_CERT:
+        o->client.cert = text;
+        return EXIT_OK;
+    case OPT_KEY:
+        o->client.key = text;
+        return EXIT_OK;
+    case OPT_NAME:
+        o->client.server_name = text;
+        return EXIT_OK;
+    case 'n':
+    case OPT_AFTER:
+        return parse_own(o, option, text);
+    case 'h':
+        o->help = true;
+        return EXIT_OK;
+    case 'V':
+        o->version = true;
+        return EXIT_OK;
+    default: /* getopt has complained */
+        return EXIT_USAGE;
+    }
+}
+
+static int parse_options(struct options *o, int argc, char **argv)
+{
+    int option, rc = EXIT_OK;
+    while (rc == EXIT_OK &&
+           (option = getopt_long(argc, argv, "s:o:n:hV", long_options, NULL)) != -1)
+        rc = parse_option(o, option, optarg);
+    return rc;
+}
+
+static const struct cmd *find_cmd(int argc, char **argv)
+{
+    for (size_t i = 0; i < CMD_COUNT; i++) {
+        const struct cmd *c = cmds[i];
+        if (argc < 1 || strcmp(c->noun, argv[0]) != 0)
+            continue;
+        if (c->verb == NULL || (argc > 1 && strcmp(c->verb, argv[1]) == 0))
+            return c;
+    }
+    return NULL;
+}
+
+/* What goes with the noun, as "list, show". */
+static int complain_verbs(const char *noun, const char *verb)
+{
+    char verbs[120] = "";
+    for (size_t i = 0; i < CMD_COUNT; i++) {
+        size_t n = strlen(verbs);
+        if (strcmp(cmds[i]->noun, noun) == 0)
+            snprintf(verbs + n, sizeof verbs - n, "%s%s", n > 0 ? ", " : "", cmds[i]->verb);
+    }
+    if (verbs[0] == '\0')
+        return complain(EXIT_USAGE, "there is no command '%s'; fabricctl -h lists them", noun);
+    return complain(EXIT_USAGE, "%s %s: one of %s is expected", noun, verb, verbs);
+}
+
+static int check_arguments(const struct cmd *c, const struct options *o)
+{
+    const char *own = c->options != NULL ? c->options : "";
+    const char *verb = c->verb != NULL ? c->verb : "";
+    if (o->session.argc < c->min_args || o->session.argc > c->max_args)
+        return complain(EXIT_USAGE, "usage: fabricctl %s%s%s%s%s", c->noun, *verb ? " " : "", verb,
+                        c->args != NULL ? " " : "", c->args != NULL ? c->args : "");
+    if (o->count_given && strchr(own, 'n') == NULL)
+        return complain(EXIT_USAGE, "%s %s does not take -n", c->noun, verb);
+    if (o->after_given && strchr(own, 'a') == NULL)
+        return complain(EXIT_USAGE, "%s %s does not take --after", c->noun, verb);
+    return EXIT_OK;
+}
+
+/* ---- running -----------------------------------------------------------------------------------
+ */
+
+static bool wants_colour(void)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (no != NULL && no[0] != '\0')
+        return false;
+    return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
+}
+
+static int run(const struct cmd *c, struct options *o)
+{
+    struct fab_client_error error;
+    if (!o->timeout_given)
+        o->client.timeout_ms = c->slow ? TIMEOUT_SLOW_MS : TIMEOUT_MS;
+    if (fab_client_open(&o->client, &o->session.client, &error) != FAB_GRPC_OK)
+        return say_error(&error);
+    int rc = EXIT_FAILED;
+    o->session.out = out_new(o->format, stdout, wants_colour());
+    if (o->session.out != NULL) {
+        rc = c->run(&o->session);
+        int written = out_close(o->session.out);
+        /* A reader that has seen enough (head) is no failure. */
+        if (written == FAB_E_NOMEM && rc == EXIT_OK)
+            rc = complain(EXIT_FAILED, "out of memory");
+    }
+    fab_client_close(o->session.client);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    const char *server = getenv("FABRICCTL_SERVER");
+    struct options o = {
+        .client = {.address = server != NULL && server[0] != '\0' ? server : DEFAULT_SERVER,
+                   .ca = getenv("FABRICCTL_TLS_CA"),
+                   .cert = getenv("FABRICCTL_TLS_CERT"),
+                   .key = getenv("FABRICCTL_TLS_KEY")},
+    };
+    signal(SIGPIPE, SIG_IGN);
+    int rc = parse_options(&o, argc, argv);
+    if (rc != EXIT_OK)
+        return rc;
+    if (o.version) {
+        printf("fabricctl %s\n", fab_version());
+        return EXIT_OK;
+    }
+    if (o.help) {
+        print_help();
+        return EXIT_OK;
+    }
+    argc -= optind;
+    argv += optind;
+    if (argc == 0)
+        return complain(EXIT_USAGE, "a command is expected; fabricctl -h lists them");
+    const struct cmd *c = find_cmd(argc, argv);
+    if (c == NULL)
+        return complain_verbs(argv[0], argc > 1 ? argv[1] : "...");
+    int words = c->verb != NULL ? 2 : 1;
+    o.session.argc = argc - words;
+    o.session.argv = argv + words;
+    rc = check_arguments(c, &o);
+    return rc == EXIT_OK ? run(c, &o) : rc;
+}

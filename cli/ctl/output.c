@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Output: values become text here, and the format draws them.
+ */
+#include "cli/ctl/output_format.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/grpc/grpc.h"
+
+struct out *out_new(enum out_format format, FILE *to, bool colour)
+{
+    struct out *o = calloc(1, sizeof *o);
+    if (o == NULL)
+        return NULL;
+    o->ops = format == OUT_JSON ? &out_json_ops : &out_text_ops;
+    o->to = to;
+    o->colour = colour && format == OUT_TEXT;
+    o->first = true;
+    return o;
+}
+
+int out_close(struct out *o)
+{
+    int rc = fflush(o->to) != 0 || ferror(o->to) ? FAB_E_IO : FAB_OK;
+    if (o->failed)
+        rc = FAB_E_NOMEM;
+    free(o->cells);
+    free(o);
+    return rc;
+}
+
+void out_record(struct out *o, const char *key)
+{
+    o->ops->record(o, key);
+}
+
+void out_record_end(struct out *o)
+{
+    o->ops->record_end(o);
+}
+
+/* Names are what devices hold: made safe for terminals and for JSON at one place. */
+void out_text(struct out *o, const char *key, const char *label, enum out_tone tone,
+              const char *value)
+{
+    size_t len = strlen(value), room = 3 * len + 1;
+    char *clean = malloc(room);
+    if (clean == NULL) {
+        o->failed = true;
+        return;
+    }
+    fab_utf8_clean(value, len, clean, room);
+    o->ops->value(o, &(struct value){key, label, clean, VALUE_TEXT, tone});
+    free(clean);
+}
+
+/* Cleans line by line, so that the line ends stay. */
+void out_lines(struct out *o, const char *key, const char *text)
+{
+    size_t room = 3 * strlen(text) + 1, used = 0;
+    char *clean = malloc(room);
+    if (clean == NULL) {
+        o->failed = true;
+        return;
+    }
+    clean[0] = '\0';
+    for (const char *line = text; *line != '\0';) {
+        size_t len = strcspn(line, "\n");
+        used += fab_utf8_clean(line, len, clean + used, room - used);
+        line += len;
+        if (*line == '\n') {
+            clean[used++] = '\n';
+            clean[used] = '\0';
+            line++;
+        }
+    }
+    o->ops->value(o, &(struct value){key, NULL, clean, VALUE_TEXT, OUT_PLAIN});
+    free(clean);
+}
+
+void out_number(struct out *o, const char *key, const char *label, enum out_tone tone,
+                uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    o->ops->value(o, &(struct value){key, label, text, VALUE_BARE, tone});
+}
+
+void out_millis(struct out *o, const char *key, const char *label, enum out_tone tone,
+                uint64_t microseconds)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64 ".%03u", microseconds / 1000,
+             (unsigned)(microseconds % 1000));
+    o->ops->value(o, &(struct value){key, label, text, VALUE_BARE, tone});
+}
+
+void out_bool(struct out *o, const char *key, const char *label, enum out_tone tone, bool value)
+{
+    o->ops->value(o, &(struct value){key, label, value ? "true" : "false", VALUE_BARE, tone});
+}
+
+void out_none(struct out *o, const char *key, const char *label)
+{
+    o->ops->value(o, &(struct value){key, label, NULL, VALUE_NONE, OUT_DIM});
+}
+
+void out_table(struct out *o, const char *key, const struct out_column *columns, size_t count,
+               bool live)
+{
+    o->columns = columns;
+    o->column_count = count;
+    o->live = live;
+    o->ops->table(o, key);
+}
+
+void out_row(struct out *o)
+{
+    o->in_row = true;
+    o->ops->row(o);
+}
+
+void out_row_end(struct out *o)
+{
+    o->ops->row_end(o);
+    o->in_row = false;
+    if (o->live)
+        fflush(o->to);
+}
+
+void out_table_end(struct out *o)
+{
+    o->ops->table_end(o);
+    o->columns = NULL;
+    o->column_count = 0;
+    o->live = false;
+}
+
+void out_textf(struct out *o, const char *label, enum out_tone tone, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    out_text(o, NULL, label, tone, text);
+}
+
+void out_note(struct out *o, enum out_tone tone, const char *fmt, ...)
+{
+    char line[1024], clean[3 * sizeof line];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    fab_utf8_clean(line, strlen(line), clean, sizeof clean);
+    o->ops->note(o, tone, clean);
+}
+
+bool out_broken(const struct out *o)
+{
+    return ferror(o->to) != 0;
+}
+
+size_t out_width(const char *text)
+{
+    size_t n = 0;
+    for (; *text != '\0'; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}

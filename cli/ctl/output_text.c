@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Output for people: "Label: value" lines, and tables with aligned columns.
+ *
+ * The cells of a table are kept until its end, when the widths are known; a live table prints each
+ * row at once, on the widths of its labels.
+ */
+#include "cli/ctl/output_format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LABEL_WIDTH 14
+
+static const char *colour_of(enum out_tone tone)
+{
+    switch (tone) {
+    case OUT_GOOD:
+        return "\033[32m";
+    case OUT_WARN:
+        return "\033[33m";
+    case OUT_BAD:
+        return "\033[1;31m";
+    case OUT_DIM:
+        return "\033[2m";
+    default:
+        return NULL;
+    }
+}
+
+static void put(struct out *o, enum out_tone tone, const char *text)
+{
+    const char *colour = o->colour ? colour_of(tone) : NULL;
+    if (colour != NULL)
+        fprintf(o->to, "%s%s\033[0m", colour, text);
+    else
+        fputs(text, o->to);
+}
+
+static void pad(struct out *o, size_t used, size_t width)
+{
+    if (used < width)
+        fprintf(o->to, "%*s", (int)(width - used), "");
+}
+
+static void record(struct out *o, const char *key)
+{
+    (void)o, (void)key;
+}
+
+static void record_end(struct out *o)
+{
+    (void)o;
+}
+
+static void add_cell(struct out *o, const char *text, enum out_tone tone)
+{
+    if (o->cell_count == o->cell_room) {
+        size_t room = o->cell_room == 0 ? 256 : o->cell_room * 2;
+        struct cell *cells = reallocarray(o->cells, room, sizeof *cells);
+        if (cells == NULL) {
+            o->failed = true;
+            return;
+        }
+        o->cells = cells;
+        o->cell_room = room;
+    }
+    char *copy = strdup(text);
+    if (copy == NULL)
+        o->failed = true;
+    else
+        o->cells[o->cell_count++] = (struct cell){copy, tone};
+}
+
+static void value(struct out *o, const struct value *v)
+{
+    const char *text = v->text == NULL || v->text[0] == '\0' ? "-" : v->text;
+    if (v->label == NULL)
+        return;
+    if (o->in_row) {
+        add_cell(o, text, v->tone);
+        return;
+    }
+    fprintf(o->to, "%s:", v->label);
+    pad(o, out_width(v->label) + 1, LABEL_WIDTH - 1);
+    fputc(' ', o->to);
+    put(o, v->tone, text);
+    fputc('\n', o->to);
+}
+
+/* One line of cells; the last column is not padded. */
+static void put_row(struct out *o, const struct cell *cells, const size_t *widths)
+{
+    for (size_t i = 0; i < o->column_count; i++) {
+        size_t used = out_width(cells[i].text);
+        if (i > 0)
+            fputs("  ", o->to);
+        if (o->columns[i].right)
+            pad(o, used, widths[i]);
+        put(o, cells[i].tone, cells[i].text);
+        if (!o->columns[i].right && i + 1 < o->column_count)
+            pad(o, used, widths[i]);
+    }
+    fputc('\n', o->to);
+}
+
+static void put_header(struct out *o, const size_t *widths)
+{
+    struct cell cells[16];
+    for (size_t i = 0; i < o->column_count && i < 16; i++)
+        cells[i] = (struct cell){(char *)(uintptr_t)o->columns[i].label, OUT_DIM};
+    put_row(o, cells, widths);
+}
+
+static void drop_cells(struct out *o)
+{
+    for (size_t i = 0; i < o->cell_count; i++)
+        free(o->cells[i].text);
+    o->cell_count = 0;
+}
+
+static void table(struct out *o, const char *key)
+{
+    (void)key;
+    drop_cells(o);
+}
+
+static void row(struct out *o)
+{
+    o->row_cell = o->cell_count;
+}
+
+/* A row that is not whole (no memory) is not shown. */
+static void row_end(struct out *o)
+{
+    while (o->failed && o->cell_count > o->row_cell)
+        free(o->cells[--o->cell_count].text);
+    if (!o->live || o->cell_count == o->row_cell)
+        return;
+    size_t widths[16];
+    for (size_t i = 0; i < o->column_count; i++)
+        widths[i] = out_width(o->columns[i].label);
+    put_row(o, o->cells + o->row_cell, widths);
+    drop_cells(o);
+}
+
+static void table_end(struct out *o)
+{
+    size_t widths[16] = {0};
+    if (o->column_count == 0)
+        return; /* for programs only */
+    for (size_t i = 0; i < o->column_count; i++)
+        widths[i] = out_width(o->columns[i].label);
+    for (size_t i = 0; i < o->cell_count; i++) {
+        size_t width = out_width(o->cells[i].text);
+        if (width > widths[i % o->column_count])
+            widths[i % o->column_count] = width;
+    }
+    if (o->cell_count > 0)
+        put_header(o, widths);
+    for (size_t i = 0; i + o->column_count <= o->cell_count; i += o->column_count)
+        put_row(o, o->cells + i, widths);
+    drop_cells(o);
+}
+
+static void note(struct out *o, enum out_tone tone, const char *line)
+{
+    put(o, tone, line);
+    fputc('\n', o->to);
+}
+
+const struct out_ops out_text_ops = {record, record_end, value,     table,
+                                     row,    row_end,    table_end, note};

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The words for what the contract numbers.
+ */
+#include "cli/ctl/show.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+static const char *word(const char *const *words, size_t count, int i)
+{
+    return i >= 0 && (size_t)i < count && words[i] != NULL ? words[i] : "?";
+}
+#define WORD(words, i) word(words, sizeof words / sizeof words[0], (int)(i))
+
+const char *show_port_state(Fabric__V1__PortState state)
+{
+    static const char *const words[] = {NULL, "Down", "Init", "Armed", "Active"};
+    return WORD(words, state);
+}
+
+enum out_tone tone_port_state(Fabric__V1__PortState state)
+{
+    static const enum out_tone tones[] = {OUT_WARN, OUT_DIM, OUT_WARN, OUT_WARN, OUT_GOOD};
+    return (size_t)state < sizeof tones / sizeof tones[0] ? tones[state] : OUT_WARN;
+}
+
+const char *show_physical_state(Fabric__V1__PhysicalState state)
+{
+    static const char *const words[] = {NULL,       "Sleep",  "Polling",  "Disabled",
+                                        "Training", "LinkUp", "Recovery", "PhyTest"};
+    return WORD(words, state);
+}
+
+const char *show_node_type(const Fabric__V1__Node *node)
+{
+    static const char *const words[] = {NULL, "adapter", "switch", "router"};
+    return node->aggregation_node ? "aggregation" : WORD(words, node->type);
+}
+
+const char *show_severity(Fabric__V1__EventSeverity severity)
+{
+    static const char *const words[] = {NULL, "debug", "info", "warning", "error"};
+    return WORD(words, severity);
+}
+
+enum out_tone tone_severity(Fabric__V1__EventSeverity severity)
+{
+    static const enum out_tone tones[] = {OUT_PLAIN, OUT_DIM, OUT_PLAIN, OUT_WARN, OUT_BAD};
+    return (size_t)severity < sizeof tones / sizeof tones[0] ? tones[severity] : OUT_PLAIN;
+}
+
+void show_rate(const Fabric__V1__LinkRate *rate, char text[SHOW_LEN])
+{
+    text[0] = '\0';
+    if (rate == NULL)
+        return;
+    int n = snprintf(text, SHOW_LEN, "%ux %.20s", rate->width, rate->speed);
+    if (rate->mbps % 1000 == 0)
+        snprintf(text + n, SHOW_LEN - (size_t)n, " (%u Gb/s)", rate->mbps / 1000);
+    else
+        snprintf(text + n, SHOW_LEN - (size_t)n, " (%u.%u Gb/s)", rate->mbps / 1000,
+                 rate->mbps % 1000 / 100);
+}
+
+void show_port(const Fabric__V1__PortRef *port, char text[SHOW_LEN])
+{
+    text[0] = '\0';
+    if (port == NULL)
+        return;
+    const char *name = port->node_name[0] != '\0' ? port->node_name : port->node_guid;
+    snprintf(text, SHOW_LEN, "%.70s/%u", name, port->port_number);
+}
+
+void show_time(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN])
+{
+    struct tm tm;
+    time_t seconds = t != NULL ? (time_t)t->seconds : 0;
+    text[0] = '\0';
+    if (t != NULL && localtime_r(&seconds, &tm) != NULL)
+        strftime(text, SHOW_LEN, "%Y-%m-%d %H:%M:%S", &tm);
+}
+
+void show_time_utc(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN])
+{
+    struct tm tm;
+    time_t seconds = t != NULL ? (time_t)t->seconds : 0;
+    text[0] = '\0';
+    if (t == NULL || gmtime_r(&seconds, &tm) == NULL)
+        return;
+    size_t n = strftime(text, SHOW_LEN, "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(text + n, SHOW_LEN - n, ".%06dZ", t->nanos / 1000);
+}
+
+uint64_t microseconds_of(const Google__Protobuf__Duration *d)
+{
+    if (d == NULL || d->seconds < 0 || d->nanos < 0)
+        return 0;
+    return (uint64_t)d->seconds * 1000000 + (uint64_t)d->nanos / 1000;
+}
+
+void show_duration(uint64_t us, char text[SHOW_LEN])
+{
+    static const struct {
+        const char *unit, *next;
+        uint64_t us, next_us;
+    } units[] = {
+        {"d", "h", 86400000000, 3600000000},
+        {"h", "min", 3600000000, 60000000},
+        {"min", "s", 60000000, 1000000},
+    };
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (us >= units[i].us) {
+            snprintf(text, SHOW_LEN, "%" PRIu64 " %s %" PRIu64 " %s", us / units[i].us,
+                     units[i].unit, us % units[i].us / units[i].next_us, units[i].next);
+            return;
+        }
+    }
+    if (us >= 1000000)
+        snprintf(text, SHOW_LEN, "%.2f s", (double)us / 1e6);
+    else
+        snprintf(text, SHOW_LEN, "%.*f ms", us < 10000 ? 2 : 1, (double)us / 1e3);
+}
+
+void out_port_keys(struct out *o, const char *prefix, const Fabric__V1__PortRef *port)
+{
+    char guid[32], name[32], number[32];
+    snprintf(guid, sizeof guid, "%snode_guid", prefix);
+    snprintf(name, sizeof name, "%snode", prefix);
+    snprintf(number, sizeof number, "%sport", prefix);
+    if (port == NULL) {
+        out_none(o, name, NULL);
+        return;
+    }
+    out_text(o, name, NULL, OUT_PLAIN, port->node_name);
+    out_text(o, guid, NULL, OUT_PLAIN, port->node_guid);
+    out_number(o, number, NULL, OUT_PLAIN, port->port_number);
+}
+
+void out_rate_keys(struct out *o, const Fabric__V1__LinkRate *rate)
+{
+    if (rate == NULL) {
+        out_none(o, "rate_mbps", NULL);
+        return;
+    }
+    out_number(o, "width", NULL, OUT_PLAIN, rate->width);
+    out_text(o, "speed", NULL, OUT_PLAIN, rate->speed);
+    out_number(o, "rate_mbps", NULL, OUT_PLAIN, rate->mbps);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the things of the contract are said: states, rates, times. */
+#ifndef CLI_CTL_SHOW_H
+#define CLI_CTL_SHOW_H
+
+#include "cli/ctl/output.h"
+#include "fabric/v1/event.pb-c.h"
+#include "fabric/v1/node.pb-c.h"
+#include "fabric/v1/port.pb-c.h"
+#include "google/protobuf/duration.pb-c.h"
+#include "google/protobuf/timestamp.pb-c.h"
+
+#define SHOW_LEN 96
+
+const char *show_port_state(Fabric__V1__PortState state); /* "Active"; "?" where not known */
+enum out_tone tone_port_state(Fabric__V1__PortState state);
+const char *show_physical_state(Fabric__V1__PhysicalState state);
+const char *show_node_type(const Fabric__V1__Node *node);
+const char *show_severity(Fabric__V1__EventSeverity severity);
+enum out_tone tone_severity(Fabric__V1__EventSeverity severity);
+
+/* "4x EDR (100 Gb/s)"; "" for NULL. */
+void show_rate(const Fabric__V1__LinkRate *rate, char text[SHOW_LEN]);
+/* "leaf-1/12"; "" for NULL. A name is cut where it is too long. */
+void show_port(const Fabric__V1__PortRef *port, char text[SHOW_LEN]);
+/* "2026-11-20 11:32:50", local; "2026-11-20T11:32:50.123456Z". "" for NULL. */
+void show_time(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
+void show_time_utc(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
+/* "3 d 4 h", "12.3 ms". */
+void show_duration(uint64_t microseconds, char text[SHOW_LEN]);
+uint64_t microseconds_of(const Google__Protobuf__Duration *d); /* 0 for NULL */
+
+/* Values of a port and of a rate in a row or record: keys begin with prefix ("from_"). */
+void out_port_keys(struct out *o, const char *prefix, const Fabric__V1__PortRef *port);
+void out_rate_keys(struct out *o, const Fabric__V1__LinkRate *rate);
+
+#endif
