@@ -347,6 +347,22 @@ static int make_schema(sqlite3 *db, const struct schema_steps *steps)
     return status == FAB_OK ? apply_steps(db, steps, 0) : status;
 }
 
+/* The name is there for good, also when the power goes. */
+static int publish_file(const char *fresh, const char *path)
+{
+    char dir[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    snprintf(dir, sizeof(dir), "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1,
+             slash != NULL ? path : ".");
+    if (rename(fresh, path) != 0)
+        return FAB_E_IO;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd >= 0 && fsync(fd) == 0 ? FAB_OK : FAB_E_IO;
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
 static int create(const char *path, const struct schema_steps *steps, char *why, size_t why_len)
 {
     char fresh[PATH_MAX];
@@ -363,10 +379,8 @@ static int create(const char *path, const struct schema_steps *steps, char *why,
     if (status != FAB_OK)
         refuse(status, db, path, why, why_len);
     sqlite3_close(db);
-    if (status == FAB_OK && rename(fresh, path) != 0) {
+    if (status == FAB_OK && (status = publish_file(fresh, path)) != FAB_OK)
         snprintf(why, why_len, "%s cannot be made: %s", path, strerror(errno));
-        status = FAB_E_IO;
-    }
     return status;
 }
 
@@ -380,6 +394,15 @@ static int check_integrity(sqlite3 *db, const char *path, char *why, size_t why_
         status = refuse_damaged(path, text, why, why_len);
     free(text);
     return status;
+}
+
+/* SQLite opens a file that we may only read, and would tell at the first write. */
+static int check_writable(sqlite3 *db, const char *path, char *why, size_t why_len)
+{
+    if (sqlite3_db_readonly(db, "main") == 0)
+        return FAB_OK;
+    snprintf(why, why_len, "%s is not writable for user %u", path, (unsigned)geteuid());
+    return FAB_E_DENIED;
 }
 
 static int set_up(sqlite3 *db)
@@ -405,6 +428,8 @@ static int open_existing(const char *path, const struct schema_steps *steps, sql
     /* A file that is refused below must not even see its own log checkpointed. */
     sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     status = check_integrity(db, path, why, why_len);
+    if (status == FAB_OK)
+        status = check_writable(db, path, why, why_len);
     if (status == FAB_OK)
         status = upgrade(db, path, steps, why, why_len);
     if (status == FAB_OK && (status = set_up(db)) != FAB_OK)

@@ -545,6 +545,28 @@ START_TEST(kill_at_any_moment_leaves_one_whole_set)
 }
 END_TEST
 
+START_TEST(kill_while_it_is_made_leaves_all_or_nothing)
+{
+    char command[300];
+    srandom((unsigned)test_seed("store make", (uint64_t)time(NULL)));
+    snprintf(command, sizeof(command), "rm -f '%s'/*", dir);
+    for (unsigned kill_round = 0; kill_round < 60; kill_round++) {
+        pid_t child = fork();
+        if (child == 0) {
+            open_store();
+            _exit(0);
+        }
+        usleep((useconds_t)(random() % 15000));
+        kill(child, SIGKILL);
+        ck_assert_int_eq(waitpid(child, NULL, 0), child);
+        store_close(open_store());
+        ck_assert_int_eq(ask("PRAGMA user_version"), 1);
+        if (kill_round % 3 != 2)
+            ck_assert_int_eq(system(command), 0);
+    }
+}
+END_TEST
+
 /* ---- refusals ---- */
 
 static void write_file(const char *path, const void *bytes, size_t len)
@@ -719,6 +741,10 @@ START_TEST(a_directory_that_cannot_be_written_says_why)
         ck_assert_int_eq(store_open(dir, &s, why, sizeof(why)), FAB_E_DENIED);
         ck_assert_ptr_nonnull(strstr(why, "make it writable for user"));
         ck_assert_int_eq(chmod(dir, 0700), 0);
+        fill_store();
+        ck_assert_int_eq(chmod(db_path, 0440), 0);
+        ck_assert_int_eq(store_open(dir, &s, why, sizeof(why)), FAB_E_DENIED);
+        ck_assert_ptr_nonnull(strstr(why, "is not writable"));
     }
 }
 END_TEST
@@ -842,6 +868,7 @@ int main(void)
     tcase_add_test(tcase, behind_it_drops_events_and_never_leases);
     tcase_add_test(tcase, a_full_disk_loses_nothing_but_time);
     tcase_add_test(tcase, kill_at_any_moment_leaves_one_whole_set);
+    tcase_add_test(tcase, kill_while_it_is_made_leaves_all_or_nothing);
     tcase_add_test(tcase, large_fabrics_are_written_cheaply);
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("refusals");
