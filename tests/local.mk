@@ -121,6 +121,10 @@ tests_unit_test_generate_SOURCES = tests/unit/test_generate.c
 tests_unit_test_generate_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_generate_LDADD = $(LIB_TEST_LIBS)
 
+EXTRA_PROGRAMS += tests/bench/bench_fabric
+tests_bench_bench_fabric_SOURCES = tests/bench/bench_fabric.c
+tests_bench_bench_fabric_LDADD = libfabmgr/libfabmgr.la
+
 FUZZ_TARGETS += tests/fuzz/fuzz_text
 tests_fuzz_fuzz_text_SOURCES = tests/fuzz/fuzz_text.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_text_LDADD = libfabmgr/libfabmgr.la
