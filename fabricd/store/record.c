@@ -10,6 +10,8 @@
 #include "fabricd/base/clock.h"
 #include "libfabmgr/wire/wire.h"
 
+#define LID_MAX 0xffffff /* beyond every address that hardware has */
+
 static struct record *record_new(enum record_kind kind, size_t texts)
 {
     struct record *r = calloc(1, sizeof(*r) + texts);
@@ -132,4 +134,27 @@ void batch_move(struct batch *to, struct batch *from)
     STAILQ_CONCAT(&to->records, &from->records);
     to->record_count += from->record_count;
     batch_init(from);
+}
+
+static int compare_leases(const void *x, const void *y)
+{
+    const struct fab_lease *a = x, *b = y;
+    return (a->port_guid > b->port_guid) - (a->port_guid < b->port_guid);
+}
+
+void batch_tidy_leases(struct batch *b)
+{
+    size_t kept = 0;
+    if (!b->has_leases || b->lease_count == 0)
+        return;
+    qsort(b->leases, b->lease_count, sizeof(*b->leases), compare_leases);
+    for (size_t i = 0; i < b->lease_count; i++) {
+        const struct fab_lease *l = &b->leases[i];
+        if (l->port_guid == 0 || l->lid == 0 || l->lid > LID_MAX || l->lmc > 7)
+            continue;
+        if (kept > 0 && b->leases[kept - 1].port_guid == l->port_guid)
+            kept--;
+        b->leases[kept++] = *l;
+    }
+    b->lease_count = kept;
 }

@@ -66,5 +66,7 @@ void batch_put_view(struct batch *b, struct fab_view *view); /* takes the refere
 void batch_put_record(struct batch *b, struct record *r);    /* takes it */
 /* Moves everything of `from` to the end of `to`. */
 void batch_move(struct batch *to, struct batch *from);
+/* Makes leases sorted by GUID, each GUID once, without those that name nothing. */
+void batch_tidy_leases(struct batch *b);
 
 #endif

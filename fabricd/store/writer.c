@@ -33,7 +33,6 @@
 #define SEEN_EVERY_S 300 /* how often last_seen is renewed */
 #define SETS_KEPT 10000
 #define TRIM_EVERY 256      /* events */
-#define LID_MAX 0xffffff    /* beyond every address that hardware has */
 #define KEEP_DEFAULT 100000 /* events */
 
 struct writer {
@@ -62,32 +61,6 @@ struct writer {
     uint64_t trimmed;  /* events up to here are gone */
     char failure[200]; /* what SQLite said to the last one */
 };
-
-/* ---- leases that came in ---- */
-
-static int compare_leases(const void *x, const void *y)
-{
-    const struct fab_lease *a = x, *b = y;
-    return (a->port_guid > b->port_guid) - (a->port_guid < b->port_guid);
-}
-
-/* Sorted, each GUID once (the later one of two), none that names nothing. */
-static void tidy_leases(struct batch *b)
-{
-    size_t kept = 0;
-    if (!b->has_leases || b->lease_count == 0)
-        return;
-    qsort(b->leases, b->lease_count, sizeof(*b->leases), compare_leases);
-    for (size_t i = 0; i < b->lease_count; i++) {
-        const struct fab_lease *l = &b->leases[i];
-        if (l->port_guid == 0 || l->lid == 0 || l->lid > LID_MAX || l->lmc > 7)
-            continue;
-        if (kept > 0 && b->leases[kept - 1].port_guid == l->port_guid)
-            kept--;
-        b->leases[kept++] = *l;
-    }
-    b->lease_count = kept;
-}
 
 /* ---- one transaction ---- */
 
@@ -268,7 +241,7 @@ static void give_up_batch(struct writer *w)
 static void write_and_settle(struct writer *w, uint32_t keep)
 {
     size_t records = w->work.record_count;
-    tidy_leases(&w->work);
+    batch_tidy_leases(&w->work);
     int status = write_work(w, keep);
     bool done = status == FAB_OK || status == FAB_E_INVAL;
     if (status == FAB_E_INVAL)
