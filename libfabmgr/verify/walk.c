@@ -97,17 +97,20 @@ static void walk_from(struct fab_walk *w, const struct column *c, uint32_t sw)
     }
 }
 
+/* Who sends to the LID from here: all but its owner. */
+static uint32_t sources_at(const struct fab_walk *w, const struct column *c, uint32_t sw)
+{
+    return w->net->owners[sw] - (sw == c->sw ? 1u : 0u);
+}
+
 static void judge(struct fab_walk *w, const struct column *c, uint32_t sw)
 {
-    uint32_t sources = w->net->owners[sw] - (sw == c->sw ? 1u : 0u);
     uint32_t limit = w->net->in->max_hops > 0 ? w->net->in->max_hops : DEEPEST;
-    if (sources == 0)
-        return;
     if (w->depth[sw] <= DEEPEST && w->depth[sw] > w->longest)
         w->longest = w->depth[sw];
     if (w->depth[sw] <= limit)
         return;
-    w->unreachable += sources;
+    w->unreachable += sources_at(w, c, sw);
     if (w->bad_lid == 0) {
         w->bad_lid = c->lid;
         w->bad_switch = sw;
@@ -120,7 +123,7 @@ static void walk_column(struct fab_walk *w, const struct column *c)
     uint32_t component = net->component[c->sw];
     memset(w->depth, 0, net->n * sizeof(*w->depth));
     for (uint32_t sw = component; sw < net->n; sw++) {
-        if (net->component[sw] != component || net->owners[sw] == 0)
+        if (net->component[sw] != component || sources_at(w, c, sw) == 0)
             continue;
         if (w->depth[sw] == 0)
             walk_from(w, c, sw);

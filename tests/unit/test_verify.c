@@ -90,11 +90,11 @@ START_TEST(agrees_with_the_naive_proof)
     struct fab_prng prng;
     unsigned good = 0, cyclic = 0, broken = 0;
     fab_prng_init(&prng, test_seed("agreement", 11));
-    for (unsigned i = 0; i < 400; i++) {
+    for (unsigned i = 0; i < 1000; i++) {
         uint32_t switches = 1 + (uint32_t)fab_prng_below(&prng, 10);
-        struct fab_fabric *f =
-            random_fabric(switches, 1 + (uint32_t)fab_prng_below(&prng, 5),
-                          (uint32_t)fab_prng_below(&prng, 3), fab_prng_next(&prng));
+        uint32_t degree = 1 + (uint32_t)fab_prng_below(&prng, 5);
+        uint32_t hosts = (uint32_t)fab_prng_below(&prng, 3);
+        struct fab_fabric *f = random_fabric(switches, degree, hosts, fab_prng_next(&prng));
         if (i % 4 == 0)
             f = damaged(f, &prng, 0.15, 0.1);
         struct fab_target *t = routed_by_default(f, i % 5 == 0 ? 1 : 0);
@@ -156,9 +156,9 @@ START_TEST(finds_cycles_as_the_naive_proof_does)
     unsigned cyclic = 0;
     fab_prng_init(&prng, test_seed("cycles", 12));
     for (unsigned i = 0; i < 200; i++) {
-        struct fab_fabric *f =
-            random_fabric(3 + (uint32_t)fab_prng_below(&prng, 7),
-                          2 + (uint32_t)fab_prng_below(&prng, 3), 1, fab_prng_next(&prng));
+        uint32_t switches = 3 + (uint32_t)fab_prng_below(&prng, 7);
+        uint32_t degree = 2 + (uint32_t)fab_prng_below(&prng, 3);
+        struct fab_fabric *f = random_fabric(switches, degree, 1, fab_prng_next(&prng));
         struct fab_target *t = routed_by_default(f, 0);
         route_at_random(f, t, &prng);
         struct naive n = naive_verify(f, t, 64);
