@@ -76,10 +76,8 @@ static const struct {
     {FAB_ATTR_MFT, true, handle_mft},
 };
 
-static uint16_t handle(struct request *r, uint8_t method, uint16_t attr_id)
+static uint16_t handle(struct request *r, uint16_t attr_id)
 {
-    if (method != FAB_METHOD_GET && method != FAB_METHOD_SET)
-        return FAB_SMP_BAD_METHOD;
     for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
         if (attributes[i].attr_id == attr_id)
             return r->set && !attributes[i].settable ? FAB_SMP_BAD_ATTR : attributes[i].handler(r);
@@ -113,10 +111,10 @@ bool agent_answer(struct fab_sim *s, struct spot at, const struct fab_mad *mad,
 {
     struct request r = {
         .sim = s, .at = at, .set = mad->method == FAB_METHOD_SET, .mod = mad->attr_mod};
-    if (!key_fits(s, at, mad))
+    if ((mad->method != FAB_METHOD_GET && !r.set) || !key_fits(s, at, mad))
         return false;
     memcpy(r.data, bytes + SMP_DATA, FAB_SMP_DATA);
-    uint16_t status = handle(&r, mad->method, mad->attr_id);
+    uint16_t status = handle(&r, mad->attr_id);
     hide_key(s, at, mad, r.data);
     return fab_smp_answer(bytes, status, r.data, bytes) == FAB_OK;
 }
