@@ -23,3 +23,8 @@ tests_fuzz_fuzz_sim_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_discover_SOURCES = tests/fuzz/fuzz_discover.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_discover_LDADD = libfabmgr/libfabmgr.la
 tests_fuzz_fuzz_discover_LDFLAGS = $(FUZZ_LINK)
+
+UNIT_TESTS += tests/unit/test_transport_sim
+tests_unit_test_transport_sim_SOURCES = tests/unit/test_transport_sim.c
+tests_unit_test_transport_sim_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_transport_sim_LDADD = $(DAEMON_TEST_LIBS)
