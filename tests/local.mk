@@ -159,6 +159,13 @@ tests_unit_test_view_SOURCES = tests/unit/test_view.c
 tests_unit_test_view_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_view_LDADD = $(LIB_TEST_LIBS)
 
+# ---- fabric, policy, view: without memory
+UNIT_TESTS += tests/unit/test_fabric_nomem
+tests_unit_test_fabric_nomem_SOURCES = tests/unit/test_fabric_nomem.c
+tests_unit_test_fabric_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_fabric_nomem_LDADD = $(LIB_TEST_LIBS)
+tests_unit_test_fabric_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 # ---- address, route, verify, plan
 EXTRA_DIST += tests/unit/naive.h tests/unit/routing.h
 
