@@ -34,14 +34,15 @@ not_ok() {
     [ $# -eq 0 ] || printf '%s\n' "$@" | sed 's/^/# /'
 }
 
-# check NAME COMMAND...: passes if the command does; its output is shown if it does not.
+# check NAME COMMAND...: passes if the command does; its output is shown if it does not. (No
+# subshell: it would know nothing of our background jobs.)
 check() {
-    local name=$1 output
+    local name=$1
     shift
-    if output=$("$@" 2>&1); then
+    if "$@" >"$scratch/check.out" 2>&1; then
         ok "$name"
     else
-        not_ok "$name" "$* (exit code $?)" "$output"
+        not_ok "$name" "$* (exit code $?)" "$(tail -30 "$scratch/check.out")"
         return 1
     fi
 }

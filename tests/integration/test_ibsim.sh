@@ -2,6 +2,7 @@
 # test_ibsim.sh [TOPOLOGY]...: fabricd on ibsim, as on hardware, through libibumad; judged by
 # infiniband-diags. Bring-up, every pair, a cable pulled and put back, kill -9 and the same LIDs.
 # Without arguments on generated fabrics; with them on those files (the text of ibnetdiscover).
+[ $# -eq 0 ] || readarray -t topologies < <(realpath -- "$@")
 . "$(dirname "$0")/lib.sh"
 need ibsim ibnetdiscover iblinkinfo sminfo ibtracert dump_fts
 [ -n "$umad2sim" ] || need libumad2sim.so
@@ -12,13 +13,13 @@ tables() {
 }
 
 judged() {
-    tables "$1" && "$python" "$here/judge.py" "$1.nd" "$1.fts"
+    tables "$1" && "$python" "$here/judge.py" $strict "$1.nd" "$1.fts"
 }
 
-# Every cable's both ends Active.
+# Both ends of every cable Active. (Ports without a cable are shown too, as Down.)
 all_active() {
     at "$host" iblinkinfo -l 2>/dev/null >links
-    grep -q '==>' links && ! grep '==>' links | grep -E 'Init|Armed|Down'
+    grep -q 'Active/ *LinkUp)==>' links && ! grep -E '/ *LinkUp\)==>' links | grep -v 'Active/'
 }
 
 we_are_master() {
@@ -37,10 +38,14 @@ traced() {
     done
 }
 
-# The first cable between two switches, as ibsim's console names one end of it.
+# The first cable between two switches, as ibsim's console names one end of it: "id"[port].
 trunk() {
-    awk '/^Switch/ { id = $3 } /^\[/ && id && $2 ~ /^"S-/ { sub(/\].*/, "]", $1); print id $1; exit }
-         /^(Ca|Hca|Rt)/ { id = "" }' "$1"
+    awk -F '"' '
+        NR == FNR { if (/^Switch/) is_switch[$2] = 1; next }
+        /^(Switch|Ca|Hca|Rt)/ { id = $2 }
+        /^\[/ && is_switch[id] && is_switch[$2] && id != $2 {
+            sub(/\].*/, "]", $1); print "\"" id "\"" $1; exit
+        }' "$1" "$1"
 }
 
 # lids FILE: which port has which LID, in a fixed order.
@@ -95,11 +100,14 @@ run() {
     sim_stop
 }
 
+# On trees the graph of all paths is free of cycles even with those between switches and adapters.
+strict=
 if [ $# -gt 0 ]; then
-    for net in "$@"; do
+    for net in "${topologies[@]}"; do
         run "$(basename "$net")" "$net"
     done
 else
+    strict=--strict
     "$fabsim" generate leaf-spine --leaves 6 --spines 3 --hosts 4 >ls24.net
     run '24 hosts' "$scratch/ls24.net"
     "$fabsim" generate leaf-spine --leaves 36 --spines 18 --hosts 18 >ls648.net
