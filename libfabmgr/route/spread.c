@@ -159,49 +159,79 @@ static uint32_t wheel_at(struct wheel *w, uint32_t number)
 }
 
 /* The least loaded candidate, the first from `preferred` on. *floor: no load is less. */
-static uint32_t least_loaded(const struct fab_ports *p, const uint32_t *candidate, uint32_t count,
+static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, uint32_t count,
                              uint32_t preferred, uint64_t *floor)
 {
-    if (p->load[candidate[preferred]] <= *floor)
+    if (load[candidate[preferred]] <= *floor)
         return preferred;
     uint32_t best = preferred;
     for (uint32_t i = preferred + 1; i < count; i++) {
-        if (p->load[candidate[i]] < p->load[candidate[best]])
+        if (load[candidate[i]] < load[candidate[best]])
             best = i;
     }
     uint32_t wrapped = 0;
     for (uint32_t i = 1; i < preferred; i++) {
-        if (p->load[candidate[i]] < p->load[candidate[wrapped]])
+        if (load[candidate[i]] < load[candidate[wrapped]])
             wrapped = i;
     }
-    if (preferred > 0 && p->load[candidate[wrapped]] < p->load[candidate[best]])
+    if (preferred > 0 && load[candidate[wrapped]] < load[candidate[best]])
         best = wrapped;
-    *floor = p->load[candidate[best]];
+    *floor = load[candidate[best]];
     return best;
 }
 
-static void route_at(struct fab_spread *s, uint32_t sw, const struct fab_lane *lanes,
-                     uint32_t lane_count, uint8_t *row)
+/* All lanes of a switch by its only port. */
+static void route_by_one(struct fab_spread *s, uint32_t sw, uint32_t port,
+                         const struct fab_lane *lanes, uint32_t lane_count, uint8_t *row)
 {
-    struct fab_ports *p = &s->ports;
-    uint32_t candidate[256];
-    uint32_t count = candidates(s, sw, candidate);
+    uint32_t *here = &s->flow[(size_t)sw * lane_count];
+    uint32_t *there = &s->flow[(size_t)s->ports.peer[port] * lane_count];
+    uint32_t hosts = s->g->hosts[sw];
+    uint64_t total = 0;
+    uint8_t num = s->ports.num[port];
+    for (uint32_t i = 0; i < lane_count; i++) {
+        uint32_t arriving = lanes[i].loaded ? here[i] + hosts : 0;
+        here[i] = 0;
+        there[i] += arriving;
+        total += arriving;
+        row[lanes[i].lid] = num;
+    }
+    s->ports.load[port] += total * s->ports.slow[port];
+}
+
+static void route_by_many(struct fab_spread *s, uint32_t sw, const uint32_t *candidate,
+                          uint32_t count, const struct fab_lane *lanes, uint32_t lane_count,
+                          uint8_t *row)
+{
+    const struct fab_ports p = s->ports;
+    uint32_t *flow = s->flow, *here = flow + (size_t)sw * lane_count;
+    uint32_t hosts = s->g->hosts[sw];
     struct wheel wheel = {.spread = s->o->spread[sw], .count = count};
     uint64_t floor = 0;
     wheel_set(&wheel, lanes[0].number);
     for (uint32_t i = 0; i < lane_count; i++) {
         uint32_t at = wheel_at(&wheel, lanes[i].number);
-        uint32_t *flow = &s->flow[(size_t)sw * FAB_LANES + i];
-        uint32_t arriving = lanes[i].loaded ? *flow + s->g->hosts[sw] : 0;
+        uint32_t arriving = lanes[i].loaded ? here[i] + hosts : 0;
+        here[i] = 0;
         if (arriving > 0) {
-            at = least_loaded(p, candidate, count, at, &floor);
+            at = least_loaded(p.load, candidate, count, at, &floor);
             uint32_t port = candidate[at];
-            p->load[port] += (uint64_t)arriving * p->slow[port];
-            s->flow[(size_t)p->peer[port] * FAB_LANES + i] += arriving;
+            p.load[port] += (uint64_t)arriving * p.slow[port];
+            flow[(size_t)p.peer[port] * lane_count + i] += arriving;
         }
-        *flow = 0;
-        row[lanes[i].lid] = p->num[candidate[at]];
+        row[lanes[i].lid] = p.num[candidate[at]];
     }
+}
+
+static void route_at(struct fab_spread *s, uint32_t sw, const struct fab_lane *lanes,
+                     uint32_t lane_count, uint8_t *row)
+{
+    uint32_t candidate[256];
+    uint32_t count = candidates(s, sw, candidate);
+    if (count == 1)
+        route_by_one(s, sw, candidate[0], lanes, lane_count, row);
+    else
+        route_by_many(s, sw, candidate, count, lanes, lane_count, row);
 }
 
 void fab_spread_lanes(struct fab_spread *s, const struct fab_lane *lanes, uint32_t count,
@@ -213,7 +243,7 @@ void fab_spread_lanes(struct fab_spread *s, const struct fab_lane *lanes, uint32
     for (uint32_t i = 0; i + 1 < reached; i++)
         route_at(s, s->far[i], lanes, count, fab_lft_row(lft, s->far[i]));
     uint32_t here = s->far[reached - 1]; /* the destination's switch, at distance 0 */
-    memset(&s->flow[(size_t)here * FAB_LANES], 0, count * sizeof(*s->flow));
+    memset(&s->flow[(size_t)here * count], 0, count * sizeof(*s->flow));
     for (uint32_t i = 0; i < count; i++)
         fab_lft_row(lft, here)[lanes[i].lid] = lanes[i].port;
 }

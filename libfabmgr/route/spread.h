@@ -29,7 +29,8 @@ struct fab_spread {
     const struct fab_graph *g;
     const struct fab_order *o;
     struct fab_ports ports;
-    uint32_t *flow;  /* [n][FAB_LANES] hosts whose packets to the lane come to the switch */
+    uint32_t *flow;  /* [n][lanes at hand] hosts whose packets to the lane come to the switch;
+                        all 0 between destinations */
     uint8_t *column; /* [n] way to the destination */
     uint32_t *far;   /* [n] switches, the farthest first */
 };

@@ -18,29 +18,20 @@
 
 int fab_channels_init(struct fab_channels *c, const struct fab_net *net)
 {
-    struct fab_channels made = {.net = net};
-    size_t words = 0;
-    made.at = calloc((size_t)net->ports + 1, sizeof(*made.at));
-    if (made.at == NULL)
-        return FAB_E_NOMEM;
-    for (uint32_t port = 0; port < net->ports; port++) {
-        made.at[port] = (uint32_t)words;
-        if (net->hop[port] < net->n)
-            words += net->port_room[net->hop[port]] / 64 + 1u;
+    struct fab_channels made = {.net = net, .words = 1};
+    for (uint32_t sw = 0; sw < net->n; sw++) {
+        uint32_t words = (net->port_room[sw] + 63u) / 64;
+        made.words = words > made.words ? words : made.words;
     }
-    made.at[net->ports] = (uint32_t)words;
-    made.bits = calloc(words + 1, sizeof(*made.bits));
-    if (made.bits == NULL) {
-        free(made.at);
+    made.bits = calloc((size_t)net->ports + 1, made.words * sizeof(*made.bits));
+    if (made.bits == NULL)
         return FAB_E_NOMEM;
-    }
     *c = made;
     return FAB_OK;
 }
 
 void fab_channels_fini(struct fab_channels *c)
 {
-    free(c->at);
     free(c->bits);
     memset(c, 0, sizeof(*c));
 }
@@ -55,11 +46,13 @@ struct successors {
 
 static struct successors successors_of(const struct fab_channels *c, uint32_t channel)
 {
-    const uint64_t *word = c->bits + c->at[channel];
-    struct successors s = {.word = word, .end = c->bits + c->at[channel + 1]};
-    if (s.word < s.end) {
+    const uint64_t *word = c->bits + (size_t)channel * c->words;
+    uint32_t peer = c->net->hop[channel];
+    struct successors s = {.word = word, .end = word};
+    if (peer < c->net->n) {
+        s.end = word + c->words;
         s.left = *word;
-        s.base = c->net->first[c->net->hop[channel]];
+        s.base = c->net->first[peer];
     }
     return s;
 }
@@ -89,19 +82,19 @@ static uint64_t channel_bits(const struct fab_net *net, uint32_t sw, uint32_t wo
 uint64_t fab_channels_settle(struct fab_channels *c)
 {
     const struct fab_net *net = c->net;
-    uint64_t count = 0, mask[5];
+    uint64_t count = 0, mask[4];
     uint32_t masked = FAB_NONE;
     for (uint32_t port = 0; port < net->ports; port++) {
         uint32_t peer = net->hop[port];
         if (peer >= net->n)
             continue;
-        uint32_t words = c->at[port + 1] - c->at[port];
-        for (uint32_t w = 0; w < words && masked != peer; w++)
+        for (uint32_t w = 0; w < c->words && masked != peer; w++)
             mask[w] = channel_bits(net, peer, w);
         masked = peer;
-        for (uint32_t w = 0; w < words; w++) {
-            c->bits[c->at[port] + w] &= mask[w];
-            count += (uint64_t)__builtin_popcountll(c->bits[c->at[port] + w]);
+        for (uint32_t w = 0; w < c->words; w++) {
+            uint64_t *bits = &c->bits[(size_t)port * c->words + w];
+            *bits &= mask[w];
+            count += (uint64_t)__builtin_popcountll(*bits);
         }
     }
     return count;

@@ -9,15 +9,15 @@
  * depends on the channels of that switch that its packets go on to: one bit a port of the peer. */
 struct fab_channels {
     const struct fab_net *net;
-    uint32_t *at;   /* [ports] first word of the channel's bits */
-    uint64_t *bits; /* (num_ports of the peer) / 64 + 1 words a channel */
+    uint32_t words; /* a channel: enough for the widest switch */
+    uint64_t *bits; /* [ports][words] */
 };
 int fab_channels_init(struct fab_channels *c, const struct fab_net *net);
 void fab_channels_fini(struct fab_channels *c);
 
 static inline void fab_channels_depend(struct fab_channels *c, uint32_t channel, uint8_t next_num)
 {
-    c->bits[c->at[channel] + next_num / 64] |= UINT64_C(1) << (next_num % 64);
+    c->bits[(size_t)channel * c->words + next_num / 64] |= UINT64_C(1) << (next_num % 64);
 }
 /* Forgets dependencies on what is no channel (the last cable to an end); counts what is left. */
 uint64_t fab_channels_settle(struct fab_channels *c);

@@ -12,8 +12,11 @@ struct fab_walk {
     uint32_t longest;
     uint32_t bad_lid, bad_switch; /* the first failure: lowest LID, then lowest switch; or 0 */
     uint8_t *tile;                /* [64][n] entries of the LIDs at hand */
-    uint16_t *depth;              /* [n] switches to pass on the way to the LID at hand */
+    uint16_t *depth;              /* [n + 1] switches to pass on the way to the LID at hand */
     uint32_t *stack;              /* [n] */
+    uint32_t *next;               /* [n] next switch on the way, or n */
+    uint32_t *order;              /* [n] by the depth of a LID before: nearest first, mostly */
+    bool all_send;                /* every switch has a LID owner, and all are connected */
 };
 int fab_walk_init(struct fab_walk *w, const struct fab_net *net);
 void fab_walk_fini(struct fab_walk *w);
