@@ -605,6 +605,71 @@ START_TEST(scoped_sees_what_whole_sees)
 }
 END_TEST
 
+/* Cables are pulled in pairs and put back crosswise: p-q and r-s become p-s and r-q. */
+static struct fab_fabric *swap_cables(const struct bench *x, struct fab_prng *prng,
+                                      struct faults *faults, uint32_t moved[2])
+{
+    const struct fab_fabric *f = x->built;
+    uint32_t p = any_cable(x, prng), r = any_cable(x, prng);
+    uint32_t q = f->ports[p].peer, s = f->ports[r].peer;
+    uint32_t ends[4] = {p, q, r, s};
+    struct fab_builder *b = fab_builder_from(f);
+    struct fab_fabric *swapped = NULL;
+    ck_assert_ptr_nonnull(b);
+    if (p != r && p != s) {
+        fab_builder_unlink(b, f->ports[p].node, f->ports[p].num);
+        fab_builder_unlink(b, f->ports[r].node, f->ports[r].num);
+        ck_assert_int_eq(fab_builder_link(b, f->ports[p].node, f->ports[p].num, f->ports[s].node,
+                                          f->ports[s].num),
+                         FAB_OK);
+        ck_assert_int_eq(fab_builder_link(b, f->ports[r].node, f->ports[r].num, f->ports[q].node,
+                                          f->ports[q].num),
+                         FAB_OK);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        suspect(faults, f, f->ports[ends[i]].node);
+    moved[0] = p;
+    moved[1] = r;
+    ck_assert_int_eq(fab_builder_seal(b, &swapped), FAB_OK);
+    fab_builder_free(b);
+    return swapped;
+}
+
+static void moved_by_seed(uint64_t seed)
+{
+    struct bench x = bench_new(random_fabric(2 + (uint32_t)(seed % 12), seed), seed);
+    struct drive after = x.r;
+    struct faults faults = {0};
+    struct fab_prng prng;
+    uint32_t moved[2];
+    fab_prng_init(&prng, seed);
+    struct fab_fabric *base = activate_and_look(&x.r, look(&x.r));
+    struct fab_fabric *swapped = swap_cables(&x, &prng, &faults, moved);
+    ck_assert_int_eq(fab_sim_new(swapped, seed, &after.sim), FAB_OK);
+    fab_fabric_unref(activate_and_look(&after, look(&after)));
+    for (unsigned i = 0; i < 2; i++) { /* the new cables were trained just now */
+        const struct fab_port *port = &swapped->ports[moved[i]];
+        fab_sim_unlink(after.sim, port->node, port->num);
+        fab_sim_relink(after.sim, port->node, port->num);
+    }
+    struct fab_fabric *scoped = look_scoped(&after, base, faults.suspects, faults.count);
+    x.found = look(&after);
+    same_fabric(x.found, scoped);
+    fab_fabric_unref(scoped);
+    fab_fabric_unref(swapped);
+    fab_fabric_unref(base);
+    fab_sim_free(after.sim);
+    bench_free(&x);
+}
+
+START_TEST(scoped_sees_cables_that_moved)
+{
+    uint64_t seed = test_seed("moved cables", 77);
+    for (uint64_t i = 0; i < 400; i++)
+        moved_by_seed(seed + i);
+}
+END_TEST
+
 /* One lost cable in a fat tree: two switches are asked, and nobody else. */
 START_TEST(scoped_asks_little)
 {
@@ -697,6 +762,7 @@ static Suite *suite(void)
     tcase_add_test(c, hostile_answers);
     tcase_add_test(c, answers_that_nobody_asked_for);
     tcase_add_test(c, scoped_sees_what_whole_sees);
+    tcase_add_test(c, scoped_sees_cables_that_moved);
     tcase_add_test(c, scoped_asks_little);
     tcase_add_test(c, scoped_when_our_own_cable_goes);
     tcase_add_test(c, scoped_needs_a_self);
