@@ -361,10 +361,7 @@ int main(int argc, char **argv)
     }
     d.has_config = true;
     log_init(d.config.log_level);
-    if (d.options.check_config)
-        printf("%s: valid\n", d.options.config_file ? d.options.config_file : "defaults");
-    else
-        status = run(&d);
+    status = d.options.check_config ? EXIT_SUCCESS : run(&d);
     stop(&d);
-    return d.options.check_config ? EXIT_SUCCESS : status;
+    return status;
 }

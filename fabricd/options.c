@@ -40,7 +40,7 @@ static const char help[] =
     "      --sim-at NODE      ... from this adapter of it (default: the first)\n"
     "      --state-dir DIR    keep leases and history here\n"
     "      --listen ADDRESS   unix:PATH or tls:HOST:PORT; may be given more than once\n"
-    "      --check-config     only read the settings and say whether they are valid\n"
+    "      --check-config     only read the settings, and tell what is wrong with them\n"
     "      --log-level LEVEL  error, warning, notice, info or debug\n"
     "      --version          print the version\n"
     "  -h, --help             print this\n"
