@@ -105,6 +105,7 @@ static void own_info(struct sm *s, uint8_t data[FAB_SMP_DATA])
 {
     struct fab_sm_info info = {
         .guid = s->role.guid,
+        .sm_key = s->policy.sm_key,
         .activity = ++s->activity,
         .priority = s->role.priority,
         .state = s->role.state,

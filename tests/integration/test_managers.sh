@@ -1,0 +1,57 @@
+#!/bin/bash
+# test_managers.sh: two subnet managers on one fabric (ibsim): fabricd and OpenSM, which yields to
+# which, and who takes over when the other is gone.
+. "$(dirname "$0")/lib.sh"
+need ibsim opensm sminfo
+[ -n "$umad2sim" ] || need libumad2sim.so
+
+"$fabsim" generate leaf-spine --leaves 4 --spines 2 --hosts 4 >two.net
+host=$(sed -n 's/^\(Ca\|Hca\)[^"]*"\([^"]*\)".*/\2/p' two.net | sed -n 1p)
+other=$(sed -n 's/^\(Ca\|Hca\)[^"]*"\([^"]*\)".*/\2/p' two.net | sed -n 7p)
+
+opensm_start() {
+    rm -rf osm && mkdir osm
+    printf '%s\n' "log_file $scratch/osm/log" 'force_log_flush TRUE' 'sminfo_polling_timeout 500' \
+        'polling_retry_number 2' >osm/conf
+    start osm/out env SIM_HOST="$other" OSM_CACHE_DIR="$scratch/osm" OSM_TMP_DIR="$scratch/osm" \
+        LD_PRELOAD="$umad2sim" opensm -F "$scratch/osm/conf" "$@"
+    opensm=$started
+}
+
+# master HOST: the manager that sminfo finds sits at that node.
+master() {
+    at "$host" sminfo 2>&1 | grep -qi "sm guid 0x0*$(port_guid "$1"),.*SMINFO_MASTER"
+}
+
+# The GUID of the first port of a node of the file.
+port_guid() {
+    awk -v node="\"$1\"" '/^(Ca|Hca)/ { here = $3 == node } here && /^\[1\]/ {
+        match($0, /\([0-9a-f]+\)/); g = substr($0, RSTART + 1, RLENGTH - 2); sub(/^0+/, "", g); print g; exit }' two.net
+}
+
+events() {
+    grep -q "$1" fabricd.log
+}
+
+sim_start "$scratch/two.net"
+
+# ---- OpenSM is there first
+opensm_start
+check 'OpenSM comes up' await 20 grep -q 'SUBNET UP' osm/log
+manager_start "$host"
+check 'fabricd stands by where OpenSM is master' await 20 events sm-standby
+check 'OpenSM stays the master' master "$other"
+stop "$opensm" KILL
+check 'fabricd takes over when OpenSM is gone' await 20 events sm-master:
+check 'and brings the fabric up' await 20 events sweep-done
+check 'and is the master' master "$host"
+
+# ---- fabricd is there first
+opensm_start
+check 'OpenSM stands by where fabricd is master' await 20 grep -q 'Entering STANDBY' osm/log
+check 'fabricd stays the master' master "$host"
+stop "$manager" TERM
+check 'OpenSM takes over when fabricd has ended' await 20 grep -q 'SUBNET UP' osm/log
+check 'and is the master then' master "$other"
+stop "$opensm" KILL
+sim_stop
