@@ -1,1 +1,1 @@
-fabricd_libfabricd_la_SOURCES += %D%/transport.h %D%/transport.c %D%/ring.h %D%/ring.c %D%/umad.c %D%/sim.c
+fabricd_libfabricd_la_SOURCES += %D%/transport.h %D%/transport.c %D%/waiter.h %D%/waiter.c %D%/umad.c %D%/sim.c

@@ -1,11 +1,11 @@
 /*
  * The umad transport: libibumad, for real adapters and, under its preload library, for ibsim.
  *
- * Sending happens on the loop thread; receiving in a thread of its own, because the preload library
- * hands out descriptor numbers that the kernel does not know and epoll cannot watch. Requests carry
- * a timeout, since the kernel passes on only answers that it waits for; a request that got no
- * answer comes back with status ETIMEDOUT and is handed up as failed. The kernel overwrites the
- * high 32 bits of the transaction ID.
+ * Sending and receiving happen on the loop thread. The preload library hands out descriptor numbers
+ * that the kernel does not know and epoll cannot watch: there a waiter (waiter.h) tells when to
+ * read. Requests carry a timeout, since the kernel passes on only answers that it waits for; a
+ * request that got no answer comes back with status ETIMEDOUT and is handed up as failed. The
+ * kernel overwrites the high 32 bits of the transaction ID.
  *
  * On a simulated port any class that nobody registered makes the preload library crash its client
  * when a MAD of that class arrives; there we register the classes that diagnostics use and drop
@@ -14,24 +14,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/umad.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "fabricd/base/log.h"
-#include "fabricd/transport/ring.h"
 #include "fabricd/transport/transport.h"
+#include "fabricd/transport/waiter.h"
 #include "libfabmgr/base/status.h"
 
-#define POLL_MS 200         /* how often the reader looks whether it shall stop */
 #define WINDOW_HARDWARE 128 /* the kernel's default depth of a MAD send queue */
 #define WINDOW_SIM_SMALL 64 /* what ibsim bears with short datagram queues */
 #define WINDOW_SIM 256
-#define BURST 16 /* MADs after which the loop is woken while more keep coming */
+#define BATCH 64 /* MADs handed up at a time */
 #define QP1_QKEY 0x80010000u
 #define UMAD_BYTES 512 /* umad header and a MAD, with room to spare */
 
@@ -43,11 +39,9 @@ struct umad_transport {
     bool simulated;
     char issm_path[256];
     int issm_fd;
-    struct ring ring;
     struct loop_watch *watch;
-    pthread_t reader;
-    bool reading;
-    atomic_bool stop;
+    struct waiter *waiter; /* simulated ports only */
+    struct transport_mad batch[BATCH];
 };
 
 /* ---- sending ----------------------------------------------------------------------------------
@@ -99,16 +93,24 @@ static bool nothing_came(const struct umad_transport *t)
            errno == ENOSPC;
 }
 
-/* Reads one MAD into the slot. >0: got one, 0: none in time, <0: the device failed. */
-static int read_mad(struct umad_transport *t, struct transport_mad *slot, int timeout_ms)
+/* Classes that are registered only to be dropped come to other agents. */
+static bool is_ours(const struct umad_transport *t, int agent)
+{
+    return agent == t->agent_lid || agent == t->agent_directed;
+}
+
+/* Reads one MAD into the slot, without waiting. >0: got one, 0: none there, <0: the device failed.
+ */
+static int read_mad(struct umad_transport *t, struct transport_mad *slot)
 {
     _Alignas(16) uint8_t umad[UMAD_BYTES];
-    int len = FAB_MAD_SIZE;
-    int agent = umad_recv(t->port_id, umad, &len, timeout_ms);
+    int len, agent;
+    do {
+        len = FAB_MAD_SIZE;
+        agent = umad_recv(t->port_id, umad, &len, 0);
+    } while (agent >= 0 && !is_ours(t, agent));
     if (agent < 0)
         return nothing_came(t) ? 0 : -1;
-    if (agent != t->agent_lid && agent != t->agent_directed)
-        return 0; /* a class that is registered only to be dropped */
     const ib_mad_addr_t *from = umad_get_mad_addr(umad);
     slot->addr = (struct fab_mad_addr){
         .slid = be16toh(from->lid), .sl = from->sl, .qpn = be32toh(from->qpn)};
@@ -119,54 +121,38 @@ static int read_mad(struct umad_transport *t, struct transport_mad *slot, int ti
     return 1;
 }
 
-/* Waits for a first MAD, then takes what else is there without waiting. Returns false when the
- * device failed. */
-static bool read_burst(struct umad_transport *t)
-{
-    struct transport_mad *slot;
-    unsigned count = 0;
-    int got = 1;
-    while ((slot = ring_slot(&t->ring)) && (got = read_mad(t, slot, count ? 0 : POLL_MS)) > 0) {
-        ring_push(&t->ring);
-        if (++count % BURST == 0)
-            ring_wake(&t->ring);
-    }
-    if (count)
-        ring_wake(&t->ring);
-    return got >= 0;
-}
-
-static void *read_mads(void *ctx)
-{
-    struct umad_transport *t = ctx;
-    while (!atomic_load(&t->stop)) {
-        if (!read_burst(t)) {
-            log_error(t->base.name, "reading from the port failed: %s", strerror(errno));
-            usleep(POLL_MS * 1000);
-        }
-        if (!ring_slot(&t->ring))
-            usleep(100); /* the loop is a whole ring behind */
-    }
-    return NULL;
-}
-
+/* Hands up what is there, a batch at a time, and lets the loop's other work in between. */
 static void on_readable(void *ctx)
 {
     struct umad_transport *t = ctx;
-    ring_drain(&t->ring, &t->base);
+    size_t count = 0;
+    int got = 1;
+    while (count < BATCH && (got = read_mad(t, &t->batch[count])) > 0)
+        count++;
+    if (count && t->base.receive)
+        t->base.receive(t->base.receive_ctx, t->batch, count);
+    if (got < 0) {
+        log_error(t->base.name, "reading from the port failed: %s", strerror(errno));
+        loop_watch_free(t->watch);
+        t->watch = NULL;
+    } else if (t->simulated && got == 0) {
+        waiter_rearm(t->waiter);
+    }
 }
 
-static int start_reader(struct umad_transport *t)
+static int start_reading(struct umad_transport *t)
 {
-    t->watch = loop_watch_read(t->loop, t->ring.fd, on_readable, t);
-    if (!t->watch)
-        return FAB_E_NOMEM;
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &old);
-    t->reading = pthread_create(&t->reader, NULL, read_mads, t) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return t->reading ? FAB_OK : FAB_E_IO;
+    int fd = umad_get_fd(t->port_id);
+    if (t->simulated) {
+        t->waiter = waiter_new(t->port_id);
+        if (!t->waiter)
+            return FAB_E_NOMEM;
+        fd = waiter_fd(t->waiter);
+    } else if (fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK)) {
+        return FAB_E_IO;
+    }
+    t->watch = loop_watch_read(t->loop, fd, on_readable, t);
+    return t->watch ? FAB_OK : FAB_E_NOMEM;
 }
 
 /* ---- opening and closing ----------------------------------------------------------------------
@@ -175,15 +161,12 @@ static int start_reader(struct umad_transport *t)
 static void umad_transport_close(struct transport *base)
 {
     struct umad_transport *t = (struct umad_transport *)base;
-    atomic_store(&t->stop, true);
-    if (t->reading)
-        pthread_join(t->reader, NULL);
     loop_watch_free(t->watch);
+    waiter_free(t->waiter);
     umad_transport_set_is_sm(base, false);
     if (t->port_id >= 0)
         umad_close_port(t->port_id);
     umad_done();
-    ring_fini(&t->ring);
     free(t);
 }
 
@@ -313,8 +296,6 @@ static int open_port(struct umad_transport *t, const umad_port_t *port, char *wh
         return denied ? FAB_E_DENIED : FAB_E_IO;
     }
     t->simulated = fcntl(umad_get_fd(t->port_id), F_GETFD) < 0; /* not a kernel descriptor */
-    if (!t->simulated)
-        fcntl(umad_get_fd(t->port_id), F_SETFL, O_RDWR | O_NONBLOCK);
     t->base.window_max = window_for(t);
     return FAB_OK;
 }
@@ -327,8 +308,7 @@ int transport_umad_open(struct loop *l, const char *where, struct transport **re
         snprintf(why, why_len, "out of memory");
         return FAB_E_NOMEM;
     }
-    *t = (struct umad_transport){
-        .base.ops = &umad_ops, .loop = l, .port_id = -1, .issm_fd = -1, .ring.fd = -1};
+    *t = (struct umad_transport){.base.ops = &umad_ops, .loop = l, .port_id = -1, .issm_fd = -1};
     umad_port_t port = {0};
     int err = find_port(t, where, &port, why, why_len);
     if (err)
@@ -339,7 +319,7 @@ int transport_umad_open(struct loop *l, const char *where, struct transport **re
         err = register_agents(t, why, why_len);
     if (err)
         goto fail;
-    if ((err = ring_init(&t->ring)) || (err = start_reader(t))) {
+    if ((err = start_reading(t))) {
         snprintf(why, why_len, "%s: cannot start reading: %s", t->base.name, fab_status_text(err));
         goto fail;
     }
