@@ -35,8 +35,8 @@ events() {
 
 sim_start "$scratch/two.net"
 
-# ---- OpenSM is there first
-opensm_start
+# ---- OpenSM is there first, and has priority
+opensm_start -p 5
 check 'OpenSM comes up' await 20 grep -q 'SUBNET UP' osm/log
 manager_start "$host"
 check 'fabricd stands by where OpenSM is master' await 20 events sm-standby
@@ -53,5 +53,14 @@ check 'fabricd stays the master' await 10 master "$host"
 stop "$manager" TERM
 check 'OpenSM takes over when fabricd has ended' await 20 grep -q 'SUBNET UP' osm/log
 check 'and is the master then' master "$other"
+
+# ---- it hands over to a better one: of equal priorities the lower GUID wins
+rm -f fabricd.log
+manager_start "$host"
+check 'fabricd is handed the fabric by OpenSM' await 20 events sm-master:
+check 'and is the master then, too' await 10 master "$host"
+check 'OpenSM stands by again' await 10 grep -q 'Entering STANDBY' osm/log
+check 'and looks over the fabric' await 10 events sweep-done
+stop "$manager" TERM
 stop "$opensm" KILL
 sim_stop
