@@ -153,6 +153,8 @@ struct sm {
     struct loop_timer *light_timer, *full_timer, *retry_timer, *settle_timer, *poll_timer;
     uint64_t retry_delay_us;
     uint32_t restarts;           /* of the running look, because of further traps */
+    uint32_t stir;               /* looks because of traps, one on the heels of the other */
+    bool full_later;             /* when retry_timer rings */
     struct fab_path master_path; /* standby: where the master sits */
     uint64_t master_guid;
     uint32_t master_lid, activity;
@@ -187,6 +189,7 @@ void sm_round_ended(struct sm *s, int status);
 void sm_want_suspect(struct sm *s, uint64_t node_guid);
 void sm_want_suspects(struct sm *s, const struct sm_guids *g);
 void sm_want_full(struct sm *s);
+void sm_full_later(struct sm *s); /* a full sweep in a while, one for many calls */
 void sm_retry_later(struct sm *s);
 
 /* ---- silent.c ---- */

@@ -16,6 +16,9 @@
 #include "fabricd/sm/private.h"
 
 #define RETRY_MOST_US 60000000u
+#define FULL_LATER_US 2000000u
+#define STIR_STEP 8 /* looks after which the pause between them doubles */
+#define STIR_MOST 6 /* times */
 
 #define PROGRAMMING &sm_phase_address, &sm_phase_route, &sm_phase_program, &sm_phase_publish, NULL
 
@@ -172,6 +175,19 @@ static void sweep_failed(struct sm *s, const char *text)
         sm_retry_later(s);
 }
 
+/* A cable that comes and goes all the time is looked at ever more seldom, until it is quiet. */
+static void pause_for_traps(struct sm *s)
+{
+    uint64_t settle_us = (uint64_t)s->in.config->sweep.trap_settle_ms * 1000;
+    uint32_t doublings = s->stir / STIR_STEP;
+    if (!s->want.suspects.count || !s->want.trap_us) {
+        s->stir = 0;
+        return;
+    }
+    s->stir++;
+    loop_timer_set(s->settle_timer, settle_us << (doublings < STIR_MOST ? doublings : STIR_MOST));
+}
+
 void sm_round_ended(struct sm *s, int status)
 {
     char text[320];
@@ -184,8 +200,7 @@ void sm_round_ended(struct sm *s, int status)
                  s->role.state == FAB_SM_STANDBY ? "another subnet manager is master" : text);
     s->run.trap_us = 0;
     s->restarts = 0;
-    if (s->want.suspects.count && s->want.trap_us)
-        loop_timer_set(s->settle_timer, (uint64_t)s->in.config->sweep.trap_settle_ms * 1000);
+    pause_for_traps(s);
     sm_schedule(s);
 }
 
@@ -213,6 +228,13 @@ static void on_full(void *ctx)
     sm_schedule(s);
 }
 
+void sm_full_later(struct sm *s)
+{
+    s->full_later = true;
+    if (!loop_timer_pending(s->retry_timer))
+        loop_timer_set(s->retry_timer, FULL_LATER_US);
+}
+
 static void on_settle(void *ctx)
 {
     sm_schedule(ctx);
@@ -223,8 +245,9 @@ static void on_retry(void *ctx)
     struct sm *s = ctx;
     sm_want_suspects(s, &s->retry);
     s->retry = (struct sm_guids){0};
-    if (!s->model.view || !s->want.suspects.count)
+    if (!s->model.view || !s->want.suspects.count || s->full_later)
         sm_want_full(s);
+    s->full_later = false;
     sm_schedule(s);
 }
 

@@ -59,14 +59,14 @@ static void look_again(struct sm *s, uint64_t guid)
 
 static void suspect(struct sm *s, uint64_t guid)
 {
+    if (!guid) {
+        sm_full_later(s); /* whoever sends nonsense shall not make us sweep all the time */
+        return;
+    }
     if (!s->want.trap_us)
         s->want.trap_us = clock_now_us();
-    if (guid)
-        sm_want_suspect(s, guid);
-    else
-        sm_want_full(s);
-    if (guid)
-        look_again(s, guid);
+    sm_want_suspect(s, guid);
+    look_again(s, guid);
     sm_schedule(s);
 }
 

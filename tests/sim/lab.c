@@ -158,6 +158,14 @@ void lab_stop(struct lab *lab)
     lab->store = NULL;
 }
 
+void lab_power_cycle(struct lab *lab)
+{
+    struct fab_fabric *fabric = fab_fabric_ref(fab_sim_fabric(lab->sim));
+    fab_sim_free(lab->sim);
+    ck_assert_int_eq(fab_sim_new(fabric, 7, &lab->sim), FAB_OK);
+    fab_fabric_unref(fabric);
+}
+
 void lab_close(struct lab *lab)
 {
     lab_stop(lab);

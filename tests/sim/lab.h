@@ -42,6 +42,7 @@ void lab_open(struct lab *lab, struct fab_builder *builder, const char *state);
 /* The manager and its store go; the fabric stays as it is. */
 void lab_stop(struct lab *lab);
 void lab_begin(struct lab *lab, const char *state); /* again */
+void lab_power_cycle(struct lab *lab);              /* while it is stopped: all devices */
 void lab_close(struct lab *lab);
 
 /* Runs the loop until the condition holds; fails the test after `seconds`. */

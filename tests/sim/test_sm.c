@@ -220,6 +220,80 @@ START_TEST(writes_nothing_after_a_restart)
 }
 END_TEST
 
+START_TEST(keeps_a_port_disabled_over_a_restart)
+{
+    char state[] = "/tmp/fabricd-test-XXXXXX", command[80];
+    struct lab lab;
+    ck_assert_ptr_nonnull(mkdtemp(state));
+    bring_up(&lab, lab_leaf_spine(6, 3, 4), state);
+    uint32_t leaf = lab_node(&lab, "leaf-003");
+    uint64_t guid = fab_sim_fabric(lab.sim)->nodes[leaf].guid;
+    ck_assert_int_eq(sm_port_set(lab.sm, guid, 2, false, NULL, NULL), FAB_OK);
+    lab_await(&lab, 3, "node-removed");
+    lab_stop(&lab);
+    lab_power_cycle(&lab);
+    lab_begin(&lab, state);
+    lab_forget_events(&lab);
+    sm_start(lab.sm);
+    lab_await(&lab, 3, "port-disabled");
+    lab_run_for(&lab, 0.1);
+    ck_assert_uint_eq(fab_sim_port(lab.sim, leaf, 2)->phys_state, FAB_PHYS_DISABLED);
+    ck_assert_int_eq(sm_port_set(lab.sm, guid, 2, true, NULL, NULL), FAB_OK);
+    lab_await(&lab, 3, "node-added");
+    lab_run_for(&lab, 0.1);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+    snprintf(command, sizeof(command), "rm -r '%s'", state);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+/* Our own cable goes: nothing can tell us, and nothing answers. */
+START_TEST(survives_isolation)
+{
+    struct lab lab;
+    size_t len;
+    lab_open(&lab, lab_leaf_spine(4, 2, 2), NULL);
+    lab_stop(&lab);
+    lab.config.sweep.light_interval_s = 1;
+    lab_begin(&lab, NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    uint8_t *before = lab_tables(&lab, &len);
+    lab_unlink(&lab, "host-0001", 1);
+    lab_await(&lab, 6, "node-removed");
+    lab_run(&lab, 5, lab_is_idle, "alone and calm");
+    struct fab_view *v = sm_view(lab.sm);
+    ck_assert_uint_eq(v->fabric->node_count, 1);
+    fab_view_unref(v);
+    lab_forget_events(&lab);
+    lab_relink(&lab, "host-0001", 1);
+    lab_await(&lab, 6, "node-added");
+    lab_run_for(&lab, 0.1);
+    lab_run(&lab, 5, lab_is_idle, "back in the fabric");
+    lab_assert_good(&lab);
+    assert_same_tables(&lab, before, len, true);
+    free(before);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(takes_a_new_policy)
+{
+    struct lab lab;
+    bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_forget_writes(&lab);
+    lab.config.policy.max_mtu = 4;
+    ck_assert_int_eq(sm_reload(lab.sm), FAB_OK);
+    lab_run_for(&lab, 0.1);
+    lab_run(&lab, 5, lab_is_idle, "the new policy");
+    ck_assert_uint_gt(lab.sets_port_info, 80);
+    ck_assert_uint_eq(fab_sim_port(lab.sim, lab_node(&lab, "leaf-001"), 5)->neighbor_mtu, 4);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
 /* ---- other managers ---- */
 
 static bool is_standby(struct lab *lab)
@@ -378,6 +452,9 @@ static Suite *suite(void)
     tcase_add_test(t, skips_a_silent_node_and_names_it);
     tcase_add_test(t, asks_a_silent_node_again);
     tcase_add_test(t, writes_nothing_after_a_restart);
+    tcase_add_test(t, keeps_a_port_disabled_over_a_restart);
+    tcase_add_test(t, survives_isolation);
+    tcase_add_test(t, takes_a_new_policy);
     tcase_add_test(t, yields_to_a_better_manager_and_takes_over);
     tcase_add_test(t, stays_before_a_lesser_manager);
     tcase_add_test(t, sweeps_and_reroutes_on_request);
