@@ -194,6 +194,9 @@ EXTRA_PROGRAMS += tests/bench/bench_route
 tests_bench_bench_route_SOURCES = tests/bench/bench_route.c
 tests_bench_bench_route_LDADD = libfabmgr/libfabmgr.la
 
+# ---- the RPC, its client and fabricctl
+include tests/rpc/local.mk
+
 # ---- (a fuzz target looks like this)
 # FUZZ_TARGETS += tests/fuzz/fuzz_thing
 # tests_fuzz_fuzz_thing_SOURCES = tests/fuzz/fuzz_thing.c $(FUZZ_MAIN)
@@ -224,5 +227,3 @@ if TESTS_ENABLED
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif
-
-include tests/rpc/local.mk

@@ -29,6 +29,7 @@ struct session {
     char **argv;
     uint32_t count; /* -n */
     uint64_t after; /* --after */
+    int severity;   /* --severity, as in the contract */
 };
 
 struct cmd {
@@ -36,7 +37,7 @@ struct cmd {
     const char *args;        /* for people: "NODE/PORT" */
     const char *summary;
     int min_args, max_args;
-    const char *options; /* letters of its own options: n (-n), a (--after) */
+    const char *options; /* letters of its own options: n (-n), a (--after), s (--severity) */
     bool slow;           /* may take minutes on a large fabric */
     int (*run)(struct session *s);
 };

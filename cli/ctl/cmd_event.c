@@ -51,6 +51,7 @@ struct pages {
 static int fetch(struct session *s, uint64_t want, struct pages *p)
 {
     Fabric__V1__ListEventsRequest q = FABRIC__V1__LIST_EVENTS_REQUEST__INIT;
+    q.min_severity = (Fabric__V1__EventSeverity)s->severity;
     do {
         Fabric__V1__ListEventsResponse *r = NULL;
         void *more = reallocarray(p->page, p->count + 1, sizeof *p->page);
@@ -99,6 +100,7 @@ static int watch(struct session *s)
     Fabric__V1__WatchEventsRequest q = FABRIC__V1__WATCH_EVENTS_REQUEST__INIT;
     struct fab_client_error error;
     q.after_sequence = s->after;
+    q.min_severity = (Fabric__V1__EventSeverity)s->severity;
     out_table(s->out, "events", live_columns, COLUMNS, true);
     fab_client_stream(s->client, "fabric.v1.FabricService/WatchEvents", &q.base,
                       &fabric__v1__watch_events_response__descriptor, each, s, &error);
@@ -109,16 +111,16 @@ static int watch(struct session *s)
 const struct cmd cmd_event_list = {
     .noun = "event",
     .verb = "list",
-    .args = "[-n COUNT]",
+    .args = "[-n COUNT] [--severity WORD]",
     .summary = "the newest events (50), oldest first",
-    .options = "n",
+    .options = "ns",
     .run = list,
 };
 const struct cmd cmd_event_watch = {
     .noun = "event",
     .verb = "watch",
-    .args = "[-n COUNT] [--after SEQ]",
+    .args = "[--after SEQ] [--severity WORD]",
     .summary = "events as they happen; --after: and what the journal has since",
-    .options = "na",
+    .options = "nas",
     .run = watch,
 };

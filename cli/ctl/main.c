@@ -31,7 +31,7 @@ struct options {
     enum out_format format;
     bool timeout_given, help, version;
     struct session session;
-    bool count_given, after_given;
+    bool count_given, after_given, severity_given;
 };
 
 /* ---- help --------------------------------------------------------------------------------------
@@ -57,6 +57,7 @@ static void print_help(void)
          "                         for tls: addresses\n"
          "  -n, --count N          how many events\n"
          "      --after SEQ        events after this one\n"
+         "      --severity WORD    events of this severity (info) or worse\n"
          "  -h, --help             this text\n"
          "  -V, --version          the version of fabricctl\n"
          "\nExit codes: 0 done, 1 failed, 2 usage, 3 no manager answers, 4 not found,\n"
@@ -66,7 +67,7 @@ static void print_help(void)
 /* ---- the command line --------------------------------------------------------------------------
  */
 
-enum { OPT_TIMEOUT = 256, OPT_CA, OPT_CERT, OPT_KEY, OPT_NAME, OPT_AFTER };
+enum { OPT_TIMEOUT = 256, OPT_CA, OPT_CERT, OPT_KEY, OPT_NAME, OPT_AFTER, OPT_SEVERITY };
 
 static const struct option long_options[] = {
     {"server", required_argument, NULL, 's'},
@@ -78,6 +79,7 @@ static const struct option long_options[] = {
     {"tls-name", required_argument, NULL, OPT_NAME},
     {"count", required_argument, NULL, 'n'},
     {"after", required_argument, NULL, OPT_AFTER},
+    {"severity", required_argument, NULL, OPT_SEVERITY},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {0},
@@ -133,6 +135,19 @@ static int parse_own(struct options *o, int option, const char *text)
     return rc;
 }
 
+static int parse_severity(struct options *o, const char *text)
+{
+    static const char *const words[] = {"debug", "info", "warning", "error"};
+    o->severity_given = true;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(words[i], text) == 0) {
+            o->session.severity = (int)i + 1;
+            return EXIT_OK;
+        }
+    }
+    return complain(EXIT_USAGE, "--severity %s: debug, info, warning or error is expected", text);
+}
+
 static int parse_option(struct options *o, int option, const char *text)
 {
     switch (option) {
@@ -158,6 +173,8 @@ static int parse_option(struct options *o, int option, const char *text)
     case 'n':
     case OPT_AFTER:
         return parse_own(o, option, text);
+    case OPT_SEVERITY:
+        return parse_severity(o, text);
     case 'h':
         o->help = true;
         return EXIT_OK;
@@ -215,6 +232,8 @@ static int check_arguments(const struct cmd *c, const struct options *o)
         return complain(EXIT_USAGE, "%s %s does not take -n", c->noun, verb);
     if (o->after_given && strchr(own, 'a') == NULL)
         return complain(EXIT_USAGE, "%s %s does not take --after", c->noun, verb);
+    if (o->severity_given && strchr(own, 's') == NULL)
+        return complain(EXIT_USAGE, "%s %s does not take --severity", c->noun, verb);
     return EXIT_OK;
 }
 
@@ -257,6 +276,7 @@ int main(int argc, char **argv)
                    .ca = getenv("FABRICCTL_TLS_CA"),
                    .cert = getenv("FABRICCTL_TLS_CERT"),
                    .key = getenv("FABRICCTL_TLS_KEY")},
+        .session.severity = 2, /* info */
     };
     signal(SIGPIPE, SIG_IGN);
     int rc = parse_options(&o, argc, argv);

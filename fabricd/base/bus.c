@@ -55,6 +55,11 @@ void bus_free(struct bus *b)
     free(b);
 }
 
+uint64_t bus_last_seq(const struct bus *b)
+{
+    return b->last_seq;
+}
+
 int bus_subscribe(struct bus *b, bus_handler *handler, void *ctx)
 {
     struct subscriber *more = reallocarray(b->subscribers, b->count + 1, sizeof(*b->subscribers));

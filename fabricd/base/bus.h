@@ -27,6 +27,7 @@ struct event {
 struct bus;
 struct bus *bus_new(uint64_t last_seq);
 void bus_free(struct bus *b);
+uint64_t bus_last_seq(const struct bus *b); /* of the newest event, or as given to bus_new */
 typedef void bus_handler(void *ctx, const struct event *e);
 int bus_subscribe(struct bus *b, bus_handler *handler, void *ctx); /* until bus_free */
 void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx);

@@ -40,6 +40,7 @@ struct conn {
     struct grpc *grpc; /* NULL: TLS is not up yet */
     struct loop_timer *timer;
     uint64_t accepted, last_in, last_out;
+    bool more;    /* was read, and waits for the next turn */
     bool closing; /* flush what is left, then hang up */
 };
 
@@ -90,7 +91,8 @@ static uint64_t patience(const struct conn *c)
 
 static void set_timer(struct conn *c, uint64_t now)
 {
-    uint64_t due = patience(c);
+    bool next_turn = c->more && unsent(c) < RPC_MAX_SOCKET_QUEUE;
+    uint64_t due = next_turn ? now : patience(c);
     if (c->grpc != NULL)
         due = lesser(due, grpc_deadline(c->grpc));
     if (due == UINT64_MAX)
@@ -131,6 +133,25 @@ static void go_on(struct conn *c)
     set_timer(c, now);
 }
 
+/* Handles what was read, for as long as a turn lasts. */
+static void take_in(struct conn *c)
+{
+    struct evbuffer *in = bufferevent_get_input(c->bev);
+    uint64_t now = clock_now_us();
+    c->last_in = now;
+    c->more = false;
+    for (size_t n; !c->closing && (n = evbuffer_get_contiguous_space(in)) > 0;) {
+        if (clock_now_us() - now > RPC_TURN_US) {
+            c->more = true;
+            break;
+        }
+        n = n < RPC_SLICE ? n : RPC_SLICE;
+        if (grpc_receive(c->grpc, evbuffer_pullup(in, (ssize_t)n), n, now) < 0)
+            c->closing = true;
+        evbuffer_drain(in, n);
+    }
+}
+
 static void on_timer(void *ctx)
 {
     struct conn *c = ctx;
@@ -144,6 +165,8 @@ static void on_timer(void *ctx)
         return;
     }
     grpc_tick(c->grpc, now);
+    if (c->more && unsent(c) < RPC_MAX_SOCKET_QUEUE)
+        take_in(c);
     go_on(c);
 }
 
@@ -155,16 +178,9 @@ static void on_wake(void *ctx)
 
 static void on_read(struct bufferevent *bev, void *ctx)
 {
-    struct conn *c = ctx;
-    struct evbuffer *in = bufferevent_get_input(bev);
-    uint64_t now = clock_now_us();
-    c->last_in = now;
-    for (size_t n; !c->closing && (n = evbuffer_get_contiguous_space(in)) > 0;) {
-        if (grpc_receive(c->grpc, evbuffer_pullup(in, (ssize_t)n), n, now) < 0)
-            c->closing = true;
-        evbuffer_drain(in, n);
-    }
-    go_on(c);
+    (void)bev;
+    take_in(ctx);
+    go_on(ctx);
 }
 
 static void on_write(struct bufferevent *bev, void *ctx)

@@ -57,8 +57,7 @@ static void on_event(void *ctx, const struct event *e)
     j->told(j->ctx);
 }
 
-int journal_new(struct bus *bus, uint64_t last_seq, void (*told)(void *ctx), void *ctx,
-                struct journal **ret)
+int journal_new(struct bus *bus, void (*told)(void *ctx), void *ctx, struct journal **ret)
 {
     struct journal *j = calloc(1, sizeof *j);
     if (j == NULL)
@@ -66,8 +65,8 @@ int journal_new(struct bus *bus, uint64_t last_seq, void (*told)(void *ctx), voi
     j->bus = bus;
     j->told = told;
     j->ctx = ctx;
-    j->newest = last_seq;
-    j->oldest = last_seq + 1;
+    j->newest = bus_last_seq(bus);
+    j->oldest = j->newest + 1;
     int rc = bus_subscribe(bus, on_event, j);
     if (rc < 0) {
         free(j);

@@ -10,9 +10,8 @@
 #include "fabricd/base/bus.h"
 
 struct journal;
-/* last_seq: of the event before the first that will come. told: called after each event. */
-int journal_new(struct bus *bus, uint64_t last_seq, void (*told)(void *ctx), void *ctx,
-                struct journal **ret);
+/* told: called after each event. */
+int journal_new(struct bus *bus, void (*told)(void *ctx), void *ctx, struct journal **ret);
 void journal_free(struct journal *j);             /* NULL is fine */
 uint64_t journal_newest(const struct journal *j); /* its sequence number, 0: none ever */
 uint64_t journal_oldest(const struct journal *j); /* of those kept; newest + 1: none kept */

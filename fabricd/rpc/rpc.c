@@ -64,11 +64,10 @@ int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t wh
     LIST_INIT(&r->followers);
     list_services(r);
     int rc = FAB_E_NOMEM;
-    uint64_t last = in->store != NULL ? store_last_event_seq(in->store) : 0;
     r->turn = loop_timer_new(in->loop, followers_turn, r);
     r->listeners = calloc(in->config->listen_count + 1, sizeof *r->listeners);
     if (r->turn != NULL && r->listeners != NULL)
-        rc = journal_new(in->bus, last, on_event, r, &r->journal);
+        rc = journal_new(in->bus, on_event, r, &r->journal);
     if (rc == FAB_OK)
         rc = conn_set_new(in->loop, r->services, r, &r->conns);
     if (rc == FAB_OK)

@@ -1,9 +1,37 @@
 # The RPC: driven by Debian's Python gRPC library, over a manager that manages nothing.
-EXTRA_DIST += tests/rpc/test_grpcio.py tests/rpc/fake_sm.h
+EXTRA_DIST += tests/rpc/python.sh tests/rpc/harness.py tests/rpc/http2.py tests/rpc/test_fabricctl.py \
+	tests/rpc/test_fabricctl.sh tests/rpc/test_grpcio.py tests/rpc/test_grpcio.sh tests/rpc/fake_sm.h
 
 if TESTS_ENABLED
 check_PROGRAMS += tests/rpc/rpc_server
+TESTS += tests/rpc/test_fabricctl.sh tests/rpc/test_grpcio.sh
 endif
 tests_rpc_rpc_server_SOURCES = tests/rpc/rpc_server.c tests/rpc/fake_sm.c
 tests_rpc_rpc_server_CFLAGS = $(TEST_CFLAGS) $(OPENSSL_CFLAGS)
 tests_rpc_rpc_server_LDADD = $(FABRICD_LIBS)
+
+# ---- hostile connections
+FUZZ_TARGETS += tests/fuzz/fuzz_rpc
+tests_fuzz_fuzz_rpc_SOURCES = tests/fuzz/fuzz_rpc.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_rpc_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS)
+tests_fuzz_fuzz_rpc_LDADD = $(FABRICD_LIBS)
+tests_fuzz_fuzz_rpc_LDFLAGS = $(FUZZ_LINK)
+
+# ---- the words of gRPC
+UNIT_TESTS += tests/unit/test_grpc
+tests_unit_test_grpc_SOURCES = tests/unit/test_grpc.c
+tests_unit_test_grpc_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_grpc_LDADD = $(LIB_TEST_LIBS)
+
+# ---- pages, descriptors and events of the RPC
+UNIT_TESTS += tests/unit/test_rpc
+tests_unit_test_rpc_SOURCES = tests/unit/test_rpc.c
+tests_unit_test_rpc_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
+tests_unit_test_rpc_LDADD = $(DAEMON_TEST_LIBS)
+
+# ---- what fabricctl prints, and the arguments it reads
+UNIT_TESTS += tests/unit/test_ctl
+tests_unit_test_ctl_SOURCES = tests/unit/test_ctl.c
+tests_unit_test_ctl_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
+tests_unit_test_ctl_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la proto/libfabproto.la \
+	$(LIB_TEST_LIBS) $(NGHTTP2_LIBS) $(PROTOBUFC_LIBS) $(OPENSSL_LIBS)

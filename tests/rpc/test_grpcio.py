@@ -1,0 +1,701 @@
+"""The RPC as any program sees it: through Debian's unmodified Python gRPC library, and through
+connections that no library would make."""
+
+import os
+import random
+import socket
+import stat
+import subprocess
+import threading
+import time
+
+import grpc
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+import http2
+from harness import (BUILD, PATIENCE, WORK, Fabric, channel, event_pb2, fails, fake, fake_fabric,
+                     load, main, node_pb2, port_pb2, running, said_ready, socket_path, status_pb2,
+                     wait_until)
+
+Code = grpc.StatusCode
+SERVICE = "/fabric.v1.FabricService/"
+
+
+# ---- every method ------------------------------------------------------------------------------
+
+def status_tells_of_the_fabric():
+    with fake_fabric() as f:
+        s = f.GetStatus().status
+        assert s.role == status_pb2.MANAGER_ROLE_MASTER and s.state == "idle"
+        assert (s.fabric.switches, s.fabric.hosts, s.fabric.links) == (6, 16, 24)
+        assert s.fabric.active_links == 24
+        assert s.routing.engine == "updn" and s.routing.deadlock_free
+        assert s.routing.unreachable_pairs == 0 and s.routing.pairs == 22 * 21
+        assert s.sweep.last_sweep.ToMicroseconds() == 12345
+        assert not s.sweep.HasField("last_reroute")
+        assert s.packets.sent == 678
+        assert s.silent_places[0].place == "behind a port\ufffd of 'spine-1'"
+        assert f.GetVersion().api_version == "fabric.v1"
+
+
+def nodes_ports_and_links_are_listed():
+    with fake_fabric() as f:
+        nodes = f.ListNodes().nodes
+        assert len(nodes) == 22
+        assert [n.type for n in nodes[:6]] == [node_pb2.NODE_TYPE_SWITCH] * 6
+        assert len(f.ListNodes(type=node_pb2.NODE_TYPE_ADAPTER).nodes) == 16
+        assert f.GetNode(node=nodes[3].name).node == nodes[3]
+        assert f.GetNode(node=nodes[3].guid).node == nodes[3]
+        assert f.GetNode(node=str(nodes[3].lid)).node == nodes[3]
+        ports = f.ListPorts().ports
+        assert len(ports) == 6 + 2 * 24
+        of_leaf = f.ListPorts(node=nodes[0].name).ports
+        assert [p.port.port_number for p in of_leaf] == [0, 1, 2, 3, 4, 5, 6]
+        assert of_leaf[1].rate.speed == "EDR" and of_leaf[1].rate.mbps == 100000
+        assert of_leaf[1].state == port_pb2.PORT_STATE_ACTIVE
+        peer = of_leaf[1].peer
+        back = f.GetPort(node=peer.node_guid, port_number=peer.port_number).port
+        assert back.peer == of_leaf[1].port
+        links = f.ListLinks().links
+        assert len(links) == 24
+        assert len({(x.node_guid, x.port_number) for l in links for x in (l.a, l.b)}) == 48
+        assert len(f.ListLinks(node=nodes[4].name).links) == 4
+
+
+def paths_and_tables_agree():
+    with fake_fabric() as f:
+        hosts = f.ListNodes(type=node_pb2.NODE_TYPE_ADAPTER).nodes
+        path = f.TracePath(source=hosts[0].name, destination=str(hosts[15].lid)).path
+        assert path.reaches and len(path.hops) == 4
+        ends = [getattr(path.hops[0], "from"), path.hops[-1].to]
+        assert ends == [path.source, path.destination]
+        for here, there in zip(path.hops, path.hops[1:]):
+            assert here.to.node_guid == getattr(there, "from").node_guid
+            entries = f.GetForwardingTable(node=here.to.node_guid).entries
+            out = {e.lid: e.out_port for e in entries}[hosts[15].lid]
+            assert out == getattr(there, "from").port_number
+        same = f.TracePath(source=hosts[0].name, destination=hosts[0].name).path
+        assert same.reaches and not same.hops
+        verdict = f.GetVerdict(verify_again=True).verdict
+        assert verdict.good and verdict == f.GetVerdict().verdict
+
+
+def work_is_asked_for_and_awaited():
+    with fake_fabric(delay_ms=200) as f:
+        start = time.monotonic()
+        assert f.Sweep().message == "done" and f.Reroute().message == "done"
+        assert time.monotonic() - start >= 0.4
+        assert f.DisablePort(node="leaf-001", port_number=2).message == "done"
+        assert f.EnablePort(node="leaf-001", port_number=2).message == "done"
+        events = f.ListEvents().events
+        assert [e.sequence for e in events] == [104, 103, 102, 101]
+        assert abs(events[0].time.ToSeconds() - time.time()) < PATIENCE
+
+
+# ---- pages -------------------------------------------------------------------------------------
+
+def pages(call, field, size, **more):
+    rows, token = [], ""
+    while True:
+        page = call(page_size=size, page_token=token, **more)
+        assert len(getattr(page, field)) <= size
+        rows += getattr(page, field)
+        token = page.next_page_token
+        if not token:
+            return rows
+
+
+def pages_add_up_to_the_whole():
+    with fake_fabric() as f:
+        f.Sweep(), f.Sweep(), f.Sweep()
+        for method, field, more in (("ListNodes", "nodes", {}), ("ListPorts", "ports", {}),
+                                    ("ListLinks", "links", {}), ("ListEvents", "events", {}),
+                                    ("ListPorts", "ports", {"node": "leaf-002"}),
+                                    ("ListLinks", "links", {"node": "spine-001"}),
+                                    ("GetForwardingTable", "entries", {"node": "leaf-002"})):
+            call = getattr(f, method)
+            whole = list(getattr(call(**more), field))
+            assert whole
+            for size in (1, 3, len(whole), len(whole) + 1):
+                assert pages(call, field, size, **more) == whole, (method, size)
+
+
+def large_fabrics_come_in_pages_of_a_thousand():
+    with fake_fabric(leaves=40, spines=20, hosts=100) as f:
+        first = f.ListNodes()
+        assert len(first.nodes) == 1000 and first.next_page_token
+        assert len(pages(f.ListNodes, "nodes", 1000)) == 4060
+        assert len(f.ListPorts(page_size=4000000000).ports) == 2000
+
+
+def page_tokens_are_checked():
+    with fake_fabric() as f:
+        token = f.ListNodes(page_size=1).next_page_token
+        for bad in (token + "x", "x", "n", "n0-", token.upper(), "\ud7ff" * 200):
+            fails(Code.INVALID_ARGUMENT, f.ListNodes, page_token=bad)
+        assert "page_token" in fails(Code.INVALID_ARGUMENT, f.ListPorts, page_token=token)
+
+
+# ---- errors ------------------------------------------------------------------------------------
+
+def errors_have_codes_and_help():
+    with fake_fabric() as f:
+        assert "nobody" in fails(Code.NOT_FOUND, f.GetNode, node="nobody")
+        assert "leaf-001" in fails(Code.INVALID_ARGUMENT, f.GetNode, node="leaf")
+        fails(Code.INVALID_ARGUMENT, f.GetNode, node="")
+        assert "0 to 6" in fails(Code.NOT_FOUND, f.GetPort, node="leaf-001", port_number=7)
+        fails(Code.NOT_FOUND, f.GetPort, node="leaf-001", port_number=1000000)
+        fails(Code.INVALID_ARGUMENT, f.GetForwardingTable, node="host-0001")
+        fails(Code.PERMISSION_DENIED, f.DisablePort, node="leaf-001", port_number=1)
+        fails(Code.INVALID_ARGUMENT, f.DisablePort, node="leaf-001", port_number=0)
+        fails(Code.OUT_OF_RANGE, lambda **a: list(f.WatchEvents(**a)), after_sequence=10**15)
+        fails(Code.UNIMPLEMENTED, Fabric(f.channel, "fabric.v1.SimService").Unlink, node="x")
+        fails(Code.UNIMPLEMENTED, Fabric(f.channel, "fabric.v2.FabricService").GetStatus)
+        raw = f.channel.unary_unary(SERVICE + "GetNode")
+        fails(Code.INVALID_ARGUMENT, lambda: raw(b"\xff\xff\xff", timeout=PATIENCE))
+
+
+def before_the_first_view_only_status_answers():
+    with fake_fabric(leaves=0) as f:
+        status = f.GetStatus().status
+        assert status.generation == 0 and not status.HasField("fabric")
+        for method in ("ListNodes", "ListPorts", "ListLinks", "GetVerdict"):
+            assert "published" in fails(Code.FAILED_PRECONDITION, getattr(f, method))
+
+
+def requests_have_limits():
+    with fake_fabric() as f:
+        assert "too long" in fails(Code.RESOURCE_EXHAUSTED, f.GetNode, node="x" * 100000)
+        raw = f.channel.unary_unary(SERVICE + "GetStatus")
+        fails(Code.UNIMPLEMENTED,
+              lambda: raw(b"", timeout=PATIENCE, compression=grpc.Compression.Gzip))
+        assert f.GetStatus().status.state == "idle"
+
+
+# ---- many, late, gone --------------------------------------------------------------------------
+
+def many_calls_at_once():
+    with fake_fabric(delay_ms=100) as f:
+        calls = [f.Sweep(future=True) for _ in range(50)]
+        calls += [f.ListPorts(future=True) for _ in range(300)]
+        for call in calls[:50]:
+            assert call.result().message == "done"
+        for call in calls[50:]:
+            assert len(call.result().ports) == 54
+
+
+def deadlines_end_calls():
+    with fake_fabric(delay_ms=3000) as f:
+        start = time.monotonic()
+        fails(Code.DEADLINE_EXCEEDED, f.Sweep, timeout=0.2)
+        assert time.monotonic() - start < 2
+        assert f.GetStatus().status.sweep.sweeps == 0
+
+
+def the_server_keeps_deadlines_too():
+    """A client that sets one and then does not end the call itself."""
+    with fake(delay_ms=100000) as server:
+        raw = http2.Raw(server.address)
+        raw.send(http2.request(1, SERVICE + "Sweep", grpc_timeout="200m"))
+        start = time.monotonic()
+        for kind, flags, stream, _ in raw.frames():
+            if kind == http2.HEADERS and stream == 1 and flags & http2.END_STREAM:
+                break
+        assert 0.1 < time.monotonic() - start < 20
+        raw.close()
+
+
+def cancelled_calls_are_forgotten():
+    with fake_fabric(delay_ms=300) as f:
+        for _ in range(200):
+            call = f.Sweep(future=True)
+            time.sleep(0.002)
+            call.cancel()
+            assert call.code() == Code.CANCELLED
+        stream = f.WatchEvents()
+        stream.cancel()
+        assert f.Sweep().message == "done"
+
+
+def connections_break_in_the_middle():
+    with fake(delay_ms=200, events=5) as server:
+        for _ in range(30):
+            raw = http2.Raw(server.address)
+            raw.send(http2.request(1, SERVICE + "Sweep") + http2.request(3, SERVICE + "WatchEvents")
+                     + http2.request(5, SERVICE + "GetVerdict", b"\x08\x01"))
+            raw.close()
+        with channel(server.address) as c:
+            assert Fabric(c).Sweep().message == "done"
+
+
+# ---- events ------------------------------------------------------------------------------------
+
+def followers_see_every_event_in_order():
+    with fake_fabric(events=20) as f:
+        seen = []
+        for answer in f.WatchEvents(after_sequence=100):
+            seen.append(answer.event)
+            if len(seen) == 2000:
+                break
+        assert [e.sequence for e in seen] == list(range(101, 2101))
+        assert seen[0].type == "trap" and seen[0].subject == "leaf-1/1"
+        assert seen[0].message.endswith("\ufffd") and seen[0].node_guid == "0x0000000000000042"
+
+
+def followers_choose_severity():
+    with fake_fabric(events=2) as f:
+        for i, answer in enumerate(f.WatchEvents(
+                min_severity=event_pb2.EVENT_SEVERITY_WARNING)):
+            assert answer.event.severity == event_pb2.EVENT_SEVERITY_WARNING
+            if i == 20:
+                break
+
+
+def many_followers():
+    with fake(events=10) as server:
+        counts = []
+
+        def follow():
+            with channel(server.address, **{"grpc.use_local_subchannel_pool": 1}) as c:
+                for i, _ in enumerate(Fabric(c).WatchEvents()):
+                    if i == 300:
+                        counts.append(i)
+                        return
+
+        threads = [threading.Thread(target=follow) for _ in range(20)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join(PATIENCE)
+        assert len(counts) == 20
+
+
+def who_falls_behind_is_told_where_to_resume():
+    with fake_fabric(events=2000) as f:
+        stream = f.WatchEvents()
+        first = next(stream).event.sequence
+        newest = lambda: f.ListEvents(page_size=1).events[0].sequence
+        wait_until(lambda: newest() > first + 30000)
+        last = first
+        try:
+            for answer in stream:
+                assert answer.event.sequence == last + 1
+                last += 1
+            raise AssertionError("the stream ended well")
+        except grpc.RpcError as error:
+            assert error.code() == Code.RESOURCE_EXHAUSTED, error
+            assert f"after_sequence {last}" in error.details(), (error.details(), last)
+
+
+def clients_that_never_read_disturb_nobody():
+    with fake(leaves=20, spines=10, hosts=50, events=500) as server:
+        silent = []
+        for _ in range(10):
+            raw = http2.Raw(server.address, http2.PREFACE + http2.settings(initial_window=2**31 - 1)
+                            + http2.frame(http2.WINDOW, payload=(2**31 - 1 - 65535).to_bytes(
+                                4, "big")))
+            raw.send(http2.request(1, SERVICE + "WatchEvents"))
+            raw.socket.settimeout(0.2)
+            try:
+                for i in range(90):
+                    raw.send(http2.request(3 + 2 * i, SERVICE + "ListPorts", b"\x08\x90\x4e"))
+            except socket.timeout:
+                pass  # the server does not read either, then
+            silent.append(raw)
+        with channel(server.address) as c:
+            f = Fabric(c)
+            worst = 0
+            for _ in range(50):
+                start = time.monotonic()
+                f.GetStatus()
+                worst = max(worst, time.monotonic() - start)
+            assert len(f.ListNodes().nodes) == 1000
+        memory = int(open(f"/proc/{server.pid}/statm").read().split()[1]) * 4096
+        print(f"# slowest GetStatus beside 10 silent clients: {worst * 1000:.1f} ms, "
+              f"{memory >> 20} MiB")
+        assert "san" in os.environ.get("CFLAGS", "") or memory < 600 << 20, memory
+        for raw in silent:
+            raw.close()
+
+
+# ---- hostile bytes -----------------------------------------------------------------------------
+
+def is_alive(server):
+    with channel(server.address) as c:
+        assert Fabric(c).GetStatus().status.state == "idle"
+
+
+def garbage_is_answered_by_hanging_up():
+    seed = int(os.environ.get("TEST_SEED", "20261120"))
+    print(f"# TEST_SEED={seed}")
+    rng = random.Random(seed)
+    with fake() as server:
+        assert http2.Raw(server.address, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").is_closed()
+        assert http2.Raw(server.address, b"\x16\x03\x01\x02\x00\x01").socket.close() is None
+        for _ in range(100):
+            raw = http2.Raw(server.address)
+            junk = b"".join(http2.frame(rng.randrange(12), rng.randrange(256),
+                                        rng.choice([0, 1, 1, 2, 3, 2**31 - 1]),
+                                        rng.randbytes(rng.randrange(60)))
+                            for _ in range(20))
+            try:
+                raw.send(http2.request(1, SERVICE + "GetStatus") + junk)
+                raw.socket.shutdown(socket.SHUT_WR)
+                assert raw.is_closed()
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+            raw.close()
+        for _ in range(50):
+            whole = bytearray(http2.PREFACE + http2.settings() + http2.request(
+                1, SERVICE + "ListNodes", b"\x08\x05"))
+            for _ in range(rng.randrange(1, 6)):
+                whole[rng.randrange(len(whole))] = rng.randrange(256)
+            raw = http2.Raw(server.address, bytes(whole[:rng.randrange(len(whole))]))
+            raw.close()
+        is_alive(server)
+
+
+def answer_of(server, path, body, **headers):
+    """Sends one request with any body; gives the HTTP status line's presence, frames, and data."""
+    raw = http2.Raw(server.address)
+    raw.send(http2.frame(http2.HEADERS, http2.END_HEADERS, 1, http2.request_headers(
+        path, **headers)) + http2.frame(http2.DATA, http2.END_STREAM, 1, body))
+    for kind, flags, stream, payload in raw.frames():
+        if stream == 1 and kind in (http2.HEADERS, http2.RST) and (
+                kind == http2.RST or flags & http2.END_STREAM):
+            raw.close()
+            return kind, payload
+    raise AssertionError("no answer")
+
+
+def wrong_framing_is_an_error_and_no_more():
+    with fake() as server:
+        status = SERVICE + "GetStatus"
+        for body in (b"", b"\0", b"\0\0\0\0", b"\0\0\0\0\5abc", b"\0\xff\xff\xff\xff",
+                     b"\1\0\0\0\0", b"\0\0\0\0\0" * 2, b"\0\0\0\0\0x"):
+            kind, _ = answer_of(server, status, body)
+            assert kind == http2.HEADERS, body
+        for more in ({"grpc_timeout": "x"}, {"grpc_timeout": "123456789S"},
+                     {"grpc_encoding": "gzip"}, {"content_type": "text/html"},
+                     {"grpc_encoding": "x" * 200}):
+            answer_of(server, status, b"\0\0\0\0\0", **more)
+        for path in ("/", "//", "", "x", "/fabric.v1.FabricService/", "/" + "x" * 200):
+            answer_of(server, path, b"\0\0\0\0\0")
+        is_alive(server)
+
+
+def floods_are_bounded():
+    with fake() as server:
+        raw = http2.Raw(server.address)
+        try:
+            for i in range(20000):
+                raw.send(http2.frame(http2.HEADERS, http2.END_HEADERS, 2 * i + 1,
+                                     http2.request_headers(SERVICE + "GetStatus"))
+                         + http2.frame(http2.RST, 0, 2 * i + 1, b"\0\0\0\x08"))
+        except (BrokenPipeError, ConnectionResetError, socket.timeout):
+            pass
+        raw.close()
+        raw = http2.Raw(server.address)
+        try:
+            raw.send(http2.frame(http2.PING, payload=b"12345678") * 20000)
+            raw.send(http2.settings() * 20000)
+        except (BrokenPipeError, ConnectionResetError, socket.timeout):
+            pass
+        raw.close()
+        is_alive(server)
+
+
+def connections_are_counted():
+    with fake() as server:
+        opened = []
+        for _ in range(200):
+            s = socket.socket(socket.AF_UNIX)
+            s.connect(server.address.removeprefix("unix:"))
+            opened.append(s)
+        wait_until(lambda: "turned away" in server.log())
+        for s in opened:
+            s.close()
+        with channel(server.address) as c:
+            wait_until(lambda: Fabric(c).GetStatus(timeout=1))
+
+
+def slow_handshakes_are_cut():
+    with fake() as server:
+        mute = socket.socket(socket.AF_UNIX)
+        mute.settimeout(30)
+        mute.connect(server.address.removeprefix("unix:"))
+        start = time.monotonic()
+        while mute.recv(4096):
+            pass
+        assert 8 < time.monotonic() - start < 25
+
+
+# ---- TLS ---------------------------------------------------------------------------------------
+
+def openssl(*arguments):
+    subprocess.run(("openssl",) + arguments, check=True, capture_output=True)
+
+
+def make_authority(name):
+    ca = os.path.join(WORK, name)
+    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+            "-subj", f"/CN={name}", "-days", "2", "-keyout", ca + ".key", "-out", ca + ".crt")
+    return ca
+
+
+def make_certificate(ca, name):
+    path = f"{ca}-{name}"
+    with open(path + ".ext", "w") as ext:
+        ext.write("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+            f"/CN={name}", "-keyout", path + ".key", "-out", path + ".csr")
+    openssl("x509", "-req", "-in", path + ".csr", "-CA", ca + ".crt", "-CAkey", ca + ".key",
+            "-CAcreateserial", "-days", "2", "-extfile", path + ".ext", "-out", path + ".crt")
+    return path
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def tls_needs_a_client_certificate_of_ours():
+    ours, others = make_authority("ours"), make_authority("others")
+    server_cert, client_cert = make_certificate(ours, "server"), make_certificate(ours, "client")
+    stranger = make_certificate(others, "stranger")
+    port = free_port()
+    env = {"TLS_CERT": server_cert + ".crt", "TLS_KEY": server_cert + ".key",
+           "TLS_CA": ours + ".crt"}
+
+    def ask(cert, timeout):
+        pair = (read(cert + ".key"), read(cert + ".crt")) if cert else (None, None)
+        credentials = grpc.ssl_channel_credentials(read(ours + ".crt"), *pair)
+        with grpc.secure_channel(f"localhost:{port}", credentials) as c:
+            return Fabric(c).GetStatus(timeout=timeout).status.state
+
+    with fake(address=f"tls:127.0.0.1:{port}", env=env) as server:
+        assert ask(client_cert, PATIENCE) == "idle"
+        for cert in (None, stranger):
+            fails(Code.UNAVAILABLE, lambda: ask(cert, 20))
+        old = subprocess.run(["openssl", "s_client", "-tls1_2", "-connect", f"127.0.0.1:{port}",
+                              "-cert", client_cert + ".crt", "-key", client_cert + ".key"],
+                             stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
+        assert old.returncode != 0, old.stdout
+        plain = socket.create_connection(("127.0.0.1", port))
+        plain.sendall(http2.PREFACE + http2.settings())
+        plain.settimeout(20)
+        try:
+            assert b"HTTP" not in plain.recv(100)
+        except ConnectionResetError:
+            pass
+        plain.close()
+        assert ask(client_cert, PATIENCE) == "idle"
+        cli = [os.path.join(BUILD, "cli/fabricctl"), "-s", f"tls:localhost:{port}", "--tls-ca",
+               ours + ".crt", "--tls-cert", client_cert + ".crt", "--tls-key",
+               client_cert + ".key"]
+        done = subprocess.run(cli + ["node", "list"], capture_output=True, text=True, timeout=30)
+        assert done.returncode == 0 and done.stdout.count("\n") == 23, done
+        bad = subprocess.run(cli + ["--tls-name", "other.example", "status"], capture_output=True,
+                             text=True, timeout=30)
+        assert bad.returncode == 3 and "certificate" in bad.stderr, bad
+
+
+def tls_without_files_is_refused():
+    for env in ({"TLS_CERT": "/nonexistent", "TLS_KEY": "/nonexistent", "TLS_CA": "/nonexistent"},
+                {}):
+        done = subprocess.run([os.path.join(BUILD, "tests/rpc/rpc_server"), "tls:127.0.0.1:1"],
+                              env=dict(os.environ, **env), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=30)
+        assert done.returncode == 1 and "TLS" in done.stderr.upper(), done
+
+
+# ---- sockets -----------------------------------------------------------------------------------
+
+def the_socket_is_for_its_group_only():
+    path = socket_path()
+    with fake(address="unix:" + path):
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o660
+    assert not os.path.exists(path)
+
+
+def a_stale_socket_is_replaced_and_a_live_one_is_not():
+    path = socket_path()
+    dead = socket.socket(socket.AF_UNIX)
+    dead.bind(path)
+    dead.close()
+    with fake(address="unix:" + path) as server:
+        second = subprocess.run([os.path.join(BUILD, "tests/rpc/rpc_server"), "unix:" + path],
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                timeout=30)
+        assert second.returncode == 1 and "running" in second.stderr, second
+        is_alive(server)
+    with open(path, "w") as file:
+        file.write("mine")
+    third = subprocess.run([os.path.join(BUILD, "tests/rpc/rpc_server"), "unix:" + path],
+                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+    assert third.returncode == 1 and read(path) == b"mine", third
+
+
+# ---- generic tools -----------------------------------------------------------------------------
+
+def dynamic(file, message):
+    """A message class from the contract, without its Python module: grpc's own names would hide
+    behind the installed package grpc."""
+    out = os.path.join(WORK, "set.pb")
+    if not os.path.exists(out):
+        proto = os.path.join(os.environ.get("abs_top_srcdir", "."), "proto")
+        subprocess.run(["protoc", "-I", proto, "--include_imports", "--descriptor_set_out", out,
+                        "grpc/health/v1/health.proto", "grpc/reflection/v1/reflection.proto",
+                        "grpc/reflection/v1alpha/reflection.proto"], check=True, cwd=proto)
+    return from_files(descriptor_pb2.FileDescriptorSet.FromString(read(out)).file, message)
+
+
+def from_files(files, message):
+    pool = descriptor_pool.DescriptorPool()
+    for file in files:
+        pool.Add(file)
+    factory = message_factory.MessageFactory(pool)
+    return factory.GetPrototype(pool.FindMessageTypeByName(message))
+
+
+def health_is_served():
+    request = dynamic("health", "grpc.health.v1.HealthCheckRequest")
+    reply = dynamic("health", "grpc.health.v1.HealthCheckResponse")
+    with fake() as server, channel(server.address) as c:
+        check = c.unary_unary("/grpc.health.v1.Health/Check",
+                              request_serializer=request.SerializeToString,
+                              response_deserializer=reply.FromString)
+        for name in ("", "fabric.v1.FabricService"):
+            assert check(request(service=name), timeout=PATIENCE).status == 1
+        fails(Code.NOT_FOUND, lambda: check(request(service="x"), timeout=PATIENCE))
+        watch = c.unary_stream("/grpc.health.v1.Health/Watch",
+                               request_serializer=request.SerializeToString,
+                               response_deserializer=reply.FromString)
+        stream = watch(request(), timeout=PATIENCE)
+        assert next(stream).status == 1
+        stream.cancel()
+        assert next(watch(request(service="x"), timeout=PATIENCE)).status == 3
+
+
+def reflection_teaches_the_contract():
+    for version in ("v1alpha", "v1"):
+        package = f"grpc.reflection.{version}"
+        request = dynamic("reflection", package + ".ServerReflectionRequest")
+        reply = dynamic("reflection", package + ".ServerReflectionResponse")
+        with fake() as server, channel(server.address) as c:
+            info = c.stream_stream(f"/{package}.ServerReflection/ServerReflectionInfo",
+                                   request_serializer=request.SerializeToString,
+                                   response_deserializer=reply.FromString)
+
+            def ask(*questions):
+                return list(info(iter([request(**q) for q in questions]), timeout=PATIENCE))
+
+            names, nothing, missing = ask({"list_services": "*"}, {},
+                                          {"file_containing_symbol": "fabric.v1.Nothing"})
+            services = [s.name for s in names.list_services_response.service]
+            assert "fabric.v1.FabricService" in services
+            assert "fabric.v1.SimService" not in services
+            assert nothing.error_response.error_code == 3
+            assert missing.error_response.error_code == 5
+            files, wanted = {}, []
+
+            def learn(question):
+                for data in ask(question)[0].file_descriptor_response.file_descriptor_proto:
+                    file = descriptor_pb2.FileDescriptorProto.FromString(data)
+                    for name in file.dependency:
+                        if name not in files:
+                            learn({"file_by_filename": name})
+                    files[file.name] = file
+
+            learn({"file_containing_symbol": "fabric.v1.FabricService.GetVersion"})
+            version_reply = from_files(files.values(), "fabric.v1.GetVersionResponse")
+            call = c.unary_unary(SERVICE + "GetVersion",
+                                 response_deserializer=version_reply.FromString)
+            assert call(b"", timeout=PATIENCE).api_version == "fabric.v1"
+
+
+# ---- the whole daemon --------------------------------------------------------------------------
+
+def the_daemon_on_its_simulated_fabric():
+    fabsim, fabricd = (os.path.join(BUILD, p) for p in ("cli/fabsim", "fabricd/fabricd"))
+    folder = os.path.dirname(socket_path())
+    topology, address = os.path.join(folder, "f.net"), f"unix:{folder}/s"
+    subprocess.run([fabsim, "generate", "leaf-spine", "--leaves", "4", "--spines", "2", "--hosts",
+                    "4", "-o", topology], check=True)
+    command = [fabricd, "--sim", topology, "--state-dir", os.path.join(folder, "state"), "--listen",
+               address]
+    with channel(address) as c:
+        f, sim = Fabric(c), Fabric(c, "fabric.v1.SimService")
+        ready = lambda process: wait_until(lambda: f.GetStatus(timeout=2).status.generation > 0)
+        with running(command, ready):
+            ends = {"source": "host-0001", "destination": "host-0016"}
+            before = f.TracePath(**ends).path
+            up = getattr(before.hops[1], "from")
+            stream = f.WatchEvents()
+            sim.Unlink(node=up.node_name, port_number=up.port_number)
+            for answer in stream:
+                if answer.event.type == "tables-published":
+                    break
+            stream.cancel()
+            during = f.TracePath(**ends).path
+            assert during.reaches and during != before
+            sim.Relink(node=up.node_name, port_number=up.port_number)
+            wait_until(lambda: f.TracePath(**ends).path == before)
+            fails(Code.NOT_FOUND, sim.Unlink, node="nobody", port_number=1)
+            fails(Code.NOT_FOUND, sim.Unlink, node=up.node_name, port_number=200)
+            f.Sweep(), f.Reroute()
+            status = f.GetStatus().status
+            assert status.routing.deadlock_free and status.packets.sent > 100
+            newest = f.ListEvents(page_size=1).events[0].sequence
+            listed = pages(f.ListEvents, "events", 2)[::-1]
+            assert [e.sequence for e in listed] == list(range(1, newest + 1))
+            told = [a.event for _, a in zip(listed[1:], f.WatchEvents(after_sequence=1))]
+            assert told == listed[1:]
+            kept = [e for e in listed if e.severity != event_pb2.EVENT_SEVERITY_DEBUG]
+        with running(command, ready):  # the journal goes on
+            assert f.ListEvents(page_size=1).events[0].sequence > newest
+            told = [a.event for _, a in zip(kept[1:], f.WatchEvents(after_sequence=1))]
+            assert told == kept[1:]
+            assert pages(f.ListEvents, "events", 3)[::-1][:len(kept)] == kept
+
+
+main([
+    status_tells_of_the_fabric,
+    nodes_ports_and_links_are_listed,
+    paths_and_tables_agree,
+    work_is_asked_for_and_awaited,
+    pages_add_up_to_the_whole,
+    large_fabrics_come_in_pages_of_a_thousand,
+    page_tokens_are_checked,
+    errors_have_codes_and_help,
+    before_the_first_view_only_status_answers,
+    requests_have_limits,
+    many_calls_at_once,
+    deadlines_end_calls,
+    the_server_keeps_deadlines_too,
+    cancelled_calls_are_forgotten,
+    connections_break_in_the_middle,
+    followers_see_every_event_in_order,
+    followers_choose_severity,
+    many_followers,
+    who_falls_behind_is_told_where_to_resume,
+    clients_that_never_read_disturb_nobody,
+    garbage_is_answered_by_hanging_up,
+    wrong_framing_is_an_error_and_no_more,
+    floods_are_bounded,
+    connections_are_counted,
+    slow_handshakes_are_cut,
+    tls_needs_a_client_certificate_of_ours,
+    tls_without_files_is_refused,
+    the_socket_is_for_its_group_only,
+    a_stale_socket_is_replaced_and_a_live_one_is_not,
+    health_is_served,
+    reflection_teaches_the_contract,
+    the_daemon_on_its_simulated_fabric,
+])

@@ -1,0 +1,168 @@
+"""What the tests of the RPC share: stubs, servers, and results as TAP."""
+
+import contextlib
+import importlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+import grpc
+
+SOURCE = os.environ.get("abs_top_srcdir", os.path.abspath(os.path.dirname(__file__) + "/../.."))
+BUILD = os.environ.get("abs_top_builddir", os.getcwd())
+WORK = tempfile.mkdtemp(prefix="fabric-rpc-")
+# Sanitizers make everything slower.
+PATIENCE = 60
+
+
+def make_stubs():
+    """Compiles the contract as any user would: protoc, and nothing of gRPC's own generator."""
+    proto = os.path.join(SOURCE, "proto")
+    out = os.path.join(WORK, "stubs")
+    os.mkdir(out)
+    files = [os.path.join(d, f) for d, _, names in os.walk(proto) for f in names
+             if f.endswith(".proto") and "/google" not in d]
+    subprocess.run(["protoc", "-I", proto, "--python_out", out] + files, check=True)
+    sys.path.insert(0, out)
+
+
+make_stubs()
+
+
+def load(module):
+    return importlib.import_module(module)
+
+
+status_pb2 = load("fabric.v1.status_pb2")
+node_pb2 = load("fabric.v1.node_pb2")
+port_pb2 = load("fabric.v1.port_pb2")
+link_pb2 = load("fabric.v1.link_pb2")
+route_pb2 = load("fabric.v1.route_pb2")
+event_pb2 = load("fabric.v1.event_pb2")
+sim_pb2 = load("fabric.v1.sim_service_pb2")
+
+
+class Fabric:
+    """FabricService by its method names: fabric.ListNodes(page_size=3)."""
+
+    MODULES = [status_pb2, node_pb2, port_pb2, link_pb2, route_pb2, event_pb2, sim_pb2]
+
+    def __init__(self, channel, service="fabric.v1.FabricService"):
+        self.channel = channel
+        self.service = service
+
+    def __getattr__(self, method):
+        for module in self.MODULES:
+            if hasattr(module, method + "Request"):
+                request = getattr(module, method + "Request")
+                reply = getattr(module, method + "Response")
+        make = self.channel.unary_stream if method == "WatchEvents" else self.channel.unary_unary
+        stub = make(f"/{self.service}/{method}", request_serializer=request.SerializeToString,
+                    response_deserializer=reply.FromString)
+
+        def call(timeout=PATIENCE, future=False, **fields):
+            if future:
+                return stub.future(request(**fields), timeout=timeout)
+            return stub(request(**fields), timeout=timeout)
+
+        return call
+
+
+@contextlib.contextmanager
+def running(command, address_ready, env=None):
+    """A program that ends when its standard input does; stopped and checked at the end."""
+    errors = open(os.path.join(WORK, "stderr"), "ab+")
+    start = errors.seek(0, os.SEEK_END)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=errors, env=dict(os.environ, **(env or {})))
+    process.log = lambda: open(errors.name, errors="replace").read()[start:]
+    try:
+        address_ready(process)
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            code = process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            code = process.wait()
+        errors.close()
+    assert code == 0, f"{command[0]} ended with {code}: {process.log()[-3000:]}"
+
+
+def socket_path():
+    return os.path.join(tempfile.mkdtemp(dir=WORK), "s")
+
+
+def said_ready(process):
+    line = process.stdout.readline()
+    assert line == b"ready\n", f"the server did not start: {process.log()}"
+
+
+@contextlib.contextmanager
+def fake(leaves=4, spines=2, hosts=4, delay_ms=20, events=0, address=None, env=None):
+    """The RPC over a manager that manages nothing; gives its address."""
+    address = address or "unix:" + socket_path()
+    command = [os.path.join(BUILD, "tests/rpc/rpc_server"), address] + [
+        str(n) for n in (leaves, spines, hosts, delay_ms, events)]
+    with running(command, said_ready, env) as process:
+        process.address = address
+        yield process
+
+
+@contextlib.contextmanager
+def channel(address, **options):
+    with grpc.insecure_channel(address, options=list(options.items())) as c:
+        yield c
+
+
+@contextlib.contextmanager
+def fake_fabric(**how):
+    with fake(**how) as server, channel(server.address) as c:
+        yield Fabric(c)
+
+
+def wait_until(what, seconds=PATIENCE):
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            result = what()
+        except grpc.RpcError:
+            result = None
+        if result:
+            return result
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def fails(code, call, **arguments):
+    """The call must fail with that code; gives the message."""
+    try:
+        call(**arguments)
+    except grpc.RpcError as error:
+        assert error.code() == code, f"{error.code()}, not {code}: {error.details()}"
+        return error.details()
+    raise AssertionError(f"it succeeded, and should have failed with {code}")
+
+
+def main(tests):
+    """Runs functions as test cases; prints TAP."""
+    failed = 0
+    print(f"1..{len(tests)}", flush=True)
+    for number, test in enumerate(tests, 1):
+        name = test.__name__.replace("_", " ")
+        try:
+            test()
+            print(f"ok {number} - {name}", flush=True)
+        except BaseException:  # every end of a test is a result
+            failed += 1
+            print(f"not ok {number} - {name}")
+            print("".join("# " + line + "\n" for line in traceback.format_exc().splitlines()),
+                  end="", flush=True)
+    shutil.rmtree(WORK, ignore_errors=True)
+    sys.exit(1 if failed else 0)

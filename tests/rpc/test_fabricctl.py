@@ -1,0 +1,192 @@
+"""fabricctl as people and scripts use it: what it prints, and its exit codes."""
+
+import contextlib
+import json
+import os
+import pty
+import socket
+import subprocess
+import threading
+
+from harness import BUILD, fake, main, socket_path, wait_until
+
+CTL = os.path.join(BUILD, "cli/fabricctl")
+
+
+def run(address, *arguments, **env):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("FABRICCTL")}
+    return subprocess.run([CTL, "-s", address, *arguments], capture_output=True, text=True,
+                          timeout=60, env=dict(clean, TZ="UTC", **env))
+
+
+def succeeds(address, *arguments):
+    done = run(address, *arguments)
+    assert done.returncode == 0 and done.stderr == "", done
+    return done.stdout
+
+
+def fails(code, address, *arguments):
+    done = run(address, *arguments)
+    assert done.returncode == code, done
+    assert done.stderr.startswith("fabricctl: ") or code == 5, done
+    assert done.stderr.count("\n") <= 1, done
+    return done.stderr
+
+
+def every_command_speaks_json():
+    with fake(events=1) as s:
+        for line in ("status", "node list", "node list switch", "node show leaf-001", "port list",
+                     "port list leaf-002", "port show leaf-001/1", "link list",
+                     "link list spine-001", "path host-0001 host-0016", "path leaf-001 host-0002",
+                     "route show leaf-001", "route verify", "event list", "version"):
+            answer = json.loads(succeeds(s.address, "-o", "json", *line.split()))
+            assert isinstance(answer, dict) and answer, line
+        events = succeeds(s.address, "event", "watch", "-n", "3", "-o", "json").splitlines()
+        assert [json.loads(e)["type"] for e in events] == ["trap"] * 3
+
+
+def status_has_what_scripts_need():
+    with fake() as s:
+        status = json.loads(succeeds(s.address, "status", "-o", "json"))
+        assert status["state"] == "idle" and status["generation"] == 1
+        assert (status["switches"], status["hosts"], status["links"]) == (6, 16, 24)
+        assert status["routing_engine"] == "updn" and status["deadlock_free"] is True
+        assert status["unreachable_pairs"] == 0 and status["last_sweep_ms"] == 12.345
+        assert status["last_reroute_ms"] is None and status["smps_sent"] == 678
+        assert status["silent_places"][0]["place"] == "behind a port\ufffd of 'spine-1'"
+        text = succeeds(s.address, "status")
+        assert len(text.splitlines()) <= 24 and "6 switches, 16 hosts" in text
+
+
+def before_the_first_view():
+    with fake(leaves=0) as s:
+        status = json.loads(succeeds(s.address, "status", "-o", "json"))
+        assert status["deadlock_free"] is None and status["switches"] == 0
+        assert "not known yet" in succeeds(s.address, "status")
+        assert "published" in fails(1, s.address, "node", "list")
+        assert json.loads(run(s.address, "-o", "json", "node", "list").stdout) == {"nodes": []}
+
+
+def tables_are_aligned_and_whole():
+    with fake(leaves=30, spines=4, hosts=50) as s:
+        lines = succeeds(s.address, "node", "list").splitlines()
+        assert len(lines) == 1 + 34 + 1500
+        at = lines[0].index("GUID")
+        assert all(line[at:at + 2] == "0x" for line in lines[1:])
+        assert len(json.loads(succeeds(s.address, "-o", "json", "port", "list"))["ports"]) == (
+            34 + 2 * (1500 + 120))
+        assert len(json.loads(succeeds(s.address, "-o", "json", "link", "list"))["links"]) == 1620
+        table = json.loads(succeeds(s.address, "-o", "json", "route", "show", "leaf-001"))
+        assert len(table["entries"]) == 1534
+
+
+def a_path_names_every_hop():
+    with fake() as s:
+        lines = succeeds(s.address, "path", "host-0001", "host-0016").splitlines()
+        assert lines[0] == "From:         host-0001/1, LID 1"
+        hops = [line.split() for line in lines[3:]]
+        assert [h[0] for h in hops] == ["1", "2", "3", "4"]
+        assert hops[0][1] == "host-0001/1" and hops[-1][2] == "host-0016/1"
+        assert "same port" in succeeds(s.address, "path", "host-0001", "host-0001")
+
+
+def exit_codes():
+    with fake() as s:
+        a = s.address
+        fails(3, "unix:/nonexistent/socket", "status")
+        fails(4, a, "node", "show", "nobody")
+        fails(4, a, "port", "show", "leaf-001/99")
+        fails(1, a, "node", "show", "leaf")
+        assert "lose its way" in fails(1, a, "port", "disable", "leaf-001/1")
+        assert "--sim" in fails(1, a, "sim", "unlink", "leaf-001/1")
+        for line in ("", "bogus", "node", "node bogus", "node show", "node show a b", "path a",
+                     "port show leaf-001", "port show /1", "port show leaf-001/x", "status x",
+                     "-o xml status", "status -n 3", "--timeout x status", "--timeout -1 status",
+                     "-n -5 event list", "--severity x event list", "status --after 3",
+                     "node list bridge", "route bogus"):
+            fails(2, a, *line.split())
+        assert run(a, "--bogus", "status").returncode == 2
+        assert run("http://x", "status").returncode == 1
+        help_text = succeeds(a, "--help")
+        assert "port disable NODE/PORT" in help_text and "Exit codes" in help_text
+        assert succeeds(a, "--version").startswith("fabricctl ")
+
+
+def nothing_is_said_where_nothing_is_to_say():
+    with fake() as s:
+        for line in ("sweep", "reroute", "port disable leaf-001/2", "port enable leaf-001/2",
+                     "-o json sweep"):
+            assert succeeds(s.address, *line.split()) == ""
+
+
+def the_environment_names_the_server():
+    with fake() as s:
+        env = dict(os.environ, FABRICCTL_SERVER=s.address)
+        done = subprocess.run([CTL, "version"], capture_output=True, text=True, env=env, timeout=60)
+        assert done.returncode == 0 and "fabric.v1" in done.stdout
+
+
+def a_mute_server_is_given_up():
+    path = socket_path()
+    mute = socket.socket(socket.AF_UNIX)
+    mute.bind(path)
+    mute.listen()
+    assert "in time" in fails(3, "unix:" + path, "--timeout", "0.3", "status")
+    done = []
+    thread = threading.Thread(target=lambda: done.append(
+        run("unix:" + path, "--timeout", "5", "status")))
+    thread.start()
+    for _ in range(2):  # the first is the call that gave up
+        peer, _ = mute.accept()
+        with contextlib.suppress(BrokenPipeError):
+            peer.sendall(b"SSH-2.0-OpenSSH_9.2\r\n" * 4)
+        peer.close()
+    thread.join()
+    assert done[0].returncode == 3, done
+
+
+def colour_is_for_terminals():
+    with fake() as s:
+        def on_terminal(**env):
+            main_fd, other = pty.openpty()
+            clean = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+            subprocess.run([CTL, "-s", s.address, "status"], stdout=other, timeout=60,
+                           env=dict(clean, TERM="xterm", **env))
+            os.close(other)
+            return os.read(main_fd, 65536)
+        assert b"\033[32m" in on_terminal()
+        assert b"\033" not in on_terminal(NO_COLOR="1")
+        assert b"\033" not in run(s.address, "status").stdout.encode()
+
+
+def a_reader_that_has_enough():
+    with fake(leaves=30, spines=4, hosts=50) as s:
+        done = subprocess.run(f"{CTL} -s {s.address} port list | head -1", shell=True,
+                              capture_output=True, text=True, timeout=60)
+        assert done.stdout.startswith("PORT") and done.stderr == "", done
+
+
+def the_daemon_ends_while_it_is_watched():
+    with fake(events=1) as s:
+        watch = subprocess.Popen([CTL, "-s", s.address, "event", "watch"], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True)
+        assert "trap" in watch.stdout.readline()
+        s.stdin.close()
+        wait_until(lambda: watch.poll() is not None)
+        assert watch.returncode == 3 and "lost" in watch.stderr.read()
+
+
+main([
+    every_command_speaks_json,
+    status_has_what_scripts_need,
+    before_the_first_view,
+    tables_are_aligned_and_whole,
+    a_path_names_every_hop,
+    exit_codes,
+    nothing_is_said_where_nothing_is_to_say,
+    the_environment_names_the_server,
+    a_mute_server_is_given_up,
+    colour_is_for_terminals,
+    a_reader_that_has_enough,
+    the_daemon_ends_while_it_is_watched,
+])

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabricctl: what its output looks like as text and as JSON, whatever names the fabric has, and how
+ * it reads its arguments.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/ctl/cmd.h"
+#include "cli/ctl/show.h"
+#include "libfabmgr/base/status.h"
+#include "tests/unit/testing.h"
+
+static const struct out_column columns[] = {{"name", "NAME", false}, {"lid", "LID", true}};
+
+static void say(struct out *o)
+{
+    out_record(o, NULL);
+    out_text(o, "state", "State", OUT_GOOD, "idle");
+    out_textf(o, "Links", OUT_PLAIN, "%d of %d", 3, 4);
+    out_number(o, "links", NULL, OUT_PLAIN, 4);
+    out_millis(o, "took_ms", NULL, OUT_PLAIN, 12034);
+    out_none(o, "engine", "Engine");
+    out_lines(o, "witness", "a\nb");
+    out_note(o, OUT_PLAIN, "A \x1b[2J line");
+    out_table(o, "nodes", columns, 2, false);
+    out_row(o);
+    out_text(o, "name", "NAME", OUT_PLAIN, "K\xc3\xb6ln");
+    out_number(o, "lid", "LID", OUT_PLAIN, 7);
+    out_bool(o, "leaf", NULL, OUT_PLAIN, true);
+    out_row_end(o);
+    out_row(o);
+    out_text(o, "name", "NAME", OUT_PLAIN, "\"\\\xff\t");
+    out_number(o, "lid", "LID", OUT_PLAIN, 12345);
+    out_bool(o, "leaf", NULL, OUT_PLAIN, false);
+    out_row_end(o);
+    out_table_end(o);
+    out_table(o, "none", NULL, 0, false);
+    out_table_end(o);
+    out_record_end(o);
+}
+
+static void check(enum out_format format, bool colour, const char *want)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *to = open_memstream(&text, &len);
+    ck_assert_ptr_nonnull(to);
+    struct out *o = out_new(format, to, colour);
+    ck_assert_ptr_nonnull(o);
+    say(o);
+    ck_assert_int_eq(out_close(o), FAB_OK);
+    fclose(to);
+    ck_assert_str_eq(text, want);
+    free(text);
+}
+
+START_TEST(text_is_aligned)
+{
+    check(OUT_TEXT, false,
+          "State:        idle\n"
+          "Links:        3 of 4\n"
+          "Engine:       -\n"
+          "A \xef\xbf\xbd[2J line\n"
+          "NAME    LID\n"
+          "K\xc3\xb6ln      7\n"
+          "\"\\\xef\xbf\xbd\xef\xbf\xbd  12345\n");
+}
+END_TEST
+
+START_TEST(colours_are_for_tones)
+{
+    check(OUT_TEXT, true,
+          "State:        \033[32midle\033[0m\n"
+          "Links:        3 of 4\n"
+          "Engine:       \033[2m-\033[0m\n"
+          "A \xef\xbf\xbd[2J line\n"
+          "\033[2mNAME\033[0m    \033[2mLID\033[0m\n"
+          "K\xc3\xb6ln      7\n"
+          "\"\\\xef\xbf\xbd\xef\xbf\xbd  12345\n");
+}
+END_TEST
+
+START_TEST(json_is_escaped)
+{
+    check(OUT_JSON, true,
+          "{\n"
+          "  \"state\": \"idle\",\n"
+          "  \"links\": 4,\n"
+          "  \"took_ms\": 12.034,\n"
+          "  \"engine\": null,\n"
+          "  \"witness\": \"a\\u000ab\",\n"
+          "  \"nodes\": [\n"
+          "    {\"name\": \"K\xc3\xb6ln\", \"lid\": 7, \"leaf\": true},\n"
+          "    {\"name\": \"\\\"\\\\\xef\xbf\xbd\xef\xbf\xbd\", \"lid\": 12345, \"leaf\": false}\n"
+          "  ],\n"
+          "  \"none\": []\n"
+          "}\n");
+}
+END_TEST
+
+START_TEST(live_rows_are_lines)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *to = open_memstream(&text, &len);
+    struct out *o = out_new(OUT_JSON, to, false);
+    out_table(o, "nodes", columns, 2, true);
+    for (uint64_t i = 1; i <= 2; i++) {
+        out_row(o);
+        out_text(o, "name", "NAME", OUT_PLAIN, "a");
+        out_number(o, "lid", "LID", OUT_PLAIN, i);
+        out_row_end(o);
+    }
+    ck_assert_str_eq(text, "{\"name\": \"a\", \"lid\": 1}\n{\"name\": \"a\", \"lid\": 2}\n");
+    out_table_end(o);
+    out_close(o);
+    fclose(to);
+    free(text);
+}
+END_TEST
+
+START_TEST(ports_are_parsed)
+{
+    static const char *const bad[] = {"leaf-1",  "/1",        "leaf/",  "leaf/x",
+                                      "leaf/-1", "leaf/1234", "leaf/1 "};
+    char *node;
+    uint32_t port;
+    ck_assert_int_eq(parse_port("leaf-1/12", &node, &port), EXIT_OK);
+    ck_assert_str_eq(node, "leaf-1");
+    ck_assert_uint_eq(port, 12);
+    free(node);
+    ck_assert_int_eq(parse_port("rack 3/leaf/1/254", &node, &port), EXIT_OK);
+    ck_assert_str_eq(node, "rack 3/leaf/1");
+    ck_assert_uint_eq(port, 254);
+    free(node);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        ck_assert_int_eq(parse_port(bad[i], &node, &port), EXIT_USAGE);
+}
+END_TEST
+
+START_TEST(durations_are_readable)
+{
+    static const struct {
+        uint64_t us;
+        const char *want;
+    } cases[] = {
+        {120, "0.12 ms"},        {12345, "12.3 ms"},        {1500000, "1.50 s"},
+        {61000000, "1 min 1 s"}, {7200000000, "2 h 0 min"}, {90061000000, "1 d 1 h"},
+    };
+    char text[SHOW_LEN];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        show_duration(cases[i].us, text);
+        ck_assert_str_eq(text, cases[i].want);
+    }
+}
+END_TEST
+
+START_TEST(odd_numbers_have_words_too)
+{
+    ck_assert_str_eq(show_port_state((Fabric__V1__PortState)99), "?");
+    ck_assert_str_eq(show_severity((Fabric__V1__EventSeverity)-1), "?");
+    ck_assert_int_eq(tone_port_state((Fabric__V1__PortState)99), OUT_WARN);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fabricctl");
+    TCase *tcase = tcase_create("fabricctl");
+    tcase_add_test(tcase, text_is_aligned);
+    tcase_add_test(tcase, colours_are_for_tones);
+    tcase_add_test(tcase, json_is_escaped);
+    tcase_add_test(tcase, live_rows_are_lines);
+    tcase_add_test(tcase, ports_are_parsed);
+    tcase_add_test(tcase, durations_are_readable);
+    tcase_add_test(tcase, odd_numbers_have_words_too);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
