@@ -6,7 +6,7 @@
 #include "libfabmgr/route/order.h"
 
 #define FAB_LEGAL_BATCH 64
-#define FAB_LEGAL_CLIMBS 0x80 /* the way begins with a climb; without it, it only descends */
+#define FAB_LEGAL_CLIMBS 0x80 /* the way may begin with a climb: nobody may come down to here */
 #define FAB_LEGAL_HOPS 0x7f   /* mask of the length */
 #define FAB_LEGAL_NONE 0xff   /* no way */
 
@@ -20,8 +20,9 @@ int fab_slopes_make(const struct fab_graph *g, const struct fab_order *o, struct
 void fab_slopes_fini(struct fab_slopes *s);
 
 /* ret_way: [n][64], 64-byte aligned: from each switch to destination i the length of the way that
- * packets take, in cables. A switch that can descend to the destination does so, because packets
- * that come down to it must not climb again. count <= 64; columns beyond count say NONE. */
+ * packets take, in cables, and CLIMBS. The next switch on the way is one that is one cable nearer,
+ * and either above a switch that CLIMBS, or below and without CLIMBS itself. count <= 64; columns
+ * beyond count say NONE. */
 void fab_legal_ways(const struct fab_slopes *s, const uint32_t *destinations, uint32_t count,
                     uint8_t *ret_way);
 uint8_t *fab_legal_alloc(uint32_t n); /* room for ret_way; free() it */

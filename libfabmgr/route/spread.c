@@ -115,18 +115,22 @@ static uint32_t sort_by_distance(struct fab_spread *s)
     return total;
 }
 
-/* The ports of `sw` that lead one cable nearer. */
+/* The ports of `sw` that lead one cable nearer: down to who descends, and up, for who climbs. */
 static uint32_t candidates(const struct fab_spread *s, uint32_t sw, uint32_t ret[256])
 {
     const struct fab_ports *p = &s->ports;
     const uint8_t *column = s->column;
-    bool climbs = (column[sw] & FAB_LEGAL_CLIMBS) != 0;
+    const uint32_t *peer = p->peer;
     uint8_t nearer = (uint8_t)((column[sw] & FAB_LEGAL_HOPS) - 1);
-    uint8_t mask = climbs ? FAB_LEGAL_HOPS : FAB_LEGAL_NONE; /* who descends must go on so */
-    uint32_t to = climbs ? p->at[sw + 1] : p->mid[sw], count = 0;
-    for (uint32_t i = climbs ? p->mid[sw] : p->at[sw]; i < to; i++) {
+    uint32_t count = 0, mid = p->mid[sw];
+    uint32_t end = (column[sw] & FAB_LEGAL_CLIMBS) != 0 ? p->at[sw + 1] : mid;
+    for (uint32_t i = p->at[sw]; i < mid; i++) {
         ret[count] = i;
-        count += (column[p->peer[i]] & mask) == nearer;
+        count += column[peer[i]] == nearer;
+    }
+    for (uint32_t i = mid; i < end; i++) {
+        ret[count] = i;
+        count += (column[peer[i]] & FAB_LEGAL_HOPS) == nearer;
     }
     return count;
 }
@@ -158,26 +162,60 @@ static uint32_t wheel_at(struct wheel *w, uint32_t number)
     return w->at;
 }
 
-/* The least loaded candidate, the first from `preferred` on. *floor: no load is less. */
-static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, uint32_t count,
-                             uint32_t preferred, uint64_t *floor)
+/* Ports that could be candidates, by slot, and which of them are: -1 for those that are not. */
+struct slots {
+    uint32_t count;
+    bool plain; /* slot i is candidate i */
+    int16_t candidate[256];
+};
+
+/* A switch that climbs has a slot for each port that leads up, so that a port that is no candidate
+ * for this destination leaves the lanes of the others where they are. One that descends has few
+ * candidates among its ports: they are the slots. */
+static void make_slots(const struct fab_spread *s, uint32_t sw, const uint32_t *candidate,
+                       uint32_t count, struct slots *ret)
 {
-    if (load[candidate[preferred]] <= *floor)
-        return preferred;
+    uint32_t first = s->ports.mid[sw], upward = s->ports.at[sw + 1] - first;
+    bool climbs = candidate[0] >= first;
+    ret->plain = !climbs || count == upward;
+    ret->count = climbs ? upward : count;
+    if (ret->plain)
+        return;
+    memset(ret->candidate, 0xff, upward * sizeof(ret->candidate[0]));
+    for (uint32_t i = 0; i < count; i++)
+        ret->candidate[candidate[i] - first] = (int16_t)i;
+}
+
+/* How much more than the least a preferred port may carry. Some slack keeps lanes on their ports
+ * when a fault shifts a few elsewhere: else each would displace the next one, all over. */
+static uint64_t slack(uint64_t least, uint64_t arriving)
+{
+    return 2 * arriving + least / 8;
+}
+
+/* The least loaded candidate, the first from `preferred` on. */
+static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, uint32_t count,
+                             uint32_t preferred)
+{
     uint32_t best = preferred;
-    for (uint32_t i = preferred + 1; i < count; i++) {
-        if (load[candidate[i]] < load[candidate[best]])
-            best = i;
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t at = preferred + i < count ? preferred + i : preferred + i - count;
+        if (load[candidate[at]] < load[candidate[best]])
+            best = at;
     }
-    uint32_t wrapped = 0;
-    for (uint32_t i = 1; i < preferred; i++) {
-        if (load[candidate[i]] < load[candidate[wrapped]])
-            wrapped = i;
-    }
-    if (preferred > 0 && load[candidate[wrapped]] < load[candidate[best]])
-        best = wrapped;
-    *floor = load[candidate[best]];
     return best;
+}
+
+/* The preferred candidate, unless it is overloaded. *least: what no candidate is below. */
+static uint32_t relieve(const uint64_t *load, const uint32_t *candidate, uint32_t count,
+                        uint32_t preferred, uint64_t arriving, uint64_t *least)
+{
+    uint64_t have = load[candidate[preferred]];
+    if (have <= *least + slack(*least, arriving))
+        return preferred;
+    uint32_t best = least_loaded(load, candidate, count, preferred);
+    *least = load[candidate[best]];
+    return have > *least + slack(*least, arriving) ? best : preferred;
 }
 
 /* All lanes of a switch by its only port. */
@@ -206,15 +244,22 @@ static void route_by_many(struct fab_spread *s, uint32_t sw, const uint32_t *can
     const struct fab_ports p = s->ports;
     uint32_t *flow = s->flow, *here = flow + (size_t)sw * lane_count;
     uint32_t hosts = s->g->hosts[sw];
-    struct wheel wheel = {.spread = s->o->spread[sw], .count = count};
-    uint64_t floor = 0;
+    struct slots slots;
+    make_slots(s, sw, candidate, count, &slots);
+    struct wheel wheel = {.spread = s->o->spread[sw], .count = slots.count};
+    uint64_t least = 0;
     wheel_set(&wheel, lanes[0].number);
     for (uint32_t i = 0; i < lane_count; i++) {
-        uint32_t at = wheel_at(&wheel, lanes[i].number);
+        uint32_t slot = wheel_at(&wheel, lanes[i].number);
+        bool displaced = !slots.plain && slots.candidate[slot] < 0;
+        uint32_t at = slots.plain ? slot
+                      : displaced ? slot % count
+                                  : (uint32_t)slots.candidate[slot];
         uint32_t arriving = lanes[i].loaded ? here[i] + hosts : 0;
         here[i] = 0;
         if (arriving > 0) {
-            at = least_loaded(p.load, candidate, count, at, &floor);
+            at = displaced ? least_loaded(p.load, candidate, count, at)
+                           : relieve(p.load, candidate, count, at, arriving, &least);
             uint32_t port = candidate[at];
             p.load[port] += (uint64_t)arriving * p.slow[port];
             flow[(size_t)p.peer[port] * lane_count + i] += arriving;

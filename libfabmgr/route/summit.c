@@ -76,7 +76,9 @@ static uint32_t maxima_above(struct climb *c, uint32_t s)
     return flood(c, 1, true, ABOVE);
 }
 
-/* The leaf (any switch, if there is none) that climbs to the most maxima of its component. */
+/* The first leaf (any switch, if there is none) that climbs to most of the maxima of its component,
+ * else the one that climbs to more than any before it. Not to all of them: a missing cable should
+ * not move the summit. */
 static uint32_t choose_summit(struct climb *c, uint32_t component, uint32_t maxima, bool has_leaf)
 {
     uint32_t best = FAB_NONE, best_maxima = 0;
@@ -89,7 +91,7 @@ static uint32_t choose_summit(struct climb *c, uint32_t component, uint32_t maxi
             best = s;
             best_maxima = above;
         }
-        if (above == maxima)
+        if (above >= maxima - maxima / 4)
             break;
         trials++;
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CPU times and balance of addressing, routing, proof and plan: `bench_route [topology files]`. Without
- * arguments on fat trees of 648 and 11,664 hosts. Not part of `make check`; prints, judges nothing.
+ * CPU times and balance of addressing, routing, proof and plan: `bench_route [topology files]`.
+ * Without arguments on fat trees of 648 and 11,664 hosts. Not part of `make check`; prints, judges
+ * nothing.
  *
  * Balance is over all ordered pairs of hosts: how many pairs each cable direction between switches
  * carries, the greatest over the mean, and how many directions carry none ("dark").
@@ -151,6 +152,77 @@ static void run_once(const struct fab_fabric *f, const struct fab_policy *p, str
     fab_target_unref(target);
 }
 
+static void route_once(const struct fab_fabric *f, const struct fab_policy *p,
+                       struct fab_target *target)
+{
+    struct fab_address_note *notes = NULL;
+    size_t note_count;
+    char why[160] = "";
+    must(fab_address_assign(&(struct fab_address_input){.fabric = f, .policy = p}, &target->lids,
+                            &notes, &note_count),
+         "address");
+    free(notes);
+    must(fab_route_engine_by_name("auto")->run(
+             &(struct fab_route_input){.fabric = f, .policy = p, .lids = &target->lids},
+             &target->lft, why, sizeof(why)),
+         "route");
+}
+
+/* Pulls the cable of a port and counts what a reroute would write. */
+static void pull(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port)
+{
+    struct fab_target *before = fab_target_new(), *after = fab_target_new();
+    struct fab_builder *b = fab_builder_from(f);
+    struct fab_fabric *now;
+    uint32_t ref, blocks = 0, switches = 0, entries = 0;
+    must(fab_builder_find(b, f->nodes[f->ports[port].node].guid, &ref), "find");
+    must(fab_builder_unlink(b, ref, f->ports[port].num), "unlink");
+    must(fab_builder_seal(b, &now), "seal");
+    route_once(f, p, before);
+    route_once(now, p, after);
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        const uint8_t *x = fab_lft_row(&before->lft, sw), *y = fab_lft_row(&after->lft, sw);
+        uint32_t here = 0;
+        for (uint32_t k = 0; k < fab_lft_blocks(&before->lft); k++)
+            here += memcmp(x + (size_t)k * 64, y + (size_t)k * 64, 64) != 0;
+        for (size_t lid = 0; lid < before->lft.stride; lid++)
+            entries += x[lid] != y[lid];
+        blocks += here;
+        switches += here > 0;
+    }
+    printf("  pull %s port %u (to %s): %u entries, %u blocks on %u switches\n",
+           f->nodes[f->ports[port].node].desc, f->ports[port].num,
+           f->nodes[fab_peer_node(f, port)].desc, entries, blocks, switches);
+    print_balance(now, &after->lids, &after->lft);
+    fab_target_unref(before);
+    fab_target_unref(after);
+    fab_builder_free(b);
+    fab_fabric_unref(now);
+}
+
+/* One cable of a switch with hosts, and one of a switch without. */
+static void pull_some(const struct fab_fabric *f, const struct fab_policy *p)
+{
+    bool done[2] = {false, false};
+    for (uint32_t sw = f->switch_count / 3; sw < f->switch_count; sw++) {
+        uint32_t cable = FAB_NONE;
+        bool hosts = false, inner = false;
+        for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
+            uint32_t port = fab_port_id(f, sw, (uint8_t)num), peer = fab_peer_node(f, port);
+            if (peer == FAB_NONE || !fab_port_is_up(f, port))
+                continue;
+            hosts = hosts || (!fab_node_is_switch(f, peer) && !f->nodes[peer].aggregation);
+            if (fab_node_is_switch(f, peer) && !inner)
+                cable = port;
+            inner = inner || (fab_node_is_switch(f, peer) && peer > sw);
+        }
+        if (cable == FAB_NONE || done[hosts] || (!hosts && !inner))
+            continue;
+        done[hosts] = true;
+        pull(f, p, cable);
+    }
+}
+
 static void bench(const char *name, struct fab_builder *b)
 {
     struct fab_fabric *f;
@@ -167,6 +239,7 @@ static void bench(const char *name, struct fab_builder *b)
     getrusage(RUSAGE_SELF, &usage);
     printf("  ms: address %.1f, route %.1f, verify %.1f, plan %.1f; peak memory %ld MB\n",
            t.address, t.route, t.verify, t.plan, usage.ru_maxrss / 1024);
+    pull_some(f, &p);
     fab_policy_fini(&p);
     fab_fabric_unref(f);
 }
