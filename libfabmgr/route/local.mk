@@ -1,4 +1,5 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/careful.c \
 	%D%/engines.h \
 	%D%/graph.c \
 	%D%/graph.h \

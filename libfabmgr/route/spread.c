@@ -76,8 +76,12 @@ int fab_spread_init(struct fab_spread *s, const struct fab_graph *g, const struc
     made.flow = calloc(n * FAB_LANES, sizeof(*made.flow));
     made.column = calloc(n, sizeof(*made.column));
     made.far = calloc(n, sizeof(*made.far));
-    int ret =
-        made.flow && made.column && made.far ? fab_ports_make(g, o, &made.ports) : FAB_E_NOMEM;
+    made.least = calloc(n, sizeof(*made.least));
+    made.cost = calloc(n, sizeof(*made.cost));
+    made.pick = calloc(n, sizeof(*made.pick));
+    int ret = FAB_E_NOMEM;
+    if (made.flow && made.column && made.far && made.least && made.cost && made.pick)
+        ret = fab_ports_make(g, o, &made.ports);
     if (ret != FAB_OK) {
         fab_spread_fini(&made);
         return ret;
@@ -92,13 +96,21 @@ void fab_spread_fini(struct fab_spread *s)
     free(s->flow);
     free(s->column);
     free(s->far);
+    free(s->least);
+    free(s->cost);
+    free(s->pick);
     memset(s, 0, sizeof(*s));
+}
+
+void fab_spread_reset(struct fab_spread *s)
+{
+    memset(s->ports.load, 0, s->ports.at[s->g->n] * sizeof(*s->ports.load));
+    memset(s->least, 0, s->g->n * sizeof(*s->least));
 }
 
 /* ---- one destination ------------------------------------------------------------------------ */
 
-/* Counting sort of the switches that have a way, the farthest first. Returns how many. */
-static uint32_t sort_by_distance(struct fab_spread *s)
+uint32_t fab_spread_sort(struct fab_spread *s)
 {
     uint32_t start[FAB_LEGAL_HOPS + 2] = {0}, total = 0;
     for (uint32_t v = 0; v < s->g->n; v++)
@@ -115,8 +127,7 @@ static uint32_t sort_by_distance(struct fab_spread *s)
     return total;
 }
 
-/* The ports of `sw` that lead one cable nearer: down to who descends, and up, for who climbs. */
-static uint32_t candidates(const struct fab_spread *s, uint32_t sw, uint32_t ret[256])
+uint32_t fab_spread_candidates(const struct fab_spread *s, uint32_t sw, uint32_t ret[256])
 {
     const struct fab_ports *p = &s->ports;
     const uint8_t *column = s->column;
@@ -247,7 +258,8 @@ static void route_by_many(struct fab_spread *s, uint32_t sw, const uint32_t *can
     struct slots slots;
     make_slots(s, sw, candidate, count, &slots);
     struct wheel wheel = {.spread = s->o->spread[sw], .count = slots.count};
-    uint64_t least = 0;
+    bool all_upward = slots.plain && candidate[0] >= p.mid[sw];
+    uint64_t least = candidate[0] >= p.mid[sw] ? s->least[sw] : 0;
     wheel_set(&wheel, lanes[0].number);
     for (uint32_t i = 0; i < lane_count; i++) {
         uint32_t slot = wheel_at(&wheel, lanes[i].number);
@@ -266,13 +278,15 @@ static void route_by_many(struct fab_spread *s, uint32_t sw, const uint32_t *can
         }
         row[lanes[i].lid] = p.num[candidate[at]];
     }
+    if (all_upward)
+        s->least[sw] = least;
 }
 
 static void route_at(struct fab_spread *s, uint32_t sw, const struct fab_lane *lanes,
                      uint32_t lane_count, uint8_t *row)
 {
     uint32_t candidate[256];
-    uint32_t count = candidates(s, sw, candidate);
+    uint32_t count = fab_spread_candidates(s, sw, candidate);
     if (count == 1)
         route_by_one(s, sw, candidate[0], lanes, lane_count, row);
     else
@@ -282,7 +296,7 @@ static void route_at(struct fab_spread *s, uint32_t sw, const struct fab_lane *l
 void fab_spread_lanes(struct fab_spread *s, const struct fab_lane *lanes, uint32_t count,
                       struct fab_lft *lft)
 {
-    uint32_t reached = sort_by_distance(s);
+    uint32_t reached = fab_spread_sort(s);
     if (count == 0 || reached == 0)
         return;
     for (uint32_t i = 0; i + 1 < reached; i++)

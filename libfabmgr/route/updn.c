@@ -6,7 +6,7 @@
  *   order.c   which way is up, so that every pair has an up-then-down way (summit.c)
  *   number.c  in which order destinations are spread
  *   legal.c   how long the ways are, and who climbs and who descends
- *   spread.c  which of the ports on a shortest way each LID takes
+ *   spread.c  which of the ports on a shortest way each LID takes; careful.c, where that is uneven
  *
  * No packet ever climbs after it has descended, and climbing follows a total order: no cycle of
  * buffers that wait for each other can form, on one VL, on any topology. Tables are computed from
@@ -37,7 +37,16 @@ struct updn {
     uint32_t leaf_size; /* most hosts at one switch */
     uint8_t *ways;
     struct fab_lft lft;
+    bool careful;
 };
+
+/* When the load is this uneven (greatest over mean, in percent), and the fabric small enough (work
+ * in looks at a port), spreading with care is tried, and taken when its greatest load is this much
+ * less. A fault in a regular tree doubles the load of one cable whatever one does: that must not
+ * turn all tables over. */
+#define UNEVEN_PERCENT 150
+#define CAREFUL_WORK (UINT64_C(1) << 27)
+#define BETTER_PERCENT 75
 
 /* ---- the lanes of a destination switch ------------------------------------------------------ */
 
@@ -97,7 +106,10 @@ static void route_switch(struct updn *u, uint32_t index, uint32_t column, uint32
         u->spread.column[s] = u->ways[(size_t)s * FAB_LEGAL_BATCH + column];
     for (uint32_t offset = 0; offset < lids_each; offset++) {
         uint32_t count = lanes_of(u, u->sequence[index], index, offset, lanes);
-        fab_spread_lanes(&u->spread, lanes, count, &u->lft);
+        if (u->careful)
+            fab_spread_carefully(&u->spread, lanes, count, &u->lft);
+        else
+            fab_spread_lanes(&u->spread, lanes, count, &u->lft);
     }
 }
 
@@ -110,6 +122,56 @@ static void route_all(struct updn *u)
         for (uint32_t i = 0; i < count; i++)
             route_switch(u, first + i, i, lids_each);
     }
+}
+
+/* ---- care where it pays ---------------------------------------------------------------------- */
+
+struct load {
+    uint64_t most, sum, ports;
+};
+
+static struct load measure(const struct updn *u)
+{
+    struct load l = {.ports = u->spread.ports.at[u->graph.n]};
+    for (uint32_t i = 0; i < l.ports; i++) {
+        uint64_t load = u->spread.ports.load[i];
+        l.most = load > l.most ? load : l.most;
+        l.sum += load;
+    }
+    return l;
+}
+
+static bool worth_care(const struct updn *u, const struct load *l)
+{
+    uint64_t work = l->ports * u->in->lids->top;
+    return work <= CAREFUL_WORK && l->most * l->ports * 100 > l->sum * UNEVEN_PERCENT;
+}
+
+static int route_carefully(struct updn *u, const struct load *before)
+{
+    struct fab_lft quick = u->lft, careful;
+    int ret = fab_lft_init(&careful, quick.switch_count, quick.top);
+    if (ret != FAB_OK)
+        return ret;
+    fab_spread_reset(&u->spread);
+    u->careful = true;
+    u->lft = careful;
+    route_all(u);
+    if (measure(u).most * 100 <= before->most * BETTER_PERCENT) {
+        fab_lft_fini(&quick);
+    } else {
+        u->careful = false;
+        fab_lft_fini(&u->lft);
+        u->lft = quick;
+    }
+    return FAB_OK;
+}
+
+static int route(struct updn *u)
+{
+    route_all(u);
+    struct load l = measure(u);
+    return worth_care(u, &l) ? route_carefully(u, &l) : FAB_OK;
 }
 
 static int prepare(struct updn *u)
@@ -141,7 +203,8 @@ static void remark(const struct updn *u, char *why, size_t why_len)
         return;
     const char *summit =
         u->order.summit != FAB_NONE ? u->in->fabric->nodes[u->order.summit].desc : "none";
-    snprintf(why, why_len, "%s, summit %.64s", u->order.origin, summit);
+    snprintf(why, why_len, "%s, summit %.64s%s", u->order.origin, summit,
+             u->careful ? ", spread with care" : "");
 }
 
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, char *why, size_t why_len)
@@ -150,8 +213,9 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, char *
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;
     int ret = prepare(&u);
+    if (ret == FAB_OK)
+        ret = route(&u);
     if (ret == FAB_OK) {
-        route_all(&u);
         remark(&u, why, why_len);
         *ret_lft = u.lft;
     } else {

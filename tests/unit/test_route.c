@@ -278,6 +278,41 @@ START_TEST(a_cable_pulled_and_put_back_restores_the_tables)
 }
 END_TEST
 
+/* Entries that differ. */
+static uint64_t difference(const struct fab_target *a, const struct fab_target *b)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < a->lft.stride * a->lft.switch_count; i++)
+        count += a->lft.entries[i] != b->lft.entries[i];
+    return count;
+}
+
+START_TEST(a_fault_in_a_tree_moves_little)
+{
+    struct fab_policy p = defaults(0);
+    struct fab_fabric *f = fat_tree(12, 3, 1);
+    struct fab_target *before = routed(f, &p);
+    uint64_t entries = (uint64_t)before->lids.top * f->switch_count, most = 0;
+    for (uint32_t sw = 0; sw < f->switch_count; sw += 7) {
+        struct fab_builder *b = fab_builder_from(f);
+        uint32_t port = fab_port_id(f, sw, f->nodes[sw].num_ports), ref;
+        ck_assert(naive_is_channel(f, port));
+        ck_assert_int_eq(fab_builder_find(b, f->nodes[sw].guid, &ref), FAB_OK);
+        ck_assert_int_eq(fab_builder_unlink(b, ref, f->ports[port].num), FAB_OK);
+        struct fab_fabric *without = sealed(b);
+        struct fab_target *t = routed(without, &p);
+        uint64_t moved = difference(before, t);
+        most = moved > most ? moved : most;
+        fab_target_unref(t);
+        fab_fabric_unref(without);
+    }
+    printf("# at most %" PRIu64 " of %" PRIu64 " entries\n", most, entries);
+    ck_assert_uint_lt(most * 20, entries);
+    fab_target_unref(before);
+    fab_fabric_unref(f);
+}
+END_TEST
+
 /* ---- ranks and the registry -------------------------------------------------------------------
  */
 
@@ -341,6 +376,7 @@ int main(void)
         a_tree_is_balanced,
         the_order_of_discovery_changes_nothing,
         a_cable_pulled_and_put_back_restores_the_tables,
+        a_fault_in_a_tree_moves_little,
         aggregation_nodes_make_no_leaf,
         roots_of_the_policy_are_on_top,
         engines_are_found_by_name,
