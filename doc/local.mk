@@ -3,3 +3,4 @@
 dist_man_MANS += doc/fabsim.1
 dist_man_MANS += doc/fabricd.yaml.5
 dist_man_MANS += doc/fabricd.8
+dist_man_MANS += doc/fabricctl.1

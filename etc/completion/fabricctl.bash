@@ -1,46 +1,104 @@
 # bash completion for fabricctl. Names of nodes come from the running manager, if there is one.
 
-_fabricctl_names()
+# _fabricctl_nodes [TYPE]: names of nodes, asked with the address options of the line so far.
+_fabricctl_nodes()
 {
-    timeout 1 fabricctl node list -o json 2>/dev/null |
-        sed -n 's/.*"name": *"\([^"]*\)".*/\1/p'
+    timeout 1 fabricctl "${server[@]}" -o json node list "$@" 2>/dev/null |
+        sed -n 's/^ *{"name": "\(\([^"\\]\|\\.\)*\)", "type".*/\1/p'
+}
+
+# _fabricctl_ports NODE: NODE/1, NODE/2, ...
+_fabricctl_ports()
+{
+    timeout 1 fabricctl "${server[@]}" -o json port list "$1" 2>/dev/null |
+        sed -n 's/^ *{"node": "\(\([^"\\]\|\\.\)*\)", "node_guid": "[^"]*", "port": \([0-9]*\),.*/\1\/\3/p' |
+        grep -v '/0$'
+}
+
+# _fabricctl_offer LINES: complete the current word with whole lines, blanks and all.
+_fabricctl_offer()
+{
+    local line IFS=$'\n'
+    while read -r line; do
+        [[ $line == "$cur"* ]] && COMPREPLY+=("$(printf '%q' "$line")")
+    done <<<"$1"
+}
+
+# First the node, then its ports.
+_fabricctl_offer_port()
+{
+    if [[ $cur == */* ]]; then
+        _fabricctl_offer "$(_fabricctl_ports "${cur%/*}")"
+    else
+        compopt -o nospace
+        _fabricctl_offer "$(_fabricctl_nodes | sed 's|$|/|')"
+    fi
+}
+
+# _fabricctl_offer_names COMMAND: what stands behind it. False: nothing of a fabric.
+_fabricctl_offer_names()
+{
+    case $1 in
+    'route show') _fabricctl_offer "$(_fabricctl_nodes switch)" ;;
+    'port show' | 'port disable' | 'port enable' | 'sim '*) _fabricctl_offer_port ;;
+    'node show' | 'port list' | 'link list' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
+    *) return 1 ;;
+    esac
+    return 0
 }
 
 _fabricctl()
 {
-    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local i words=() word
+    local cur prev words=() server=() i line
     COMPREPLY=()
+    # The colon of unix:PATH is no end of a word.
+    if declare -F _get_comp_words_by_ref >/dev/null; then
+        local cword
+        _get_comp_words_by_ref -n : cur prev words cword
+        line=("${words[@]:1:cword-1}")
+    else
+        cur=${COMP_WORDS[COMP_CWORD]}
+        prev=${COMP_WORDS[COMP_CWORD - 1]}
+        line=("${COMP_WORDS[@]:1:COMP_CWORD-1}")
+    fi
     case $prev in
     -o | --output) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$cur") && return ;;
-    -s | --server) mapfile -t COMPREPLY < <(compgen -W 'unix: tls:' -- "$cur") && return ;;
+    -s | --server)
+        compopt -o nospace
+        mapfile -t COMPREPLY < <(compgen -W 'unix: tls:' -- "$cur") && return
+        ;;
+    --severity) mapfile -t COMPREPLY < <(compgen -W 'debug info warning error' -- "$cur") && return ;;
     --tls-ca | --tls-cert | --tls-key) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
+    --timeout | --tls-name | -n | --count | --after) return ;;
     esac
     # The words of the command so far, without options and their values.
-    for ((i = 1; i < COMP_CWORD; i++)); do
-        case ${COMP_WORDS[i]} in
-        -o | -s | -n | --output | --server | --timeout | --tls-* | --count | --after) ((i++)) ;;
+    words=()
+    for ((i = 0; i < ${#line[@]}; i++)); do
+        case ${line[i]} in
+        -s | --server | --tls-*) server+=("${line[i]}" "${line[++i]}") ;;
+        -o | --output | --timeout | -n | --count | --after | --severity) ((++i)) ;;
         -*) ;;
-        *) words+=("${COMP_WORDS[i]}") ;;
+        *) words+=("${line[i]}") ;;
         esac
     done
+    local offer=
     case "${words[*]:0:2}" in
-    '') word='status node port link path route event sweep reroute sim version' ;;
-    node) word='list show' ;;
-    port) word='list show disable enable' ;;
-    link) word='list' ;;
-    route) word='show verify' ;;
-    event) word='list watch' ;;
-    sim) word='unlink relink' ;;
-    'node list') word='switch adapter router' ;;
-    'node show' | 'port show' | 'port list' | 'port disable' | 'port enable' | 'link list' | 'sim unlink' | 'sim relink' | 'route show' | path*)
-        local IFS=$'\n'
-        mapfile -t COMPREPLY < <(compgen -W "$(_fabricctl_names)" -- "$cur")
-        return
-        ;;
-    *) return ;;
+    '') offer='status node port link path route event sweep reroute version sim' ;;
+    node) offer='list show' ;;
+    port) offer='list show disable enable' ;;
+    link) offer='list' ;;
+    route) offer='show verify' ;;
+    event) offer='list watch' ;;
+    sim) offer='unlink relink' ;;
+    'node list') offer='switch adapter router' ;;
+    'event '*) cur=${cur:--} ;;
+    *) [[ $cur == -* ]] || { _fabricctl_offer_names "${words[*]:0:2}" && return; } ;;
     esac
-    [[ $cur == -* ]] && word='-s --server -o --output --timeout --tls-ca --tls-cert --tls-key --tls-name -n --count --after -h --help -V --version'
-    mapfile -t COMPREPLY < <(compgen -W "$word" -- "$cur")
+    if [[ $cur == -* ]]; then
+        offer='-s --server -o --output --timeout --tls-ca --tls-cert --tls-key --tls-name -h --help'
+        [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
+        [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "$offer" -- "$cur")
 }
 complete -F _fabricctl fabricctl
