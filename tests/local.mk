@@ -189,6 +189,13 @@ tests_unit_test_plan_SOURCES = tests/unit/test_plan.c
 tests_unit_test_plan_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_plan_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_route_nomem
+tests_unit_test_route_nomem_SOURCES = tests/unit/test_route_nomem.c
+tests_unit_test_route_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_route_nomem_LDADD = $(LIB_TEST_LIBS)
+tests_unit_test_route_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
+	-Wl,--wrap=reallocarray,--wrap=aligned_alloc
+
 # `make tests/bench/bench_route`, and run it by hand
 EXTRA_PROGRAMS += tests/bench/bench_route
 tests_bench_bench_route_SOURCES = tests/bench/bench_route.c

@@ -279,8 +279,12 @@ static void bench_file(const char *path)
 
 int main(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++)
-        bench_file(argv[i]);
+    for (int i = 1; i < argc; i++) {
+        if (atoi(argv[i]) > 0)
+            bench_tree((uint32_t)atoi(argv[i]), 3);
+        else
+            bench_file(argv[i]);
+    }
     if (argc == 1) {
         bench_tree(36, 2);
         bench_tree(36, 3);

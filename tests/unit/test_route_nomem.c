@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every allocation of addressing, routing, proof and plan fails in turn: each time the answer is
+ * NOMEM, nothing leaks (under the sanitizers) and the inputs are as they were.
+ */
+#include "libfabmgr/plan/plan.h"
+#include "tests/unit/routing.h"
+
+/* The linker sends the allocations of all that is linked here through these (--wrap). */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__real_reallocarray(void *p, size_t count, size_t size);
+void *__real_aligned_alloc(size_t align, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+void *__wrap_reallocarray(void *p, size_t count, size_t size);
+void *__wrap_aligned_alloc(size_t align, size_t size);
+
+static unsigned countdown; /* 0: all succeed; 1: the next one fails */
+
+static bool fails(void)
+{
+    return countdown > 0 && --countdown == 0;
+}
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+void *__wrap_realloc(void *p, size_t size)
+{
+    return fails() ? NULL : __real_realloc(p, size);
+}
+void *__wrap_reallocarray(void *p, size_t count, size_t size)
+{
+    return fails() ? NULL : __real_reallocarray(p, count, size);
+}
+void *__wrap_aligned_alloc(size_t align, size_t size)
+{
+    return fails() ? NULL : __real_aligned_alloc(align, size);
+}
+
+struct job {
+    struct fab_fabric *f;
+    struct fab_policy policy;
+    struct fab_target *target; /* good tables, for what comes after */
+    struct fab_target *cyclic; /* tables with a cycle, for the search of it */
+};
+
+static int do_address(const struct job *j)
+{
+    struct fab_lids lids;
+    struct fab_address_note *notes;
+    size_t count;
+    struct fab_lease lease = {.port_guid = 1, .lid = 3};
+    struct fab_address_input in = {
+        .fabric = j->f, .policy = &j->policy, .leases = &lease, .lease_count = 1};
+    int status = fab_address_assign(&in, &lids, &notes, &count);
+    if (status == FAB_OK) {
+        fab_lids_fini(&lids);
+        free(notes);
+    }
+    return status;
+}
+
+static int do_route(const struct job *j)
+{
+    struct fab_lft lft;
+    struct fab_route_input in = {.fabric = j->f, .policy = &j->policy, .lids = &j->target->lids};
+    int status = fab_route_engine_by_name("updn")->run(&in, &lft, NULL, 0);
+    if (status == FAB_OK)
+        fab_lft_fini(&lft);
+    return status;
+}
+
+static int do_ranks(const struct job *j)
+{
+    struct fab_ranks ranks;
+    int status = fab_ranks_find(j->f, &j->policy, &ranks);
+    if (status == FAB_OK)
+        fab_ranks_fini(&ranks);
+    return status;
+}
+
+static int verify_of(const struct job *j, const struct fab_target *t)
+{
+    struct fab_verdict v;
+    struct fab_verify_input in = {.fabric = j->f, .lids = &t->lids, .lft = &t->lft, .max_hops = 64};
+    char *text = NULL;
+    int status = fab_verify(&in, &v);
+    if (status != FAB_OK)
+        return status;
+    status = fab_witness_text(j->f, &v.witness, &text);
+    free(text);
+    fab_verdict_fini(&v);
+    return status;
+}
+
+static int do_verify(const struct job *j)
+{
+    return verify_of(j, j->target);
+}
+static int do_verify_cycle(const struct job *j)
+{
+    return verify_of(j, j->cyclic);
+}
+
+static int do_plan(const struct job *j)
+{
+    struct fab_observed observed, moved;
+    struct fab_plan plan;
+    int status = fab_observed_init(&observed, j->f->switch_count, j->target->lids.top);
+    if (status != FAB_OK)
+        return status;
+    status = fab_observed_move(&observed, j->f, j->f, j->target->lids.top, &moved);
+    if (status == FAB_OK) {
+        struct fab_plan_input in = {.fabric = j->f,
+                                    .policy = &j->policy,
+                                    .target = j->target,
+                                    .observed = &moved,
+                                    .sm_lid = 1};
+        status = fab_plan_make(&in, &plan);
+        if (status == FAB_OK)
+            fab_plan_fini(&plan);
+        fab_observed_fini(&moved);
+    }
+    fab_observed_fini(&observed);
+    return status;
+}
+
+/* Fails the first allocation, then the second, ... until the job gets through. */
+static void fail_each(const struct job *j, int (*work)(const struct job *), unsigned at_least)
+{
+    int status = FAB_E_NOMEM;
+    unsigned nth = 0;
+    while (status == FAB_E_NOMEM && nth < 10000) {
+        countdown = ++nth;
+        status = work(j);
+    }
+    bool all_tried = countdown > 0;
+    countdown = 0;
+    ck_assert_int_eq(status, FAB_OK);
+    ck_assert(all_tried);
+    ck_assert_uint_gt(nth, at_least);
+}
+
+/* Turns the entries of a ring clockwise. */
+static void turn_clockwise(const struct fab_fabric *f, struct fab_target *t)
+{
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        uint32_t clockwise = fab_port_id(f, sw, 1);
+        while (fab_peer_node(f, clockwise) != (sw + 1) % f->switch_count)
+            clockwise++;
+        for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
+            uint32_t node = f->ports[t->lids.owner[lid]].node;
+            uint32_t home = node < f->switch_count ? node : fab_peer_node(f, t->lids.owner[lid]);
+            if (home != sw)
+                fab_lft_row(&t->lft, sw)[lid] = f->ports[clockwise].num;
+        }
+    }
+}
+
+START_TEST(every_allocation_may_fail)
+{
+    struct job j = {.f = grid((uint32_t[3]){7, 1, 1}, true, 2)};
+    fab_policy_defaults(&j.policy);
+    j.target = routed(j.f, &j.policy);
+    j.cyclic = routed(j.f, &j.policy);
+    turn_clockwise(j.f, j.cyclic);
+    fail_each(&j, do_address, 5);
+    fail_each(&j, do_ranks, 10);
+    fail_each(&j, do_route, 20);
+    fail_each(&j, do_verify, 10);
+    fail_each(&j, do_verify_cycle, 12);
+    fail_each(&j, do_plan, 5);
+    fab_target_unref(j.target);
+    fab_target_unref(j.cyclic);
+    fab_fabric_unref(j.f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("route nomem");
+    TCase *tcase = tcase_create("engines");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, every_allocation_may_fail);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
