@@ -147,6 +147,12 @@ FUZZ_TARGETS += tests/fuzz/fuzz_config
 tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_config_LDADD = $(FABRICD_LIBS)
 tests_fuzz_fuzz_config_LDFLAGS = $(FUZZ_LINK)
+# ---- agent
+UNIT_TESTS += tests/unit/test_agent
+tests_unit_test_agent_SOURCES = tests/unit/test_agent.c
+tests_unit_test_agent_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_agent_LDADD = $(DAEMON_TEST_LIBS)
+
 # ---- sm: the whole manager on the simulated fabric
 UNIT_TESTS += tests/sim/test_sm
 tests_sim_test_sm_SOURCES = tests/sim/test_sm.c tests/sim/lab.c tests/sim/lab.h

@@ -11,15 +11,22 @@
 
 #include "fabricd/sm/private.h"
 
-/* The same nodes with the same cables, so that ids and tables stay good. */
-static bool same_shape(const struct fab_fabric *a, const struct fab_fabric *b)
+static bool same_ids(const struct fab_fabric *a, const struct fab_fabric *b)
 {
     if (!a || a->node_count != b->node_count || a->port_count != b->port_count ||
-        a->switch_count != b->switch_count || a->self_port != b->self_port)
+        a->switch_count != b->switch_count)
         return false;
     for (uint32_t n = 0; n < a->node_count; n++)
         if (a->nodes[n].guid != b->nodes[n].guid || a->nodes[n].num_ports != b->nodes[n].num_ports)
             return false;
+    return true;
+}
+
+/* The same cables, given the same ids: then proved tables stay good. */
+static bool same_cables(const struct fab_fabric *a, const struct fab_fabric *b)
+{
+    if (a->self_port != b->self_port)
+        return false;
     for (uint32_t p = 0; p < a->port_count; p++)
         if (a->ports[p].peer != b->ports[p].peer || a->ports[p].present != b->ports[p].present ||
             fab_port_is_up(a, p) != fab_port_is_up(b, p))
@@ -39,31 +46,41 @@ static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old
     }
 }
 
+/* Tables by the ids of the new snapshot; nothing moves where ids stay. */
+static int move_observed(struct sm_model *m, const struct fab_fabric *now)
+{
+    struct fab_observed observed;
+    int r = m->fabric
+                ? fab_observed_move(&m->observed, m->fabric, now, m->observed.lft.top, &observed)
+                : fab_observed_init(&observed, now->switch_count, 0);
+    if (r != FAB_OK)
+        return r;
+    fab_observed_fini(&m->observed);
+    m->observed = observed;
+    return FAB_OK;
+}
+
 int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same)
 {
-    struct fab_observed observed = {0};
     struct fab_path *paths = NULL;
+    bool same = same_ids(m->fabric, fabric);
     int r = fab_paths_new(fabric, &paths);
-    if (r == FAB_OK && m->fabric)
-        r = fab_observed_move(&m->observed, m->fabric, fabric, m->observed.lft.top, &observed);
-    else if (r == FAB_OK)
-        r = fab_observed_init(&observed, fabric->switch_count, 0);
+    if (r == FAB_OK && !same)
+        r = move_observed(m, fabric);
     if (r != FAB_OK) {
         free(paths);
         fab_fabric_unref(fabric);
         return r;
     }
     if (m->fabric)
-        forget_rebooted(&observed, m->fabric, fabric);
-    *ret_same = same_shape(m->fabric, fabric);
+        forget_rebooted(&m->observed, m->fabric, fabric);
+    *ret_same = same && same_cables(m->fabric, fabric);
     if (!*ret_same) {
         fab_target_unref(m->target);
         m->target = NULL;
     }
-    fab_observed_fini(&m->observed);
     free(m->paths);
     fab_fabric_unref(m->fabric);
-    m->observed = observed;
     m->paths = paths;
     m->fabric = fabric;
     return sm_model_find_port_paths(m);
