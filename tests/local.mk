@@ -115,6 +115,12 @@ tests_unit_test_text_SOURCES = tests/unit/test_text.c
 tests_unit_test_text_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_text_LDADD = $(LIB_TEST_LIBS)
 
+# ---- fabric: the families of generated fabrics, and that they can be routed
+UNIT_TESTS += tests/unit/test_families
+tests_unit_test_families_SOURCES = tests/unit/test_families.c
+tests_unit_test_families_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_families_LDADD = $(LIB_TEST_LIBS)
+
 # ---- fabric: generate
 UNIT_TESTS += tests/unit/test_generate
 tests_unit_test_generate_SOURCES = tests/unit/test_generate.c

@@ -8,13 +8,24 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/diff.c \
 	%D%/fabric.c \
 	%D%/fabric.h \
-	%D%/fat_tree.c \
 	%D%/generate.h \
+	%D%/generate_dragonfly.c \
+	%D%/generate_dragonfly_plus.c \
+	%D%/generate_fat_tree.c \
+	%D%/generate_hypercube.c \
+	%D%/generate_hyperx.c \
+	%D%/generate_leaf_spine.c \
+	%D%/generate_pgft.c \
+	%D%/generate_rail.c \
+	%D%/generate_random.c \
+	%D%/generate_torus.c \
+	%D%/groups.c \
+	%D%/groups.h \
 	%D%/island.c \
-	%D%/leaf_spine.c \
+	%D%/lattice.c \
+	%D%/lattice.h \
 	%D%/make.c \
 	%D%/make.h \
-	%D%/random.c \
 	%D%/rate.c \
 	%D%/rate.h \
 	%D%/seal.c \

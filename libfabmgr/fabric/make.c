@@ -2,11 +2,12 @@
 /*
  * Making devices. GUIDs run in the order of making: switches from 0x0002c90100000001 in steps of 1,
  * adapters and routers from 0x0002c90200000000 in steps of 4 with the port number added for their
- * ports (at most 3), which is also what ibsim gives them.
+ * ports (at most MAKE_END_PORTS), which is also what ibsim gives them.
  */
 #include "libfabmgr/fabric/make.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/device.h"
@@ -44,16 +45,25 @@ static uint32_t make(struct maker *m, struct fab_device *d)
     return m->status == FAB_OK ? ref : FAB_NONE;
 }
 
-static uint32_t make_named(struct maker *m, struct fab_device *d, struct make_name name)
+static uint32_t make_called(struct maker *m, struct fab_device *d, const char *desc)
 {
-    char desc[FAB_NODE_DESC_LEN + 1];
-    snprintf(desc, sizeof desc, "%s-%0*u", name.stem, (int)name.width, name.number);
     d->desc = desc;
-    d->desc_len = sizeof desc;
+    d->desc_len = strlen(desc);
     return make(m, d);
 }
 
-uint32_t make_switch(struct maker *m, uint32_t ports, struct make_name name)
+struct text {
+    char s[FAB_NODE_DESC_LEN + 1];
+};
+
+static struct text name_text(struct make_name name)
+{
+    struct text t;
+    snprintf(t.s, sizeof t.s, "%s-%0*u", name.stem, (int)name.width, name.number);
+    return t;
+}
+
+uint32_t make_switch_called(struct maker *m, uint32_t ports, const char *desc)
 {
     struct fab_device d = {.type = FAB_NODE_SWITCH,
                            .num_ports = (uint8_t)ports,
@@ -63,7 +73,12 @@ uint32_t make_switch(struct maker *m, uint32_t ports, struct make_name name)
                            .enhanced_port0 = true};
     if (ports == 0 || ports > 254)
         m->status = m->status != FAB_OK ? m->status : FAB_E_RANGE;
-    return make_named(m, &d, name);
+    return make_called(m, &d, desc);
+}
+
+uint32_t make_switch(struct maker *m, uint32_t ports, struct make_name name)
+{
+    return make_switch_called(m, ports, name_text(name).s);
 }
 
 static struct fab_device end_device(struct maker *m, uint8_t type, uint32_t ports)
@@ -75,16 +90,30 @@ static struct fab_device end_device(struct maker *m, uint8_t type, uint32_t port
                                .device_id = DEVICE_ADAPTER};
 }
 
-uint32_t make_host(struct maker *m, uint32_t ports, struct make_name name)
+uint32_t make_host_called(struct maker *m, uint32_t ports, const char *desc)
 {
     struct fab_device d = end_device(m, FAB_NODE_CA, ports);
-    return make_named(m, &d, name);
+    return make_called(m, &d, desc);
+}
+
+uint32_t make_host(struct maker *m, uint32_t ports, struct make_name name)
+{
+    return make_host_called(m, ports, name_text(name).s);
+}
+
+void make_hosts(struct maker *m, uint32_t sw, uint32_t count, uint64_t total)
+{
+    uint32_t width = make_width(total, 4);
+    for (uint32_t i = 0; i < count && m->status == FAB_OK; i++) {
+        struct make_name name = {"host", m->ends + 1, width};
+        make_cable(m, sw, i + 1, make_host(m, 1, name), 1);
+    }
 }
 
 uint32_t make_router(struct maker *m, uint32_t ports, struct make_name name)
 {
     struct fab_device d = end_device(m, FAB_NODE_ROUTER, ports);
-    return make_named(m, &d, name);
+    return make_called(m, &d, name_text(name).s);
 }
 
 uint32_t make_aggregation(struct maker *m)
@@ -105,6 +134,13 @@ void make_cable(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b
         m->status = fab_device_plug(m->b, ref_b, (uint8_t)port_b, 0, &m->rate);
     if (m->status == FAB_OK)
         m->status = fab_builder_link(m->b, ref_a, (uint8_t)port_a, ref_b, (uint8_t)port_b);
+}
+
+void make_cables(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b, uint32_t port_b,
+                 uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        make_cable(m, ref_a, port_a + i, ref_b, port_b + i);
 }
 
 int make_done(struct maker *m, struct fab_builder **ret)

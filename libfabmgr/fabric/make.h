@@ -5,6 +5,9 @@
 
 #include "libfabmgr/fabric/generate.h"
 
+#define MAKE_NODE_LIMIT (1u << 20) /* nodes of one fabric */
+#define MAKE_END_PORTS 3           /* ports of an adapter: their GUIDs follow the node's */
+
 struct maker {
     struct fab_builder *b;
     uint32_t switches, ends;   /* made so far */
@@ -27,6 +30,15 @@ uint32_t make_host(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t make_router(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t make_aggregation(struct maker *m);
 void make_cable(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b, uint32_t port_b);
+
+/* The same with free names: "torus-0-3". */
+uint32_t make_switch_called(struct maker *m, uint32_t ports, const char *desc);
+uint32_t make_host_called(struct maker *m, uint32_t ports, const char *desc);
+/* `count` hosts on the switch's ports 1.., numbered on; `total`: of the whole fabric. */
+void make_hosts(struct maker *m, uint32_t sw, uint32_t count, uint64_t total);
+/* `count` cables in parallel, on ports from port_a and from port_b on. */
+void make_cables(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b, uint32_t port_b,
+                 uint32_t count);
 
 /* Gives the builder to the caller, or frees it and returns the failure. */
 int make_done(struct maker *m, struct fab_builder **ret);

@@ -53,11 +53,26 @@ static int run_leaf_spine(void)
 
 static int run_fat_tree(void)
 {
-    struct fab_fat_tree_spec spec = {4, 2, 1};
+    struct fab_fat_tree_spec spec = {4, 2, 1, 1};
     struct fab_builder *b = NULL;
     int status = fab_generate_fat_tree(&spec, &b);
     return seal_and_drop(status, b);
 }
+
+#define RUN(family, ...)                                                                           \
+    static int run_##family(void)                                                                  \
+    {                                                                                              \
+        struct fab_##family##_spec spec = {__VA_ARGS__};                                           \
+        struct fab_builder *b = NULL;                                                              \
+        int status = fab_generate_##family(&spec, &b);                                             \
+        return seal_and_drop(status, b);                                                           \
+    }
+RUN(rail, 3, 2, 2, 1, 1, 1, 1)
+RUN(dragonfly, 3, 2, 1, 1, 1)
+RUN(dragonfly_plus, 3, 1, 2, 1, 1, 1)
+RUN(torus, 2, {3, 2}, 1, 1, false)
+RUN(hypercube, 2, 1, 1)
+RUN(hyperx, 2, {2, 2}, 1, 1)
 
 static int run_random(void)
 {
@@ -155,8 +170,10 @@ static int run_view(void)
     return v != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 
-static int (*const runs[])(void) = {run_leaf_spine, run_fat_tree, run_random, run_text,   run_from,
-                                    run_clone,      run_island,   run_diff,   run_policy, run_view};
+static int (*const runs[])(void) = {run_leaf_spine,     run_fat_tree, run_rail,      run_dragonfly,
+                                    run_dragonfly_plus, run_torus,    run_hypercube, run_hyperx,
+                                    run_random,         run_text,     run_from,      run_clone,
+                                    run_island,         run_diff,     run_policy,    run_view};
 
 START_TEST(every_allocation_may_fail)
 {

@@ -6,8 +6,6 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/make.h"
 
-#define NODE_LIMIT (1u << 20)
-
 struct leaf_spine {
     struct maker m;
     const struct fab_leaf_spine_spec *spec;
@@ -18,7 +16,7 @@ static int check(struct leaf_spine *t)
 {
     const struct fab_leaf_spine_spec *s = t->spec;
     if (s->leaves == 0 || s->parallel == 0 || s->spines > 254 || s->hosts_per_leaf > 254 ||
-        s->parallel > 254 || s->radix > 254 || s->leaves > NODE_LIMIT / 256)
+        s->parallel > 254 || s->radix > 254 || s->leaves > MAKE_NODE_LIMIT / 256)
         return FAB_E_RANGE;
     t->leaf_ports = s->hosts_per_leaf + s->spines * s->parallel;
     t->spine_ports = s->spines > 0 ? s->leaves * s->parallel : 0;

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * k-level fat trees of switches with one radix, as PGFTs. With half = radix / 2, w1 = 1 and k
+ * cables in parallel:
+ *
+ *     hosts a leaf        m1 = radix - up              leaves' uplinks  w2 = up / k
+ *     children elsewhere  m2.. = half / k, mh = radix / k   uplinks     w3.. = half / k
+ */
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/generate.h"
+
+/* Cables up of a leaf: half of the ports, or fewer with a taper; each parent gets as many. */
+static uint32_t leaf_up(const struct fab_fat_tree_spec *s, uint32_t parallel)
+{
+    uint32_t up = s->taper > 1 ? s->radix / (s->taper + 1) : s->radix / 2;
+    return up - up % parallel;
+}
+
+static void shape(const struct fab_fat_tree_spec *s, uint32_t parallel, struct fab_pgft_spec *t)
+{
+    uint32_t half = s->radix / 2, h = s->levels, up = leaf_up(s, parallel);
+    t->m[0] = h == 1 ? s->radix : s->taper > 1 ? s->taper * up : half;
+    t->w[0] = t->p[0] = 1;
+    for (uint32_t i = 1; i < h; i++) {
+        t->m[i] = (i + 1 == h ? s->radix : half) / parallel;
+        t->w[i] = (i == 1 ? up : half) / parallel;
+        t->p[i] = parallel;
+    }
+}
+
+int fab_generate_fat_tree(const struct fab_fat_tree_spec *spec, struct fab_builder **ret)
+{
+    struct fab_pgft_spec tree = {.levels = spec->levels, .radix = spec->radix};
+    uint32_t parallel = spec->parallel > 1 ? spec->parallel : 1;
+    if (spec->radix < 2 || spec->levels == 0 || spec->levels > FAB_GENERATE_LEVELS ||
+        spec->taper >= spec->radix || spec->radix / 2 % parallel != 0)
+        return FAB_E_RANGE;
+    shape(spec, parallel, &tree);
+    return fab_generate_pgft(&tree, ret);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Hypercubes: switch i, named by its bits ("cube-0110"), has after its hosts `parallel` ports for
+ * each bit, the lowest first, to the switch where that bit differs.
+ */
+#include <stdio.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/make.h"
+
+#define MAX_DIMENSIONS 16
+
+static int check(const struct fab_hypercube_spec *s)
+{
+    if (s->dimensions > MAX_DIMENSIONS || s->hosts > 254 || s->parallel == 0 || s->parallel > 254 ||
+        s->hosts + s->dimensions * s->parallel == 0 ||
+        s->hosts + s->dimensions * s->parallel > 254 ||
+        (s->hosts + 1) << s->dimensions > MAKE_NODE_LIMIT)
+        return FAB_E_RANGE;
+    return FAB_OK;
+}
+
+static void make_one(struct maker *m, const struct fab_hypercube_spec *s)
+{
+    char bits[MAX_DIMENSIONS + 1] = "0", desc[FAB_NODE_DESC_LEN + 1];
+    for (uint32_t d = 0; d < s->dimensions; d++)
+        bits[s->dimensions - 1 - d] = "01"[m->switches >> d & 1];
+    snprintf(desc, sizeof desc, "cube-%s", bits);
+    make_switch_called(m, s->hosts + s->dimensions * s->parallel, desc);
+}
+
+static void connect(struct maker *m, const struct fab_hypercube_spec *s, uint32_t sw)
+{
+    make_hosts(m, sw, s->hosts, (uint64_t)s->hosts << s->dimensions);
+    for (uint32_t d = 0; d < s->dimensions; d++)
+        if ((sw >> d & 1) == 0)
+            make_cables(m, sw, s->hosts + d * s->parallel + 1, sw | 1u << d,
+                        s->hosts + d * s->parallel + 1, s->parallel);
+}
+
+int fab_generate_hypercube(const struct fab_hypercube_spec *spec, struct fab_builder **ret)
+{
+    struct maker m;
+    int status = check(spec);
+    if (status != FAB_OK)
+        return status;
+    make_init(&m);
+    for (uint32_t i = 0; i < 1u << spec->dimensions && m.status == FAB_OK; i++)
+        make_one(&m, spec);
+    for (uint32_t i = 0; i < 1u << spec->dimensions && m.status == FAB_OK; i++)
+        connect(&m, spec, i);
+    return make_done(&m, ret);
+}

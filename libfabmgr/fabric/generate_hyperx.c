@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * HyperX. After the hosts, a switch has `parallel` ports for each other one in its row of the first
+ * dimension, in the order of coordinates, then for those of the second, and so on.
+ */
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/lattice.h"
+
+struct hyperx {
+    struct maker m;
+    const struct fab_hyperx_spec *spec;
+    struct lattice l;
+    uint32_t base[FAB_GENERATE_DIMENSIONS]; /* the first port of the dimension */
+    uint32_t ports;
+};
+
+static int check(struct hyperx *x)
+{
+    const struct fab_hyperx_spec *s = x->spec;
+    if (s->parallel == 0 || s->parallel > 254)
+        return FAB_E_RANGE;
+    int status = lattice_init(&x->l, s->dimensions, s->size, s->hosts);
+    if (status != FAB_OK)
+        return status;
+    x->ports = s->hosts;
+    for (uint32_t d = 0; d < s->dimensions; d++) {
+        x->base[d] = x->ports + 1;
+        if (s->size[d] > 254)
+            return FAB_E_RANGE;
+        x->ports += (s->size[d] - 1) * s->parallel;
+    }
+    return x->ports > 0 && x->ports <= 254 ? FAB_OK : FAB_E_RANGE;
+}
+
+/* To those further on in one dimension: there this switch, lower than they, is at its own place. */
+static void connect(struct hyperx *x, uint32_t sw, uint32_t d)
+{
+    uint32_t at = lattice_at(&x->l, sw, d), parallel = x->spec->parallel;
+    for (uint32_t to = at + 1; to < x->spec->size[d]; to++)
+        make_cables(&x->m, sw, x->base[d] + (to - 1) * parallel, sw + (to - at) * x->l.step[d],
+                    x->base[d] + at * parallel, parallel);
+}
+
+int fab_generate_hyperx(const struct fab_hyperx_spec *spec, struct fab_builder **ret)
+{
+    struct hyperx x = {.spec = spec};
+    int status = check(&x);
+    if (status != FAB_OK)
+        return status;
+    make_init(&x.m);
+    lattice_switches(&x.l, &x.m, "hyperx", x.ports, spec->hosts);
+    for (uint32_t sw = 0; sw < x.l.count && x.m.status == FAB_OK; sw++)
+        for (uint32_t d = 0; d < spec->dimensions; d++)
+            connect(&x, sw, d);
+    return make_done(&x.m, ret);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rail-optimised clusters, as built for machine learning: all adapters r of a group of servers (a
+ * "scalable unit") share one leaf, so that traffic between equal adapters crosses one switch within
+ * a group. References: leaves, group by group and rail by rail in it; spines, rail by rail; cores.
+ * A leaf's ports: servers first, then spines. A spine's: its leaves in their order (of all rails,
+ * or with cores of its own: one a group), then cores. A core's: the spines of its position by rail.
+ */
+#include <stdio.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/make.h"
+
+struct rail {
+    struct maker m;
+    const struct fab_rail_spec *spec;
+    uint32_t groups, leaves, spines, cores;                 /* of the whole cluster */
+    uint32_t leaf_ports, children, spine_ports, core_ports; /* children: ports of a spine down */
+};
+
+static bool in_range(const struct fab_rail_spec *s)
+{
+    return s->servers > 0 && s->servers <= MAKE_NODE_LIMIT && s->adapters > 0 &&
+           s->adapters <= 254 && s->group_size > 0 && s->group_size <= 254 && s->spines <= 254 &&
+           s->parallel > 0 && s->parallel <= 254 && s->cores <= 254 && s->core_parallel <= 254 &&
+           (s->cores == 0 || (s->core_parallel > 0 && s->spines > 0));
+}
+
+static int check(struct rail *t)
+{
+    const struct fab_rail_spec *s = t->spec;
+    if (!in_range(s))
+        return FAB_E_RANGE;
+    t->groups = (s->servers + s->group_size - 1) / s->group_size;
+    t->leaves = t->groups * s->adapters;
+    if (t->leaves > MAKE_NODE_LIMIT)
+        return FAB_E_RANGE;
+    t->spines = s->cores > 0 ? s->spines * s->adapters : s->spines;
+    t->cores = s->spines * s->cores;
+    t->leaf_ports = s->group_size + s->spines * s->parallel;
+    t->children = (s->cores > 0 ? t->groups : t->leaves) * s->parallel;
+    t->spine_ports = t->children + s->cores * s->core_parallel;
+    t->core_ports = s->cores > 0 ? s->adapters * s->core_parallel : 0;
+    if (t->leaf_ports > 254 || (t->spines > 0 && t->spine_ports > 254) || t->core_ports > 254 ||
+        (t->spines == 0 && t->leaves > 1))
+        return FAB_E_RANGE;
+    uint64_t all = (uint64_t)s->servers * s->adapters + t->leaves + t->spines + t->cores;
+    return all <= MAKE_NODE_LIMIT ? FAB_OK : FAB_E_RANGE;
+}
+
+static void make_leaves(struct rail *t)
+{
+    char desc[FAB_NODE_DESC_LEN + 1];
+    uint32_t rails = t->spec->adapters;
+    for (uint32_t i = 0; i < t->leaves && t->m.status == FAB_OK; i++) {
+        snprintf(desc, sizeof desc, "su%0*u-leaf-%0*u", (int)make_width(t->groups, 2),
+                 i / rails + 1, (int)make_width(rails, 1), i % rails + 1);
+        make_switch_called(&t->m, t->leaf_ports, desc);
+    }
+}
+
+static void make_spines(struct rail *t)
+{
+    char stem[32] = "spine";
+    uint32_t count = t->spec->spines, width = make_width(count, t->cores > 0 ? 2 : 3);
+    for (uint32_t i = 0; i < t->spines && t->m.status == FAB_OK; i++) {
+        if (t->cores > 0)
+            snprintf(stem, sizeof stem, "rail%0*u-spine", (int)make_width(t->spec->adapters, 1),
+                     i / count + 1);
+        make_switch(&t->m, t->spine_ports, (struct make_name){stem, i % count + 1, width});
+    }
+    for (uint32_t i = 0; i < t->cores && t->m.status == FAB_OK; i++)
+        make_switch(&t->m, t->core_ports,
+                    (struct make_name){"core", i + 1, make_width(t->cores, 3)});
+}
+
+static void connect_server(struct rail *t, uint32_t server)
+{
+    char desc[FAB_NODE_DESC_LEN + 1];
+    const struct fab_rail_spec *s = t->spec;
+    uint32_t first_leaf = server / s->group_size * s->adapters;
+    for (uint32_t r = 0; r < s->adapters; r++) {
+        snprintf(desc, sizeof desc, "node-%0*u/mlx5_%u", (int)make_width(s->servers, 4), server + 1,
+                 r);
+        make_cable(&t->m, first_leaf + r, server % s->group_size + 1,
+                   make_host_called(&t->m, 1, desc), 1);
+    }
+}
+
+static void connect_leaf(struct rail *t, uint32_t leaf)
+{
+    const struct fab_rail_spec *s = t->spec;
+    uint32_t first = t->leaves, child = leaf;
+    if (t->cores > 0) {
+        first += leaf % s->adapters * s->spines;
+        child = leaf / s->adapters;
+    }
+    for (uint32_t i = 0; i < s->spines; i++)
+        make_cables(&t->m, leaf, s->group_size + i * s->parallel + 1, first + i,
+                    child * s->parallel + 1, s->parallel);
+}
+
+static void connect_spine(struct rail *t, uint32_t spine)
+{
+    const struct fab_rail_spec *s = t->spec;
+    uint32_t rail = spine / s->spines, first = t->leaves + t->spines + spine % s->spines * s->cores;
+    for (uint32_t i = 0; i < s->cores; i++)
+        make_cables(&t->m, t->leaves + spine, t->children + i * s->core_parallel + 1, first + i,
+                    rail * s->core_parallel + 1, s->core_parallel);
+}
+
+int fab_generate_rail(const struct fab_rail_spec *spec, struct fab_builder **ret)
+{
+    struct rail t = {.spec = spec};
+    int status = check(&t);
+    if (status != FAB_OK)
+        return status;
+    make_init(&t.m);
+    make_leaves(&t);
+    make_spines(&t);
+    for (uint32_t i = 0; i < spec->servers && t.m.status == FAB_OK; i++)
+        connect_server(&t, i);
+    for (uint32_t i = 0; i < t.leaves && t.m.status == FAB_OK; i++)
+        connect_leaf(&t, i);
+    for (uint32_t i = 0; i < t.spines && t.m.status == FAB_OK; i++)
+        connect_spine(&t, i);
+    return make_done(&t.m, ret);
+}

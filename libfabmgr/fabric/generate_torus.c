@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tori and meshes. After the hosts, each dimension has `parallel` ports to the next switch and as
+ * many to the one before, at the same place on all switches (at the rim of a mesh they are empty);
+ * a dimension of 2 has only one such block, of 1 none.
+ */
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/lattice.h"
+
+struct torus {
+    struct maker m;
+    const struct fab_torus_spec *spec;
+    struct lattice l;
+    uint32_t base[FAB_GENERATE_DIMENSIONS]; /* the first port of the dimension */
+    uint32_t ports;
+};
+
+/* Blocks of ports of a dimension. */
+static uint32_t blocks(uint32_t size)
+{
+    return size > 2 ? 2 : size - 1;
+}
+
+static int check(struct torus *t)
+{
+    const struct fab_torus_spec *s = t->spec;
+    if (s->parallel == 0 || s->parallel > 254)
+        return FAB_E_RANGE;
+    int status = lattice_init(&t->l, s->dimensions, s->size, s->hosts);
+    if (status != FAB_OK)
+        return status;
+    t->ports = s->hosts;
+    for (uint32_t d = 0; d < s->dimensions; d++) {
+        t->base[d] = t->ports + 1;
+        t->ports += blocks(s->size[d]) * s->parallel;
+    }
+    return t->ports > 0 && t->ports <= 254 ? FAB_OK : FAB_E_RANGE;
+}
+
+/* From a switch to the next in one dimension. */
+static void connect(struct torus *t, uint32_t sw, uint32_t d)
+{
+    const struct fab_torus_spec *s = t->spec;
+    uint32_t size = s->size[d], at = lattice_at(&t->l, sw, d), next = sw + t->l.step[d];
+    if (at + 1 == size && (s->mesh || size <= 2))
+        return;
+    if (at + 1 == size)
+        next = sw - at * t->l.step[d];
+    uint32_t back = t->base[d] + (blocks(size) - 1) * s->parallel;
+    make_cables(&t->m, sw, t->base[d], next, back, s->parallel);
+}
+
+int fab_generate_torus(const struct fab_torus_spec *spec, struct fab_builder **ret)
+{
+    struct torus t = {.spec = spec};
+    int status = check(&t);
+    if (status != FAB_OK)
+        return status;
+    make_init(&t.m);
+    lattice_switches(&t.l, &t.m, spec->mesh ? "mesh" : "torus", t.ports, spec->hosts);
+    for (uint32_t sw = 0; sw < t.l.count && t.m.status == FAB_OK; sw++)
+        for (uint32_t d = 0; d < spec->dimensions; d++)
+            connect(&t, sw, d);
+    return make_done(&t.m, ret);
+}

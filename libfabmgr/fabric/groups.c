@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Cables between groups. A group numbers its global cables j = 0, 1, ..; in each round of
+ * count - 1 cables the o-th, o = 1.., leads o groups on, and so comes back as the (count - o)-th of
+ * the same round there. Cable j is on member j % members, so that all members get the same number
+ * within one; where a round would end on the last member, each round starts one member later, so
+ * that the cables between two groups are not all between the same two switches.
+ */
+#include "libfabmgr/fabric/groups.h"
+
+#include "libfabmgr/base/status.h"
+
+int groups_init(struct groups *g)
+{
+    if (g->members == 0 || g->members > 254 || g->global > 254)
+        return FAB_E_RANGE;
+    uint32_t cables = g->members * g->global;
+    if (g->count == 0)
+        g->count = cables + 1;
+    if (g->count - 1 > cables)
+        return FAB_E_RANGE;
+    g->rounds = g->count > 1 ? cables / (g->count - 1) : 0;
+    return FAB_OK;
+}
+
+struct end {
+    uint32_t member, port; /* port: from 0 */
+};
+
+static struct end end_of(const struct groups *g, uint32_t round, uint32_t offset)
+{
+    uint32_t j = round * (g->count - 1) + offset - 1;
+    uint32_t shift = (g->count - 1) % g->members == 0 ? round : 0;
+    return (struct end){(j + shift) % g->members, j / g->members};
+}
+
+void groups_connect(const struct groups *g, struct maker *m, uint32_t first, uint32_t stride,
+                    uint32_t first_port)
+{
+    for (uint32_t a = 0; a < g->count && m->status == FAB_OK; a++)
+        for (uint32_t b = a + 1; b < g->count; b++)
+            for (uint32_t round = 0; round < g->rounds; round++) {
+                struct end x = end_of(g, round, b - a), y = end_of(g, round, g->count - (b - a));
+                make_cable(m, first + a * stride + x.member, first_port + x.port,
+                           first + b * stride + y.member, first_port + y.port);
+            }
+}
