@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Answers: the memory of one reply. All of it is freed at once; where there is none left the parts
  * are simply missing, and the answer is not sent but an error in its place.

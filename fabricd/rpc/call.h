@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Calls, as the services see them: a request that was read, and answers to give. Services list
  * their methods in a table; the grpc layer finds the method and reads the request.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A connection: a bufferevent on one side, a gRPC connection on the other, and between them the
  * clocks and the limits.

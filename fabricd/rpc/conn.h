@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Connections: sockets (plain Unix, or TLS) that carry one gRPC connection each. */
 #ifndef FABRICD_RPC_CONN_H
 #define FABRICD_RPC_CONN_H

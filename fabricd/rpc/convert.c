@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Domain values -> messages of fabric.v1. Only here are both known; a number that the standard and
  * the contract define alike (port states, node types) is checked by an assertion, not by a table.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From the domain's values to the contract's messages, and back where requests carry any. */
 #ifndef FABRICD_RPC_CONVERT_H
 #define FABRICD_RPC_CONVERT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Serialized descriptors (google/protobuf/descriptor.proto), read with a cursor over the wire
  * format. Field numbers used: FileDescriptorSet.file 1; FileDescriptorProto.name 1, package 2,

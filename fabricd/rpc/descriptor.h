@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the reflection service knows of the contract: a look into serialized descriptors, just deep
  * enough to find a file by its name or by what it defines.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Who follows events. */
 #ifndef FABRICD_RPC_FOLLOWER_H
 #define FABRICD_RPC_FOLLOWER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * gRPC over HTTP/2, the server's side (grpc/doc/PROTOCOL-HTTP2.md).
  *
@@ -74,13 +75,14 @@ static void finish(struct call *c, enum fab_grpc_code code, const char *message)
 
 void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
 {
-    char text[1024] = "";
+    char text[1024] = "", clean[3 * sizeof text];
     va_list ap;
     va_start(ap, fmt);
     if (fmt != NULL)
         vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    finish(c, code, text);
+    fab_utf8_clean(text, strlen(text), clean, sizeof clean); /* messages quote names */
+    finish(c, code, clean);
 }
 
 int call_send(struct call *c, const ProtobufCMessage *message)

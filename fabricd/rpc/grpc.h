@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * gRPC over one HTTP/2 connection, the server's side: bytes in, bytes out, and the time is an
  * argument. Calls go to the services of a table.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The server's side of an HTTP/2 connection, on nghttp2 (RFC 9113).
  *

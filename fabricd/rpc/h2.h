@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One HTTP/2 connection, the server's side: bytes in, bytes out, streams between. No socket and no
  * clock. Knows of gRPC only which request headers are worth keeping.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A ring of events. The bus numbers them one by one, so that the place of an event is its number
  * modulo the size of the ring.

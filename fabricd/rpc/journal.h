@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The newest events, kept in memory for those who follow them: one ring for all followers, so that
  * a slow one costs nothing. What is older is in the store.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What one client, or all of them, may ask of us. A limit is always there; none is so low that a
  * well-behaved client meets it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where clients come in: Unix sockets and TLS addresses. Never plain TCP. */
 #ifndef FABRICD_RPC_LISTEN_H
 #define FABRICD_RPC_LISTEN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Pages of long lists. A token names the last row that was given, by what it is and not by where it
  * stood: so a list can be read on although the fabric changed in between.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The RPC room: puts services, connections and listeners together, and takes them down again.
  */
@@ -47,7 +48,8 @@ static int open_listeners(struct rpc *r, char *why, size_t why_len)
     int rc = needs_tls(c) ? tls_context_new(&files, &r->ssl_ctx, why, why_len) : FAB_OK;
     const struct listen_input in = {r->in.loop, r->conns, c->socket_group, r->ssl_ctx};
     for (size_t i = 0; i < c->listen_count && rc == FAB_OK; i++) {
-        rc = listen_open(&in, &c->listen[i], &r->listeners[i], why, why_len);
+        rc = listen_open(&in, &c->listen[i], &r->listeners[r->listener_count], why, why_len);
+        r->listener_count += rc == FAB_OK;
         if (rc == FAB_OK)
             log_info("rpc", "listening on %s", c->listen[i].text);
     }
@@ -84,7 +86,7 @@ void rpc_stop(struct rpc *r)
 {
     if (r == NULL)
         return;
-    for (size_t i = 0; r->listeners != NULL && i < r->in.config->listen_count; i++)
+    for (size_t i = 0; i < r->listener_count; i++)
         listen_close(r->listeners[i]);
     free(r->listeners);
     conn_set_free(r->conns);

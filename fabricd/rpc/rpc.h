@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The RPC: gRPC over HTTP/2 on Unix sockets and TLS. Reads views, enqueues requests; it cannot
  * reach a transport.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The inside of the RPC room: what the services share. */
 #ifndef FABRICD_RPC_SERVER_H
 #define FABRICD_RPC_SERVER_H
@@ -17,7 +18,8 @@ struct rpc {
     LIST_HEAD(, follower) followers; /* of events */
     struct loop_timer *turn;         /* due when they may have something to read */
     struct conn_set *conns;
-    struct listener **listeners;       /* [config->listen_count], NULL where none is open */
+    struct listener **listeners; /* [listener_count] */
+    size_t listener_count;
     SSL_CTX *ssl_ctx;                  /* NULL: no tls: address */
     const struct service *services[8]; /* NULL-terminated */
 };

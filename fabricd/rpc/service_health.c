@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * grpc.health.v1.Health: whoever gets an answer knows that the daemon serves. What the fabric is
  * like, GetStatus tells.

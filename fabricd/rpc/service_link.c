@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ListLinks: each cable once, at the end of the port with the lower id.
  */

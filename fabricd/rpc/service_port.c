@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ListPorts, GetPort, DisablePort and EnablePort.
  */

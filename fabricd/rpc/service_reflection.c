@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * grpc.reflection: the contract for tools that do not have it. v1 and v1alpha have the same
  * messages on the wire, so that one handler serves both.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * TracePath, GetForwardingTable and GetVerdict: what the tables in force say.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * SimService: faults for the embedded fabric. This is the one service that touches the fabric and
  * not the manager; it is offered only when there is no real one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * GetStatus, GetVersion, and the two requests that set the manager to work: Sweep and Reroute.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * TLS as we offer it: version 1.3, HTTP/2 by ALPN, and no client without a certificate that the
  * configured authority has signed. There are no sessions to resume: a certificate that was

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* TLS 1.3 with client certificates that one of our authorities has signed. */
 #ifndef FABRICD_RPC_TLS_H
 #define FABRICD_RPC_TLS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * gRPC status codes: their names, and which one fits each of our own.
  *

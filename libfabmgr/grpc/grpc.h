@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * gRPC's own words (the protocol over HTTP/2), shared by the server and the client: status codes,
  * message framing, time-outs and the coding of messages in trailers. Bytes in, bytes out.

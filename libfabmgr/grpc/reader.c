@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages out of a stream of bytes: the length-prefixed framing of gRPC.
  *

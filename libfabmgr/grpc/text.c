@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Text of gRPC: the grpc-timeout header, the percent coding of grpc-message, and UTF-8 that others
  * may rely on. Names in a fabric are whatever bytes a device holds; protobuf strings must be UTF-8,

@@ -153,6 +153,8 @@ def errors_have_codes_and_help():
         fails(Code.UNIMPLEMENTED, Fabric(f.channel, "fabric.v2.FabricService").GetStatus)
         raw = f.channel.unary_unary(SERVICE + "GetNode")
         fails(Code.INVALID_ARGUMENT, lambda: raw(b"\xff\xff\xff", timeout=PATIENCE))
+        hostile = fails(Code.NOT_FOUND, lambda: raw(b"\x0a\x04a\xff\nb", timeout=PATIENCE))
+        assert "a\ufffd\ufffdb" in hostile, hostile
 
 
 def before_the_first_view_only_status_answers():
