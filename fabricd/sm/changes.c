@@ -43,6 +43,25 @@ static void tell(struct sm *s, const struct fab_fabric *old, const struct fab_fa
             w->node_text, c->guid_a);
 }
 
+/* Switches that went together with others: the fabric is split. Only what we reach is managed. */
+static void tell_island(struct sm *s, const struct fab_fabric *old,
+                        const struct fab_change *changes, size_t count)
+{
+    uint32_t nodes = 0, switches = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t node = changes[i].kind == FAB_CHANGE_NODE_REMOVED
+                            ? fab_fabric_node_by_guid(old, changes[i].guid_a)
+                            : FAB_NONE;
+        nodes += node != FAB_NONE;
+        switches += node != FAB_NONE && fab_node_is_switch(old, node);
+    }
+    if (switches > 0 && nodes > 1)
+        bus_say(s->in.bus, EVENT_WARNING, "island", "fabric", 0, 0,
+                "%u nodes, %u of them switches, are cut off: the fabric is split, or they are off. "
+                "They are not managed until a cable joins them again",
+                nodes, switches);
+}
+
 int sm_tell_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                     size_t *ret_count)
 {
@@ -57,6 +76,7 @@ int sm_tell_changes(struct sm *s, const struct fab_fabric *old, const struct fab
     if (told > SM_EVENTS_A_ROUND)
         bus_say(s->in.bus, EVENT_WARNING, "fabric-changed", "fabric", 0, 0,
                 "%zu more changes of nodes and cables", told - SM_EVENTS_A_ROUND);
+    tell_island(s, old, changes, count);
     free(changes);
     *ret_count = count;
     return FAB_OK;

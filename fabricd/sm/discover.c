@@ -54,27 +54,6 @@ static bool odd(const struct sm *s, const struct fab_fabric *now)
     return now->self_port == FAB_NONE || (was && now->node_count < was->node_count / 2);
 }
 
-/* Nodes with cables that we cannot reach: another island. */
-static int keep_island(struct sm *s, struct fab_fabric **fabric)
-{
-    struct fab_fabric *island;
-    uint32_t dropped;
-    int r = fab_fabric_island(*fabric, &island, &dropped);
-    if (r != FAB_OK)
-        return r;
-    if (dropped == 0) {
-        fab_fabric_unref(island);
-        return FAB_OK;
-    }
-    bus_say(s->in.bus, EVENT_WARNING, "island", "fabric", 0, 0,
-            "the fabric is split: %u nodes are on an island without us and are not managed until a "
-            "cable joins it again",
-            dropped);
-    fab_fabric_unref(*fabric);
-    *fabric = island;
-    return FAB_OK;
-}
-
 static int leave(struct sm *s)
 {
     bool scoped = s->run.kind == SM_ROUND_SCOPED;
@@ -92,11 +71,7 @@ static int leave(struct sm *s)
         fab_fabric_unref(fabric);
         return FAB_E_UNREACHABLE;
     }
-    r = keep_island(s, &fabric);
-    if (r == FAB_OK)
-        r = sm_model_adopt(&s->model, fabric, &s->run.same);
-    else
-        fab_fabric_unref(fabric);
+    r = sm_model_adopt(&s->model, fabric, &s->run.same);
     if (r != FAB_OK)
         return r;
     uint32_t count;

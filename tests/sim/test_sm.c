@@ -125,6 +125,29 @@ START_TEST(loses_and_regains_a_host)
 }
 END_TEST
 
+START_TEST(manages_its_own_island)
+{
+    struct lab lab;
+    bring_up(&lab, lab_leaf_spine(6, 2, 4), NULL);
+    lab_forget_events(&lab);
+    lab_unlink(&lab, "leaf-004", 5);
+    lab_unlink(&lab, "leaf-004", 6);
+    lab_await(&lab, 3, "island");
+    lab_run_for(&lab, 0.05);
+    struct fab_view *v = sm_view(lab.sm);
+    ck_assert_uint_eq(v->fabric->switch_count, 7);
+    ck_assert_uint_eq(v->fabric->node_count, 27);
+    ck_assert(fab_verdict_good(&v->verdict));
+    fab_view_unref(v);
+    lab_relink(&lab, "leaf-004", 6);
+    lab_await(&lab, 3, "node-added");
+    lab_relink(&lab, "leaf-004", 5);
+    lab_repeat_traps(&lab);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(bears_a_storm_of_cables)
 {
     struct lab lab;
@@ -448,6 +471,7 @@ static Suite *suite(void)
     tcase_add_test(t, bears_loss);
     tcase_add_test(t, goes_round_a_pulled_cable_and_back);
     tcase_add_test(t, loses_and_regains_a_host);
+    tcase_add_test(t, manages_its_own_island);
     tcase_add_test(t, bears_a_storm_of_cables);
     tcase_add_test(t, skips_a_silent_node_and_names_it);
     tcase_add_test(t, asks_a_silent_node_again);
