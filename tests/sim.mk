@@ -34,3 +34,7 @@ tests_unit_test_discover_nomem_SOURCES = tests/unit/test_discover_nomem.c $(SUPP
 tests_unit_test_discover_nomem_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_discover_nomem_LDADD = $(LIB_TEST_LIBS)
 tests_unit_test_discover_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
+noinst_PROGRAMS += tests/bench/bench_sim
+tests_bench_bench_sim_SOURCES = tests/bench/bench_sim.c tests/support/drive.c tests/support/drive.h
+tests_bench_bench_sim_LDADD = libfabmgr/libfabmgr.la

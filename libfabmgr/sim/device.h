@@ -7,6 +7,8 @@
 
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/base/prng.h"
+#include "libfabmgr/sim/fault.h"
+#include "libfabmgr/sim/queue.h"
 #include "libfabmgr/sim/sim.h"
 
 /* Offsets in an SMP, IBA 14.2.1; see libfabmgr/wire/mad.c. */
@@ -14,6 +16,12 @@ enum {
     MAD_METHOD = 3,
     MAD_STATUS = 4,
     MAD_HOP_POINTER = 6,
+    MAD_HOP_COUNT = 7,
+    MAD_TID = 8,
+    MAD_ATTR_ID = 16,
+    MAD_ATTR_MOD = 20,
+    MAD_M_KEY = 24,
+    MAD_DR_SLID = 32,
     SMP_DATA = 64,
     SMP_INITIAL_PATH = 128,
     SMP_RETURN_PATH = 192,
@@ -24,47 +32,92 @@ enum {
 
 struct sim_port {
     struct fab_port_info info;
-    bool unlinked; /* the cable is out */
-    bool attached; /* a manager sits here */
+    bool unlinked;    /* the cable is out */
+    bool attached;    /* a manager sits here */
+    uint64_t up_at;   /* in training until then; 0: it is not */
+    uint64_t free_at; /* M_Key lease: when it ends; 0: it is not running */
 };
 struct sim_switch {
     struct fab_switch_info info;
     uint8_t *lft; /* [lft_room], in blocks; NULL: never written */
     uint32_t lft_room;
-    bool trap_pending; /* 128 was sent and not repressed */
+};
+struct sim_node {
+    bool silent, dead;
+    bool odd;    /* any of what follows holds: looked at before each answer */
+    uint8_t lie; /* enum fab_sim_lie */
+    double lie_rate;
+    uint32_t late_us, spread_us;
+    uint64_t busy_until;         /* its agent works on earlier MADs */
+    uint32_t lives;              /* how often it lost its power */
+    uint64_t boot_at, boot_step; /* power is on, but it is not up; 0: it is not booting */
+};
+/* A trap that was sent and not repressed. */
+struct sim_notice {
+    uint32_t port; /* that sends it */
+    bool active;
+    bool ticking; /* an event of the queue will send it again */
+    struct fab_notice notice;
+};
+struct sim_notices {
+    struct fab_map index; /* port and trap number -> notice */
+    struct sim_notice *items;
+    size_t count, capacity;
 };
 /* Other tables, 64 bytes a block, there only once written. */
+struct sim_block {
+    uint32_t life; /* of the node when it was written: lost when that is over */
+    uint8_t bytes[FAB_SMP_DATA];
+};
 struct sim_blocks {
     struct fab_map index; /* key (see tables.c) -> block */
-    uint8_t (*bytes)[FAB_SMP_DATA];
+    struct sim_block *items;
     size_t count, capacity;
 };
 struct sim_outbox {
     struct fab_sim_mail *mails;
     size_t head, tail, capacity;
 };
+/* What an event of the queue does. */
+enum sim_event_kind {
+    EVENT_MAIL,   /* arrives: item a of the parcels */
+    EVENT_SEND,   /* a delayed request goes on its way: item a of the parcels */
+    EVENT_TRAIN,  /* port a is trained */
+    EVENT_FLAP,   /* the cable of port a: in, out; b times more, one each arg us */
+    EVENT_BOOT,   /* node a is up again */
+    EVENT_NOTICE, /* notice a is sent again */
+    EVENT_STORM,  /* node a: the trap in the upper half of b, its lower half times more, each arg */
+};
 
 struct fab_sim {
     struct fab_fabric *fabric;
     struct sim_port *ports;      /* [port_count] */
     struct sim_switch *switches; /* [switch_count] */
-    uint64_t *silent;            /* bit set of nodes */
+    struct sim_node *nodes;      /* [node_count] */
     struct sim_blocks blocks;
     struct sim_outbox outbox;
+    struct sim_notices notices;
+    struct sim_queue queue;
+    uint64_t now;
+    struct fab_sim_pace pace;
+    struct fab_sim_weather weather;
+    bool calm; /* no weather */
     struct fab_prng prng;
-    double loss;
     uint64_t trap_tid;
 };
 
-/* Where a MAD is: at a node, having come in by a port (a switch's own: port 0). */
+/* Where a MAD is: at a node, having come in by a port (a switch's own: port 0), over some cables.
+ */
 struct spot {
     uint32_t node;
     uint8_t port;
+    uint16_t hops;
 };
 /* A request at the device that answers it. */
 struct request {
     struct fab_sim *sim;
     struct spot at;
+    uint16_t slid; /* of who asks */
     bool set;
     uint32_t mod;
     uint8_t data[FAB_SMP_DATA]; /* in and out */
@@ -84,9 +137,18 @@ static inline uint32_t lid_port(const struct fab_sim *s, struct spot at)
 {
     return port_id(s, at.node, is_switch(s, at.node) ? 0 : at.port);
 }
+static inline bool chance(struct fab_sim *s, double rate)
+{
+    return rate > 0 && fab_prng_chance(&s->prng, rate);
+}
 static inline bool lose(struct fab_sim *s)
 {
-    return s->loss > 0 && fab_prng_chance(&s->prng, s->loss);
+    return !s->calm && chance(s, s->weather.loss);
+}
+static inline bool has_port(const struct fab_sim *s, uint32_t node, uint8_t port)
+{
+    return node < s->fabric->node_count && port <= s->fabric->nodes[node].num_ports &&
+           (port > 0 || is_switch(s, node));
 }
 
 /* move.c: how MADs get from port to port. False: lost on the way. */
@@ -97,23 +159,52 @@ bool move_lid(const struct fab_sim *s, uint32_t lid, uint8_t least_state, struct
 /* link.c */
 void link_start(struct fab_sim *s); /* all ports as after power-on */
 void link_train(struct fab_sim *s, uint32_t port);
+void link_trained(struct fab_sim *s, uint32_t port); /* its time is up */
 void link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
+void link_power_on(struct fab_sim *s, uint32_t port); /* a port of a node that boots */
+void link_flap(struct fab_sim *s, const struct sim_event *e);
+int link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port);
+
+/* node.c */
+void node_booted(struct fab_sim *s, uint32_t node);
+void node_storm(struct fab_sim *s, const struct sim_event *e);
+/* Makes a lie of an answer to an SMP, if the node lies. */
+void node_lie(struct fab_sim *s, uint32_t node, uint16_t attr_id, uint8_t bytes[FAB_MAD_SIZE]);
 
 /* trap.c */
 void trap_port_state(struct fab_sim *s, uint32_t sw);
 void trap_capability(struct fab_sim *s, uint32_t port);
+void trap_bad_key(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
+                  const uint8_t *bytes);
 void trap_repressed(struct fab_sim *s, struct spot at, const uint8_t *mad);
+void trap_again(struct fab_sim *s, uint32_t notice); /* its time has come */
+void trap_forget(struct fab_sim *s, uint32_t node);  /* it lost its power */
+bool trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret);
 
 /* smp.c: the subnet management agent. False: no answer. */
-bool agent_answer(struct fab_sim *s, struct spot at, const struct fab_mad *mad,
+bool agent_answer(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
                   uint8_t bytes[FAB_MAD_SIZE]);
+void switch_start(struct fab_sim *s, uint32_t sw);
 
 /* port_info.c, tables.c */
 sim_handler handle_port_info, handle_lft, handle_mft, handle_pkeys, handle_sl2vl, handle_vlarb,
     handle_guids;
 int lft_reserve(struct sim_switch *sw, uint32_t entries);
+void tables_forget(struct fab_sim *s, uint32_t node); /* it lost its power */
 
-/* sim.c: into the outbox, if a manager is at that spot. */
+/* outbox.c: into the outbox of a manager at that spot, if there is one; or of whoever sits there
+ * and asked. */
 void mail(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t dlid, const uint8_t *mad);
+void mail_to(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t dlid, const uint8_t *mad);
+
+/* time.c */
+void at_time(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, uint32_t a, uint32_t b,
+             uint64_t arg); /* without memory it does not happen */
+/* A MAD under way: EVENT_MAIL or EVENT_SEND after the delay. */
+void post(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, struct spot spot,
+          uint16_t slid, uint16_t dlid, const uint8_t *mad);
+
+/* sim.c: a request that was delayed goes on its way. */
+void send_late(struct fab_sim *s, const struct fab_sim_mail *parcel);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cables and link states (IBA 7.2.7, 14.2.5.6). A link trains when its cable is in and neither end
- * is disabled: both ends come up in Init. It falls with the cable, or when an end is disabled: the
- * other end polls. A switch notes each change of its ports in PortStateChange and sends trap 128.
+ * Cables and link states (IBA 7.2.7, 14.2.5.6). A link trains when its cable is in, both ends have
+ * power and neither is disabled: both come up in Init, at once or after the time that training
+ * takes. It falls with the cable, the power, or when an end is disabled: the other end polls. A
+ * switch notes each change of its ports in PortStateChange and sends trap 128.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
@@ -62,33 +63,77 @@ static void tell(struct fab_sim *s, uint32_t port, bool change)
         trap_port_state(s, s->fabric->ports[port].node);
 }
 
+static bool willing(const struct fab_sim *s, uint32_t port)
+{
+    const struct sim_node *node = &s->nodes[s->fabric->ports[port].node];
+    return !s->ports[port].unlinked && !disabled(&s->ports[port]) && !node->dead;
+}
+
+static bool can_train(const struct fab_sim *s, uint32_t port)
+{
+    uint32_t far = s->fabric->ports[port].peer;
+    return far != FAB_NONE && willing(s, port) && willing(s, far);
+}
+
+static void come_up(struct fab_sim *s, uint32_t port)
+{
+    uint32_t far = s->fabric->ports[port].peer;
+    bool near_changes = set_state(s, port, FAB_STATE_INIT, FAB_PHYS_LINKUP);
+    bool far_changes = set_state(s, far, FAB_STATE_INIT, FAB_PHYS_LINKUP);
+    s->ports[port].up_at = s->ports[far].up_at = 0;
+    tell(s, port, near_changes);
+    tell(s, far, far_changes);
+}
+
 void link_train(struct fab_sim *s, uint32_t port)
 {
     uint32_t far = s->fabric->ports[port].peer;
-    if (far == FAB_NONE || s->ports[port].unlinked || disabled(&s->ports[port]) ||
-        disabled(&s->ports[far]))
+    if (!can_train(s, port))
         return;
-    bool near_changes = set_state(s, port, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    bool far_changes = set_state(s, far, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    tell(s, port, near_changes);
-    tell(s, far, far_changes);
+    if (s->pace.train_us == 0) {
+        come_up(s, port);
+        return;
+    }
+    s->ports[port].info.phys_state = s->ports[far].info.phys_state = FAB_PHYS_TRAINING;
+    s->ports[port].up_at = s->ports[far].up_at = s->now + s->pace.train_us;
+    at_time(s, s->pace.train_us, EVENT_TRAIN, port, 0, 0);
+}
+
+/* Unless the link has fallen, and perhaps begun to train anew, since. */
+void link_trained(struct fab_sim *s, uint32_t port)
+{
+    if (s->ports[port].up_at == s->now && can_train(s, port))
+        come_up(s, port);
 }
 
 void link_down(struct fab_sim *s, uint32_t port, uint8_t phys)
 {
     uint32_t far = s->fabric->ports[port].peer;
     bool far_changes = false, near_changes = set_state(s, port, FAB_STATE_DOWN, phys);
-    if (far != FAB_NONE && !disabled(&s->ports[far]))
+    s->ports[port].up_at = 0;
+    if (far != FAB_NONE && !disabled(&s->ports[far])) {
         far_changes = set_state(s, far, FAB_STATE_DOWN, FAB_PHYS_POLLING);
+        s->ports[far].up_at = 0;
+    }
     tell(s, port, near_changes);
     if (far != FAB_NONE)
         tell(s, far, far_changes);
 }
 
+void link_power_on(struct fab_sim *s, uint32_t port)
+{
+    bool own = s->fabric->ports[port].num == 0;
+    power_on(s, port);
+    if (own || disabled(&s->ports[port]))
+        return;
+    s->ports[port].info.port_state = FAB_STATE_DOWN;
+    s->ports[port].info.phys_state = FAB_PHYS_POLLING;
+}
+
 /* ---- faults -----------------------------------------------------------------------------------
  */
 
-static int find_cable(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port)
+int link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port)
 {
     if (node >= s->fabric->node_count || port > s->fabric->nodes[node].num_ports ||
         s->fabric->ports[port_id(s, node, port)].peer == FAB_NONE)
@@ -106,7 +151,7 @@ static void plug(struct fab_sim *s, uint32_t port, bool out)
 int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port)
 {
     uint32_t id;
-    int status = find_cable(s, node, port, &id);
+    int status = link_find(s, node, port, &id);
     if (status != FAB_OK || s->ports[id].unlinked)
         return status;
     plug(s, id, true);
@@ -117,10 +162,94 @@ int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port)
 int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port)
 {
     uint32_t id;
-    int status = find_cable(s, node, port, &id);
+    int status = link_find(s, node, port, &id);
     if (status != FAB_OK || !s->ports[id].unlinked)
         return status;
     plug(s, id, false);
     link_train(s, id);
+    return FAB_OK;
+}
+
+static void plug_in(struct fab_sim *s, uint32_t port, bool in)
+{
+    const struct fab_port *p = &s->fabric->ports[port];
+    if (in)
+        (void)fab_sim_relink(s, p->node, p->num);
+    else
+        (void)fab_sim_unlink(s, p->node, p->num);
+}
+
+/* In when it is out, out when it is in; the last time it is in. */
+void link_flap(struct fab_sim *s, const struct sim_event *e)
+{
+    plug_in(s, e->a, s->ports[e->a].unlinked || e->b == 0);
+    if (e->b > 0)
+        at_time(s, e->arg, EVENT_FLAP, e->a, e->b - 1, e->arg);
+}
+
+int fab_sim_flap(struct fab_sim *s, uint32_t node, uint8_t port, uint64_t period_us, uint32_t count)
+{
+    uint32_t id;
+    int status = link_find(s, node, port, &id);
+    if (status != FAB_OK)
+        return status;
+    if (period_us < 2 || count == 0 || count > UINT32_MAX / 2)
+        return FAB_E_INVAL;
+    plug_in(s, id, false);
+    at_time(s, period_us / 2, EVENT_FLAP, id, 2 * (count - 1), period_us / 2);
+    return FAB_OK;
+}
+
+/* ---- width and speed --------------------------------------------------------------------------
+ */
+
+static uint8_t width_code(unsigned lanes)
+{
+    static const uint8_t codes[] = {[1] = 0x01, [2] = 0x10, [4] = 0x02, [8] = 0x04, [12] = 0x08};
+    return lanes < sizeof codes ? codes[lanes] : 0;
+}
+
+struct speed {
+    const char *name;
+    uint8_t basic, ext, ext2;
+};
+static const struct speed *find_speed(const char *name)
+{
+    static const struct speed speeds[] = {
+        {"SDR", 1, 0, 0}, {"DDR", 2, 0, 0}, {"QDR", 4, 0, 0}, {"FDR", 4, 1, 0},
+        {"EDR", 4, 2, 0}, {"HDR", 4, 4, 0}, {"NDR", 4, 8, 0}, {"XDR", 4, 8, 1},
+    };
+    for (size_t i = 0; i < sizeof speeds / sizeof speeds[0]; i++)
+        if (strcmp(speeds[i].name, name) == 0)
+            return &speeds[i];
+    return NULL;
+}
+
+static void set_rate(struct fab_sim *s, uint32_t port, uint8_t width, const struct speed *speed)
+{
+    struct fab_port_info *info = &s->ports[port].info;
+    const struct fab_port_info *usual = &s->fabric->ports[port].info;
+    info->width_active = width != 0 ? width : usual->width_active;
+    info->speed_active = speed ? speed->basic : usual->speed_active;
+    info->speed_ext_active = speed ? speed->ext : usual->speed_ext_active;
+    info->speed_ext2_active = speed ? speed->ext2 : usual->speed_ext2_active;
+}
+
+int fab_sim_degrade(struct fab_sim *s, uint32_t node, uint8_t port, unsigned lanes,
+                    const char *speed)
+{
+    uint32_t id;
+    const struct speed *found = speed ? find_speed(speed) : NULL;
+    int status = link_find(s, node, port, &id);
+    if (status != FAB_OK)
+        return status;
+    if ((lanes != 0 && width_code(lanes) == 0) || (speed && !found))
+        return FAB_E_INVAL;
+    set_rate(s, id, width_code(lanes), found);
+    set_rate(s, s->fabric->ports[id].peer, width_code(lanes), found);
+    if (s->ports[id].info.phys_state == FAB_PHYS_LINKUP) {
+        link_down(s, id, FAB_PHYS_POLLING);
+        link_train(s, id);
+    }
     return FAB_OK;
 }

@@ -20,6 +20,7 @@ static bool cross(const struct fab_sim *s, struct spot *at, uint8_t out, uint8_t
         return false;
     at->node = s->fabric->ports[far].node;
     at->port = s->fabric->ports[far].num;
+    at->hops++;
     return true;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The simulated fabric: one MAD at a time from a port to wherever it goes, and the answer back.
+ * What a MAD does happens when it is sent; its answer comes at once or, where anything takes time,
+ * later and by the outbox.
  *
  * The cabling is the snapshot it was given, which it holds a reference to; what changes (port
  * states, tables) is its own. Everything a sender writes is hostile: it is unpacked with checks
@@ -9,28 +11,19 @@
  *
  *   move.c   how MADs travel        smp.c, port_info.c, tables.c   what devices answer
  *   link.c   cables and states      trap.c                         what they send of themselves
+ *   node.c   faults of nodes        time.c, queue.c                what is due when
+ *   outbox.c what arrives for managers
  *
  * Not simulated: directed routes with a LID-routed part, performance counters, virtual lanes.
  */
 #include "libfabmgr/sim/sim.h"
 
-#include "libfabmgr/base/bitset.h"
-#include "libfabmgr/base/size.h"
+#include <stdlib.h>
+
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-#define OUTBOX_MAX 65536 /* mails; what comes on top is lost */
-
-static void start_switches(struct fab_sim *s)
-{
-    for (uint32_t sw = 0; sw < s->fabric->switch_count; sw++) {
-        struct fab_switch_info *info = &s->switches[sw].info;
-        *info = s->fabric->switches[sw];
-        info->linear_fdb_top = 0;
-        info->multicast_fdb_top = 0;
-        info->port_state_change = 0;
-    }
-}
+#define TRAP_US 1000000 /* devices repeat a trap about once a second */
 
 int fab_sim_new(const struct fab_fabric *fabric, uint64_t seed, struct fab_sim **ret)
 {
@@ -40,13 +33,17 @@ int fab_sim_new(const struct fab_fabric *fabric, uint64_t seed, struct fab_sim *
     s->fabric = fab_fabric_ref(fabric);
     s->ports = calloc(fabric->port_count + 1u, sizeof *s->ports);
     s->switches = calloc(fabric->switch_count + 1u, sizeof *s->switches);
-    s->silent = fab_bits_new(fabric->node_count);
-    if (s->ports == NULL || s->switches == NULL || s->silent == NULL) {
+    s->nodes = calloc(fabric->node_count + 1u, sizeof *s->nodes);
+    s->queue.first_free = FAB_NONE;
+    if (s->ports == NULL || s->switches == NULL || s->nodes == NULL) {
         fab_sim_free(s);
         return FAB_E_NOMEM;
     }
     fab_prng_init(&s->prng, seed);
-    start_switches(s);
+    s->calm = true;
+    s->pace.trap_us = TRAP_US;
+    for (uint32_t sw = 0; sw < fabric->switch_count; sw++)
+        switch_start(s, sw);
     link_start(s);
     *ret = s;
     return FAB_OK;
@@ -59,91 +56,16 @@ void fab_sim_free(struct fab_sim *s)
     for (uint32_t sw = 0; s->switches != NULL && sw < s->fabric->switch_count; sw++)
         free(s->switches[sw].lft);
     fab_map_fini(&s->blocks.index);
-    free(s->blocks.bytes);
+    free(s->blocks.items);
+    fab_map_fini(&s->notices.index);
+    free(s->notices.items);
+    queue_fini(&s->queue);
     free(s->outbox.mails);
-    free(s->silent);
+    free(s->nodes);
     free(s->switches);
     free(s->ports);
     fab_fabric_unref(s->fabric);
     free(s);
-}
-
-/* ---- managers and the outbox ------------------------------------------------------------------
- */
-
-static int outbox_room(struct sim_outbox *o)
-{
-    if (o->tail < o->capacity)
-        return FAB_OK;
-    if (o->head > 0) {
-        memmove(o->mails, o->mails + o->head, (o->tail - o->head) * sizeof *o->mails);
-        o->tail -= o->head;
-        o->head = 0;
-        return FAB_OK;
-    }
-    if (o->tail >= OUTBOX_MAX)
-        return FAB_E_LIMIT;
-    void *grown = fab_grow(o->mails, sizeof *o->mails, o->tail + 1, &o->capacity);
-    if (grown == NULL)
-        return FAB_E_NOMEM;
-    o->mails = grown;
-    return FAB_OK;
-}
-
-void mail(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t dlid, const uint8_t *mad)
-{
-    uint8_t port = is_switch(s, at.node) ? 0 : at.port;
-    if (!s->ports[port_id(s, at.node, port)].attached || outbox_room(&s->outbox) != FAB_OK)
-        return;
-    struct fab_sim_mail *m = &s->outbox.mails[s->outbox.tail++];
-    *m = (struct fab_sim_mail){.node = at.node, .port = port, .slid = slid, .dlid = dlid};
-    memcpy(m->mad, mad, FAB_MAD_SIZE);
-}
-
-bool fab_sim_outbox(struct fab_sim *s, struct fab_sim_mail *ret)
-{
-    struct sim_outbox *o = &s->outbox;
-    if (o->head == o->tail)
-        return false;
-    *ret = o->mails[o->head++];
-    if (o->head == o->tail)
-        o->head = o->tail = 0;
-    return true;
-}
-
-static bool has_port(const struct fab_sim *s, uint32_t node, uint8_t port)
-{
-    return node < s->fabric->node_count && port <= s->fabric->nodes[node].num_ports &&
-           (port > 0 || is_switch(s, node));
-}
-
-static void set_is_sm(struct fab_sim *s, uint32_t port, bool is_sm)
-{
-    uint32_t *mask = &s->ports[port].info.cap_mask;
-    uint32_t want = is_sm ? *mask | CAP_IS_SM : *mask & ~CAP_IS_SM;
-    bool change = want != *mask;
-    *mask = want;
-    if (change)
-        trap_capability(s, port);
-}
-
-int fab_sim_attach(struct fab_sim *s, uint32_t node, uint8_t port, bool is_sm)
-{
-    if (!has_port(s, node, port))
-        return FAB_E_INVAL;
-    uint32_t id = lid_port(s, (struct spot){.node = node, .port = port});
-    s->ports[id].attached = true;
-    set_is_sm(s, id, is_sm);
-    return FAB_OK;
-}
-
-void fab_sim_detach(struct fab_sim *s, uint32_t node, uint8_t port)
-{
-    if (!has_port(s, node, port))
-        return;
-    uint32_t id = lid_port(s, (struct spot){.node = node, .port = port});
-    s->ports[id].attached = false;
-    set_is_sm(s, id, false);
 }
 
 /* ---- one MAD ----------------------------------------------------------------------------------
@@ -173,20 +95,95 @@ static bool for_agent(const struct fab_mad *mad)
            mad->attr_id != FAB_ATTR_SM_INFO && mad->method != FAB_METHOD_TRAP;
 }
 
+/* The answer's way back. On success *at is where it was asked. */
 static bool move_answer(struct fab_sim *s, const struct fab_mad *mad, uint16_t slid, uint8_t *bytes,
-                        struct spot at, struct spot origin)
+                        struct spot *at, struct spot origin)
 {
     if (lose(s))
         return false;
-    bool arrived = mad->directed ? move_back(s, bytes, mad->path.hops, &at)
-                                 : move_lid(s, slid, FAB_STATE_INIT, &at);
-    return arrived && lid_port(s, at) == lid_port(s, origin);
+    bool arrived = mad->directed ? move_back(s, bytes, mad->path.hops, at)
+                                 : move_lid(s, slid, FAB_STATE_INIT, at);
+    return arrived && lid_port(s, *at) == lid_port(s, origin);
+}
+
+/* Delays by the weather, of one way. */
+static uint64_t hold_up(struct fab_sim *s)
+{
+    if (s->calm || !chance(s, s->weather.delay))
+        return 0;
+    return s->weather.delay_us + fab_prng_below(&s->prng, (uint64_t)s->weather.spread_us + 1);
+}
+
+/* How long an agent takes that answers one MAD after the other, and then some. */
+static uint64_t answer_time(struct fab_sim *s, uint32_t node, uint64_t arrives)
+{
+    struct sim_node *n = &s->nodes[node];
+    uint64_t begins = n->busy_until > arrives ? n->busy_until : arrives;
+    if (s->pace.answer_us > 0)
+        n->busy_until = begins + s->pace.answer_us;
+    uint64_t ready = begins + s->pace.answer_us - s->now;
+    if (n->odd && n->late_us + n->spread_us > 0)
+        ready += n->late_us + fab_prng_below(&s->prng, (uint64_t)n->spread_us + 1);
+    return ready;
+}
+
+/* A request at the device that answers it: what it does happens now, its answer may take time.
+ * cables: to it and back. 1: the answer is in bytes; 0: there is none, or it comes later. */
+static int answer(struct fab_sim *s, const struct fab_mad *mad, struct spot at, struct spot origin,
+                  uint16_t slid, uint16_t dlid, uint8_t bytes[FAB_MAD_SIZE])
+{
+    struct spot back = {.node = at.node, .port = at.port};
+    if (mad->method == FAB_METHOD_TRAP_REPRESS) {
+        trap_repressed(s, at, bytes);
+        return 0;
+    }
+    if (s->nodes[at.node].silent || !agent_answer(s, at, slid, mad, bytes))
+        return 0;
+    if (s->nodes[at.node].odd)
+        node_lie(s, at.node, mad->attr_id, bytes);
+    if (!move_answer(s, mad, slid, bytes, &back, origin))
+        return 0;
+    uint64_t way = (uint64_t)at.hops * s->pace.hop_us;
+    uint64_t wait =
+        answer_time(s, at.node, s->now + way) + (uint64_t)back.hops * s->pace.hop_us + hold_up(s);
+    if (wait == 0)
+        return 1;
+    post(s, wait, EVENT_MAIL, origin, dlid, slid, bytes);
+    return 0;
+}
+
+static int travel(struct fab_sim *s, struct spot origin, uint16_t dlid, const struct fab_mad *mad,
+                  uint8_t bytes[FAB_MAD_SIZE])
+{
+    struct spot at = origin;
+    uint16_t slid = s->ports[lid_port(s, origin)].info.lid;
+    if (!move(s, mad, dlid, bytes, &at))
+        return 0;
+    if (for_agent(mad))
+        return answer(s, mad, at, origin, slid, dlid, bytes);
+    mail(s, at, slid, dlid, bytes);
+    return 0;
+}
+
+/* What the weather does to a MAD that sets out. False: it is lost, or late. */
+static bool set_out(struct fab_sim *s, struct spot origin, uint16_t dlid, const uint8_t *mad)
+{
+    if (s->calm)
+        return true;
+    if (chance(s, s->weather.loss))
+        return false;
+    if (chance(s, s->weather.duplicate))
+        post(s, hold_up(s), EVENT_SEND, origin, 0, dlid, mad);
+    uint64_t wait = hold_up(s);
+    if (wait > 0)
+        post(s, wait, EVENT_SEND, origin, 0, dlid, mad);
+    return wait == 0;
 }
 
 int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE])
 {
-    struct spot origin = {.node = node, .port = port}, at = origin;
+    struct spot origin = {.node = node, .port = port};
     struct fab_mad header;
     const uint8_t *data;
     size_t data_len;
@@ -195,39 +192,33 @@ int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
         return status;
     if (!has_port(s, node, port))
         return FAB_E_INVAL;
-    uint16_t slid = s->ports[lid_port(s, origin)].info.lid;
+    if (s->nodes[node].dead || !set_out(s, origin, dlid, mad))
+        return 0;
     uint8_t bytes[FAB_MAD_SIZE];
     memcpy(bytes, mad, FAB_MAD_SIZE);
-    if (lose(s) || !move(s, &header, dlid, bytes, &at))
-        return 0;
-    if (!for_agent(&header)) {
-        mail(s, at, slid, dlid, bytes);
-        return 0;
-    }
-    if (header.method == FAB_METHOD_TRAP_REPRESS)
-        trap_repressed(s, at, bytes);
-    if (header.method == FAB_METHOD_TRAP_REPRESS || fab_bits_get(s->silent, at.node) ||
-        !agent_answer(s, at, &header, bytes) || !move_answer(s, &header, slid, bytes, at, origin))
+    if (travel(s, origin, dlid, &header, bytes) != 1)
         return 0;
     memcpy(reply, bytes, FAB_MAD_SIZE);
     return 1;
 }
 
-/* ---- faults and looking -----------------------------------------------------------------------
+void send_late(struct fab_sim *s, const struct fab_sim_mail *parcel)
+{
+    struct spot origin = {.node = parcel->node, .port = parcel->port};
+    uint8_t bytes[FAB_MAD_SIZE];
+    struct fab_mad header;
+    const uint8_t *data;
+    size_t data_len;
+    if (s->nodes[parcel->node].dead ||
+        fab_mad_unpack(parcel->mad, FAB_MAD_SIZE, &header, &data, &data_len) != FAB_OK)
+        return;
+    memcpy(bytes, parcel->mad, FAB_MAD_SIZE);
+    if (travel(s, origin, parcel->dlid, &header, bytes) == 1)
+        mail_to(s, origin, parcel->dlid, s->ports[lid_port(s, origin)].info.lid, bytes);
+}
+
+/* ---- looking ----------------------------------------------------------------------------------
  */
-
-int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent)
-{
-    if (node >= s->fabric->node_count)
-        return FAB_E_NOT_FOUND;
-    fab_bits_put(s->silent, node, silent);
-    return FAB_OK;
-}
-
-void fab_sim_loss(struct fab_sim *s, double rate)
-{
-    s->loss = rate;
-}
 
 int fab_sim_find(const struct fab_sim *s, const char *what, uint32_t *ret_node)
 {

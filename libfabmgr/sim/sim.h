@@ -1,6 +1,7 @@
 /*
- * A virtual fabric: answers SMPs as devices do, forwards by the tables it was given, loses what the
- * tables lose. No clock and no I/O: the caller says what time it is and moves the bytes.
+ * A virtual fabric: answers MADs as devices do, forwards by the tables it was given, loses what the
+ * tables lose. No clock and no I/O: the caller says what time it is and moves the bytes. Faults:
+ * libfabmgr/sim/fault.h.
  */
 #ifndef LIBFABMGR_SIM_SIM_H
 #define LIBFABMGR_SIM_SIM_H
@@ -21,12 +22,14 @@ void fab_sim_free(struct fab_sim *s);
 
 /* Sends a MAD into the fabric from the given port (node id and port number of the snapshot).
  * directed: the path is in the MAD; else dlid. 1: *reply holds the answer; 0: lost, or no answer
- * is due, or it was delivered to an attached manager (see outbox); negative: not a MAD at all
- * (TRUNCATED, FORMAT), or no such port (INVAL). */
+ * is due, or it was delivered to an attached manager (see outbox), or the answer takes its time: it
+ * will be in the outbox then; negative: not a MAD at all (TRUNCATED, FORMAT), or no such port
+ * (INVAL). */
 int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
 
-/* What devices send of themselves (traps), and MADs for a manager attached at a port. */
+/* What devices send of themselves (traps), MADs for a manager attached at a port, and answers that
+ * took their time, to whoever asked. */
 struct fab_sim_mail {
     uint32_t node; /* where it arrives */
     uint8_t port;
@@ -34,14 +37,31 @@ struct fab_sim_mail {
     uint8_t mad[FAB_MAD_SIZE];
 };
 bool fab_sim_outbox(struct fab_sim *s, struct fab_sim_mail *ret);
-/* Sends traps again that no manager has repressed: devices do so by their clock, the sim when it is
- * told. Returns how many. */
+/* Sends traps again that no manager has repressed, now. Returns how many. Where time goes on
+ * (below), devices do so by themselves. */
 uint32_t fab_sim_repeat(struct fab_sim *s);
 /* A manager sits at that port: SMInfo, SA and answers addressed to it go to the outbox. */
 int fab_sim_attach(struct fab_sim *s, uint32_t node, uint8_t port, bool is_sm); /* INVAL */
 void fab_sim_detach(struct fab_sim *s, uint32_t node, uint8_t port);
 
-/* Faults. NOT_FOUND: no cable there (never was). */
+/* Time, in microseconds: the caller's, real or virtual; it never goes back, and starts at 0. At
+ * first everything happens at once, and only traps wait (to be repeated): who does not care about
+ * time need not call any of this. Same fabric, seed, times and calls: same run, byte for byte. */
+void fab_sim_advance(struct fab_sim *s,
+                     uint64_t now_us); /* does what is due until then, in order */
+uint64_t fab_sim_now(const struct fab_sim *s);
+uint64_t fab_sim_deadline(const struct fab_sim *s); /* of the next thing due; UINT64_MAX: none */
+
+struct fab_sim_pace {
+    uint32_t hop_us;    /* a MAD over a cable, 0 */
+    uint32_t answer_us; /* an agent with one MAD, after it is done with those before, 0 */
+    uint32_t train_us;  /* from both ends willing to LinkUp, 0 */
+    uint32_t trap_us;   /* from one sending of a trap to the next, 1 s; 0: never of itself */
+};
+struct fab_sim_pace fab_sim_pace(const struct fab_sim *s);
+void fab_sim_set_pace(struct fab_sim *s, const struct fab_sim_pace *pace);
+
+/* The faults of old; the rest is in fault.h. NOT_FOUND: no cable there (never was). */
 int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port);
 int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port);
 int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent); /* answers nothing */

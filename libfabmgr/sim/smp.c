@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The subnet management agent of every device (IBA 14.2.5): a table of attributes, the check of
- * the M_Key (14.2.4), and the answer. The larger attributes have files of their own. Not done:
- * lease periods of M_Keys, RandomForwardingTable, Notice Get, vendor attributes.
+ * the M_Key with its lease (14.2.4), and the answer. The larger attributes have files of their own.
+ * Not done: RandomForwardingTable, vendor attributes.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
@@ -25,6 +25,15 @@ static uint16_t handle_node_info(struct request *r)
     return fab_attr_pack(&fab_attr_node_info, &info, r->data, FAB_SMP_DATA) == FAB_OK
                ? 0
                : FAB_SMP_BAD_VALUE;
+}
+
+void switch_start(struct fab_sim *s, uint32_t sw)
+{
+    struct fab_switch_info *info = &s->switches[sw].info;
+    *info = s->fabric->switches[sw];
+    info->linear_fdb_top = 0;
+    info->multicast_fdb_top = 0;
+    info->port_state_change = 0;
 }
 
 static uint16_t set_switch_info(struct sim_switch *sw, const uint8_t *data)
@@ -59,11 +68,23 @@ static uint16_t handle_switch_info(struct request *r)
     return status;
 }
 
+/* The oldest trap that is not repressed; nothing of it when there is none. */
+static uint16_t handle_notice(struct request *r)
+{
+    struct fab_notice notice = {0};
+    if (r->set || !trap_pending(r->sim, r->at.node, &notice))
+        memset(r->data, 0, FAB_SMP_DATA);
+    else if (fab_attr_pack(&fab_attr_notice, &notice, r->data, FAB_SMP_DATA) != FAB_OK)
+        return FAB_SMP_BAD_VALUE;
+    return 0;
+}
+
 static const struct {
     uint16_t attr_id;
     bool settable;
     sim_handler *handler;
 } attributes[] = {
+    {FAB_ATTR_NOTICE, true, handle_notice},
     {FAB_ATTR_NODE_DESC, false, handle_node_desc},
     {FAB_ATTR_NODE_INFO, false, handle_node_info},
     {FAB_ATTR_SWITCH_INFO, true, handle_switch_info},
@@ -85,15 +106,33 @@ static uint16_t handle(struct request *r, uint16_t attr_id)
     return FAB_SMP_BAD_ATTR;
 }
 
-/* IBA 14.2.4: without the key nothing can be set; from protection level 2 on nothing read. */
-static bool key_fits(struct fab_sim *s, struct spot at, const struct fab_mad *mad)
+/* When the key was asked for in vain and nobody who has it came by for as long as the lease says,
+ * the port shows it to everybody (14.2.4.4). */
+static void let_lease_end(const struct fab_sim *s, struct sim_port *p)
 {
-    struct fab_port_info *info = &s->ports[lid_port(s, at)].info;
-    if (info->m_key == 0 || info->m_key == mad->m_key ||
-        (mad->method == FAB_METHOD_GET && info->m_key_protect < 2))
+    if (p->free_at == 0 || s->now < p->free_at)
+        return;
+    p->info.m_key_protect = 0;
+    p->free_at = 0;
+}
+
+/* IBA 14.2.4: without the key nothing can be set; from protection level 2 on nothing read. */
+static bool key_fits(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
+                     const uint8_t *bytes)
+{
+    struct sim_port *p = &s->ports[lid_port(s, at)];
+    let_lease_end(s, p);
+    if (p->info.m_key == 0 || p->info.m_key == mad->m_key) {
+        p->free_at = 0;
         return true;
-    if (info->m_key_violations < UINT16_MAX)
-        info->m_key_violations++;
+    }
+    if (mad->method == FAB_METHOD_GET && p->info.m_key_protect < 2)
+        return true;
+    if (p->info.m_key_violations < UINT16_MAX)
+        p->info.m_key_violations++;
+    if (p->free_at == 0 && p->info.m_key_lease > 0)
+        p->free_at = s->now + p->info.m_key_lease * UINT64_C(1000000);
+    trap_bad_key(s, at, slid, mad, bytes);
     return false;
 }
 
@@ -106,12 +145,15 @@ static void hide_key(const struct fab_sim *s, struct spot at, const struct fab_m
         memset(data, 0, sizeof info->m_key);
 }
 
-bool agent_answer(struct fab_sim *s, struct spot at, const struct fab_mad *mad,
+bool agent_answer(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
                   uint8_t bytes[FAB_MAD_SIZE])
 {
-    struct request r = {
-        .sim = s, .at = at, .set = mad->method == FAB_METHOD_SET, .mod = mad->attr_mod};
-    if ((mad->method != FAB_METHOD_GET && !r.set) || !key_fits(s, at, mad))
+    struct request r = {.sim = s,
+                        .at = at,
+                        .slid = slid,
+                        .set = mad->method == FAB_METHOD_SET,
+                        .mod = mad->attr_mod};
+    if ((mad->method != FAB_METHOD_GET && !r.set) || !key_fits(s, at, slid, mad, bytes))
         return false;
     memcpy(r.data, bytes + SMP_DATA, FAB_SMP_DATA);
     uint16_t status = handle(&r, mad->attr_id);

@@ -70,21 +70,15 @@ static uint64_t block_key(enum table table, uint32_t port, uint32_t block)
     return (uint64_t)table << 56 | (uint64_t)port << 24 | block;
 }
 
-static const uint8_t *block_get(const struct sim_blocks *b, uint64_t key)
-{
-    uint32_t i;
-    return fab_map_get(&b->index, key, &i) ? b->bytes[i] : NULL;
-}
-
 static int block_add(struct sim_blocks *b, uint64_t key, uint32_t *ret_index)
 {
     if (b->count >= BLOCKS_MAX)
         return FAB_E_LIMIT;
     if (b->count == b->capacity) {
-        void *grown = fab_grow(b->bytes, sizeof *b->bytes, b->count + 1, &b->capacity);
+        void *grown = fab_grow(b->items, sizeof *b->items, b->count + 1, &b->capacity);
         if (grown == NULL)
             return FAB_E_NOMEM;
-        b->bytes = grown;
+        b->items = grown;
     }
     uint32_t index = (uint32_t)b->count;
     int status = fab_map_put(&b->index, key, index);
@@ -95,13 +89,25 @@ static int block_add(struct sim_blocks *b, uint64_t key, uint32_t *ret_index)
     return status;
 }
 
-static uint16_t block_put(struct sim_blocks *b, uint64_t key, const uint8_t *data)
+static uint16_t block_put(struct request *r, uint64_t key)
 {
+    struct sim_blocks *b = &r->sim->blocks;
     uint32_t i;
     if (!fab_map_get(&b->index, key, &i) && block_add(b, key, &i) != FAB_OK)
         return FAB_SMP_BUSY;
-    memcpy(b->bytes[i], data, FAB_SMP_DATA);
+    b->items[i].life = r->sim->nodes[r->at.node].lives;
+    memcpy(b->items[i].bytes, r->data, FAB_SMP_DATA);
     return 0;
+}
+
+static bool block_get(struct request *r, uint64_t key)
+{
+    const struct sim_blocks *b = &r->sim->blocks;
+    uint32_t i;
+    if (!fab_map_get(&b->index, key, &i) || b->items[i].life != r->sim->nodes[r->at.node].lives)
+        return false;
+    memcpy(r->data, b->items[i].bytes, FAB_SMP_DATA);
+    return true;
 }
 
 /* Sets or reads a block; false: it was read and nobody had written it (data is zeros). */
@@ -109,15 +115,13 @@ static bool block_use(struct request *r, uint64_t key, uint16_t *ret_status)
 {
     *ret_status = 0;
     if (r->set) {
-        *ret_status = block_put(&r->sim->blocks, key, r->data);
+        *ret_status = block_put(r, key);
         return true;
     }
-    const uint8_t *stored = block_get(&r->sim->blocks, key);
-    if (stored != NULL)
-        memcpy(r->data, stored, FAB_SMP_DATA);
-    else
+    bool written = block_get(r, key);
+    if (!written)
         memset(r->data, 0, FAB_SMP_DATA);
-    return stored != NULL;
+    return written;
 }
 
 /* The port that a modifier's part names on a switch; adapters: the one the question came by. */
@@ -217,4 +221,16 @@ uint16_t handle_guids(struct request *r)
     if (r->mod == 0)
         fab_put_be64(r->data, guid);
     return status;
+}
+
+/* A node that lost its power: its blocks are of an earlier life from now on. */
+void tables_forget(struct fab_sim *s, uint32_t node)
+{
+    s->nodes[node].lives++;
+    if (!is_switch(s, node))
+        return;
+    free(s->switches[node].lft);
+    s->switches[node].lft = NULL;
+    s->switches[node].lft_room = 0;
+    switch_start(s, node);
 }

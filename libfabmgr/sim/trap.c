@@ -1,19 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What devices send of themselves (IBA 14.2.5.1): trap 128 when a port of a switch changes its
- * state, trap 144 when the capabilities of a port change. They are routed by LID to the SM that
- * the port was told of, and are lost like anything else. A device repeats a trap by its clock until
- * it is repressed; the sim has no clock: fab_sim_repeat is its tick.
+ * What devices send of themselves (IBA 14.2.5.1): 128 when a port of a switch changes its state,
+ * 144 when the capabilities of a port change, 256 when somebody comes with a wrong M_Key; and, when
+ * a fault says so, 129-131 (errors of a link), 145 (system image), 257-259 (foreign P_Keys and
+ * Q_Keys). They are routed by LID to the SM that the port was told of, and are lost like anything
+ * else.
+ *
+ * A notice stays until it is repressed, and is sent again once a trap_us. There is one of each
+ * number for each port that sends: a newer one takes the place of the older.
  */
 #include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-#define NOTICE_URGENT 1
-#define NOTICE_INFORMATIONAL 4
+enum { URGENT = 1, SECURITY = 2, INFORMATIONAL = 4 };
+#define ROUTE_SHOWN 30 /* hops of a return path in a notice 256 */
 
-static void send_notice(struct fab_sim *s, struct spot at, const struct fab_notice *notice)
+/* ---- sending ----------------------------------------------------------------------------------
+ */
+
+static void send_notice(struct fab_sim *s, uint32_t port, const struct fab_notice *notice)
 {
-    const struct fab_port_info *info = &s->ports[lid_port(s, at)].info;
+    const struct fab_port_info *info = &s->ports[port].info;
+    struct spot at = {.node = s->fabric->ports[port].node, .port = s->fabric->ports[port].num};
     struct fab_mad header = {
         .mgmt_class = FAB_CLASS_SMP_LID,
         .method = FAB_METHOD_TRAP,
@@ -25,70 +35,231 @@ static void send_notice(struct fab_sim *s, struct spot at, const struct fab_noti
     uint16_t lid = info->lid, sm_lid = info->sm_lid;
     if (lose(s) || !move_lid(s, sm_lid, FAB_STATE_INIT, &at))
         return;
-    if (fab_attr_pack(&fab_attr_notice, notice, data, sizeof data) == 0 &&
-        fab_smp_pack(&header, data, bytes) == 0)
+    if (fab_attr_pack(&fab_attr_notice, notice, data, sizeof data) == FAB_OK &&
+        fab_smp_pack(&header, data, bytes) == FAB_OK)
         mail(s, at, lid, sm_lid, bytes);
 }
 
-/* A port that has no LID, or knows of no SM, keeps quiet. */
-static bool can_tell(const struct fab_port_info *info)
+/* A port that has no LID, or knows of no SM, keeps quiet; so does one that is broken. */
+static bool can_tell(const struct fab_sim *s, uint32_t port)
 {
-    return info->lid != 0 && info->sm_lid != 0;
+    const struct fab_port_info *info = &s->ports[port].info;
+    const struct sim_node *node = &s->nodes[s->fabric->ports[port].node];
+    return info->lid != 0 && info->sm_lid != 0 && !node->silent && !node->dead;
 }
 
-void trap_port_state(struct fab_sim *s, uint32_t sw)
+static int notice_slot(struct sim_notices *n, uint64_t key, uint32_t *ret_index)
 {
-    const struct fab_port_info *own = &s->ports[port_id(s, sw, 0)].info;
-    if (!can_tell(own) || (s->silent[sw / 64] >> (sw % 64) & 1))
+    if (fab_map_get(&n->index, key, ret_index))
+        return FAB_OK;
+    if (n->count == n->capacity) {
+        void *grown = fab_grow(n->items, sizeof *n->items, n->count + 1, &n->capacity);
+        if (grown == NULL)
+            return FAB_E_NOMEM;
+        n->items = grown;
+    }
+    int status = fab_map_put(&n->index, key, (uint32_t)n->count);
+    if (status != FAB_OK)
+        return status;
+    n->items[n->count] = (struct sim_notice){0};
+    *ret_index = (uint32_t)n->count++;
+    return FAB_OK;
+}
+
+/* port: that sends, which has the LID. Without memory the notice is sent once and forgotten. */
+static void raise_notice(struct fab_sim *s, uint32_t port, const struct fab_notice *notice)
+{
+    uint32_t i;
+    if (notice_slot(&s->notices, (uint64_t)port << 16 | notice->trap, &i) == FAB_OK) {
+        struct sim_notice *n = &s->notices.items[i];
+        n->port = port;
+        n->active = true;
+        n->notice = *notice;
+        if (!n->ticking && s->pace.trap_us > 0) {
+            n->ticking = true;
+            at_time(s, s->pace.trap_us, EVENT_NOTICE, i, 0, 0);
+        }
+    }
+    send_notice(s, port, notice);
+}
+
+void trap_again(struct fab_sim *s, uint32_t notice)
+{
+    struct sim_notice *n = &s->notices.items[notice];
+    n->ticking = n->active && s->pace.trap_us > 0;
+    if (!n->ticking)
         return;
-    struct fab_notice notice = {
-        .generic = 1,
-        .type = NOTICE_URGENT,
-        .producer_type = FAB_NODE_SWITCH,
-        .trap = 128,
-        .issuer_lid = own->lid,
-    };
-    fab_put_be16(notice.details, own->lid);
-    s->switches[sw].trap_pending = true;
-    send_notice(s, (struct spot){.node = sw}, &notice);
-}
-
-/* DataDetails of 144: LID at byte 2, the new CapabilityMask at byte 6. */
-void trap_capability(struct fab_sim *s, uint32_t port)
-{
-    const struct fab_port *p = &s->fabric->ports[port];
-    struct spot at = {.node = p->node, .port = p->num};
-    const struct fab_port_info *info = &s->ports[lid_port(s, at)].info;
-    if (!can_tell(info))
-        return;
-    struct fab_notice notice = {
-        .generic = 1,
-        .type = NOTICE_INFORMATIONAL,
-        .producer_type = s->fabric->nodes[p->node].type,
-        .trap = 144,
-        .issuer_lid = info->lid,
-    };
-    fab_put_be16(notice.details + 2, info->lid);
-    fab_put_be32(notice.details + 6, info->cap_mask);
-    send_notice(s, at, &notice);
-}
-
-void trap_repressed(struct fab_sim *s, struct spot at, const uint8_t *mad)
-{
-    struct fab_notice notice;
-    if (fab_attr_unpack(&fab_attr_notice, mad + SMP_DATA, FAB_SMP_DATA, &notice) == 0 &&
-        notice.trap == 128 && is_switch(s, at.node))
-        s->switches[at.node].trap_pending = false;
+    at_time(s, s->pace.trap_us, EVENT_NOTICE, notice, 0, 0);
+    if (can_tell(s, n->port))
+        send_notice(s, n->port, &n->notice);
 }
 
 uint32_t fab_sim_repeat(struct fab_sim *s)
 {
     uint32_t count = 0;
-    for (uint32_t sw = 0; sw < s->fabric->switch_count; sw++) {
-        if (!s->switches[sw].trap_pending)
+    for (size_t i = 0; i < s->notices.count; i++) {
+        const struct sim_notice *n = &s->notices.items[i];
+        if (!n->active || !can_tell(s, n->port))
             continue;
-        trap_port_state(s, sw);
+        send_notice(s, n->port, &n->notice);
         count++;
     }
     return count;
+}
+
+void trap_repressed(struct fab_sim *s, struct spot at, const uint8_t *mad)
+{
+    struct fab_notice notice;
+    uint32_t i;
+    if (fab_attr_unpack(&fab_attr_notice, mad + SMP_DATA, FAB_SMP_DATA, &notice) == FAB_OK &&
+        fab_map_get(&s->notices.index, (uint64_t)lid_port(s, at) << 16 | notice.trap, &i))
+        s->notices.items[i].active = false;
+}
+
+void trap_forget(struct fab_sim *s, uint32_t node)
+{
+    for (size_t i = 0; i < s->notices.count; i++)
+        if (s->fabric->ports[s->notices.items[i].port].node == node)
+            s->notices.items[i].active = false;
+}
+
+bool trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret)
+{
+    for (size_t i = 0; i < s->notices.count; i++) {
+        const struct sim_notice *n = &s->notices.items[i];
+        if (n->active && s->fabric->ports[n->port].node == node) {
+            *ret = n->notice;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- what they say ----------------------------------------------------------------------------
+ */
+
+static struct fab_notice notice_of(const struct fab_sim *s, uint32_t sender, uint16_t trap,
+                                   uint8_t type)
+{
+    struct fab_notice notice = {
+        .generic = 1,
+        .type = type,
+        .producer_type = s->fabric->nodes[s->fabric->ports[sender].node].type,
+        .trap = trap,
+        .issuer_lid = s->ports[sender].info.lid,
+    };
+    fab_put_be16(notice.details + (trap == 128 ? 0 : 2), notice.issuer_lid);
+    return notice;
+}
+
+void trap_port_state(struct fab_sim *s, uint32_t sw)
+{
+    uint32_t own = port_id(s, sw, 0);
+    if (!can_tell(s, own))
+        return;
+    struct fab_notice notice = notice_of(s, own, 128, URGENT);
+    raise_notice(s, own, &notice);
+}
+
+/* DataDetails of 144: LID at byte 2, the new CapabilityMask at byte 6. */
+void trap_capability(struct fab_sim *s, uint32_t port)
+{
+    if (!can_tell(s, port))
+        return;
+    struct fab_notice notice = notice_of(s, port, 144, INFORMATIONAL);
+    fab_put_be32(notice.details + 6, s->ports[port].info.cap_mask);
+    raise_notice(s, port, &notice);
+}
+
+/* DataDetails of 256: LID of who came at byte 2, DrSLID 4, method 6, attribute 8 and its modifier
+ * 10, the key 14, the return path's length (bit 7: it was directed, bit 6: cut short) 23 and hops
+ * 24. */
+void trap_bad_key(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
+                  const uint8_t *bytes)
+{
+    uint32_t port = lid_port(s, at);
+    if (!can_tell(s, port))
+        return;
+    struct fab_notice notice = notice_of(s, port, 256, SECURITY);
+    uint8_t *d = notice.details;
+    uint8_t hops = mad->path.hops < ROUTE_SHOWN ? mad->path.hops : ROUTE_SHOWN;
+    fab_put_be16(d + 2, mad->directed ? FAB_LID_PERMISSIVE : slid);
+    d[6] = mad->method;
+    fab_put_be16(d + 8, mad->attr_id);
+    fab_put_be32(d + 10, mad->attr_mod);
+    fab_put_be64(d + 14, mad->m_key);
+    if (mad->directed) {
+        fab_put_be16(d + 4, mad->dr_slid);
+        d[23] = (uint8_t)(0x80 | (mad->path.hops > ROUTE_SHOWN ? 0x40 : 0) | hops);
+        memcpy(d + 24, bytes + SMP_RETURN_PATH + 1, hops);
+    }
+    raise_notice(s, port, &notice);
+}
+
+/* 257, 258, 259: LIDs of the packet's source at byte 2 and destination at 4, then the key and the
+ * queue pairs; 259 tells the switch and the port that saw it as well, and that both are valid. */
+static void tell_key(const struct fab_sim *s, uint32_t port, uint16_t trap, struct fab_notice *n)
+{
+    uint32_t far = s->fabric->ports[port].peer;
+    uint8_t *d = n->details;
+    fab_put_be16(d + 2, far != FAB_NONE ? s->ports[far].info.lid : n->issuer_lid);
+    fab_put_be16(d + 4, n->issuer_lid);
+    if (trap == 259) {
+        fab_put_be16(d, 0x8000 | 0x4000 | 0x2000 | 0x0003); /* LIDs, P_Key; switch LID, port */
+        fab_put_be16(d + 6, 0x7ffe);
+        fab_put_be16(d + 48, n->issuer_lid);
+        d[50] = s->fabric->ports[port].num;
+    } else {
+        fab_put_be32(d + 6, trap == 257 ? 0x7ffe : 0x80010000);
+        fab_put_be32(d + 10, 1); /* the queue pairs */
+        fab_put_be32(d + 14, 1);
+    }
+}
+
+static int describe(const struct fab_sim *s, uint32_t port, struct fab_notice *n)
+{
+    const struct fab_port *p = &s->fabric->ports[port];
+    switch (n->trap) {
+    case 128:
+        return FAB_OK;
+    case 129:
+    case 130:
+    case 131:
+        n->details[4] = p->num;
+        return FAB_OK;
+    case 144:
+        fab_put_be32(n->details + 6, s->ports[port].info.cap_mask);
+        return FAB_OK;
+    case 145:
+        fab_put_be64(n->details + 6, s->fabric->nodes[p->node].info.system_guid);
+        return FAB_OK;
+    case 256:
+        n->details[6] = FAB_METHOD_SET;
+        fab_put_be16(n->details + 8, FAB_ATTR_PORT_INFO);
+        return FAB_OK;
+    case 257:
+    case 258:
+    case 259:
+        tell_key(s, port, n->trap, n);
+        return FAB_OK;
+    default:
+        return FAB_E_INVAL;
+    }
+}
+
+static uint8_t type_of(uint16_t trap)
+{
+    return trap <= 131 ? URGENT : trap < 256 ? INFORMATIONAL : SECURITY;
+}
+
+int fab_sim_trap(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t trap)
+{
+    if (!has_port(s, node, port))
+        return FAB_E_NOT_FOUND;
+    uint32_t at = port_id(s, node, port), sender = is_switch(s, node) ? port_id(s, node, 0) : at;
+    struct fab_notice notice = notice_of(s, sender, trap, type_of(trap));
+    int status = describe(s, at, &notice);
+    if (status == FAB_OK && can_tell(s, sender))
+        raise_notice(s, sender, &notice);
+    return status;
 }

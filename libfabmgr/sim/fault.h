@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Faults of a simulated fabric. They begin at the sim's now; those that last go on by its time
+ * (fab_sim_advance). Where a port is named, the fault is one of its cable, at both ends.
+ * Errors: NOT_FOUND (no such node or port, no cable there), INVAL, NOMEM.
+ */
+#ifndef LIBFABMGR_SIM_FAULT_H
+#define LIBFABMGR_SIM_FAULT_H
+
+#include "libfabmgr/sim/sim.h"
+
+/* ---- cables (fab_sim_unlink and fab_sim_relink are in sim.h) ----------------------------------
+ */
+
+/* Out and in again, `count` times, one time a period; out first. */
+int fab_sim_flap(struct fab_sim *s, uint32_t node, uint8_t port, uint64_t period_us,
+                 uint32_t count);
+/* Comes up with so many lanes (1, 2, 4, 8, 12; 0: as ever) at such a speed ("SDR" to "XDR"; NULL:
+ * as ever) from now on; the link is trained anew. */
+int fab_sim_degrade(struct fab_sim *s, uint32_t node, uint8_t port, unsigned lanes,
+                    const char *speed);
+
+/* ---- nodes ------------------------------------------------------------------------------------
+ */
+
+/* Power off: the links fall, nothing is answered or forwarded, LIDs, tables and keys are lost. On
+ * again: silent and dark for boot_us, then the ports come up, one each step_us. */
+int fab_sim_power_off(struct fab_sim *s, uint32_t node);
+int fab_sim_power_on(struct fab_sim *s, uint32_t node, uint64_t boot_us, uint64_t step_us);
+/* Its agents answer that much later, and up to spread_us more by the seed. 0, 0: as ever. */
+int fab_sim_late(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t spread_us);
+
+enum fab_sim_lie {
+    FAB_SIM_HONEST,
+    FAB_SIM_BUSY,    /* status "busy", always */
+    FAB_SIM_REFUSES, /* status "attribute not supported", always */
+    FAB_SIM_GARBAGE, /* random attributes */
+    FAB_SIM_BITS,    /* one bit of the attribute is wrong */
+    FAB_SIM_SHORT,   /* zeros instead of the attribute */
+    FAB_SIM_TWIN,    /* its NodeInfo has the GUIDs of node 0 */
+    FAB_SIM_STRANGE, /* answers with another transaction id */
+};
+/* rate: the share of its answers to SMPs that are such a lie, 0..1. */
+int fab_sim_lie(struct fab_sim *s, uint32_t node, enum fab_sim_lie lie, double rate);
+
+/* A key that another manager has set, on all its ports. protect: 0-3. */
+int fab_sim_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t protect,
+                uint16_t lease_s);
+/* Sends a trap: 128-131, 144, 145, 256-259 with the details that belong to it (INVAL: others).
+ * port: where it happened. It is repeated until repressed. */
+int fab_sim_trap(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t trap);
+/* That trap `count` times, one time a period, repressed or not. */
+int fab_sim_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t period_us,
+                  uint32_t count);
+
+/* ---- the weather: what befalls MADs anywhere, by the seed
+ * --------------------------------------*/
+
+struct fab_sim_weather {
+    double loss;        /* share of MADs that are lost, each way; fab_sim_loss sets this one */
+    double duplicate;   /* share of requests that arrive twice */
+    double delay;       /* share of MADs, each way, that are delayed ... */
+    uint32_t delay_us;  /* ... by this much ... */
+    uint32_t spread_us; /* ... and up to this much more: what is behind overtakes them */
+};
+void fab_sim_set_weather(struct fab_sim *s, const struct fab_sim_weather *weather);
+struct fab_sim_weather fab_sim_weather(const struct fab_sim *s);
+
+#endif

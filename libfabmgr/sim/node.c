@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Faults of nodes: power, booting, silence, lateness, lies, foreign keys, storms of traps. A node
+ * without power has all its links down and loses what it was told (LIDs, tables, keys); its ports
+ * then come up one after the other.
+ */
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/device.h"
+
+static void mark_odd(struct sim_node *n)
+{
+    n->odd = n->lie != FAB_SIM_HONEST || n->late_us > 0 || n->spread_us > 0;
+}
+
+int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent)
+{
+    if (node >= s->fabric->node_count)
+        return FAB_E_NOT_FOUND;
+    s->nodes[node].silent = silent;
+    return FAB_OK;
+}
+
+int fab_sim_late(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t spread_us)
+{
+    if (node >= s->fabric->node_count)
+        return FAB_E_NOT_FOUND;
+    s->nodes[node].late_us = late_us;
+    s->nodes[node].spread_us = spread_us;
+    mark_odd(&s->nodes[node]);
+    return FAB_OK;
+}
+
+/* ---- power ------------------------------------------------------------------------------------
+ */
+
+static uint32_t last_port(const struct fab_sim *s, uint32_t node)
+{
+    return s->fabric->nodes[node].first_port + s->fabric->nodes[node].num_ports;
+}
+
+int fab_sim_power_off(struct fab_sim *s, uint32_t node)
+{
+    if (node >= s->fabric->node_count)
+        return FAB_E_NOT_FOUND;
+    s->nodes[node].boot_at = 0;
+    if (s->nodes[node].dead)
+        return FAB_OK;
+    s->nodes[node].dead = true;
+    trap_forget(s, node);
+    tables_forget(s, node);
+    for (uint32_t p = s->fabric->nodes[node].first_port; p <= last_port(s, node); p++) {
+        if (s->fabric->ports[p].num > 0 && s->ports[p].info.port_state > FAB_STATE_DOWN)
+            link_down(s, p, FAB_PHYS_POLLING);
+        link_power_on(s, p);
+    }
+    return FAB_OK;
+}
+
+/* Ports come up one after the other: port 1 at once. An event each, as their number is a byte. */
+static void train_ports(struct fab_sim *s, uint32_t node)
+{
+    uint32_t first = s->fabric->nodes[node].first_port;
+    for (uint32_t p = first + 1; p <= last_port(s, node); p++) {
+        uint64_t wait = s->nodes[node].boot_step * (p - first - 1);
+        if (wait == 0) {
+            link_train(s, p);
+        } else {
+            s->ports[p].up_at = s->now + wait;
+            at_time(s, wait, EVENT_TRAIN, p, 0, 0);
+        }
+    }
+}
+
+void node_booted(struct fab_sim *s, uint32_t node)
+{
+    if (s->nodes[node].boot_at != s->now)
+        return;
+    s->nodes[node].boot_at = 0;
+    s->nodes[node].dead = false;
+    s->nodes[node].busy_until = 0;
+    train_ports(s, node);
+}
+
+int fab_sim_power_on(struct fab_sim *s, uint32_t node, uint64_t boot_us, uint64_t step_us)
+{
+    if (node >= s->fabric->node_count)
+        return FAB_E_NOT_FOUND;
+    if (!s->nodes[node].dead || s->nodes[node].boot_at != 0)
+        return FAB_OK;
+    s->nodes[node].boot_at = s->now + boot_us;
+    s->nodes[node].boot_step = step_us;
+    if (boot_us == 0)
+        node_booted(s, node);
+    else
+        at_time(s, boot_us, EVENT_BOOT, node, 0, 0);
+    return FAB_OK;
+}
+
+/* ---- lies -------------------------------------------------------------------------------------
+ */
+
+int fab_sim_lie(struct fab_sim *s, uint32_t node, enum fab_sim_lie lie, double rate)
+{
+    if (node >= s->fabric->node_count)
+        return FAB_E_NOT_FOUND;
+    if (lie > FAB_SIM_STRANGE || !(rate >= 0 && rate <= 1))
+        return FAB_E_INVAL;
+    s->nodes[node].lie = (uint8_t)lie;
+    s->nodes[node].lie_rate = rate;
+    mark_odd(&s->nodes[node]);
+    return FAB_OK;
+}
+
+static void put_status(uint8_t *bytes, uint16_t status)
+{
+    uint16_t direction = fab_be16(bytes + MAD_STATUS) & (uint16_t)~FAB_SMP_STATUS_MASK;
+    fab_put_be16(bytes + MAD_STATUS, direction | status);
+}
+
+/* The GUIDs of node 0 (IBA 14.2.5.3), with the node's own type, ports and place. */
+static void put_twin(const struct fab_sim *s, uint8_t *data)
+{
+    const struct fab_node_info *other = &s->fabric->nodes[0].info;
+    fab_put_be64(data + 12, other->node_guid);
+    fab_put_be64(data + 20, other->port_guid);
+}
+
+void node_lie(struct fab_sim *s, uint32_t node, uint16_t attr_id, uint8_t bytes[FAB_MAD_SIZE])
+{
+    const struct sim_node *n = &s->nodes[node];
+    uint8_t *data = bytes + SMP_DATA;
+    if (n->lie == FAB_SIM_HONEST || !chance(s, n->lie_rate))
+        return;
+    switch ((enum fab_sim_lie)n->lie) {
+    case FAB_SIM_HONEST:
+        break;
+    case FAB_SIM_BUSY:
+        put_status(bytes, FAB_SMP_BUSY);
+        break;
+    case FAB_SIM_REFUSES:
+        put_status(bytes, FAB_SMP_BAD_ATTR);
+        break;
+    case FAB_SIM_GARBAGE:
+        for (size_t i = 0; i < FAB_SMP_DATA; i++)
+            data[i] = (uint8_t)fab_prng_next(&s->prng);
+        break;
+    case FAB_SIM_BITS:
+        data[fab_prng_below(&s->prng, FAB_SMP_DATA)] ^=
+            (uint8_t)(1u << fab_prng_below(&s->prng, 8));
+        break;
+    case FAB_SIM_SHORT:
+        memset(data, 0, FAB_SMP_DATA);
+        break;
+    case FAB_SIM_TWIN:
+        if (attr_id == FAB_ATTR_NODE_INFO)
+            put_twin(s, data);
+        break;
+    case FAB_SIM_STRANGE:
+        bytes[MAD_TID + 7] ^= 0x55;
+        break;
+    }
+}
+
+/* ---- keys and storms --------------------------------------------------------------------------
+ */
+
+int fab_sim_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t protect, uint16_t lease_s)
+{
+    if (node >= s->fabric->node_count)
+        return FAB_E_NOT_FOUND;
+    if (protect > 3)
+        return FAB_E_INVAL;
+    for (uint32_t p = s->fabric->nodes[node].first_port; p <= last_port(s, node); p++) {
+        s->ports[p].info.m_key = m_key;
+        s->ports[p].info.m_key_protect = protect;
+        s->ports[p].info.m_key_lease = lease_s;
+        s->ports[p].free_at = 0;
+    }
+    return FAB_OK;
+}
+
+void node_storm(struct fab_sim *s, const struct sim_event *e)
+{
+    uint32_t left = e->b & 0xffff;
+    (void)fab_sim_trap(s, e->a, is_switch(s, e->a) ? 0 : 1, (uint16_t)(e->b >> 16));
+    if (left > 0)
+        at_time(s, e->arg, EVENT_STORM, e->a, e->b - 1, e->arg);
+}
+
+int fab_sim_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t period_us,
+                  uint32_t count)
+{
+    if (period_us == 0 || count == 0 || count > 0xffff)
+        return FAB_E_INVAL;
+    int status = fab_sim_trap(s, node, is_switch(s, node) ? 0 : 1, trap);
+    if (status == FAB_OK && count > 1)
+        at_time(s, period_us, EVENT_STORM, node, (uint32_t)trap << 16 | (count - 2), period_us);
+    return status;
+}

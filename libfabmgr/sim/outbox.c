@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Managers at ports of the fabric, and the outbox in which the caller finds what arrives for them.
+ */
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/device.h"
+
+#define OUTBOX_MAX 65536 /* mails; what comes on top is lost */
+
+static int outbox_room(struct sim_outbox *o)
+{
+    if (o->tail < o->capacity)
+        return FAB_OK;
+    if (o->head > o->tail / 2) { /* each mail is moved about once */
+        memmove(o->mails, o->mails + o->head, (o->tail - o->head) * sizeof *o->mails);
+        o->tail -= o->head;
+        o->head = 0;
+        return FAB_OK;
+    }
+    if (o->tail - o->head >= OUTBOX_MAX)
+        return FAB_E_LIMIT;
+    void *grown = fab_grow(o->mails, sizeof *o->mails, o->tail + 1, &o->capacity);
+    if (grown == NULL)
+        return FAB_E_NOMEM;
+    o->mails = grown;
+    return FAB_OK;
+}
+
+void mail_to(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t dlid, const uint8_t *mad)
+{
+    if (outbox_room(&s->outbox) != FAB_OK)
+        return;
+    struct fab_sim_mail *m = &s->outbox.mails[s->outbox.tail++];
+    *m = (struct fab_sim_mail){.node = at.node, .port = at.port, .slid = slid, .dlid = dlid};
+    memcpy(m->mad, mad, FAB_MAD_SIZE);
+}
+
+void mail(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t dlid, const uint8_t *mad)
+{
+    uint64_t way = (uint64_t)at.hops * s->pace.hop_us;
+    at.port = is_switch(s, at.node) ? 0 : at.port;
+    if (!s->ports[port_id(s, at.node, at.port)].attached)
+        return;
+    if (way > 0)
+        post(s, way, EVENT_MAIL, at, slid, dlid, mad);
+    else
+        mail_to(s, at, slid, dlid, mad);
+}
+
+bool fab_sim_outbox(struct fab_sim *s, struct fab_sim_mail *ret)
+{
+    struct sim_outbox *o = &s->outbox;
+    if (o->head == o->tail)
+        return false;
+    *ret = o->mails[o->head++];
+    if (o->head == o->tail)
+        o->head = o->tail = 0;
+    return true;
+}
+
+static void set_is_sm(struct fab_sim *s, uint32_t port, bool is_sm)
+{
+    uint32_t *mask = &s->ports[port].info.cap_mask;
+    uint32_t want = is_sm ? *mask | CAP_IS_SM : *mask & ~CAP_IS_SM;
+    bool change = want != *mask;
+    *mask = want;
+    if (change)
+        trap_capability(s, port);
+}
+
+int fab_sim_attach(struct fab_sim *s, uint32_t node, uint8_t port, bool is_sm)
+{
+    if (!has_port(s, node, port))
+        return FAB_E_INVAL;
+    uint32_t id = lid_port(s, (struct spot){.node = node, .port = port});
+    s->ports[id].attached = true;
+    set_is_sm(s, id, is_sm);
+    return FAB_OK;
+}
+
+void fab_sim_detach(struct fab_sim *s, uint32_t node, uint8_t port)
+{
+    if (!has_port(s, node, port))
+        return;
+    uint32_t id = lid_port(s, (struct spot){.node = node, .port = port});
+    s->ports[id].attached = false;
+    set_is_sm(s, id, false);
+}

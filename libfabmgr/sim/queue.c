@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The queue of a simulation: a binary heap ordered by time, and among equals by the order in which
+ * they came, so that the same calls always give the same run. MADs under way are kept apart
+ * ("parcels"), so that the heap moves small things only.
+ */
+#include "libfabmgr/sim/queue.h"
+
+#include <stdlib.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+#define EVENTS_MAX (1u << 22)
+
+void queue_fini(struct sim_queue *q)
+{
+    free(q->heap);
+    free(q->parcels);
+    *q = (struct sim_queue){.first_free = FAB_NONE};
+}
+
+static bool before(const struct sim_event *x, const struct sim_event *y)
+{
+    return x->at != y->at ? x->at < y->at : x->seq < y->seq;
+}
+
+int queue_put(struct sim_queue *q, const struct sim_event *e)
+{
+    if (q->count >= EVENTS_MAX)
+        return FAB_E_LIMIT;
+    if (q->count == q->capacity) {
+        void *grown = fab_grow(q->heap, sizeof *q->heap, q->count + 1, &q->capacity);
+        if (grown == NULL)
+            return FAB_E_NOMEM;
+        q->heap = grown;
+    }
+    struct sim_event item = *e;
+    item.seq = q->seq++;
+    size_t hole = q->count++;
+    for (size_t up; hole > 0 && before(&item, &q->heap[up = (hole - 1) / 2]); hole = up)
+        q->heap[hole] = q->heap[up];
+    q->heap[hole] = item;
+    return FAB_OK;
+}
+
+bool queue_take(struct sim_queue *q, uint64_t until, struct sim_event *ret)
+{
+    if (q->count == 0 || q->heap[0].at > until)
+        return false;
+    *ret = q->heap[0];
+    struct sim_event last = q->heap[--q->count];
+    size_t hole = 0;
+    for (size_t child; (child = 2 * hole + 1) < q->count; hole = child) {
+        if (child + 1 < q->count && before(&q->heap[child + 1], &q->heap[child]))
+            child++;
+        if (!before(&q->heap[child], &last))
+            break;
+        q->heap[hole] = q->heap[child];
+    }
+    if (q->count > 0)
+        q->heap[hole] = last;
+    return true;
+}
+
+uint64_t queue_next(const struct sim_queue *q)
+{
+    return q->count > 0 ? q->heap[0].at : UINT64_MAX;
+}
+
+int queue_wrap(struct sim_queue *q, const struct fab_sim_mail *mail, uint32_t *ret_parcel)
+{
+    uint32_t parcel = q->first_free;
+    if (parcel != FAB_NONE) {
+        q->first_free = q->parcels[parcel].next_free;
+    } else {
+        if (q->parcel_count == q->parcel_capacity) {
+            void *grown =
+                fab_grow(q->parcels, sizeof *q->parcels, q->parcel_count + 1, &q->parcel_capacity);
+            if (grown == NULL)
+                return FAB_E_NOMEM;
+            q->parcels = grown;
+        }
+        parcel = (uint32_t)q->parcel_count++;
+    }
+    q->parcels[parcel].mail = *mail;
+    *ret_parcel = parcel;
+    return FAB_OK;
+}
+
+struct fab_sim_mail queue_unwrap(struct sim_queue *q, uint32_t parcel)
+{
+    struct fab_sim_mail mail = q->parcels[parcel].mail;
+    q->parcels[parcel].next_free = q->first_free;
+    q->first_free = parcel;
+    return mail;
+}

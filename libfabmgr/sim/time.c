@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The time of a simulation. The caller says how late it is (fab_sim_advance) and everything that
+ * was due until then happens, each at its own time and in the order of queue.c. Nothing here looks
+ * at a clock: a test lets time jump from deadline to deadline, a server follows the wall clock.
+ */
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/device.h"
+
+void at_time(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, uint32_t a, uint32_t b,
+             uint64_t arg)
+{
+    struct sim_event e = {.at = s->now + delay_us, .kind = kind, .a = a, .b = b, .arg = arg};
+    (void)queue_put(&s->queue, &e);
+}
+
+void post(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, struct spot spot,
+          uint16_t slid, uint16_t dlid, const uint8_t *mad)
+{
+    struct fab_sim_mail m = {.node = spot.node, .port = spot.port, .slid = slid, .dlid = dlid};
+    uint32_t parcel;
+    memcpy(m.mad, mad, FAB_MAD_SIZE);
+    if (queue_wrap(&s->queue, &m, &parcel) != FAB_OK)
+        return;
+    struct sim_event e = {.at = s->now + delay_us, .kind = kind, .a = parcel};
+    if (queue_put(&s->queue, &e) != FAB_OK)
+        (void)queue_unwrap(&s->queue, parcel);
+}
+
+static void deliver(struct fab_sim *s, uint32_t parcel)
+{
+    struct fab_sim_mail m = queue_unwrap(&s->queue, parcel);
+    struct spot spot = {.node = m.node, .port = m.port};
+    if (!s->nodes[m.node].dead)
+        mail_to(s, spot, m.slid, m.dlid, m.mad);
+}
+
+static void send_on(struct fab_sim *s, uint32_t parcel)
+{
+    struct fab_sim_mail m = queue_unwrap(&s->queue, parcel);
+    send_late(s, &m);
+}
+
+static void happen(struct fab_sim *s, const struct sim_event *e)
+{
+    switch ((enum sim_event_kind)e->kind) {
+    case EVENT_MAIL:
+        deliver(s, e->a);
+        break;
+    case EVENT_SEND:
+        send_on(s, e->a);
+        break;
+    case EVENT_TRAIN:
+        link_trained(s, e->a);
+        break;
+    case EVENT_FLAP:
+        link_flap(s, e);
+        break;
+    case EVENT_BOOT:
+        node_booted(s, e->a);
+        break;
+    case EVENT_NOTICE:
+        trap_again(s, e->a);
+        break;
+    case EVENT_STORM:
+        node_storm(s, e);
+        break;
+    }
+}
+
+void fab_sim_advance(struct fab_sim *s, uint64_t now_us)
+{
+    struct sim_event e;
+    while (queue_take(&s->queue, now_us, &e)) {
+        if (e.at > s->now)
+            s->now = e.at;
+        happen(s, &e);
+    }
+    if (now_us > s->now)
+        s->now = now_us;
+}
+
+uint64_t fab_sim_now(const struct fab_sim *s)
+{
+    return s->now;
+}
+
+uint64_t fab_sim_deadline(const struct fab_sim *s)
+{
+    return queue_next(&s->queue);
+}
+
+struct fab_sim_pace fab_sim_pace(const struct fab_sim *s)
+{
+    return s->pace;
+}
+
+void fab_sim_set_pace(struct fab_sim *s, const struct fab_sim_pace *pace)
+{
+    s->pace = *pace;
+}
+
+/* ---- the weather ------------------------------------------------------------------------------
+ */
+
+void fab_sim_set_weather(struct fab_sim *s, const struct fab_sim_weather *weather)
+{
+    s->weather = *weather;
+    s->calm = !(weather->loss > 0 || weather->duplicate > 0 || weather->delay > 0);
+}
+
+struct fab_sim_weather fab_sim_weather(const struct fab_sim *s)
+{
+    return s->weather;
+}
+
+void fab_sim_loss(struct fab_sim *s, double rate)
+{
+    struct fab_sim_weather weather = s->weather;
+    weather.loss = rate;
+    fab_sim_set_weather(s, &weather);
+}

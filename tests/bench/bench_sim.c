@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the simulated fabric costs: MADs a second, in process on one core, by kind of MAD; and what
+ * the devices of a large fabric weigh. Run by hand: bench_sim [leaves [spines [hosts]]].
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/fabric/generate.h"
+#include "tests/support/drive.h"
+
+#define MADS 2000000u
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static long peak_mb(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss / 1024;
+}
+
+struct kind {
+    const char *name;
+    uint16_t attr_id;
+    uint8_t mgmt_class, method;
+    bool of_switches;
+};
+
+/* Requests to nodes all over the fabric, made before the clock runs. */
+#define DIFFERENT 4096u
+static void make(const struct fab_fabric *f, const struct fab_path *paths, const struct kind *k,
+                 uint8_t (*mads)[FAB_MAD_SIZE], uint16_t *dlids)
+{
+    struct fab_prng prng;
+    uint8_t data[FAB_SMP_DATA] = {0};
+    fab_prng_init(&prng, 1);
+    for (uint32_t i = 0; i < DIFFERENT; i++) {
+        uint32_t count = k->of_switches ? f->switch_count : f->node_count;
+        uint32_t node = (uint32_t)fab_prng_below(&prng, count);
+        struct fab_mad mad = {.mgmt_class = k->mgmt_class,
+                              .method = k->method,
+                              .tid = i,
+                              .attr_id = k->attr_id,
+                              .path = paths[node]};
+        dlids[i] = (uint16_t)(node + 1);
+        memset(data, 0xff, sizeof data);
+        (void)fab_smp_pack(&mad, data, mads[i]);
+    }
+}
+
+static void measure(struct drive *r, const struct fab_fabric *f, const struct fab_path *paths,
+                    const struct kind *k)
+{
+    static uint8_t mads[DIFFERENT][FAB_MAD_SIZE];
+    static uint16_t dlids[DIFFERENT];
+    uint8_t reply[FAB_MAD_SIZE];
+    uint32_t answered = 0;
+    make(f, paths, k, mads, dlids);
+    double start = seconds();
+    for (uint32_t i = 0; i < MADS; i++)
+        answered += fab_sim_send(r->sim, r->node, r->port, dlids[i % DIFFERENT],
+                                 mads[i % DIFFERENT], reply) == 1;
+    double took = seconds() - start;
+    printf("%-34s %6.2f M MADs/s  %4.0f ns each, %.1f %% answered\n", k->name, MADS / took / 1e6,
+           took / MADS * 1e9, 100.0 * answered / MADS);
+}
+
+static const struct kind kinds[] = {
+    {"Get(NodeInfo), directed", FAB_ATTR_NODE_INFO, FAB_CLASS_SMP_DIRECTED, FAB_METHOD_GET, false},
+    {"Get(NodeDescription), directed", FAB_ATTR_NODE_DESC, FAB_CLASS_SMP_DIRECTED, FAB_METHOD_GET,
+     false},
+    {"Get(PortInfo), directed", FAB_ATTR_PORT_INFO, FAB_CLASS_SMP_DIRECTED, FAB_METHOD_GET, false},
+    {"Get(SwitchInfo), directed", FAB_ATTR_SWITCH_INFO, FAB_CLASS_SMP_DIRECTED, FAB_METHOD_GET,
+     true},
+    {"Get(LFT), directed", FAB_ATTR_LFT, FAB_CLASS_SMP_DIRECTED, FAB_METHOD_GET, true},
+    {"Get(NodeInfo), by LID", FAB_ATTR_NODE_INFO, FAB_CLASS_SMP_LID, FAB_METHOD_GET, false},
+    {"Get(PortInfo), by LID", FAB_ATTR_PORT_INFO, FAB_CLASS_SMP_LID, FAB_METHOD_GET, false},
+    {"Set(LFT), directed", FAB_ATTR_LFT, FAB_CLASS_SMP_DIRECTED, FAB_METHOD_SET, true},
+};
+
+int main(int argc, char **argv)
+{
+    struct fab_leaf_spine_spec spec = {
+        .leaves = argc > 1 ? (uint32_t)atoi(argv[1]) : 100,
+        .spines = argc > 2 ? (uint32_t)atoi(argv[2]) : 20,
+        .hosts_per_leaf = argc > 3 ? (uint32_t)atoi(argv[3]) : 20,
+        .parallel = 1,
+    };
+    struct fab_builder *b = NULL;
+    struct fab_fabric *f = NULL, *found = NULL;
+    struct fab_path *paths = NULL;
+    struct drive r = {0};
+    if (fab_generate_leaf_spine(&spec, &b) != 0 || fab_builder_seal(b, &f) != 0)
+        return EXIT_FAILURE;
+    fab_builder_free(b);
+    long before = peak_mb();
+    double start = seconds();
+    if (fab_sim_new(f, 1, &r.sim) != 0)
+        return EXIT_FAILURE;
+    printf("%u nodes, %u ports: devices made in %.3f s, %ld MB with cabling, %ld MB more\n",
+           f->node_count, f->port_count, seconds() - start, before, peak_mb() - before);
+    drive_sit(&r);
+    start = seconds();
+    if (drive_whole(&r, &found) != 0 || fab_paths_new(found, &paths) != 0)
+        return EXIT_FAILURE;
+    printf("discovered in %.3f s (%" PRIu64 " MADs)\n", seconds() - start, r.asked);
+    if (drive_program(&r, found) != 0)
+        return EXIT_FAILURE;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        measure(&r, f, paths, &kinds[i]);
+    free(paths);
+    fab_fabric_unref(found);
+    fab_sim_free(r.sim);
+    fab_fabric_unref(f);
+    return EXIT_SUCCESS;
+}
