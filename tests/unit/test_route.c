@@ -87,6 +87,46 @@ START_TEST(grids_and_rings_are_proven)
 }
 END_TEST
 
+/* Whole, then damaged. */
+static void check_made(struct fab_builder *b, struct fab_prng *prng, const char *what)
+{
+    struct fab_fabric *f = sealed(b);
+    check_fabric(fab_fabric_ref(f), 0, what);
+    for (unsigned i = 0; i < 5; i++)
+        check_fabric(damaged(fab_fabric_ref(f), prng, 0.1, 0.05), 0, what);
+    fab_fabric_unref(f);
+}
+
+START_TEST(other_topologies_are_proven)
+{
+    struct fab_prng prng;
+    struct fab_builder *b = NULL;
+    fab_prng_init(&prng, test_seed("other topologies", 8));
+    struct fab_dragonfly_spec dragonfly = {.group_size = 4, .global = 2, .hosts = 2, .parallel = 1};
+    ck_assert_int_eq(fab_generate_dragonfly(&dragonfly, &b), FAB_OK);
+    check_made(b, &prng, "dragonfly");
+    struct fab_dragonfly_plus_spec plus = {
+        .groups = 5, .leaves = 4, .spines = 4, .global = 2, .hosts = 4, .parallel = 1};
+    ck_assert_int_eq(fab_generate_dragonfly_plus(&plus, &b), FAB_OK);
+    check_made(b, &prng, "dragonfly+");
+    struct fab_hypercube_spec cube = {.dimensions = 6, .hosts = 1, .parallel = 2};
+    ck_assert_int_eq(fab_generate_hypercube(&cube, &b), FAB_OK);
+    check_made(b, &prng, "hypercube");
+    struct fab_hyperx_spec hyperx = {.dimensions = 2, .size = {6, 5}, .hosts = 3, .parallel = 1};
+    ck_assert_int_eq(fab_generate_hyperx(&hyperx, &b), FAB_OK);
+    check_made(b, &prng, "HyperX");
+    struct fab_rail_spec rail = {.servers = 40,
+                                 .adapters = 4,
+                                 .group_size = 10,
+                                 .spines = 4,
+                                 .parallel = 1,
+                                 .cores = 2,
+                                 .core_parallel = 1};
+    ck_assert_int_eq(fab_generate_rail(&rail, &b), FAB_OK);
+    check_made(b, &prng, "rails");
+}
+END_TEST
+
 START_TEST(modern_trees_are_proven)
 {
     struct fab_prng prng;
@@ -370,6 +410,7 @@ int main(void)
         random_fabrics_are_proven,
         damaged_trees_are_proven,
         grids_and_rings_are_proven,
+        other_topologies_are_proven,
         modern_trees_are_proven,
         trees_keep_shortest_ways,
         a_damaged_tree_stays_a_tree,
