@@ -23,8 +23,7 @@ struct agent {
     struct transport *transport;
     struct fab_mads *mads;
     struct loop_timer *timer;
-    uint64_t timer_at;     /* when it rings, if it is pending */
-    uint32_t send_timeout; /* what the kernel is told */
+    uint64_t timer_at; /* when it rings, if it is pending */
     agent_unsolicited *unsolicited;
     void *ctx;
     struct transport_mad out; /* the MAD under way to the transport */
@@ -44,7 +43,7 @@ static void arm_at(struct agent *a, uint64_t now, uint64_t at)
 /* Gives a->out to the transport; false: keep it and stop sending. */
 static bool send_out(struct agent *a)
 {
-    int r = transport_send(a->transport, &a->out, a->send_timeout);
+    int r = transport_send(a->transport, &a->out);
     a->held = r == FAB_E_BUSY;
     if (r == FAB_E_IO && !a->io_failed)
         log_error(a->transport->name, "sending failed; requests will time out and be retried");
@@ -86,14 +85,6 @@ static void on_receive(void *ctx, const struct transport_mad *mads, size_t count
     agent_pump(a);
 }
 
-/* The kernel keeps a request at least as long as our last retry may wait, so that an answer is
- * matched there whichever try it answers. */
-static uint32_t kernel_timeout(const struct fab_mads_config *c)
-{
-    uint64_t us = c->timeout_us << (c->retries < 8 ? c->retries + 1 : 9);
-    return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
-}
-
 int agent_new(struct loop *l, struct transport *t, const struct fab_mads_config *config,
               agent_unsolicited *fn, void *ctx, struct agent **ret)
 {
@@ -103,7 +94,6 @@ int agent_new(struct loop *l, struct transport *t, const struct fab_mads_config 
     a->transport = t;
     a->unsolicited = fn;
     a->ctx = ctx;
-    a->send_timeout = kernel_timeout(config);
     a->out.len = FAB_MAD_SIZE;
     a->mads = fab_mads_new(config);
     a->timer = loop_timer_new(l, on_timer, a);
@@ -142,5 +132,5 @@ int agent_reply(struct agent *a, const struct transport_mad *to, const uint8_t m
     reply.addr.qkey = to->addr.qkey;
     for (size_t i = 0; i < FAB_MAD_SIZE; i++)
         reply.bytes[i] = mad[i];
-    return transport_send(a->transport, &reply, 0);
+    return transport_send(a->transport, &reply);
 }

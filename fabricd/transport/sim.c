@@ -84,10 +84,9 @@ static void deliver(void *ctx)
         loop_timer_set(t->timer, 0); /* mail may be left */
 }
 
-static int sim_send(struct transport *base, const struct transport_mad *mad, uint32_t timeout_us)
+static int sim_send(struct transport *base, const struct transport_mad *mad)
 {
     struct sim_transport *t = (struct sim_transport *)base;
-    (void)timeout_us;
     if (mad->len != FAB_MAD_SIZE)
         return FAB_E_INVAL;
     struct transport_mad *m = gather(t);

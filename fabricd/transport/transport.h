@@ -27,7 +27,7 @@ typedef void transport_receive(void *ctx, const struct transport_mad *mads, size
 struct transport;
 struct transport_ops {
     /* OK, BUSY (try again after the next receive or in a millisecond), IO. */
-    int (*send)(struct transport *t, const struct transport_mad *mad, uint32_t timeout_us);
+    int (*send)(struct transport *t, const struct transport_mad *mad);
     int (*set_is_sm)(struct transport *t, bool is_sm);
     void (*close)(struct transport *t);
 };
@@ -39,10 +39,9 @@ struct transport {
     transport_receive *receive;
     void *receive_ctx;
 };
-static inline int transport_send(struct transport *t, const struct transport_mad *m,
-                                 uint32_t timeout_us)
+static inline int transport_send(struct transport *t, const struct transport_mad *m)
 {
-    return t->ops->send(t, m, timeout_us);
+    return t->ops->send(t, m);
 }
 void transport_on_receive(struct transport *t, transport_receive *fn, void *ctx);
 void transport_close(struct transport *t); /* NULL is fine */

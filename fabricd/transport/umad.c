@@ -47,14 +47,7 @@ struct umad_transport {
 /* ---- sending ----------------------------------------------------------------------------------
  */
 
-static bool is_request(const uint8_t *mad)
-{
-    uint8_t method = mad[3];
-    return !(method & FAB_METHOD_RESPONSE) && method != FAB_METHOD_TRAP_REPRESS;
-}
-
-static int umad_transport_send(struct transport *base, const struct transport_mad *mad,
-                               uint32_t timeout_us)
+static int umad_transport_send(struct transport *base, const struct transport_mad *mad)
 {
     struct umad_transport *t = (struct umad_transport *)base;
     _Alignas(16) uint8_t umad[UMAD_BYTES];
@@ -63,7 +56,7 @@ static int umad_transport_send(struct transport *base, const struct transport_ma
     uint32_t qkey = mad->qp ? QP1_QKEY : 0;
     umad_set_addr(umad, mad->addr.dlid, mad->qp ? (int)mad->addr.qpn : 0, mad->addr.sl, (int)qkey);
     int agent = mad->bytes[1] == FAB_CLASS_SMP_DIRECTED ? t->agent_directed : t->agent_lid;
-    int timeout_ms = is_request(mad->bytes) ? (int)(timeout_us / 1000) + 1 : 0;
+    int timeout_ms = (int)((mad->addr.timeout_us + 999) / 1000);
     if (umad_send(t->port_id, agent, umad, mad->len, timeout_ms, 0) == 0)
         return FAB_OK;
     return errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS ? FAB_E_BUSY : FAB_E_IO;

@@ -173,6 +173,20 @@ static struct fab_slot *take_next(struct fab_mads *m)
     return s != NULL ? s : take_from_source(m);
 }
 
+/* How long a try waits for its answer. */
+static uint64_t patience(const struct fab_mads *m, const struct fab_slot *s)
+{
+    return m->config.timeout_us << timeout_class(s);
+}
+
+/* The transport gives up before we do: the kernel refuses a second request of the same TID while it
+ * still waits for the answer to the first. */
+static uint32_t transport_patience(const struct fab_mads *m, const struct fab_slot *s)
+{
+    uint64_t us = patience(m, s) - patience(m, s) / 4;
+    return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
+}
+
 bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE],
                      struct fab_mad_addr *ret_to)
 {
@@ -186,11 +200,12 @@ bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE]
     m->stats.retried += s->tries > 0;
     s->tries++;
     s->sent_at = now;
-    s->deadline = now + (m->config.timeout_us << timeout_class(s));
+    s->deadline = now + patience(m, s);
     s->state = FAB_SLOT_FLYING;
     m->in_flight++;
     fab_slot_list_append(&m->flying[timeout_class(s)], s);
     *ret_to = address(&s->req);
+    ret_to->timeout_us = transport_patience(m, s);
     return true;
 }
 
@@ -230,7 +245,7 @@ static void rest(struct fab_mads *m, struct fab_slot *s, uint64_t now)
 }
 
 /* Takes the slot of an answer out of its list: it flies, or was taken for lost too early. */
-static void catch (struct fab_mads *m, struct fab_slot *s)
+static void retrieve(struct fab_mads *m, struct fab_slot *s)
 {
     if (s->state == FAB_SLOT_AGAIN) {
         fab_slot_list_remove(&m->again, s);
@@ -243,7 +258,7 @@ static void catch (struct fab_mads *m, struct fab_slot *s)
 static void answered(struct fab_mads *m, struct fab_slot *s, uint64_t now,
                      struct fab_mads_answer *answer)
 {
-    catch (m, s);
+    retrieve(m, s);
     if ((answer->smp_status & FAB_SMP_BUSY) && may_try_again(m, s)) {
         rest(m, s, now);
         return;

@@ -19,6 +19,9 @@ struct fab_mad_addr {
     uint16_t slid; /* received ones */
     uint8_t sl;
     uint32_t qpn, qkey;
+    /* Sent ones: how long the transport may wait for the answer before it gives the MAD back as
+     * failed; 0: none is due. */
+    uint32_t timeout_us;
 };
 
 struct fab_mads_answer {

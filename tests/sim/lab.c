@@ -44,7 +44,7 @@ static void answer_as_other(struct lab_tap *t, const struct transport_mad *mad)
     ck_assert_int_eq(loop_post(t->lab->loop, deliver_other, t), FAB_OK);
 }
 
-static int tap_send(struct transport *base, const struct transport_mad *mad, uint32_t timeout_us)
+static int tap_send(struct transport *base, const struct transport_mad *mad)
 {
     struct lab_tap *t = (struct lab_tap *)base;
     struct fab_mad head;
@@ -57,7 +57,7 @@ static int tap_send(struct transport *base, const struct transport_mad *mad, uin
             answer_as_other(t, mad);
         return FAB_OK;
     }
-    return transport_send(t->lab->sim_transport, mad, timeout_us);
+    return transport_send(t->lab->sim_transport, mad);
 }
 
 static int tap_set_is_sm(struct transport *base, bool is_sm)

@@ -18,10 +18,9 @@ struct fixture {
     struct fab_path path;
 };
 
-static int fake_send(struct transport *t, const struct transport_mad *mad, uint32_t timeout_us)
+static int fake_send(struct transport *t, const struct transport_mad *mad)
 {
     struct fixture *f = (struct fixture *)t;
-    (void)timeout_us;
     if (f->busy > 0) {
         f->busy--;
         return FAB_E_BUSY;

@@ -75,6 +75,29 @@ static struct fab_mads_stats stats_of(const struct fab_mads *m)
 /* ---- single steps -----------------------------------------------------------------------------
  */
 
+/* The kernel refuses a second request of the same TID while it waits for the answer to the first.
+ */
+START_TEST(the_transport_gives_up_before_the_next_try)
+{
+    struct fab_mads *m = session(4, 3);
+    struct outcome o = {0};
+    struct fab_mads_request req = get(&o, 42);
+    uint8_t mad[FAB_MAD_SIZE];
+    struct fab_mad_addr to;
+    uint64_t now = 0;
+    ck_assert_int_eq(fab_mads_submit(m, &req), FAB_OK);
+    for (int tries = 0; tries < 4; tries++) {
+        ck_assert(fab_mads_output(m, now, mad, &to));
+        ck_assert_uint_gt(to.timeout_us, 0);
+        ck_assert_uint_lt(now + to.timeout_us, fab_mads_deadline(m));
+        now = fab_mads_deadline(m);
+        fab_mads_expire(m, now);
+    }
+    ck_assert_int_eq(o.status, FAB_E_TIMEOUT);
+    fab_mads_free(m);
+}
+END_TEST
+
 START_TEST(a_request_goes_out_and_is_answered)
 {
     struct fab_mads *m = session(4, 0);
@@ -719,6 +742,7 @@ END_TEST
 static TCase *step_cases(void)
 {
     TCase *tcase = tcase_create("steps");
+    tcase_add_test(tcase, the_transport_gives_up_before_the_next_try);
     tcase_add_test(tcase, a_request_goes_out_and_is_answered);
     tcase_add_test(tcase, requests_that_are_no_answers_are_the_callers);
     tcase_add_test(tcase, wrong_requests_are_refused);

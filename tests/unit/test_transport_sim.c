@@ -30,7 +30,7 @@ static int send_node_info(struct rig *x, uint32_t tid)
     struct transport_mad m = {.addr = {.dlid = 0xffff}, .len = FAB_MAD_SIZE};
     ck_assert_int_eq(fab_smp_pack(&mad, NULL, m.bytes), FAB_OK);
     x->sending = true;
-    int status = transport_send(x->t, &m, 1000);
+    int status = transport_send(x->t, &m);
     x->sending = false;
     return status;
 }
@@ -142,7 +142,7 @@ static void set_lid(struct rig *x, const struct fab_path *path, uint8_t num, uin
     uint8_t data[FAB_SMP_DATA] = {0};
     ck_assert_int_eq(fab_attr_pack(&fab_attr_port_info, &info, data, sizeof data), FAB_OK);
     ck_assert_int_eq(fab_smp_pack(&mad, data, m.bytes), FAB_OK);
-    ck_assert_int_eq(transport_send(x->t, &m, 1000), FAB_OK);
+    ck_assert_int_eq(transport_send(x->t, &m), FAB_OK);
 }
 
 static void set_route(struct rig *x, const struct fab_path *path, uint8_t port)
@@ -155,11 +155,11 @@ static void set_route(struct rig *x, const struct fab_path *path, uint8_t port)
     struct transport_mad m = {.addr = {.dlid = 0xffff}, .len = FAB_MAD_SIZE};
     uint8_t data[FAB_SMP_DATA] = {0xff, port};
     ck_assert_int_eq(fab_smp_pack(&mad, data, m.bytes), FAB_OK);
-    ck_assert_int_eq(transport_send(x->t, &m, 1000), FAB_OK);
+    ck_assert_int_eq(transport_send(x->t, &m), FAB_OK);
     mad.attr_id = FAB_ATTR_SWITCH_INFO;
     fab_attr_pack(&fab_attr_switch_info, &info, data, sizeof data);
     ck_assert_int_eq(fab_smp_pack(&mad, data, m.bytes), FAB_OK);
-    ck_assert_int_eq(transport_send(x->t, &m, 1000), FAB_OK);
+    ck_assert_int_eq(transport_send(x->t, &m), FAB_OK);
 }
 
 START_TEST(traps_arrive)
