@@ -32,11 +32,28 @@ cli_fabricctl_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS)
 cli_fabricctl_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la proto/libfabproto.la libfabmgr/libfabmgr.la \
 	$(NGHTTP2_LIBS) $(PROTOBUFC_LIBS) $(OPENSSL_LIBS)
 
-# In cli/sim, since cli/fabsim is the program.
-cli_fabsim_SOURCES = \
+# In cli/sim, since cli/fabsim is the program. All but main.c for the tests too.
+noinst_LTLIBRARIES += cli/libfabsim.la
+cli_libfabsim_la_SOURCES = \
 	cli/sim/cmd.h \
 	cli/sim/cmd_check.c \
+	cli/sim/cmd_ctl.c \
 	cli/sim/cmd_generate.c \
+	cli/sim/cmd_serve.c \
+	cli/sim/console.c \
+	cli/sim/console.h \
+	cli/sim/door.c \
+	cli/sim/door.h \
 	cli/sim/file.c \
-	cli/sim/main.c
-cli_fabsim_LDADD = libfabmgr/libfabmgr.la
+	cli/sim/hub.c \
+	cli/sim/hub.h \
+	cli/sim/place.c \
+	cli/sim/place.h \
+	cli/sim/ring.c \
+	cli/sim/ring.h \
+	cli/sim/server.c \
+	cli/sim/server.h \
+	cli/sim/socket.c \
+	cli/sim/socket.h
+cli_fabsim_SOURCES = cli/sim/main.c
+cli_fabsim_LDADD = cli/libfabsim.la libfabmgr/libfabmgr.la

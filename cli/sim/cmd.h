@@ -17,13 +17,14 @@ struct cmd {
     const char *summary; /* one line */
     int (*run)(const struct cmd *cmd, int argc, char **argv); /* argv[0] is the name */
 };
-extern const struct cmd cmd_generate, cmd_check;
+extern const struct cmd cmd_generate, cmd_check, cmd_serve, cmd_ctl;
 
 void cmd_print_usage(const struct cmd *cmd, FILE *file);
 /* Says how the command is used, on stderr; CMD_USAGE. */
 int cmd_usage(const struct cmd *cmd);
 
-/* The whole of a file ("-": standard input); malloc'd. Says what is wrong and returns -1. */
+/* The whole of a file ("-": standard input) and a NUL after it; malloc'd. Says what is wrong and
+ * returns -1. */
 int file_read(const char *path, char **ret_text, size_t *ret_len);
 /* Writes a file in one step: readers see the old one or the new one ("-": standard output). */
 int file_write(const char *path, const char *text, size_t len);

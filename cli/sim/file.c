@@ -41,6 +41,7 @@ static int slurp(FILE *file, char **ret_text, size_t *ret_len)
         free(text);
         return -1;
     }
+    text[len] = '\0'; /* the last read had room, and found nothing to fill it */
     *ret_text = text;
     *ret_len = len;
     return 0;

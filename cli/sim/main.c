@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim: fabrics as text, made up and looked at. Each command is a file cmd_NAME.c with one entry
- * of the table below; what a command can do is in libfabmgr, here are only arguments, files and
- * messages.
+ * fabsim: fabrics as text, made up, looked at and simulated. Each command is a file cmd_NAME.c with
+ * one entry of the table below; what a command can do is in libfabmgr, here are only arguments,
+ * files and messages.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "cli/sim/cmd.h"
 #include "libfabmgr/base/version.h"
 
-static const struct cmd *const commands[] = {&cmd_generate, &cmd_check};
+static const struct cmd *const commands[] = {&cmd_generate, &cmd_check, &cmd_serve, &cmd_ctl};
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 
 void cmd_print_usage(const struct cmd *cmd, FILE *file)

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabsim ctl COMMAND: breaks and mends a fabric that a `fabsim serve` serves. The command is sent
+ * as it is; what it means, and what its answer says, is in console.c. Without a command the lines
+ * of standard input are sent, at once, so that the faults in them happen at the same time.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "cli/sim/cmd.h"
+#include "cli/sim/door.h"
+#include "cli/sim/socket.h"
+#include "libfabmgr/base/text.h"
+
+#define PATIENCE_S 30 /* a server that says nothing for so long is stuck */
+
+/* -1: said why. */
+static int reach(const char *base)
+{
+    struct socket_name name = socket_name(base, SOCKET_COMMANDS);
+    struct timeval patience = {.tv_sec = PATIENCE_S};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
+        connect(fd, (struct sockaddr *)&name.address, name.len) == 0) {
+        if (socket_peer_trusted(fd))
+            return fd;
+        fprintf(stderr, "fabsim: the simulator \"%s\" is another user's\n", base);
+    } else if (errno == ECONNREFUSED) {
+        fprintf(stderr, "fabsim: no simulator serves as \"%s\"\n", base);
+    } else {
+        fprintf(stderr, "fabsim: cannot reach \"%s\": %s\n", base, strerror(errno));
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* The exit code that the answer begins with. */
+static int print_answer(const char *answer, size_t len)
+{
+    int code = answer[0] - '0';
+    if (code == CMD_OK)
+        fwrite(answer + 1, 1, len - 1, stdout);
+    else
+        fprintf(stderr, "fabsim: %.*s", (int)(len - 1), answer + 1);
+    return code;
+}
+
+static int ask(int fd, const char *text, size_t len, char *answer)
+{
+    if (len == 0)
+        return CMD_OK;
+    if (len > DOOR_PACKET_MAX) {
+        fprintf(stderr, "fabsim: that is too much at once, %d bytes is the most\n",
+                DOOR_PACKET_MAX);
+        return CMD_FAILED;
+    }
+    ssize_t got = send(fd, text, len, MSG_NOSIGNAL) < 0 ? -1 : recv(fd, answer, DOOR_PACKET_MAX, 0);
+    if (got > 0)
+        return print_answer(answer, (size_t)got);
+    fprintf(stderr, "fabsim: the simulator does not answer%s%s\n", got < 0 ? ": " : "",
+            got < 0 ? strerror(errno) : "");
+    return CMD_FAILED;
+}
+
+static int talk(const char *base, const char *text, size_t len)
+{
+    char *answer = malloc(DOOR_PACKET_MAX);
+    int fd = answer != NULL ? reach(base) : -1, result = CMD_FAILED;
+    if (answer == NULL)
+        fprintf(stderr, "fabsim: %s\n", strerror(ENOMEM));
+    if (fd >= 0) {
+        result = ask(fd, text, len, answer);
+        close(fd);
+    }
+    free(answer);
+    return result;
+}
+
+static int send_words(const char *base, int count, char **words)
+{
+    struct fab_text line = {0};
+    for (int i = 0; i < count; i++) {
+        fab_text_add(&line, i > 0 ? " " : "");
+        fab_text_add(&line, words[i]);
+    }
+    int result = CMD_FAILED;
+    if (line.status == 0)
+        result = talk(base, fab_text_get(&line), line.len);
+    else
+        fprintf(stderr, "fabsim: %s\n", strerror(ENOMEM));
+    fab_text_fini(&line);
+    return result;
+}
+
+static int send_input(const char *base)
+{
+    char *text;
+    size_t len;
+    if (file_read("-", &text, &len) != 0)
+        return CMD_FAILED;
+    int result = talk(base, text, len);
+    free(text);
+    return result;
+}
+
+static int print_usage(const struct cmd *cmd)
+{
+    struct fab_text help = {0};
+    console_help(&help);
+    (void)cmd_usage(cmd);
+    fprintf(stderr, "commands:\n%s", fab_text_get(&help));
+    fab_text_fini(&help);
+    return CMD_USAGE;
+}
+
+static int run(const struct cmd *cmd, int argc, char **argv)
+{
+    static const struct option options[] = {{"socket", required_argument, NULL, 's'},
+                                            {NULL, 0, NULL, 0}};
+    const char *base = socket_base();
+    for (int c; (c = getopt_long(argc, argv, "+s:", options, NULL)) != -1;) {
+        if (c != 's')
+            return cmd_usage(cmd);
+        base = optarg;
+    }
+    if (!socket_base_check(base))
+        return CMD_USAGE;
+    if (optind < argc)
+        return send_words(base, argc - optind, argv + optind);
+    return isatty(STDIN_FILENO) ? print_usage(cmd) : send_input(base);
+}
+
+const struct cmd cmd_ctl = {
+    .name = "ctl",
+    .usage = "[--socket NAME] COMMAND [ARGUMENT]\n"
+             "[--socket NAME] <COMMANDS",
+    .summary = "breaks and mends the fabric that is being served, and shows who is attached",
+    .run = run,
+};

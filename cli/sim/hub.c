@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The protocol of ibsim and libumad2sim, which is nowhere written down but in their sources.
+ *
+ * Control datagrams, 80 bytes, in the byte order of the machine:
+ *
+ *      0  magic    4  client id    8  type    12  length of the data    16  data (64)
+ *
+ * An answer is the same datagram with other data, and type 0 for a refusal. A client connects
+ * first: its process id, queue pair, whether it is an SM, and the node it wants (32 bytes of text);
+ * it gets its id and the node's id. From then on it sends and receives MADs in 288 bytes:
+ *
+ *      0  DLID     4  SLID     8  DQPN    12  SQPN    16  status (0, or 110: lost), big-endian;
+ *      LIDs are 16 bits, in the first half        24  length of the MAD (8)       32  MAD (256)
+ *
+ * Several clients may sit at one port. So that an answer finds its client, the hub writes the
+ * client's id into the highest 16 bits of the transaction ID of each request. Requests (SMInfo, SA,
+ * classes that devices do not answer) and traps go to the client at that port that is an SM. It is
+ * spared those of classes that it has never used itself, the SA's apart: libumad2sim crashes its
+ * program over a MAD of a class that the program did not register.
+ *
+ * Clients have no timers: a MAD that is lost comes back at once with status 110, and so does a
+ * request whose answer was lost on the way from another client; the answer itself is not given back
+ * to who sent it, who is not waiting for anything.
+ *
+ * Everything a client writes is hostile. A control datagram counts only when it comes from the
+ * process that connected; LIDs of senders and lengths are not believed but set here.
+ */
+#include "cli/sim/hub.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/status.h"
+
+#define MAGIC 0xdeadbeefu
+#define NODE_NAME_MAX 32
+#define STATUS_LOST 110 /* ETIMEDOUT, as libibumad's clients know it */
+#define PKEYS_MEMBER 0xffff
+
+enum control_offset { MAGIC_AT = 0, CLIENT_AT = 4, TYPE_AT = 8, LENGTH_AT = 12, DATA_AT = 16 };
+enum connect_offset { PID_AT = 16, IS_SM_AT = 24, NODE_AT = 28 };
+enum packet_offset {
+    DLID_AT = 0,
+    SLID_AT = 4,
+    DQPN_AT = 8,
+    SQPN_AT = 12,
+    STATUS_AT = 16,
+    MAD_LENGTH_AT = 24,
+    MAD_AT = 32,
+};
+enum mad_offset { CLASS_AT = 1, METHOD_AT = 3, TID_AT = 8 };
+#define DATA_SIZE (HUB_CONTROL_SIZE - DATA_AT)
+
+static uint32_t get32(const uint8_t *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static void put32(uint8_t *p, uint32_t v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+void hub_init(struct hub *h, struct fab_sim *sim, uint32_t first_node,
+              const struct hub_owner *owner)
+{
+    *h = (struct hub){.sim = sim, .first_node = first_node, .owner = *owner};
+}
+
+static const struct fab_port_info *port_info(const struct hub *h, const struct hub_client *c)
+{
+    return fab_sim_port(h->sim, c->at.node, c->at.port);
+}
+
+static bool same_place(const struct place *a, const struct place *b)
+{
+    return a->node == b->node && a->port == b->port;
+}
+
+/* ---- MADs to clients --------------------------------------------------------------------------
+ */
+
+static bool give(struct hub *h, unsigned id, const uint8_t *packet)
+{
+    struct hub_client *c = &h->clients[id];
+    bool given = h->owner.deliver(h->owner.context, id, packet);
+    c->received += given;
+    c->unread += !given;
+    return given;
+}
+
+static void give_back(struct hub *h, unsigned id, uint8_t *packet)
+{
+    fab_put_be32(packet + STATUS_AT, STATUS_LOST);
+    h->clients[id].lost++;
+    (void)give(h, id, packet);
+}
+
+static bool is_response(const uint8_t *mad)
+{
+    return (mad[METHOD_AT] & FAB_METHOD_RESPONSE) != 0;
+}
+
+static void note_class(struct hub_client *c, uint8_t mgmt_class)
+{
+    c->classes[mgmt_class / 64] |= UINT64_C(1) << (mgmt_class % 64);
+}
+
+static bool bears_class(const struct hub_client *c, uint8_t mgmt_class)
+{
+    return mgmt_class == FAB_CLASS_SMP_LID || mgmt_class == FAB_CLASS_SMP_DIRECTED ||
+           mgmt_class == FAB_CLASS_SA ||
+           (c->classes[mgmt_class / 64] >> (mgmt_class % 64) & 1) != 0;
+}
+
+/* Whom a MAD that arrives at a port is for: HUB_CLIENTS if there is nobody. */
+static unsigned addressee(const struct hub *h, const struct place *at, const uint8_t *mad)
+{
+    unsigned id = fab_be16(mad + TID_AT);
+    if (is_response(mad))
+        return id < h->top && h->clients[id].pid != 0 && same_place(&h->clients[id].at, at)
+                   ? id
+                   : HUB_CLIENTS;
+    for (id = 0; id < h->top; id++) {
+        const struct hub_client *c = &h->clients[id];
+        if (c->pid != 0 && c->is_sm && same_place(&c->at, at))
+            return bears_class(c, mad[CLASS_AT]) ? id : HUB_CLIENTS;
+    }
+    return HUB_CLIENTS;
+}
+
+static void address(uint8_t *packet, uint16_t dlid, uint16_t slid)
+{
+    memset(packet + DLID_AT, 0, 8);
+    fab_put_be16(packet + DLID_AT, dlid);
+    fab_put_be16(packet + SLID_AT, slid);
+}
+
+/* Puts a mail into the packet: header fields that are not in the mail stay as they are. */
+static bool give_mail(struct hub *h, const struct fab_sim_mail *m, uint8_t *packet)
+{
+    struct place at = {.node = m->node, .port = m->port};
+    unsigned id = addressee(h, &at, m->mad);
+    if (id == HUB_CLIENTS)
+        return false;
+    memcpy(packet + MAD_AT, m->mad, FAB_MAD_SIZE);
+    return give(h, id, packet);
+}
+
+static void give_trap(struct hub *h, const struct fab_sim_mail *m)
+{
+    uint8_t packet[HUB_PACKET_SIZE] = {0};
+    address(packet, m->dlid, m->slid);
+    fab_put_be64(packet + MAD_LENGTH_AT, FAB_MAD_SIZE);
+    (void)give_mail(h, m, packet);
+}
+
+void hub_collect(struct hub *h)
+{
+    struct fab_sim_mail m;
+    while (fab_sim_outbox(h->sim, &m))
+        give_trap(h, &m);
+}
+
+static bool same_mad(const uint8_t *a, const uint8_t *b)
+{
+    return a[CLASS_AT] == b[CLASS_AT] && a[METHOD_AT] == b[METHOD_AT] &&
+           memcmp(a + TID_AT, b + TID_AT, 8) == 0;
+}
+
+/* Hands out what a MAD of a client set off. True: the MAD itself reached another client. */
+static bool forward(struct hub *h, const uint8_t *packet)
+{
+    bool reached = false;
+    struct fab_sim_mail m;
+    while (fab_sim_outbox(h->sim, &m)) {
+        uint8_t copy[HUB_PACKET_SIZE];
+        memcpy(copy, packet, sizeof copy);
+        if (same_mad(m.mad, packet + MAD_AT))
+            reached |= give_mail(h, &m, copy);
+        else
+            give_trap(h, &m);
+    }
+    return reached;
+}
+
+/* ---- MADs from clients ------------------------------------------------------------------------
+ */
+
+static void lost(struct hub *h, unsigned id, uint8_t *packet)
+{
+    const uint8_t *mad = packet + MAD_AT;
+    unsigned waits = fab_be16(mad + TID_AT);
+    if (mad[METHOD_AT] == FAB_METHOD_TRAP_REPRESS)
+        return;
+    if (!is_response(mad))
+        give_back(h, id, packet);
+    else if (waits < h->top && h->clients[waits].pid != 0)
+        give_back(h, waits, packet);
+}
+
+static void turn_round(uint8_t *packet)
+{
+    uint8_t was[8];
+    memcpy(was, packet + DLID_AT, 4);
+    memcpy(packet + DLID_AT, packet + SLID_AT, 4);
+    memcpy(packet + SLID_AT, was, 4);
+    memcpy(was, packet + DQPN_AT, 4);
+    memcpy(packet + DQPN_AT, packet + SQPN_AT, 4);
+    memcpy(packet + SQPN_AT, was, 4);
+}
+
+/* What the hub knows better than the client: who it is, and how long a MAD is. */
+static void correct(const struct hub *h, unsigned id, uint8_t *packet, uint16_t dlid)
+{
+    uint8_t *mad = packet + MAD_AT;
+    bool permissive = dlid == FAB_LID_PERMISSIVE;
+    address(packet, dlid, permissive ? dlid : port_info(h, &h->clients[id])->lid);
+    fab_put_be32(packet + STATUS_AT, 0);
+    fab_put_be64(packet + MAD_LENGTH_AT, FAB_MAD_SIZE);
+    if (!is_response(mad))
+        fab_put_be16(mad + TID_AT, (uint16_t)id);
+}
+
+void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len)
+{
+    struct hub_client *c = client < h->top ? &h->clients[client] : NULL;
+    if (c == NULL || c->pid == 0 || len != HUB_PACKET_SIZE)
+        return;
+    uint8_t reply[FAB_MAD_SIZE];
+    uint16_t dlid = fab_be16(packet + DLID_AT);
+    c->sent++;
+    note_class(c, packet[MAD_AT + CLASS_AT]);
+    correct(h, client, packet, dlid);
+    int status = fab_sim_send(h->sim, c->at.node, c->at.port, dlid, packet + MAD_AT, reply);
+    bool reached = forward(h, packet);
+    if (status == 1) {
+        memcpy(packet + MAD_AT, reply, sizeof reply);
+        turn_round(packet);
+        (void)give(h, client, packet);
+    } else if (!reached) {
+        lost(h, client, packet);
+    }
+}
+
+/* ---- coming and going -------------------------------------------------------------------------
+ */
+
+/* Tells the fabric who sits at a place now. */
+static void seat(struct hub *h, const struct place *at)
+{
+    bool any = false, is_sm = false;
+    for (unsigned id = 0; id < h->top; id++) {
+        const struct hub_client *c = &h->clients[id];
+        bool here = c->pid != 0 && same_place(&c->at, at);
+        any |= here;
+        is_sm |= here && c->is_sm;
+    }
+    if (any)
+        (void)fab_sim_attach(h->sim, at->node, at->port, is_sm);
+    else
+        fab_sim_detach(h->sim, at->node, at->port);
+    hub_collect(h);
+}
+
+static bool sm_sits_at(const struct hub *h, const struct place *at)
+{
+    for (unsigned id = 0; id < h->top; id++)
+        if (h->clients[id].pid != 0 && h->clients[id].is_sm && same_place(&h->clients[id].at, at))
+            return true;
+    return false;
+}
+
+/* The port that a client sits at: of a switch its own, of an adapter the one that was named. */
+static bool find_seat(const struct hub *h, const uint8_t *name_at, struct place *ret)
+{
+    char name[NODE_NAME_MAX + 1] = {0};
+    struct place place = {.node = h->first_node};
+    memcpy(name, name_at, NODE_NAME_MAX);
+    if (name[0] != '\0' && place_find(h->sim, name, &place) != FAB_OK)
+        return false;
+    if (fab_node_is_switch(fab_sim_fabric(h->sim), place.node))
+        place.port = 0;
+    else if (place.port == 0)
+        place.port = 1;
+    *ret = place;
+    return true;
+}
+
+static void write_node_id(const struct hub *h, uint32_t node, uint8_t *text)
+{
+    const struct fab_node *n = &fab_sim_fabric(h->sim)->nodes[node];
+    char id[NODE_NAME_MAX];
+    snprintf(id, sizeof id, "%c-%016llx",
+             n->type == FAB_NODE_SWITCH   ? 'S'
+             : n->type == FAB_NODE_ROUTER ? 'R'
+                                          : 'H',
+             (unsigned long long)n->guid);
+    memset(text, 0, NODE_NAME_MAX);
+    memcpy(text, id, strlen(id));
+}
+
+static unsigned free_id(const struct hub *h)
+{
+    unsigned id = 0;
+    while (id < HUB_CLIENTS && h->clients[id].pid != 0)
+        id++;
+    return id;
+}
+
+static bool do_connect(struct hub *h, uint32_t pid, uint8_t *datagram)
+{
+    struct hub_client c = {.pid = pid, .is_sm = get32(datagram + IS_SM_AT) != 0};
+    unsigned id = free_id(h);
+    if (pid == 0 || get32(datagram + PID_AT) != pid || id == HUB_CLIENTS ||
+        !find_seat(h, datagram + NODE_AT, &c.at) || (c.is_sm && sm_sits_at(h, &c.at)) ||
+        !h->owner.open(h->owner.context, id, pid))
+        return false;
+    h->clients[id] = c;
+    if (id >= h->top)
+        h->top = id + 1;
+    seat(h, &c.at);
+    put32(datagram + PID_AT, id);
+    write_node_id(h, c.at.node, datagram + NODE_AT);
+    return true;
+}
+
+void hub_detach(struct hub *h, unsigned client)
+{
+    if (client >= h->top || h->clients[client].pid == 0)
+        return;
+    struct place at = h->clients[client].at;
+    h->clients[client] = (struct hub_client){0};
+    while (h->top > 0 && h->clients[h->top - 1].pid == 0)
+        h->top--;
+    h->owner.close(h->owner.context, client);
+    seat(h, &at);
+}
+
+/* ---- what clients ask -------------------------------------------------------------------------
+ */
+
+typedef bool answer_function(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE]);
+
+static bool tell_port(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
+{
+    const struct fab_port_info *info = port_info(h, c);
+    memcpy(data, &info->lid, sizeof info->lid);
+    data[2] = info->port_state;
+    return true;
+}
+
+static bool tell_vendor(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
+{
+    const struct fab_node_info *info = &fab_sim_fabric(h->sim)->nodes[c->at.node].info;
+    uint64_t firmware = 1;
+    put32(data, info->vendor_id);
+    put32(data + 4, info->device_id);
+    put32(data + 8, info->revision);
+    memcpy(data + 16, &firmware, sizeof firmware);
+    return true;
+}
+
+static uint64_t port_guid(const struct hub *h, const struct hub_client *c)
+{
+    const struct fab_fabric *f = fab_sim_fabric(h->sim);
+    uint64_t guid = f->ports[fab_port_id(f, c->at.node, c->at.port)].guid;
+    return guid != 0 ? guid : f->nodes[c->at.node].guid + c->at.port;
+}
+
+static bool tell_gid(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
+{
+    fab_put_be64(data, port_info(h, c)->gid_prefix);
+    fab_put_be64(data + 8, port_guid(h, c));
+    return true;
+}
+
+static bool tell_guid(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
+{
+    fab_put_be64(data, fab_sim_fabric(h->sim)->nodes[c->at.node].guid);
+    return true;
+}
+
+static bool tell_node_info(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
+{
+    struct fab_node_info info = fab_sim_fabric(h->sim)->nodes[c->at.node].info;
+    info.local_port = c->at.port;
+    info.port_guid = port_guid(h, c);
+    return fab_attr_pack(&fab_attr_node_info, &info, data, DATA_SIZE) == FAB_OK;
+}
+
+/* The first byte: which port, 0 for the client's own. */
+static bool tell_port_info(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
+{
+    uint8_t wanted = data[0];
+    bool own = wanted == 0 || wanted > fab_sim_fabric(h->sim)->nodes[c->at.node].num_ports;
+    const struct fab_port_info *info = fab_sim_port(h->sim, c->at.node, own ? c->at.port : wanted);
+    return fab_attr_pack(&fab_attr_port_info, info, data, DATA_SIZE) == FAB_OK;
+}
+
+static bool set_is_sm(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
+{
+    struct place at = c->at;
+    c->is_sm = get32(data) != 0;
+    seat(h, &at);
+    return true;
+}
+
+/* The first block of the table as the device has it; where it does not say, the default one. */
+static bool tell_pkeys(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
+{
+    struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                          .method = FAB_METHOD_GET,
+                          .attr_id = FAB_ATTR_PKEY_TABLE,
+                          .m_key = port_info(h, c)->m_key};
+    uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
+    const uint8_t *found;
+    size_t len;
+    memset(data, 0, DATA_SIZE);
+    fab_put_be16(data, PKEYS_MEMBER);
+    if (fab_smp_pack(&mad, NULL, bytes) == FAB_OK &&
+        fab_sim_send(h->sim, c->at.node, c->at.port, FAB_LID_PERMISSIVE, bytes, reply) == 1 &&
+        fab_mad_unpack(reply, sizeof reply, &mad, &found, &len) == FAB_OK && mad.status == 0)
+        memcpy(data, found, DATA_SIZE);
+    return true;
+}
+
+enum control_type { REFUSED = 0, CONNECT = 1, DISCONNECT = 2 };
+
+static answer_function *const answers[] = {
+    [3] = tell_port,      [4] = tell_vendor,    [5] = tell_gid,  [6] = tell_guid,
+    [7] = tell_node_info, [8] = tell_port_info, [9] = set_is_sm, [10] = tell_pkeys,
+};
+
+/* True: done; the data may have changed. */
+static bool perform(struct hub *h, uint32_t pid, uint8_t *datagram)
+{
+    uint32_t type = get32(datagram + TYPE_AT), id = get32(datagram + CLIENT_AT);
+    if (type == CONNECT)
+        return do_connect(h, pid, datagram);
+    if (id >= h->top || h->clients[id].pid == 0 || h->clients[id].pid != pid)
+        return type == DISCONNECT; /* it is gone already */
+    if (type == DISCONNECT) {
+        hub_detach(h, id);
+        return true;
+    }
+    return type < sizeof answers / sizeof *answers && answers[type] != NULL &&
+           answers[type](h, &h->clients[id], datagram + DATA_AT);
+}
+
+bool hub_control(struct hub *h, uint32_t pid, uint8_t *datagram, size_t len)
+{
+    if (len != HUB_CONTROL_SIZE || get32(datagram + MAGIC_AT) != MAGIC)
+        return false;
+    if (!perform(h, pid, datagram))
+        put32(datagram + TYPE_AT, REFUSED);
+    return true;
+}

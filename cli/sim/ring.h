@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Datagrams on their way to one client: a bounded queue before a socket that never blocks. */
+#ifndef CLI_SIM_RING_H
+#define CLI_SIM_RING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/sim/hub.h"
+
+#define RING_MAX 4096u /* datagrams; what comes on top is refused */
+
+struct ring { /* all zeros: empty */
+    uint8_t (*slots)[HUB_PACKET_SIZE];
+    uint32_t head, count, room; /* room: a power of two */
+};
+enum ring_state { RING_EMPTY, RING_BLOCKED, RING_DEAD };
+
+void ring_fini(struct ring *r);
+bool ring_put(struct ring *r, const uint8_t packet[HUB_PACKET_SIZE]); /* false: full */
+/* Sends what the socket takes. DEAD: nobody is at the other end any more. */
+enum ring_state ring_send(struct ring *r, int fd);
+
+#endif

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The loop of `fabsim serve`: sockets, batches of datagrams, and the clock that devices repeat
+ * their traps by. What a datagram means is the hub's affair.
+ *
+ * Each client has a socket of its own, "@BASE:outN@", made when it connects and connected to its
+ * "@BASE:inPID@". One epoll tells which are readable; a turn reads at most one batch from each, so
+ * that a busy client does not starve the others. Answers go into the client's ring and are sent in
+ * batches at the end of the turn; a client that does not read fills its ring and then loses its
+ * MADs, and nobody waits for it.
+ *
+ * That a client died is noticed when it is written to, and otherwise by the tick: connecting a
+ * spare socket to a name that nobody holds any more is refused.
+ */
+#include "cli/sim/server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "cli/sim/cmd.h"
+#include "cli/sim/door.h"
+#include "cli/sim/hub.h"
+#include "cli/sim/ring.h"
+#include "cli/sim/socket.h"
+
+#define BATCH 64
+#define EVENTS 64
+#define TICK_NS 250000000l
+#define TICKS_A_REPEAT 4 /* traps that nobody represses come again every second */
+
+enum what { CONTROL, PEER, SIGNALS, TICK, KNOCK, VISITOR, INPUT };
+
+struct peer {
+    int fd;
+    bool dirty;   /* in the list of those to be sent to */
+    bool blocked; /* epoll tells when its socket takes more */
+    struct ring ring;
+};
+struct server {
+    const struct server_settings *settings;
+    struct fab_sim *sim;
+    int epoll, control, signals, timer;
+    unsigned ticks;
+    struct hub hub;
+    struct console console;
+    struct door door;
+    struct peer peers[HUB_CLIENTS];
+    unsigned dirty[HUB_CLIENTS], dirty_count;
+    uint8_t batch[BATCH][HUB_PACKET_SIZE];
+    struct iovec parts[BATCH];
+    struct mmsghdr messages[BATCH];
+};
+
+static int watch(const struct server *s, int operation, int fd, uint32_t events, enum what what,
+                 unsigned which)
+{
+    struct epoll_event event = {.events = events, .data.u64 = (uint64_t)what << 32 | which};
+    return epoll_ctl(s->epoll, operation, fd, &event);
+}
+
+static int complain(const char *what)
+{
+    fprintf(stderr, "fabsim: %s: %s\n", what, strerror(errno));
+    return -1;
+}
+
+/* ---- what the hub asks for --------------------------------------------------------------------
+ */
+
+/* A socket of ours under that name, not blocking. -1: errno. */
+static int bound_socket(const struct socket_name *name)
+{
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&name->address, name->len) == 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+static void describe(const struct server *s, unsigned client, const char *what, uint32_t pid)
+{
+    if (s->settings->verbose)
+        fprintf(stderr, "fabsim: client %u (pid %u) %s\n", client, pid, what);
+}
+
+static bool open_peer(void *context, unsigned client, uint32_t pid)
+{
+    struct server *s = context;
+    struct socket_name ours = socket_name_numbered(s->settings->base, "out", client);
+    struct socket_name theirs = socket_name_numbered(s->settings->base, "in", pid);
+    int fd = bound_socket(&ours);
+    if (fd < 0)
+        return false;
+    if (connect(fd, (struct sockaddr *)&theirs.address, theirs.len) != 0 ||
+        watch(s, EPOLL_CTL_ADD, fd, EPOLLIN, PEER, client) != 0) {
+        close(fd);
+        return false;
+    }
+    s->peers[client].fd = fd;
+    s->peers[client].blocked = false;
+    describe(s, client, "is here", pid);
+    return true;
+}
+
+static void close_peer(void *context, unsigned client)
+{
+    struct server *s = context;
+    close(s->peers[client].fd);
+    s->peers[client].fd = -1;
+    ring_fini(&s->peers[client].ring);
+    describe(s, client, "is gone", 0);
+}
+
+static bool deliver(void *context, unsigned client, const uint8_t packet[HUB_PACKET_SIZE])
+{
+    struct server *s = context;
+    struct peer *p = &s->peers[client];
+    if (!ring_put(&p->ring, packet))
+        return false;
+    if (!p->dirty && !p->blocked) {
+        p->dirty = true;
+        s->dirty[s->dirty_count++] = client;
+    }
+    return true;
+}
+
+/* ---- sending ----------------------------------------------------------------------------------
+ */
+
+static void send_to(struct server *s, unsigned client)
+{
+    struct peer *p = &s->peers[client];
+    if (p->fd < 0)
+        return;
+    enum ring_state state = ring_send(&p->ring, p->fd);
+    if (state == RING_DEAD) {
+        hub_detach(&s->hub, client);
+        return;
+    }
+    bool blocked = state == RING_BLOCKED;
+    if (blocked != p->blocked)
+        (void)watch(s, EPOLL_CTL_MOD, p->fd, blocked ? EPOLLIN | EPOLLOUT : EPOLLIN, PEER, client);
+    p->blocked = blocked;
+}
+
+/* Whoever dies on this occasion may set off traps to others. */
+static void send_all(struct server *s)
+{
+    while (s->dirty_count > 0) {
+        unsigned client = s->dirty[--s->dirty_count];
+        s->peers[client].dirty = false;
+        send_to(s, client);
+    }
+}
+
+/* ---- receiving --------------------------------------------------------------------------------
+ */
+
+static void prepare_batch(struct server *s)
+{
+    for (unsigned i = 0; i < BATCH; i++) {
+        s->parts[i] = (struct iovec){.iov_base = s->batch[i], .iov_len = HUB_PACKET_SIZE};
+        s->messages[i].msg_hdr = (struct msghdr){.msg_iov = &s->parts[i], .msg_iovlen = 1};
+    }
+}
+
+static void read_peer(struct server *s, unsigned client)
+{
+    int fd = s->peers[client].fd;
+    int n = fd >= 0 ? recvmmsg(fd, s->messages, BATCH, MSG_DONTWAIT, NULL) : 0;
+    for (int i = 0; i < n; i++) {
+        bool whole = (s->messages[i].msg_hdr.msg_flags & MSG_TRUNC) == 0;
+        hub_packet(&s->hub, client, s->batch[i], whole ? s->messages[i].msg_len : 0);
+    }
+}
+
+/* At most a batch, so that a flood of them leaves time for MADs. */
+static void read_control(struct server *s)
+{
+    for (unsigned i = 0; i < BATCH; i++) {
+        uint8_t datagram[HUB_CONTROL_SIZE + 1];
+        struct sockaddr_un from;
+        socklen_t from_len = sizeof from;
+        ssize_t len = recvfrom(s->control, datagram, sizeof datagram, MSG_DONTWAIT,
+                               (struct sockaddr *)&from, &from_len);
+        if (len < 0)
+            return;
+        uint32_t pid = socket_name_number(&from, from_len, s->settings->base, "ctl");
+        if (pid != 0 && hub_control(&s->hub, pid, datagram, (size_t)len))
+            (void)sendto(s->control, datagram, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL,
+                         (struct sockaddr *)&from, from_len);
+    }
+}
+
+/* ---- the clock --------------------------------------------------------------------------------
+ */
+
+static bool is_dead(const struct server *s, int probe, uint32_t pid)
+{
+    struct socket_name name = socket_name_numbered(s->settings->base, "in", pid);
+    return connect(probe, (struct sockaddr *)&name.address, name.len) != 0 && errno == ECONNREFUSED;
+}
+
+static void bury(struct server *s)
+{
+    int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    for (unsigned id = 0; probe >= 0 && id < s->hub.top; id++)
+        if (s->hub.clients[id].pid != 0 && is_dead(s, probe, s->hub.clients[id].pid))
+            hub_detach(&s->hub, id);
+    if (probe >= 0)
+        close(probe);
+}
+
+static void tick(struct server *s)
+{
+    uint64_t expirations;
+    if (read(s->timer, &expirations, sizeof expirations) < 0)
+        return;
+    bury(s);
+    if (++s->ticks % TICKS_A_REPEAT == 0 && fab_sim_repeat(s->sim) > 0)
+        hub_collect(&s->hub);
+}
+
+/* ---- the loop ---------------------------------------------------------------------------------
+ */
+
+static void admit(struct server *s)
+{
+    int visitor = door_admit(&s->door);
+    if (visitor >= 0)
+        (void)watch(s, EPOLL_CTL_ADD, s->door.visitors[visitor], EPOLLIN, VISITOR,
+                    (unsigned)visitor);
+}
+
+static void handle(struct server *s, const struct epoll_event *event)
+{
+    unsigned which = (unsigned)(event->data.u64 & UINT32_MAX);
+    switch ((enum what)(event->data.u64 >> 32)) {
+    case CONTROL:
+        read_control(s);
+        break;
+    case PEER:
+        if (event->events & EPOLLOUT)
+            send_to(s, which);
+        if (event->events & ~(uint32_t)EPOLLOUT)
+            read_peer(s, which);
+        break;
+    case SIGNALS:
+        s->console.stop = true;
+        break;
+    case TICK:
+        tick(s);
+        break;
+    case KNOCK:
+        admit(s);
+        break;
+    case VISITOR:
+        if (s->door.visitors[which] >= 0)
+            (void)door_serve(&s->door, which);
+        break;
+    case INPUT:
+        if (!door_read_input(&s->door))
+            (void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, STDIN_FILENO, NULL);
+        break;
+    }
+}
+
+static int loop(struct server *s)
+{
+    struct epoll_event events[EVENTS];
+    while (!s->console.stop) {
+        int n = epoll_wait(s->epoll, events, EVENTS, -1);
+        if (n < 0 && errno != EINTR) {
+            complain("waiting");
+            return CMD_FAILED;
+        }
+        for (int i = 0; i < n; i++)
+            handle(s, &events[i]);
+        send_all(s);
+    }
+    return CMD_OK;
+}
+
+/* ---- start and end ----------------------------------------------------------------------------
+ */
+
+static int open_control(struct server *s)
+{
+    struct socket_name name = socket_name(s->settings->base, "ctl");
+    s->control = bound_socket(&name);
+    if (s->control >= 0)
+        return watch(s, EPOLL_CTL_ADD, s->control, EPOLLIN, CONTROL, 0);
+    if (errno == EADDRINUSE) {
+        fprintf(stderr,
+                "fabsim: a simulator serves as \"%s\" already; --socket gives another name\n",
+                s->settings->base);
+        return -1;
+    }
+    return complain("the socket that clients connect to");
+}
+
+static int open_signals(struct server *s)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+        return complain("signals");
+    s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (s->signals < 0 || watch(s, EPOLL_CTL_ADD, s->signals, EPOLLIN, SIGNALS, 0) != 0)
+        return complain("signals");
+    return 0;
+}
+
+static int open_timer(struct server *s)
+{
+    struct itimerspec every = {.it_interval.tv_nsec = TICK_NS, .it_value.tv_nsec = TICK_NS};
+    s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (s->timer < 0 || timerfd_settime(s->timer, 0, &every, NULL) != 0 ||
+        watch(s, EPOLL_CTL_ADD, s->timer, EPOLLIN, TICK, 0) != 0)
+        return complain("the clock");
+    return 0;
+}
+
+/* A file cannot be waited for: it is read before anything else. */
+static int open_input(struct server *s)
+{
+    if (!s->settings->console)
+        return 0;
+    s->door.at_terminal = isatty(STDIN_FILENO);
+    if (watch(s, EPOLL_CTL_ADD, STDIN_FILENO, EPOLLIN, INPUT, 0) == 0)
+        return 0;
+    if (errno != EPERM)
+        return complain("standard input");
+    while (door_read_input(&s->door)) {
+    }
+    return 0;
+}
+
+static int open_all(struct server *s)
+{
+    s->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (s->epoll < 0)
+        return complain("epoll");
+    if (open_control(s) != 0 || open_signals(s) != 0 || open_timer(s) != 0 ||
+        door_open(&s->door, s->settings->base, &s->console) != 0)
+        return -1;
+    if (watch(s, EPOLL_CTL_ADD, s->door.listening, EPOLLIN, KNOCK, 0) != 0)
+        return complain("the socket for commands");
+    return open_input(s);
+}
+
+static void close_all(struct server *s)
+{
+    for (unsigned id = HUB_CLIENTS; id-- > 0;)
+        hub_detach(&s->hub, id);
+    door_close(&s->door);
+    int fds[] = {s->timer, s->signals, s->control, s->epoll};
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+static void start(struct server *s, struct fab_sim *sim, const struct server_settings *settings)
+{
+    struct hub_owner owner = {
+        .context = s, .open = open_peer, .close = close_peer, .deliver = deliver};
+    s->settings = settings;
+    s->sim = sim;
+    s->epoll = s->control = s->signals = s->timer = s->door.listening = -1;
+    for (unsigned i = 0; i < DOOR_VISITORS; i++)
+        s->door.visitors[i] = -1;
+    for (unsigned id = 0; id < HUB_CLIENTS; id++)
+        s->peers[id].fd = -1;
+    s->console = (struct console){.hub = &s->hub, .name = settings->name};
+    hub_init(&s->hub, sim, settings->first_node, &owner);
+    prepare_batch(s);
+}
+
+int server_run(struct fab_sim *sim, const struct server_settings *settings)
+{
+    struct server *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        complain("the server");
+        return CMD_FAILED;
+    }
+    start(s, sim, settings);
+    int result = CMD_FAILED;
+    if (open_all(s) == 0) {
+        printf("serving %s as \"%s\"\n", settings->name, settings->base);
+        door_prompt(&s->door);
+        result = loop(s);
+    }
+    close_all(s);
+    free(s);
+    return result;
+}

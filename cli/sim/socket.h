@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names of sockets: abstract ones, as ibsim and libumad2sim write them. */
+#ifndef CLI_SIM_SOCKET_H
+#define CLI_SIM_SOCKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#define SOCKET_BASE_MAX 80 /* bytes of a base name */
+#define SOCKET_COMMANDS "fabsim"
+
+struct socket_name {
+    struct sockaddr_un address;
+    socklen_t len;
+};
+/* "BASE:ROLE", or with a number "BASE:ROLE123". ibsim counts a NUL after the name as part of it. */
+struct socket_name socket_name(const char *base, const char *role);
+struct socket_name socket_name_numbered(const char *base, const char *role, uint32_t number);
+/* The number in "BASE:ROLE123"; 0: the name is not of that form. */
+uint32_t socket_name_number(const struct sockaddr_un *address, socklen_t len, const char *base,
+                            const char *role);
+/* The name that clients of this environment look for: IBSIM_SOCKNAME, else "sim". */
+const char *socket_base(void);
+/* Whether a base name can be used; says why not. */
+bool socket_base_check(const char *base);
+/* The process at the other end is ours or root's. */
+bool socket_peer_trusted(int fd);
+
+#endif
