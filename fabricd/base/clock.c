@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Time, asked from one place: nothing else of the daemon calls clock_gettime, so that a test which
- * needs virtual time has one door to stand in.
+ * Time, asked from one place: nothing else of the daemon calls clock_gettime, so that a simulation
+ * which needs virtual time has one door to stand in. It is the one mutable variable of the program
+ * that belongs to nobody: whoever asks for the time need not know in which kind of time it runs.
  */
 #include "fabricd/base/clock.h"
 
 #include <time.h>
+
+#define VIRTUAL_EPOCH_US INT64_C(1767225600000000) /* 2026-01-01T00:00:00Z */
+
+static _Thread_local uint64_t virtual_now; /* 0: real time */
 
 static int64_t microseconds(clockid_t clock)
 {
@@ -16,10 +21,15 @@ static int64_t microseconds(clockid_t clock)
 
 uint64_t clock_now_us(void)
 {
-    return (uint64_t)microseconds(CLOCK_MONOTONIC);
+    return virtual_now ? virtual_now : (uint64_t)microseconds(CLOCK_MONOTONIC);
 }
 
 int64_t clock_unix_us(void)
 {
-    return microseconds(CLOCK_REALTIME);
+    return virtual_now ? VIRTUAL_EPOCH_US + (int64_t)virtual_now : microseconds(CLOCK_REALTIME);
+}
+
+void clock_set_virtual(uint64_t now_us)
+{
+    virtual_now = now_us;
 }

@@ -7,4 +7,8 @@
 uint64_t clock_now_us(void); /* monotonic */
 int64_t clock_unix_us(void); /* wall clock */
 
+/* Virtual time, for this thread: both clocks stand at now_us (the wall clock: after the beginning
+ * of 2026) until they are set again. 0: real time. For the loop, which see. */
+void clock_set_virtual(uint64_t now_us);
+
 #endif

@@ -1,5 +1,5 @@
 /*
- * The event loop, over libevent.
+ * The event loop, over libevent; or, in virtual time, over the timers of timeline.c alone.
  *
  * One thread owns the loop and everything the daemon can change. Two doors lead in from other
  * threads, loop_post and the worker's results; both end in one mailbox: a locked list and an
@@ -14,8 +14,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "fabricd/base/clock.h"
+#include "fabricd/loop/timeline.h"
 #include "fabricd/loop/worker.h"
 #include "libfabmgr/base/status.h"
+
+#define VIRTUAL_START_US 1000000 /* times of 0 mean "none" here and there */
 
 struct letter {
     loop_fn *fn;
@@ -38,10 +42,14 @@ struct loop {
     struct letter *first, *last;
     struct signal_watch *signals;
     struct worker *worker;
+    struct timeline *timeline; /* NULL: real time */
+    bool stopped;              /* virtual time */
 };
 
 struct loop_timer {
-    struct event *event;
+    struct timeline_entry entry; /* first: the timeline gives it back */
+    struct loop *loop;
+    struct event *event; /* NULL in virtual time */
     loop_fn *fn;
     void *ctx;
 };
@@ -61,19 +69,27 @@ static struct letter *take_letters(struct loop *l)
     return first;
 }
 
-static void on_mail(evutil_socket_t fd, short what, void *ctx)
+/* False: there were none. */
+static bool read_letters(struct loop *l)
 {
-    (void)what;
-    uint64_t count;
-    if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
-        return;
-    struct letter *letter = take_letters(ctx);
+    struct letter *letter = take_letters(l);
+    bool any = letter != NULL;
     while (letter) {
         struct letter *next = letter->next;
         letter->fn(letter->ctx);
         free(letter);
         letter = next;
     }
+    return any;
+}
+
+static void on_mail(evutil_socket_t fd, short what, void *ctx)
+{
+    (void)what;
+    uint64_t count;
+    if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+        return;
+    read_letters(ctx);
 }
 
 struct loop *loop_new(void)
@@ -93,6 +109,32 @@ struct loop *loop_new(void)
 fail:
     loop_free(l);
     return NULL;
+}
+
+struct loop *loop_new_virtual(void)
+{
+    struct loop *l = calloc(1, sizeof(*l));
+    if (!l)
+        return NULL;
+    pthread_mutex_init(&l->lock, NULL);
+    l->mailbox_fd = -1;
+    l->timeline = calloc(1, sizeof(*l->timeline));
+    if (!l->timeline) {
+        loop_free(l);
+        return NULL;
+    }
+    l->timeline->now = VIRTUAL_START_US;
+    clock_set_virtual(VIRTUAL_START_US);
+    return l;
+}
+
+static void free_timeline(struct loop *l)
+{
+    if (!l->timeline)
+        return;
+    timeline_fini(l->timeline);
+    free(l->timeline);
+    clock_set_virtual(0);
 }
 
 static void free_signals(struct loop *l)
@@ -115,6 +157,7 @@ void loop_free(struct loop *l)
         free(letter);
     }
     free_signals(l);
+    free_timeline(l);
     if (l->mailbox_event)
         event_free(l->mailbox_event);
     if (l->base)
@@ -125,13 +168,33 @@ void loop_free(struct loop *l)
     free(l);
 }
 
+static int run_virtual(struct loop *l)
+{
+    l->stopped = false;
+    while (!l->stopped) {
+        if (read_letters(l))
+            continue;
+        struct loop_timer *t = (struct loop_timer *)timeline_next(l->timeline);
+        if (!t)
+            break;
+        clock_set_virtual(l->timeline->now);
+        t->fn(t->ctx);
+    }
+    return FAB_OK;
+}
+
 int loop_run(struct loop *l)
 {
+    if (l->timeline)
+        return run_virtual(l);
     return event_base_dispatch(l->base) < 0 ? FAB_E_IO : FAB_OK;
 }
 
 void loop_stop(struct loop *l)
 {
+    l->stopped = true;
+    if (l->timeline)
+        return;
     event_base_loopbreak(l->base);
 }
 
@@ -158,10 +221,11 @@ struct loop_timer *loop_timer_new(struct loop *l, loop_fn *fn, void *ctx)
     struct loop_timer *t = calloc(1, sizeof(*t));
     if (!t)
         return NULL;
+    t->loop = l;
     t->fn = fn;
     t->ctx = ctx;
-    t->event = evtimer_new(l->base, on_timer, t);
-    if (!t->event) {
+    if (l->timeline ? timeline_reserve(l->timeline) != FAB_OK
+                    : !(t->event = evtimer_new(l->base, on_timer, t))) {
         free(t);
         return NULL;
     }
@@ -170,18 +234,26 @@ struct loop_timer *loop_timer_new(struct loop *l, loop_fn *fn, void *ctx)
 
 void loop_timer_set(struct loop_timer *t, uint64_t delay_us)
 {
+    if (t->loop->timeline) {
+        timeline_set(t->loop->timeline, &t->entry, delay_us);
+        return;
+    }
     struct timeval tv = to_timeval(delay_us);
     evtimer_add(t->event, &tv);
 }
 
 void loop_timer_cancel(struct loop_timer *t)
 {
-    if (t)
+    if (t && t->event)
         evtimer_del(t->event);
+    else if (t)
+        timeline_cancel(t->loop->timeline, &t->entry);
 }
 
 bool loop_timer_pending(const struct loop_timer *t)
 {
+    if (t && !t->event)
+        return t->entry.slot != 0;
     return t && evtimer_pending(t->event, NULL);
 }
 
@@ -189,7 +261,10 @@ void loop_timer_free(struct loop_timer *t)
 {
     if (!t)
         return;
-    event_free(t->event);
+    if (t->event)
+        event_free(t->event);
+    else
+        timeline_release(t->loop->timeline, &t->entry);
     free(t);
 }
 
@@ -203,7 +278,7 @@ static void on_readable(evutil_socket_t fd, short what, void *ctx)
 
 struct loop_watch *loop_watch_read(struct loop *l, int fd, loop_fn *fn, void *ctx)
 {
-    struct loop_watch *w = calloc(1, sizeof(*w));
+    struct loop_watch *w = l->timeline ? NULL : calloc(1, sizeof(*w));
     if (!w)
         return NULL;
     w->fn = fn;
@@ -235,6 +310,8 @@ static void on_signal(evutil_socket_t signo, short what, void *ctx)
 
 int loop_signal(struct loop *l, int signo, loop_fn *fn, void *ctx)
 {
+    if (l->timeline)
+        return FAB_E_UNSUPPORTED;
     struct signal_watch *s = calloc(1, sizeof(*s));
     if (!s)
         return FAB_E_NOMEM;
@@ -267,13 +344,17 @@ int loop_post(struct loop *l, loop_fn *fn, void *ctx)
     l->last = letter;
     pthread_mutex_unlock(&l->lock);
     const uint64_t one = 1;
-    if (first && write(l->mailbox_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
+    if (first && !l->timeline && write(l->mailbox_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
         return FAB_E_IO;
     return FAB_OK;
 }
 
 int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
 {
+    if (l->timeline) {
+        work(ctx);
+        return loop_post(l, done, ctx);
+    }
     if (!l->worker)
         l->worker = worker_new(l);
     return l->worker ? worker_add(l->worker, work, done, ctx) : FAB_E_NOMEM;

@@ -11,6 +11,11 @@
 struct event_base;
 struct loop;
 struct loop *loop_new(void);
+/* A loop in virtual time, for simulations: time stands still while anything is to be done, and then
+ * jumps to the next timer; clock_now_us() tells it to this thread until loop_free. Jobs of
+ * loop_work run in line; sockets and signals are not to be had (loop_watch_read: NULL, loop_signal:
+ * UNSUPPORTED, loop_base: NULL). loop_run also returns when nothing is left to happen. */
+struct loop *loop_new_virtual(void);
 void loop_free(struct loop *l);
 int loop_run(struct loop *l); /* until loop_stop */
 void loop_stop(struct loop *l);

@@ -7,12 +7,16 @@
  * the full one up in a single call, during which new answers gather in the other. A MAD that the
  * fabric lost gives nothing: the session's timeout finds out.
  *
+ * The sim's time is the loop's, real or virtual: it is told before each MAD, and a timer rings when
+ * the sim has something due (answers under way, links in training, traps to repeat).
+ *
  * A sim has one outbox: only one transport at a time can be open on it.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabricd/base/clock.h"
 #include "fabricd/transport/transport.h"
 #include "libfabmgr/base/status.h"
 
@@ -28,6 +32,8 @@ struct sim_transport {
     struct transport base;
     struct fab_sim *sim;
     struct loop_timer *timer;
+    uint64_t timer_at; /* when it rings, if it is pending */
+    uint64_t epoch;    /* the loop's time when the sim's was 0 */
     uint32_t node;
     uint8_t port;
     struct batch gathering, leaving;
@@ -38,14 +44,34 @@ static bool is_subnet_management(const uint8_t *mad)
     return mad[1] == FAB_CLASS_SMP_LID || mad[1] == FAB_CLASS_SMP_DIRECTED;
 }
 
+/* Rings at that time of the loop, unless it rings before. */
+static void ring_at(struct sim_transport *t, uint64_t at)
+{
+    uint64_t now = clock_now_us();
+    if (loop_timer_pending(t->timer) && t->timer_at <= at)
+        return;
+    t->timer_at = at;
+    loop_timer_set(t->timer, at > now ? at - now : 0);
+}
+
+static void ring_when_due(struct sim_transport *t)
+{
+    uint64_t due = fab_sim_deadline(t->sim);
+    if (due != UINT64_MAX)
+        ring_at(t, t->epoch + due);
+}
+
+static void tell_time(struct sim_transport *t)
+{
+    fab_sim_advance(t->sim, clock_now_us() - t->epoch);
+}
+
 /* The next free entry, or NULL: full. */
 static struct transport_mad *gather(struct sim_transport *t)
 {
     struct batch *b = &t->gathering;
     if (b->count == BATCH)
         return NULL;
-    if (b->count == 0)
-        loop_timer_set(t->timer, 0);
     struct transport_mad *m = &b->mads[b->count++];
     m->addr = (struct fab_mad_addr){0};
     m->failed = false;
@@ -73,6 +99,7 @@ static void take_mail(struct sim_transport *t)
 static void deliver(void *ctx)
 {
     struct sim_transport *t = ctx;
+    tell_time(t);
     take_mail(t);
     struct batch full = t->gathering;
     t->gathering = t->leaving;
@@ -81,7 +108,8 @@ static void deliver(void *ctx)
         t->base.receive(t->base.receive_ctx, full.mads, full.count);
     t->leaving.count = 0;
     if (full.count == BATCH)
-        loop_timer_set(t->timer, 0); /* mail may be left */
+        ring_at(t, 0); /* mail may be left */
+    ring_when_due(t);
 }
 
 static int sim_send(struct transport *base, const struct transport_mad *mad)
@@ -92,18 +120,24 @@ static int sim_send(struct transport *base, const struct transport_mad *mad)
     struct transport_mad *m = gather(t);
     if (m == NULL)
         return FAB_E_BUSY;
+    tell_time(t);
     int got = fab_sim_send(t->sim, t->node, t->port, mad->addr.dlid, mad->bytes, m->bytes);
     m->qp = mad->qp;
     m->addr.slid = mad->addr.dlid;
     if (got <= 0)
         t->gathering.count--;
+    else
+        ring_at(t, 0);
+    ring_when_due(t);
     return got < 0 ? got : FAB_OK;
 }
 
 static int sim_set_is_sm(struct transport *base, bool is_sm)
 {
     struct sim_transport *t = (struct sim_transport *)base;
-    return fab_sim_attach(t->sim, t->node, t->port, is_sm);
+    int status = fab_sim_attach(t->sim, t->node, t->port, is_sm);
+    ring_at(t, 0); /* a trap may have come of it */
+    return status;
 }
 
 static void sim_close(struct transport *base)
@@ -119,8 +153,7 @@ static void sim_close(struct transport *base)
 void transport_sim_kick(struct transport *base)
 {
     struct sim_transport *t = (struct sim_transport *)base;
-    if (!loop_timer_pending(t->timer))
-        loop_timer_set(t->timer, 0);
+    ring_at(t, 0);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------
@@ -192,6 +225,7 @@ int transport_sim_open(struct loop *l, struct fab_sim *sim, const char *at, stru
     if (t == NULL)
         goto out;
     t->sim = sim;
+    t->epoch = clock_now_us() - fab_sim_now(sim);
     status = find_place(sim, at, &t->node, &t->port, why, why_len);
     if (status != FAB_OK)
         goto out;
@@ -203,6 +237,7 @@ int transport_sim_open(struct loop *l, struct fab_sim *sim, const char *at, stru
         goto out;
     describe(t);
     status = fab_sim_attach(sim, t->node, t->port, false);
+    ring_when_due(t);
     if (status != FAB_OK)
         goto out;
     *ret = &t->base;

@@ -1,0 +1,27 @@
+/* The timers of a loop in virtual time: a heap by time, and then by when they were set. */
+#ifndef FABRICD_LOOP_TIMELINE_H
+#define FABRICD_LOOP_TIMELINE_H
+
+#include <stddef.h>
+
+#include "fabricd/loop/loop.h"
+
+struct timeline_entry { /* embedded in a timer */
+    uint64_t at, seq;
+    size_t slot; /* in the heap, from 1; 0: not pending */
+};
+struct timeline {
+    struct timeline_entry **heap; /* [capacity], from 0 */
+    size_t count, capacity, entries;
+    uint64_t now, seq;
+};
+/* Room for one entry more, so that setting it cannot fail. NOMEM. */
+int timeline_reserve(struct timeline *t);
+void timeline_release(struct timeline *t, struct timeline_entry *e);
+void timeline_set(struct timeline *t, struct timeline_entry *e, uint64_t delay_us);
+void timeline_cancel(struct timeline *t, struct timeline_entry *e);
+/* Takes the first and lets time go on to it; NULL: none is set. */
+struct timeline_entry *timeline_next(struct timeline *t);
+void timeline_fini(struct timeline *t);
+
+#endif
