@@ -121,6 +121,12 @@ tests_unit_test_families_SOURCES = tests/unit/test_families.c
 tests_unit_test_families_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_families_LDADD = $(LIB_TEST_LIBS)
 
+# ---- fabric: what generated fabrics are dressed with
+UNIT_TESTS += tests/unit/test_dress
+tests_unit_test_dress_SOURCES = tests/unit/test_dress.c
+tests_unit_test_dress_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_dress_LDADD = $(LIB_TEST_LIBS)
+
 # ---- fabric: generate
 UNIT_TESTS += tests/unit/test_generate
 tests_unit_test_generate_SOURCES = tests/unit/test_generate.c

@@ -120,4 +120,24 @@ struct fab_random_spec {
 };
 int fab_generate_random(const struct fab_random_spec *spec, struct fab_builder **ret);
 
+/* What any fabric may be dressed with, once it is made. All zero: nothing. */
+struct fab_dress {
+    uint32_t radix;   /* ports of each switch; RANGE where one has more */
+    bool aggregation; /* an aggregation node on each switch that has none, on a port after all */
+    /* Cables between switches that are not there, chosen by the seed: so many, and so many of a
+     * million more. Those left connect what was connected (RANGE: so many cannot be missing),
+     * unless islands are allowed. */
+    uint32_t missing, missing_ppm;
+    bool allow_islands;
+    bool shuffle_guids; /* GUIDs of switches among themselves, those of others likewise */
+    uint64_t seed;
+    /* 1..255: one of several fabrics alike, with GUIDs of its own, the plane's number in front of
+     * switches' names ("p2-leaf-001") and behind others' ("host-0001/p2"), and its own cables
+     * missing; 0: the only one. */
+    uint32_t plane;
+    const struct fab_port_info *rate; /* of all cables; NULL: as they are */
+};
+int fab_generate_dress(const struct fab_fabric *plain, const struct fab_dress *dress,
+                       struct fab_builder **ret);
+
 #endif

@@ -6,6 +6,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/device.c \
 	%D%/device.h \
 	%D%/diff.c \
+	%D%/dress.c \
 	%D%/fabric.c \
 	%D%/fabric.h \
 	%D%/generate.h \

@@ -10,12 +10,10 @@
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/fabric/device.h"
 #include "libfabmgr/fabric/text.h"
 
 #define FIRST_SWITCH UINT64_C(0x0002c90100000001)
 #define FIRST_END UINT64_C(0x0002c90200000000)
-#define END_STEP 4
 
 #define VENDOR 0x2c9
 #define DEVICE_SWITCH 0xcf08
@@ -37,7 +35,7 @@ uint32_t make_width(uint64_t count, uint32_t least)
     return width > least ? width : least;
 }
 
-static uint32_t make(struct maker *m, struct fab_device *d)
+uint32_t make_device(struct maker *m, const struct fab_device *d)
 {
     uint32_t ref = FAB_NONE;
     if (m->status == FAB_OK)
@@ -49,7 +47,7 @@ static uint32_t make_called(struct maker *m, struct fab_device *d, const char *d
 {
     d->desc = desc;
     d->desc_len = strlen(desc);
-    return make(m, d);
+    return make_device(m, d);
 }
 
 struct text {
@@ -85,7 +83,7 @@ static struct fab_device end_device(struct maker *m, uint8_t type, uint32_t port
 {
     return (struct fab_device){.type = type,
                                .num_ports = (uint8_t)ports,
-                               .guid = FIRST_END + (uint64_t)END_STEP * m->ends++,
+                               .guid = FIRST_END + (uint64_t)MAKE_END_STEP * m->ends++,
                                .vendor_id = VENDOR,
                                .device_id = DEVICE_ADAPTER};
 }
@@ -116,14 +114,19 @@ uint32_t make_router(struct maker *m, uint32_t ports, struct make_name name)
     return make_called(m, &d, name_text(name).s);
 }
 
+uint32_t make_aggregation_as(struct maker *m, uint64_t guid)
+{
+    struct fab_device d = {.type = FAB_NODE_CA,
+                           .num_ports = 1,
+                           .guid = guid,
+                           .vendor_id = VENDOR,
+                           .device_id = DEVICE_AGGREGATION};
+    return make_called(m, &d, "Mellanox Technologies Aggregation Node");
+}
+
 uint32_t make_aggregation(struct maker *m)
 {
-    static const char desc[] = "Mellanox Technologies Aggregation Node";
-    struct fab_device d = end_device(m, FAB_NODE_CA, 1);
-    d.device_id = DEVICE_AGGREGATION;
-    d.desc = desc;
-    d.desc_len = sizeof desc;
-    return make(m, &d);
+    return make_aggregation_as(m, end_device(m, FAB_NODE_CA, 1).guid);
 }
 
 void make_cable(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b, uint32_t port_b)

@@ -3,10 +3,12 @@
 #ifndef LIBFABMGR_FABRIC_MAKE_H
 #define LIBFABMGR_FABRIC_MAKE_H
 
+#include "libfabmgr/fabric/device.h"
 #include "libfabmgr/fabric/generate.h"
 
 #define MAKE_NODE_LIMIT (1u << 20) /* nodes of one fabric */
 #define MAKE_END_PORTS 3           /* ports of an adapter: their GUIDs follow the node's */
+#define MAKE_END_STEP 4            /* from one end's GUID to the next */
 
 struct maker {
     struct fab_builder *b;
@@ -29,6 +31,9 @@ uint32_t make_switch(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t make_host(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t make_router(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t make_aggregation(struct maker *m);
+/* With a GUID of one's own; and any device. They do not count in m->switches and m->ends. */
+uint32_t make_aggregation_as(struct maker *m, uint64_t guid);
+uint32_t make_device(struct maker *m, const struct fab_device *d);
 void make_cable(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b, uint32_t port_b);
 
 /* The same with free names: "torus-0-3". */

@@ -74,6 +74,14 @@ RUN(torus, 2, {3, 2}, 1, 1, false)
 RUN(hypercube, 2, 1, 1)
 RUN(hyperx, 2, {2, 2}, 1, 1)
 
+static int run_dress(void)
+{
+    struct fab_dress dress = {.aggregation = true, .missing = 2, .shuffle_guids = true};
+    struct fab_builder *b = NULL;
+    int status = fab_generate_dress(before, &dress, &b);
+    return seal_and_drop(status, b);
+}
+
 static int run_random(void)
 {
     struct fab_random_spec spec = {8, 4, 2, 3};
@@ -170,10 +178,11 @@ static int run_view(void)
     return v != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 
-static int (*const runs[])(void) = {run_leaf_spine,     run_fat_tree, run_rail,      run_dragonfly,
-                                    run_dragonfly_plus, run_torus,    run_hypercube, run_hyperx,
-                                    run_random,         run_text,     run_from,      run_clone,
-                                    run_island,         run_diff,     run_policy,    run_view};
+static int (*const runs[])(void) = {
+    run_leaf_spine, run_fat_tree,  run_rail,   run_dragonfly, run_dragonfly_plus,
+    run_torus,      run_hypercube, run_hyperx, run_dress,     run_random,
+    run_text,       run_from,      run_clone,  run_island,    run_diff,
+    run_policy,     run_view};
 
 START_TEST(every_allocation_may_fail)
 {
