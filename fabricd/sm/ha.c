@@ -121,8 +121,9 @@ static uint16_t control(struct sm *s, uint32_t attr_mod, const uint8_t *data, si
         return FAB_SMP_BAD_VALUE;
     bool rediscover = false;
     uint16_t status = fab_smstate_control(&s->role, attr_mod, &from, &rediscover);
-    log_info("sm", "SMInfo control packet %u from 0x%016" PRIx64 ": status 0x%04x, now %s",
-             attr_mod, from.guid, status, fab_smstate_name(s->role.state));
+    log_line(status ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, "sm",
+             "SMInfo control packet %u from 0x%016" PRIx64 ": status 0x%04x, now %s", attr_mod,
+             from.guid, status, fab_smstate_name(s->role.state));
     if (rediscover)
         sm_want_full(s);
     return status;

@@ -71,11 +71,38 @@ static void tap_close(struct transport *base)
     free(base);
 }
 
+/* Some bytes of the attribute become others; the header stays, so that it is still our answer. */
+static void spoil(struct lab *lab, struct transport_mad *mad)
+{
+    for (uint64_t i = lab_random(lab) % 8; i < 8; i++)
+        mad->bytes[64 + lab_random(lab) % 64] = (uint8_t)lab_random(lab);
+}
+
 static void tap_receive(void *ctx, const struct transport_mad *mads, size_t n)
 {
     struct lab_tap *t = ctx;
-    if (t->base.receive)
-        t->base.receive(t->base.receive_ctx, mads, n);
+    for (size_t i = 0; i < n && t->base.receive; i++) {
+        struct transport_mad mad = mads[i];
+        if (t->lab->spoil && lab_random(t->lab) % t->lab->spoil == 0)
+            spoil(t->lab, &mad);
+        t->base.receive(t->base.receive_ctx, &mad, 1);
+    }
+}
+
+void lab_receive(struct lab *lab, const uint8_t bytes[FAB_MAD_SIZE])
+{
+    struct transport_mad mad = {.len = FAB_MAD_SIZE, .addr = {.slid = 3}};
+    memcpy(mad.bytes, bytes, FAB_MAD_SIZE);
+    lab->tap->base.receive(lab->tap->base.receive_ctx, &mad, 1);
+}
+
+uint64_t lab_random(struct lab *lab)
+{
+    lab->prng += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+    uint64_t z = lab->prng;
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
 }
 
 static struct lab_tap *tap_new(struct lab *lab)

@@ -33,6 +33,8 @@ struct lab {
     struct fab_sm_info other; /* guid != 0: a manager that answers SubnGet(SMInfo) */
     uint32_t other_node;      /* sits here */
     bool other_answers;
+    uint32_t spoil;     /* one answer in so many has a spoiled payload; 0: none */
+    uint64_t prng;      /* of what is spoiled */
     const char *silent; /* node that answers nothing, or NULL */
 };
 
@@ -59,6 +61,9 @@ void lab_forget_writes(struct lab *lab);
 /* Faults, with the traps that follow. The link is named by one end: node description and port. */
 void lab_unlink(struct lab *lab, const char *node, uint8_t port);
 void lab_relink(struct lab *lab, const char *node, uint8_t port);
+uint64_t lab_random(struct lab *lab);
+/* A MAD that comes in without having been asked for. */
+void lab_receive(struct lab *lab, const uint8_t bytes[FAB_MAD_SIZE]);
 /* Devices repeat a trap until it is repressed: here for a third of a second. */
 void lab_repeat_traps(struct lab *lab);
 void lab_silence(struct lab *lab, const char *node); /* NULL: it answers again */

@@ -214,6 +214,64 @@ START_TEST(asks_a_silent_node_again)
 }
 END_TEST
 
+/* ---- hostile devices ---- */
+
+START_TEST(bears_hostile_mads)
+{
+    struct lab lab;
+    uint8_t mad[FAB_MAD_SIZE];
+    bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab.prng = test_seed("hostile MADs", 11);
+    for (int i = 0; i < 20000; i++) {
+        for (size_t k = 0; k < sizeof(mad); k++)
+            mad[k] = (uint8_t)lab_random(&lab);
+        mad[0] = 1;
+        mad[1] = i & 1 ? FAB_CLASS_SMP_LID : FAB_CLASS_SMP_DIRECTED;
+        mad[2] = 1;
+        if (i & 2)
+            mad[3] = i & 4 ? FAB_METHOD_TRAP : FAB_METHOD_SET;
+        if (i & 8) {
+            mad[16] = 0;
+            mad[17] = i & 16 ? FAB_ATTR_NOTICE : FAB_ATTR_SM_INFO;
+        }
+        if (i & 32) { /* trap 128 or 144 of some LID */
+            mad[64] |= 0x80;
+            mad[68] = 0;
+            mad[69] = i & 64 ? 128 : 144;
+            mad[70] = mad[74] = 0;
+            mad[71] = mad[75] = (uint8_t)(lab_random(&lab) % 64);
+        }
+        lab_receive(&lab, mad);
+        if (i % 500 == 0)
+            lab_run_for(&lab, 0.001);
+    }
+    lab_run_for(&lab, 0.3);
+    struct sm_status status;
+    sm_get_status(lab.sm, &status);
+    if (status.role == FAB_SM_MASTER) /* else some of it was a control packet that it had to obey */
+        lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(bears_answers_that_are_nonsense)
+{
+    uint64_t seed = test_seed("nonsense", 21);
+    for (uint64_t i = 0; i < 12; i++) {
+        struct lab lab;
+        lab_open(&lab, lab_leaf_spine(6, 3, 4), NULL);
+        lab.config.smp.timeout_ms = 2;
+        lab.prng = seed + i;
+        lab.spoil = 10u << i % 6;
+        lab_stop(&lab);
+        lab_begin(&lab, NULL);
+        sm_start(lab.sm);
+        lab_run_for(&lab, 0.15);
+        lab_close(&lab);
+    }
+}
+END_TEST
+
 /* ---- restarts ---- */
 
 START_TEST(writes_nothing_after_a_restart)
@@ -475,6 +533,8 @@ static Suite *suite(void)
     tcase_add_test(t, bears_a_storm_of_cables);
     tcase_add_test(t, skips_a_silent_node_and_names_it);
     tcase_add_test(t, asks_a_silent_node_again);
+    tcase_add_test(t, bears_hostile_mads);
+    tcase_add_test(t, bears_answers_that_are_nonsense);
     tcase_add_test(t, writes_nothing_after_a_restart);
     tcase_add_test(t, keeps_a_port_disabled_over_a_restart);
     tcase_add_test(t, survives_isolation);
