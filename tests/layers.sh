@@ -2,8 +2,8 @@
 # layers.sh: the rules of the house, checked. Prints TAP.
 #
 # 1. A room includes only rooms on lower floors (the tables below; see CONTRIBUTING.md).
-# 2. Only fabricd/loop, and rpc's connections with their TLS, include <event2/...>; libfabmgr and the command line tools never include
-#    the daemon's rooms.
+# 2. Only fabricd/loop, and rpc's connections with their TLS, include <event2/...>; libfabmgr and
+#    the command line tools never include the daemon's rooms.
 # 3. Every source file is listed in a local.mk, without which no tarball has it.
 # 4. libfabmgr without its client calls nothing but memory and string functions.
 set -u
