@@ -1,6 +1,6 @@
 # The public contract. List a new .proto file here; C is generated from it into the build tree.
 
-FABRIC_PROTOS = \
+CONTRACT_PROTOS = \
 	proto/fabric/v1/event.proto \
 	proto/fabric/v1/fabric_service.proto \
 	proto/fabric/v1/link.proto \
@@ -8,14 +8,19 @@ FABRIC_PROTOS = \
 	proto/fabric/v1/port.proto \
 	proto/fabric/v1/route.proto \
 	proto/fabric/v1/sim_service.proto \
-	proto/fabric/v1/status.proto \
+	proto/fabric/v1/status.proto
+# What everybody has who speaks gRPC.
+OTHER_PROTOS = \
 	proto/google/protobuf/duration.proto \
 	proto/google/protobuf/timestamp.proto \
 	proto/grpc/health/v1/health.proto \
 	proto/grpc/reflection/v1/reflection.proto \
 	proto/grpc/reflection/v1alpha/reflection.proto
+FABRIC_PROTOS = $(CONTRACT_PROTOS) $(OTHER_PROTOS)
 
-EXTRA_DIST += $(FABRIC_PROTOS)
+# Clients in other languages are made from the contract: $(datadir)/fabricd/proto.
+nobase_dist_pkgdata_DATA = $(CONTRACT_PROTOS)
+EXTRA_DIST += $(OTHER_PROTOS)
 
 noinst_LTLIBRARIES += proto/libfabproto.la
 nodist_proto_libfabproto_la_SOURCES = $(FABRIC_PROTOS:.proto=.pb-c.c) $(FABRIC_PROTOS:.proto=.pb-c.h) \

@@ -28,7 +28,7 @@
 struct follower {
     LIST_ENTRY(follower) entry;
     struct rpc *rpc;
-    struct call *call;
+    struct call *call; /* NULL: it was finished, for want of memory */
     uint64_t sent;
     int min_severity; /* as in the contract */
     bool live;        /* has caught up once */
@@ -60,13 +60,14 @@ static void send_event(void *ctx, const struct event *e)
     struct follower *f = ctx;
     Fabric__V1__WatchEventsResponse m = FABRIC__V1__WATCH_EVENTS_RESPONSE__INIT;
     struct answer a = {0};
-    if (e->seq <= f->sent)
+    if (f->call == NULL || e->seq <= f->sent)
         return;
     f->sent = e->seq;
     if (!is_severe(e, f->min_severity))
         return;
     m.event = convert_event(&a, e);
-    answer_send(&a, f->call, &m.base);
+    if (answer_send(&a, f->call, &m.base) < 0)
+        f->call = NULL;
     f->written++;
 }
 
@@ -90,7 +91,7 @@ static void drain(struct call *c, void *data)
     f->written = 0;
     if (f->sent + 1 < journal_oldest(j))
         send_old(f);
-    while (f->written < EVENTS_AT_ONCE && f->sent + 1 >= journal_oldest(j) &&
+    while (f->call != NULL && f->written < EVENTS_AT_ONCE && f->sent + 1 >= journal_oldest(j) &&
            f->sent < journal_newest(j)) {
         const struct event *e = journal_at(j, f->sent + 1);
         if (e != NULL)
@@ -99,7 +100,9 @@ static void drain(struct call *c, void *data)
             f->sent++;
     }
     f->live = f->live || f->sent == journal_newest(j);
-    if (f->written == 0 && !f->live)
+    if (f->call == NULL)
+        follower_free(f);
+    else if (f->written == 0 && !f->live)
         loop_timer_set(f->rpc->turn, 0); /* much was passed over: go on in the next turn */
 }
 
