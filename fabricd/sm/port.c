@@ -4,7 +4,7 @@
  *
  * What would cut us off is refused before anything is sent: our own cable, a port that we could not
  * reach any more to enable it again, and the last cable to a switch. A disabled port stays so: it
- * is kept in the store, and disabled again whenever it is found up.
+ * is kept in the store, and disabled again whenever it is found up and still may be.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +15,19 @@
 
 /* ---- what may be done ---- */
 
+/* What we disabled since we last looked is as good as pulled. */
+static bool is_disabled(const struct fab_fabric *f, uint32_t port)
+{
+    return f->ports[port].info.phys_state == FAB_PHYS_DISABLED;
+}
+
 static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, bool *seen,
                    uint32_t *queue, uint32_t *tail)
 {
     for (uint32_t i = 0; i <= f->nodes[node].num_ports; i++) {
         uint32_t port = fab_port_id(f, node, (uint8_t)i), peer = f->ports[port].peer;
-        if (peer == FAB_NONE || port == without || peer == without)
+        if (peer == FAB_NONE || port == without || peer == without || is_disabled(f, port) ||
+            is_disabled(f, peer))
             continue;
         uint32_t far = f->ports[peer].node;
         if (!seen[far]) {
@@ -165,6 +172,10 @@ static int check(struct sm *s, const struct sm_port_op *op, uint32_t *ret_port)
     uint32_t port = fab_port_id(f, node, op->port);
     const char *why = op->enable ? NULL : objection(f, node, port);
     if (why) {
+        char name[SM_PLACE_LEN];
+        sm_port_name(f, port, name);
+        if (op->internal)
+            log_warning("sm", "%s was disabled by an operator, and stays enabled: %s", name, why);
         finish(s, FAB_E_DENIED, why);
         return SM_ROUND_OVER;
     }
@@ -222,6 +233,16 @@ static bool finished(const struct sm *s)
     return s->scan.block > 0;
 }
 
+/* The next request may come before the next look, and must know of this one. */
+static int note_state(struct sm *s, bool enabled)
+{
+    int r = sm_model_writable(&s->model, s->jobs != NULL);
+    if (r == FAB_OK)
+        s->model.fabric->ports[s->scan.index].info.phys_state =
+            enabled ? FAB_PHYS_POLLING : FAB_PHYS_DISABLED;
+    return r;
+}
+
 static int leave(struct sm *s)
 {
     const struct sm_port_op *op = s->port_op;
@@ -237,8 +258,9 @@ static int leave(struct sm *s)
                 op->node_guid, op->port, "%s%s", text,
                 op->internal ? " again: an operator had disabled it" : "");
     sm_want_suspect(s, op->node_guid);
+    int r = good ? note_state(s, op->enable) : FAB_OK;
     finish(s, s->port_status, text);
-    return FAB_OK;
+    return r;
 }
 
 int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, sm_done *done,

@@ -518,6 +518,29 @@ START_TEST(refuses_to_cut_itself_off)
 }
 END_TEST
 
+/* Requests on each other's heels: each knows of those before it, though nothing looked since. */
+START_TEST(refuses_to_cut_off_a_part_in_a_hurry)
+{
+    struct lab lab;
+    struct outcome o[3] = {{0}, {0}, {0}};
+    bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    for (uint8_t i = 0; i < 3; i++)
+        ck_assert_int_eq(
+            sm_port_set(lab.sm, guid_of(&lab, "leaf-001"), (uint8_t)(5 + i), false, note, &o[i]),
+            FAB_OK);
+    lab_run_for(&lab, 0.2);
+    ck_assert_int_eq(o[0].status, FAB_OK);
+    ck_assert_int_eq(o[1].status, FAB_OK);
+    ck_assert_int_eq(o[2].count, 1);
+    ck_assert_int_eq(o[2].status, FAB_E_DENIED);
+    lab_assert_good(&lab);
+    struct fab_view *v = sm_view(lab.sm);
+    ck_assert_uint_eq(v->fabric->node_count, 33);
+    fab_view_unref(v);
+    lab_close(&lab);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("sm");
@@ -544,6 +567,7 @@ static Suite *suite(void)
     tcase_add_test(t, sweeps_and_reroutes_on_request);
     tcase_add_test(t, disables_and_enables_a_port);
     tcase_add_test(t, refuses_to_cut_itself_off);
+    tcase_add_test(t, refuses_to_cut_off_a_part_in_a_hurry);
     suite_add_tcase(s, t);
     return s;
 }
