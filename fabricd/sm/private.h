@@ -153,6 +153,7 @@ struct sm {
     struct loop_timer *light_timer, *full_timer, *retry_timer, *settle_timer, *poll_timer;
     uint64_t retry_delay_us;
     uint32_t restarts;           /* of the running look, because of further traps */
+    bool look_again;             /* the look that ended goes on at once, wider */
     uint32_t stir;               /* looks because of traps, one on the heels of the other */
     bool full_later;             /* when retry_timer rings */
     struct fab_path master_path; /* standby: where the master sits */

@@ -180,6 +180,10 @@ static void pause_for_traps(struct sm *s)
 {
     uint64_t settle_us = (uint64_t)s->in.config->sweep.trap_settle_ms * 1000;
     uint32_t doublings = s->stir / STIR_STEP;
+    bool at_once = s->look_again;
+    s->look_again = false;
+    if (at_once)
+        return;
     if (!s->want.suspects.count || !s->want.trap_us) {
         s->stir = 0;
         return;

@@ -193,6 +193,57 @@ START_TEST(skips_a_silent_node_and_names_it)
 }
 END_TEST
 
+/* Only one of its neighbours has told of it, before a trap of another comes. */
+START_TEST(finds_out_that_a_switch_is_off)
+{
+    struct lab lab;
+    size_t len;
+    bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    uint8_t *before = lab_tables(&lab, &len);
+    lab_silence(&lab, "spine-001");
+    for (uint8_t port = 1; port <= 6; port++)
+        ck_assert_int_eq(fab_sim_unlink(lab.sim, lab_node(&lab, "spine-001"), port), FAB_OK);
+    struct fab_sim_mail mail;
+    while (fab_sim_outbox(lab.sim, &mail)) /* traps that were lost */
+        ;
+    ck_assert_uint_eq(fab_sim_repeat(lab.sim) > 0, true);
+    transport_sim_kick(lab.sim_transport);
+    lab_await(&lab, 3, "node-removed");
+    lab_run_for(&lab, 0.05);
+    struct fab_view *v = sm_view(lab.sm);
+    ck_assert_uint_eq(v->fabric->switch_count, 8);
+    fab_view_unref(v);
+    lab_assert_good(&lab);
+    lab_silence(&lab, NULL);
+    for (uint8_t port = 1; port <= 6; port++)
+        lab_relink(&lab, "spine-001", port);
+    lab_repeat_traps(&lab);
+    lab_run(&lab, 5, lab_is_idle, "the spine is back");
+    lab_assert_good(&lab);
+    assert_same_tables(&lab, before, len, true);
+    free(before);
+    lab_close(&lab);
+}
+END_TEST
+
+/* Its cables are up, but it answers nothing: found by a trap of a neighbour. */
+START_TEST(does_without_a_switch_that_hangs)
+{
+    struct lab lab;
+    bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_silence(&lab, "spine-001");
+    lab_unlink(&lab, "leaf-001", 5);
+    lab_await(&lab, 5, "node-removed");
+    lab_run_for(&lab, 0.1);
+    lab_run(&lab, 5, lab_is_idle, "without the spine");
+    struct fab_view *v = sm_view(lab.sm);
+    ck_assert_uint_eq(v->fabric->switch_count, 8);
+    fab_view_unref(v);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(asks_a_silent_node_again)
 {
     struct lab lab;
@@ -555,6 +606,8 @@ static Suite *suite(void)
     tcase_add_test(t, manages_its_own_island);
     tcase_add_test(t, bears_a_storm_of_cables);
     tcase_add_test(t, skips_a_silent_node_and_names_it);
+    tcase_add_test(t, finds_out_that_a_switch_is_off);
+    tcase_add_test(t, does_without_a_switch_that_hangs);
     tcase_add_test(t, asks_a_silent_node_again);
     tcase_add_test(t, bears_hostile_mads);
     tcase_add_test(t, bears_answers_that_are_nonsense);
