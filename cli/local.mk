@@ -44,9 +44,12 @@ cli_libfabsim_la_SOURCES = \
 	cli/sim/console.h \
 	cli/sim/door.c \
 	cli/sim/door.h \
+	cli/sim/families.c \
 	cli/sim/file.c \
+	cli/sim/generate.h \
 	cli/sim/hub.c \
 	cli/sim/hub.h \
+	cli/sim/options.c \
 	cli/sim/place.c \
 	cli/sim/place.h \
 	cli/sim/ring.c \

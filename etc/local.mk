@@ -1,10 +1,12 @@
 # The configuration file and the bash completion.
 
-EXTRA_DIST += etc/fabricd.yaml etc/completion/fabricctl.bash
-CLEANFILES += etc/completion/fabricctl
+EXTRA_DIST += etc/fabricd.yaml etc/completion/fabricctl.bash etc/completion/fabsim.bash
+CLEANFILES += etc/completion/fabricctl etc/completion/fabsim
 
-bashcompletion_DATA = etc/completion/fabricctl
+bashcompletion_DATA = etc/completion/fabricctl etc/completion/fabsim
 etc/completion/fabricctl: etc/completion/fabricctl.bash
+	$(AM_V_GEN)$(MKDIR_P) etc/completion && cp $< $@
+etc/completion/fabsim: etc/completion/fabsim.bash
 	$(AM_V_GEN)$(MKDIR_P) etc/completion && cp $< $@
 
 # The file as shipped sets nothing; one that somebody edited is neither replaced nor removed.

@@ -13,8 +13,9 @@ enum cmd_exit { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 
 struct cmd {
     const char *name;
-    const char *usage;   /* lines of arguments, each after "fabsim NAME " */
-    const char *summary; /* one line */
+    const char *usage;        /* lines of arguments, each after "fabsim NAME " */
+    const char *summary;      /* one line */
+    void (*help)(FILE *file); /* more of it, or NULL */
     int (*run)(const struct cmd *cmd, int argc, char **argv); /* argv[0] is the name */
 };
 extern const struct cmd cmd_generate, cmd_check, cmd_serve, cmd_ctl;

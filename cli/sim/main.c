@@ -52,6 +52,8 @@ static int run(const struct cmd *cmd, int argc, char **argv)
         return cmd->run(cmd, argc, argv);
     printf("usage:\n");
     cmd_print_usage(cmd, stdout);
+    if (cmd->help != NULL)
+        cmd->help(stdout);
     return CMD_OK;
 }
 

@@ -136,7 +136,7 @@ static int choose_missing(struct dressing *d)
         free(of);
     }
     if (wanted > free_cables)
-        return FAB_E_RANGE;
+        return FAB_E_LIMIT;
     for (uint32_t i = 0; i < wanted; i++)
         fab_bits_set(d->missing, d->cables[i]);
     return FAB_OK;

@@ -125,8 +125,8 @@ struct fab_dress {
     uint32_t radix;   /* ports of each switch; RANGE where one has more */
     bool aggregation; /* an aggregation node on each switch that has none, on a port after all */
     /* Cables between switches that are not there, chosen by the seed: so many, and so many of a
-     * million more. Those left connect what was connected (RANGE: so many cannot be missing),
-     * unless islands are allowed. */
+     * million more. Those left connect what was connected, unless islands are allowed. LIMIT:
+     * so many cannot be missing. */
     uint32_t missing, missing_ppm;
     bool allow_islands;
     bool shuffle_guids; /* GUIDs of switches among themselves, those of others likewise */

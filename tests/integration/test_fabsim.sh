@@ -33,6 +33,19 @@ same 'no command: exit code' 2 "$(code "$fabsim")"
 same 'unknown command: exit code' 2 "$(code "$fabsim" frobnicate)"
 like 'unknown command is named' "$(cat err)" 'no command "frobnicate"'
 same 'unknown kind: exit code' 2 "$(code "$fabsim" generate moebius)"
+same 'help of a family: exit code' 0 "$(code "$fabsim" generate rail --help)"
+like 'help of a family: its options' "$(cat out)" '[-][-]servers N'
+like 'help of a family: those of all' "$(cat out)" '[-][-]aggregation-nodes'
+same 'another family: exit code' 2 "$(code "$fabsim" generate torus --size 3,3 --hosts 1 --levels 2)"
+same 'not a list: exit code' 2 "$(code "$fabsim" generate torus --size 3,,3 --hosts 1)"
+same 'not a share: exit code' 2 "$(code "$fabsim" generate torus --size 3,3 --hosts 1 --missing 101%)"
+same 'no such rate: exit code' 2 "$(code "$fabsim" generate torus --size 3,3 --hosts 1 --speed ABC)"
+same 'planes need a file: exit code' 2 \
+    "$(code "$fabsim" generate torus --size 3,3 --hosts 1 --planes 2)"
+same 'too many are missing: exit code' 1 \
+    "$(code "$fabsim" generate torus --size 3,3 --hosts 1 --missing 11)"
+like 'too many are missing: the way out' "$(cat err)" '[-][-]allow-islands'
+same 'too few ports: exit code' 1 "$(code "$fabsim" generate torus --size 3,3 --hosts 1 --radix 4)"
 same 'missing option: exit code' 2 "$(code "$fabsim" generate leaf-spine --leaves 3 --spines 2)"
 like 'missing option is named' "$(cat err)" 'needs --hosts'
 same 'not a number: exit code' 2 "$(code "$fabsim" generate fat-tree --radix x --levels 2)"
@@ -51,6 +64,14 @@ same 'the same to standard output' "$(cat tree.net)" \
     "$("$fabsim" generate leaf-spine --leaves 3 --spines 2 --hosts 4)"
 same 'no such folder: exit code' 1 \
     "$(code "$fabsim" generate leaf-spine --leaves 3 --spines 2 --hosts 4 -o none/tree.net)"
+same 'planes: exit code' 0 \
+    "$(code "$fabsim" generate torus --size 3,3 --hosts 1 --planes 2 -o ./plane.d.net)"
+same 'planes: a file each' './plane.d-plane1.net ./plane.d-plane2.net' "$(echo ./plane.d*)"
+same 'planes: no GUID in both' '' \
+    "$(names plane.d-plane1.net | cut -d' ' -f1 >p1; names plane.d-plane2.net | cut -d' ' -f1 | comm -12 p1 -)"
+same 'islands: exit code' 0 \
+    "$(code "$fabsim" generate torus --size 3,3 --hosts 1 --missing 100% --allow-islands -o islands.net)"
+like 'islands: as many as switches' "$("$fabsim" check islands.net)" '^islands +9$'
 same 'check: exit code' 0 "$(code "$fabsim" check tree.net)"
 like 'check counts hosts' "$(cat out)" '^hosts +12$'
 like 'check counts switches by ports' "$(cat out)" '^ +6 ports +3$'
@@ -84,6 +105,17 @@ judge() {
 if [ -n "$umad2sim" ] && command -v ibsim ibnetdiscover >/dev/null; then
     judge 'leaf-spine' leaf-spine --leaves 6 --spines 3 --hosts 5 --parallel 2
     judge 'fat tree' fat-tree --radix 8 --levels 3
+    judge 'pgft, parallel, GUIDs shuffled' pgft --m 4,3,2 --w 1,2,2 --p 1,2,1 --shuffle-guids
+    judge 'xgft' xgft --m 3,4 --w 1,2 --speed QDR
+    judge 'rails, aggregation nodes' rail --servers 12 --group-size 4 --spines 4 --radix 40 \
+        --aggregation-nodes --missing 5% --speed NDR
+    judge 'rails with cores' rail --servers 8 --adapters 4 --group-size 4 --spines 2 --cores 2
+    judge 'dragonfly' dragonfly --group-size 4 --global 2 --hosts 2 --speed HDR --width 2
+    judge 'dragonfly+' dragonfly-plus --leaves 3 --spines 2 --global 2 --hosts 3
+    judge 'torus' torus --size 4,3,3 --hosts 2 --parallel 2
+    judge 'mesh, cables missing' mesh --size 5,4 --hosts 2 --missing 4 --seed 9
+    judge 'hypercube' hypercube --dimensions 5 --hosts 2
+    judge 'hyperx' hyperx --size 4,4 --hosts 3
     for seed in 1 2 3 4; do
         judge "random, seed $seed" random --switches 15 --degree 5 --hosts 4 --seed $seed
     done

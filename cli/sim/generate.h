@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fabsim generate: families of fabrics and their options, each one entry of a table. */
+#ifndef CLI_SIM_GENERATE_H
+#define CLI_SIM_GENERATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "libfabmgr/fabric/generate.h"
+
+enum option_id {
+    OPT_LEAVES,
+    OPT_SPINES,
+    OPT_HOSTS,
+    OPT_PARALLEL,
+    OPT_LEVELS,
+    OPT_TAPER,
+    OPT_M,
+    OPT_W,
+    OPT_P,
+    OPT_SERVERS,
+    OPT_ADAPTERS,
+    OPT_GROUP_SIZE,
+    OPT_CORES,
+    OPT_CORE_PARALLEL,
+    OPT_GROUPS,
+    OPT_GLOBAL,
+    OPT_SIZE,
+    OPT_DIMENSIONS,
+    OPT_SWITCHES,
+    OPT_DEGREE,
+    OPT_RADIX, /* from here on: for all families */
+    OPT_SPEED,
+    OPT_WIDTH,
+    OPT_AGGREGATION,
+    OPT_MISSING,
+    OPT_ALLOW_ISLANDS,
+    OPT_PLANES,
+    OPT_SHUFFLE_GUIDS,
+    OPT_SEED,
+    OPTION_COUNT
+};
+#define FIRST_COMMON OPT_RADIX
+
+#define LIST_MAX FAB_GENERATE_DIMENSIONS
+_Static_assert(FAB_GENERATE_LEVELS == LIST_MAX, "one length for all lists");
+
+/* What was given, or the default. A list has its length in `number`. */
+struct value {
+    uint64_t number;
+    uint32_t list[LIST_MAX];
+    uint32_t ppm; /* of a share, "5%"; then the number is 0 */
+    const char *text;
+    bool given;
+};
+
+struct family {
+    const char *name, *summary;
+    uint64_t needs, takes; /* bits of enum option_id; `needs` must be given */
+    /* As fab_generate_..; RANGE: see limits. */
+    int (*make)(const struct value *values, struct fab_builder **ret);
+    const char *limits;
+};
+extern const struct family families[];
+extern const unsigned family_count;
+const struct family *family_find(const char *name); /* NULL: none */
+
+/* Reads all options of argv (argv[0] is the family) into values[OPTION_COUNT] and *ret_out, the
+ * file. Says what is wrong and returns -1; 1: help was asked for. */
+int options_parse(const struct family *family, int argc, char **argv, struct value *values,
+                  const char **ret_out);
+/* One line an option, first those of the family, then those of all. */
+void options_print(const struct family *family, FILE *file);
+
+#endif

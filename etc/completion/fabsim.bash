@@ -1,0 +1,42 @@
+# bash completion for fabsim. Commands, families and options are those that its help names.
+
+_fabsim_commands()
+{
+    fabsim --help 2>/dev/null | sed -n 's/^  fabsim \([a-z][a-z-]*\).*/\1/p' | sort -u
+}
+
+_fabsim_families()
+{
+    fabsim generate --help 2>/dev/null | sed -n '/^families:/,$s/^  \([a-z][a-z-]*\) .*/\1/p'
+}
+
+_fabsim_options()
+{
+    fabsim generate "$1" --help 2>/dev/null | grep -o -e '--[a-z][a-z-]*' | sort -u
+}
+
+_fabsim_generate()
+{
+    case $prev in
+    -o | --output) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+    --speed) mapfile -t COMPREPLY < <(compgen -W 'SDR DDR QDR FDR EDR HDR NDR XDR' -- "$cur") ;;
+    --width) mapfile -t COMPREPLY < <(compgen -W '1 2 4 8 12' -- "$cur") ;;
+    generate) mapfile -t COMPREPLY < <(compgen -W "$(_fabsim_families)" -- "$cur") ;;
+    *) mapfile -t COMPREPLY < <(compgen -W "$(_fabsim_options "${COMP_WORDS[2]}") --help -o" -- "$cur") ;;
+    esac
+}
+
+_fabsim()
+{
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        mapfile -t COMPREPLY < <(compgen -W "$(_fabsim_commands) --help --version" -- "$cur")
+        return
+    fi
+    case ${COMP_WORDS[1]} in
+    generate) _fabsim_generate ;;
+    *) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+    esac
+}
+complete -F _fabsim fabsim
