@@ -85,7 +85,8 @@ static int say(struct out *o, const Fabric__V1__GetVerdictResponse *r)
               "%" PRIu64 ", of which %" PRIu64 " unreachable", v->pairs, v->unreachable_pairs);
     out_number(o, "pairs", NULL, OUT_PLAIN, v->pairs);
     out_number(o, "unreachable_pairs", NULL, OUT_PLAIN, v->unreachable_pairs);
-    out_textf(o, "Longest path", OUT_PLAIN, "%u switches", v->longest_path);
+    out_textf(o, "Longest path", OUT_PLAIN, "%u switch%s", v->longest_path,
+              v->longest_path == 1 ? "" : "es");
     out_number(o, "longest_path", NULL, OUT_PLAIN, v->longest_path);
     out_number(o, "dependencies", NULL, OUT_PLAIN, v->dependencies);
     out_text(o, "witness_kind", v->witness_kind != 0 ? "Witness" : NULL, OUT_BAD,

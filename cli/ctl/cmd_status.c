@@ -80,8 +80,8 @@ static void say_routing_text(struct out *o, const Fabric__V1__Status *s)
               when[0] != '\0' ? " of " : "", when);
     if (r->deadlock_free && r->unreachable_pairs == 0)
         out_textf(o, "Verdict", OUT_GOOD,
-                  "deadlock-free, all %" PRIu64 " pairs reachable, at most %u switches on a path",
-                  r->pairs, r->longest_path);
+                  "deadlock-free, all %" PRIu64 " pairs reachable, at most %u switch%s on a path",
+                  r->pairs, r->longest_path, r->longest_path == 1 ? "" : "es");
     else
         out_textf(o, "Verdict", OUT_BAD, "%s, %" PRIu64 " of %" PRIu64 " pairs unreachable",
                   r->deadlock_free ? "deadlock-free" : "NOT deadlock-free", r->unreachable_pairs,

@@ -4,6 +4,7 @@
  * the table, connects, and lets the command ask and say.
  */
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -248,21 +249,32 @@ static bool wants_colour(void)
     return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
 }
 
+/* A reader that has seen enough (head) is no failure; a full disk is. */
+static bool reader_left(void)
+{
+    struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0;
+}
+
 static int run(const struct cmd *c, struct options *o)
 {
     struct fab_client_error error;
     if (!o->timeout_given)
         o->client.timeout_ms = c->slow ? TIMEOUT_SLOW_MS : TIMEOUT_MS;
-    if (fab_client_open(&o->client, &o->session.client, &error) != FAB_GRPC_OK)
-        return say_error(&error);
+    enum fab_grpc_code code = fab_client_open(&o->client, &o->session.client, &error);
+    if (code != FAB_GRPC_OK) {
+        int rc = say_error(&error);
+        return code == FAB_GRPC_INVALID_ARGUMENT ? EXIT_USAGE : rc;
+    }
     int rc = EXIT_FAILED;
     o->session.out = out_new(o->format, stdout, wants_colour());
     if (o->session.out != NULL) {
         rc = c->run(&o->session);
         int written = out_close(o->session.out);
-        /* A reader that has seen enough (head) is no failure. */
         if (written == FAB_E_NOMEM && rc == EXIT_OK)
             rc = complain(EXIT_FAILED, "out of memory");
+        if (written == FAB_E_IO && rc == EXIT_OK && !reader_left())
+            rc = complain(EXIT_FAILED, "the output could not be written");
     }
     fab_client_close(o->session.client);
     return rc;

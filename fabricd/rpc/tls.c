@@ -28,7 +28,9 @@ static int choose_h2(SSL *ssl, const unsigned char **out, unsigned char *out_len
 
 static int complain(char *why, size_t why_len, const char *setting, const char *file)
 {
-    const char *reason = ERR_reason_error_string(ERR_peek_last_error());
+    unsigned long e = ERR_peek_error(); /* the first is the cause */
+    const char *reason =
+        ERR_SYSTEM_ERROR(e) ? strerror(ERR_GET_REASON(e)) : ERR_reason_error_string(e);
     snprintf(why, why_len, "%s %s: %s; a PEM file is expected that fabricd may read", setting, file,
              reason != NULL ? reason : "it cannot be read");
     ERR_clear_error();

@@ -128,7 +128,9 @@ static int connect_tcp(struct client_socket *s, const char *host, const char *po
 
 static int tls_complain(const char *what, char *why, size_t why_len)
 {
-    const char *reason = ERR_reason_error_string(ERR_peek_last_error());
+    unsigned long e = ERR_peek_error(); /* the first is the cause, of files that of the system */
+    const char *reason =
+        ERR_SYSTEM_ERROR(e) ? strerror(ERR_GET_REASON(e)) : ERR_reason_error_string(e);
     snprintf(why, why_len, "%s: %s", what, reason != NULL ? reason : "failed");
     ERR_clear_error();
     return FAB_E_IO;

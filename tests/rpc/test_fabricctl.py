@@ -106,10 +106,25 @@ def exit_codes():
                      "node list bridge", "route bogus"):
             fails(2, a, *line.split())
         assert run(a, "--bogus", "status").returncode == 2
-        assert run("http://x", "status").returncode == 1
+        assert run("http://x", "status").returncode == 2
         help_text = succeeds(a, "--help")
         assert "port disable NODE/PORT" in help_text and "Exit codes" in help_text
         assert succeeds(a, "--version").startswith("fabricctl ")
+
+
+def addresses_that_are_none():
+    for address in ("tcp:localhost:7471", "nowhere", "unix:", "unix:" + "x" * 200, "tls:nowhere",
+                    "tls:localhost:7471"):
+        fails(2, address, "status")
+    absent = ("--tls-ca", "/nowhere/ca.crt", "--tls-cert", "/c", "--tls-key", "/k")
+    assert "No such file" in fails(2, "tls:localhost:7471", "status", *absent)
+
+
+def a_full_disk_is_an_error():
+    with fake() as s, open("/dev/full", "w") as full:
+        done = subprocess.run([CTL, "-s", s.address, "node", "list"], stdout=full, timeout=60,
+                              stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1 and "written" in done.stderr, done
 
 
 def nothing_is_said_where_nothing_is_to_say():
@@ -183,6 +198,8 @@ main([
     tables_are_aligned_and_whole,
     a_path_names_every_hop,
     exit_codes,
+    addresses_that_are_none,
+    a_full_disk_is_an_error,
     nothing_is_said_where_nothing_is_to_say,
     the_environment_names_the_server,
     a_mute_server_is_given_up,
