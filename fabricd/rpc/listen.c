@@ -124,6 +124,18 @@ static int bind_unix(const struct sockaddr_un *at, const char *group, int *ret_f
     return FAB_OK;
 }
 
+/* The folder of the default address is not there on a machine that never ran us as a service. */
+static void make_folder(const char *path)
+{
+    char folder[sizeof((struct sockaddr_un *)NULL)->sun_path];
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL || slash == path)
+        return;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    if (mkdir(folder, 0755) == 0)
+        log_info("rpc", "made the folder %s", folder);
+}
+
 static int open_unix(struct listener *l, const struct listen_input *in, const char *path,
                      int *ret_fd, char *why, size_t why_len)
 {
@@ -138,6 +150,7 @@ static int open_unix(struct listener *l, const struct listen_input *in, const ch
     l->path = strdup(path);
     if (l->path == NULL)
         return FAB_E_NOMEM;
+    make_folder(path);
     int rc = remove_stale(&at, why, why_len);
     if (rc == FAB_OK)
         rc = bind_unix(&at, in->group, ret_fd, why, why_len);

@@ -20,7 +20,7 @@ refused() {
 }
 
 daemon=("$fabricd" --sim "$scratch/fabric.net" --state-dir "$scratch/state"
-    --listen "unix:$scratch/fabricd.sock")
+    --listen "unix:$scratch/fabricd.sock" --listen "unix:$scratch/made/fabricd.sock")
 
 # ---- the configuration file
 printf 'sweep:\n    light_intervall: 5\n' >unknown-key.yaml
@@ -67,6 +67,7 @@ start fabricd.log env NOTIFY_SOCKET="$scratch/notify.sock" WATCHDOG_USEC=400000 
 manager=$started
 check 'service: says when it is ready' await 20 grep -q READY=1 notify.log
 check 'service: the socket is there by then' test -S fabricd.sock
+check 'service: makes the folder of a socket' test -S made/fabricd.sock
 same 'service: only owner and group may use the socket' 660 "$(stat -c %a fabricd.sock)"
 check 'service: feeds the watchdog' await 5 grep -q WATCHDOG=1 notify.log
 check 'service: brings the fabric up' await 20 settled 0
