@@ -170,6 +170,14 @@ static int open_connection(const char *path, int flags, sqlite3 **ret)
 
 /* ---- refusals ---- */
 
+/* SQLite's finding, which may have several lines, in one. */
+static char *one_line(char *text)
+{
+    for (char *at = strchr(text, '\n'); at != NULL; at = strchr(at, '\n'))
+        *at = ' ';
+    return text;
+}
+
 static int refuse_damaged(const char *path, const char *what, char *why, size_t why_len)
 {
     snprintf(why, why_len,
@@ -391,7 +399,7 @@ static int check_integrity(sqlite3 *db, const char *path, char *why, size_t why_
     if (status != FAB_OK)
         status = refuse(status, db, path, why, why_len);
     else if (strcmp(text, "ok") != 0)
-        status = refuse_damaged(path, text, why, why_len);
+        status = refuse_damaged(path, one_line(text), why, why_len);
     free(text);
     return status;
 }
