@@ -38,11 +38,25 @@ static int publish(struct sm *s)
     return FAB_OK;
 }
 
+/* Someone asked for it, and waits to hear how long it took. */
+static void tell_reroute_for_nothing(struct sm *s)
+{
+    s->last_reroute_us = clock_now_us() - s->run.started_us;
+    bus_say(s->in.bus, EVENT_INFO, "reroute-done", "fabric", 0, 0,
+            "rerouted in %.1f ms: the tables are the same as before",
+            (double)s->last_reroute_us / 1e3);
+}
+
 static void tell_reroute(struct sm *s)
 {
     const struct sm_programming *p = &s->program;
-    if (!s->model.view || !s->run.computed || s->run.kind == SM_ROUND_FULL || p->blocks == 0)
+    if (!s->model.view || !s->run.computed || s->run.kind == SM_ROUND_FULL)
         return;
+    if (p->blocks == 0) {
+        if (s->run.kind == SM_ROUND_REROUTE)
+            tell_reroute_for_nothing(s);
+        return;
+    }
     uint64_t from = s->run.trap_us ? s->run.trap_us : s->run.started_us;
     s->last_reroute_us = p->last_write_us - from;
     bus_say(s->in.bus, EVENT_INFO, "reroute-done", "fabric", 0, 0,
