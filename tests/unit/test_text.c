@@ -108,6 +108,76 @@ START_TEST(reads_ends_of_every_kind)
 }
 END_TEST
 
+/* One way of writing a switch with one adapter each, as found in the field. */
+#define H(text)                                                                                    \
+    "Ca\t1 \"H-2\"\t# \"host\"\n[1](2) \t\"S-1\"[" text "]\t# lid 2 lmc 0 \"s\" lid 1 4xEDR\n"
+
+static const struct {
+    const char *what, *text;
+    uint8_t ports, port; /* of the switch: how many, and that of the adapter */
+    const char *desc;    /* of the adapter */
+} ways[] = {
+    {"tabs",
+     "Switch\t40 \"S-1\"\t\t# \"s\" base port 0 lid 1 lmc 0\n"
+     "[3]\t\"H-2\"[1](3) \t\t# \"host\" lid 2 4xEDR\n" H("3"),
+     40, 3, "host"},
+    {"blanks for tabs",
+     "Switch 40 \"S-1\" # \"s\" base port 0 lid 1 lmc 0\n"
+     "[3] \"H-2\"[1](3) # \"host\" lid 2 4xEDR\n"
+     "Ca 1 \"H-2\" # \"host\"\n[1](2) \"S-1\"[3] # lid 2 lmc 0 \"s\" lid 1 4xEDR\n",
+     40, 3, "host"},
+    {"neither",
+     "Switch40\"S-1\"# \"s\" base port 0 lid 1 lmc 0\n[3]\"H-2\"[1](3)# \"host\" lid 2 4xEDR\n"
+     "Ca1\"H-2\"# \"host\"\n[1](2)\"S-1\"[3]# lid 2 lmc 0 \"s\" lid 1 4xEDR\n",
+     40, 3, "host"},
+    {"Hca", "Switch 40 \"S-1\"\n[3] \"H-2\"[1]\nHca\t1 \"H-2\"\t# \"host\"\n[1] \"S-1\"[3]\n", 40,
+     3, "host"},
+    {"Rt", "Switch 40 \"S-1\"\n[3] \"R-2\"[1]\nRt\t1 \"R-2\"\t# \"router\"\n[1] \"S-1\"[3]\n", 40,
+     3, "router"},
+    {"external ports",
+     "Switch 40 \"S-1\"\n[3][ext 17]\t\"H-2\"[1](3)\n"
+     "Ca 1 \"H-2\" # \"host\"\n[1](2) \"S-1\"[3][ext 17]\n",
+     40, 3, "host"},
+    {"no LID yet",
+     "Switch 40 \"S-1\" # \"s\" base port 0 lid 65535 lmc 0\n"
+     "[3] \"H-2\"[1](3) # \"host\" lid 65535 4xEDR\n"
+     "Ca 1 \"H-2\" # \"host\"\n[1](2) \"S-1\"[3] # lid 65535 lmc 0 \"s\" lid 65535 4xEDR\n",
+     40, 3, "host"},
+    {"64 cages and one port inside", "Switch 65 \"S-1\"\n[65] \"H-2\"[1](3)\n" H("65"), 65, 65,
+     "host"},
+    {"128 cages and one port inside", "Switch 129 \"S-1\"\n[129] \"H-2\"[1](3)\n" H("129"), 129,
+     129, "host"},
+    {"as many as can be", "Switch 254 \"S-1\"\n[254] \"H-2\"[1](3)\n" H("254"), 254, 254, "host"},
+    {"quotes in a name",
+     "Switch 40 \"S-1\"\n[3] \"H-2\"[1] # \"a \"b\" c\" lid 2 4xEDR\n"
+     "Ca 1 \"H-2\" # \"a \"b\" c\"\n[1] \"S-1\"[3]\n",
+     40, 3, "a \"b\" c"},
+    {"colons in a name",
+     "Switch 40 \"S-1\"\n[3] \"H-2\"[1]\n"
+     "Ca 1 \"H-2\" # \"MF0;rack:7:U1 HCA-1\"\n[1] \"S-1\"[3]\n",
+     40, 3, "MF0;rack:7:U1 HCA-1"},
+    {"lines as Windows ends them",
+     "Switch 40 \"S-1\"\r\n[3] \"H-2\"[1]\r\n"
+     "Ca 1 \"H-2\" # \"host\"\r\n[1] \"S-1\"[3]\r\n",
+     40, 3, "host"},
+};
+
+START_TEST(each_way_of_writing_is_read)
+{
+    struct fab_fabric *f = read_fabric(ways[_i].text, strlen(ways[_i].text));
+    assert_sound(f);
+    ck_assert_uint_eq(f->switch_count, 1);
+    ck_assert_uint_eq(f->node_count, 2);
+    ck_assert_uint_eq(f->link_count, 1);
+    ck_assert_uint_eq(f->nodes[0].num_ports, ways[_i].ports);
+    ck_assert_uint_eq(fab_peer_node(f, fab_port_id(f, 0, ways[_i].port)), 1);
+    ck_assert_uint_eq(f->ports[fab_port_id(f, 0, ways[_i].port)].info.lid, 0);
+    ck_assert_msg(strcmp(f->nodes[1].desc, ways[_i].desc) == 0, "%s: \"%s\"", ways[_i].what,
+                  f->nodes[1].desc);
+    fab_fabric_unref(f);
+}
+END_TEST
+
 START_TEST(guids_that_are_not_said_are_those_of_ibsim)
 {
     static const char text[] = "Switch 8 \"Switch1\"\n"
@@ -502,6 +572,7 @@ int main(void)
           *damage = tcase_create("damage"), *real = tcase_create("real");
     tcase_add_test(reading, reads_what_is_found_in_the_field);
     tcase_add_test(reading, reads_ends_of_every_kind);
+    tcase_add_loop_test(reading, each_way_of_writing_is_read, 0, COUNT(ways));
     tcase_add_test(reading, guids_that_are_not_said_are_those_of_ibsim);
     tcase_add_test(reading, the_far_end_may_name_the_port_guid);
     tcase_add_loop_test(reading, mistakes_are_told_with_their_place, 0, COUNT(mistakes));
