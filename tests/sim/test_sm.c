@@ -519,6 +519,22 @@ START_TEST(sweeps_and_reroutes_on_request)
 }
 END_TEST
 
+START_TEST(tells_of_a_reroute_that_changes_nothing)
+{
+    struct lab lab;
+    struct outcome o = {0};
+    struct sm_status status;
+    bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_forget_events(&lab);
+    ck_assert_int_eq(sm_reroute(lab.sm, note, &o), FAB_OK);
+    lab_await(&lab, 1, "reroute-done");
+    ck_assert_int_eq(o.status, FAB_OK);
+    sm_get_status(lab.sm, &status);
+    ck_assert_uint_gt(status.last_reroute_us, 0);
+    lab_close(&lab);
+}
+END_TEST
+
 static uint64_t guid_of(struct lab *lab, const char *name)
 {
     return fab_sim_fabric(lab->sim)->nodes[lab_node(lab, name)].guid;
@@ -622,6 +638,7 @@ static Suite *suite(void)
     tcase_add_test(t, yields_to_a_better_manager_and_takes_over);
     tcase_add_test(t, stays_before_a_lesser_manager);
     tcase_add_test(t, sweeps_and_reroutes_on_request);
+    tcase_add_test(t, tells_of_a_reroute_that_changes_nothing);
     tcase_add_test(t, disables_and_enables_a_port);
     tcase_add_test(t, refuses_to_cut_itself_off);
     tcase_add_test(t, refuses_to_cut_off_a_part_in_a_hurry);
