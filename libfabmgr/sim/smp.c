@@ -79,6 +79,21 @@ static uint16_t handle_notice(struct request *r)
     return 0;
 }
 
+#define VENDOR_MELLANOX 0x0002c9
+
+/* The vendor's extension of PortInfo, which tells FDR10 from QDR: no link here runs at FDR10.
+ * OpenSM asks every device of this vendor for it. */
+static uint16_t handle_ext_port_info(struct request *r)
+{
+    const struct fab_node *node = &r->sim->fabric->nodes[r->at.node];
+    if (node->info.vendor_id != VENDOR_MELLANOX)
+        return FAB_SMP_BAD_ATTR;
+    if ((r->mod & 0xff) > node->num_ports)
+        return FAB_SMP_BAD_VALUE;
+    memset(r->data, 0, sizeof r->data);
+    return 0;
+}
+
 static const struct {
     uint16_t attr_id;
     bool settable;
@@ -95,6 +110,7 @@ static const struct {
     {FAB_ATTR_VLARB, true, handle_vlarb},
     {FAB_ATTR_LFT, true, handle_lft},
     {FAB_ATTR_MFT, true, handle_mft},
+    {FAB_ATTR_MLNX_EXT_PORT_INFO, true, handle_ext_port_info},
 };
 
 static uint16_t handle(struct request *r, uint16_t attr_id)
