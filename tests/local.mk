@@ -222,6 +222,11 @@ tests_bench_bench_route_LDADD = libfabmgr/libfabmgr.la
 # ---- the RPC, its client and fabricctl
 include tests/rpc/local.mk
 
+# ---- fabsim serve: what it costs (bench_serve.py runs this)
+EXTRA_PROGRAMS += tests/bench/flood
+tests_bench_flood_SOURCES = tests/bench/flood.c
+tests_bench_flood_LDADD = libfabmgr/libfabmgr.la
+
 # ---- (a fuzz target looks like this)
 # FUZZ_TARGETS += tests/fuzz/fuzz_thing
 # tests_fuzz_fuzz_thing_SOURCES = tests/fuzz/fuzz_thing.c $(FUZZ_MAIN)

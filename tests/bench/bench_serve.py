@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""bench_serve.py [--build DIR] [--runs N] [--mads N] [--fabric RADIX,LEVELS]
+
+What a MAD costs the server, ibsim and `fabsim serve` side by side: the same fabric, the same client,
+one after the other in one run. CPU time is the server's own (user + system, from the scheduler), from
+before the client starts to after its end, and is divided by the MADs that the client sent.
+
+  flood     tests/bench/flood, a client of the socket protocol that costs little itself: one client
+            with 64 and with 256 MADs in flight and with one at a time, and eight clients
+  fabricd   fabricd --umad brings the fabric up, through libumad2sim as it comes with Debian
+            (MADs as umadcount saw them)
+
+Prints the median of the runs and the ratio. Needs ibsim-utils; as root it raises
+net.unix.max_dgram_qlen, for both alike.
+"""
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import against_opensm as other
+
+FLOODS = [('flood, 64 in flight', ['--window', '64']),
+          ('flood, 256 in flight', ['--window', '256']),
+          ('flood, one at a time', ['--window', '1']),
+          ('flood, 8 clients', ['--clients', '8'])]
+
+
+def cpu_us(pid):
+    return int(open('/proc/%d/schedstat' % pid).read().split()[0]) / 1000
+
+
+class Fabsim:
+    """As against_opensm's Ibsim."""
+
+    def __init__(self, folder, topology, build):
+        self.name = 'bench-serve-%d' % os.getpid()
+        out = folder + '/fabsim.out'
+        self.process = subprocess.Popen([build + '/cli/fabsim', 'serve', topology, '--socket', self.name],
+                                        stdin=subprocess.DEVNULL, stdout=open(out, 'w'), cwd=folder)
+        if not other.wait_for(lambda: 'serving' in open(out).read(), 300):
+            sys.exit('fabsim did not start; see ' + folder)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+def serve(server, folder, topology, build):
+    return Fabsim(folder, topology, build) if server == 'fabsim' else other.Ibsim(folder, topology)
+
+
+def flood(build, sim, options, mads):
+    clients = int(options[1]) if options[0] == '--clients' else 1
+    out = subprocess.run([build + '/tests/bench/flood', '--mads', str(mads // clients)] + options, check=True,
+                         env=dict(os.environ, IBSIM_SOCKNAME=sim.name), stdout=subprocess.PIPE, timeout=300)
+    return int(out.stdout.split()[1])
+
+
+def bring_up(build, folder, sim, counter):
+    process, is_up = other.fabricd(build, folder, sim, counter)
+    try:
+        if not other.wait_for(is_up, 300):
+            sys.exit('fabricd did not bring the fabric up; see ' + folder)
+        return other.Counts(folder + '/counts').sent
+    finally:
+        process.kill()
+        process.wait()
+
+
+def measure(server, topology, build, load):
+    """CPU us a MAD of one run of `load`, a function of folder and simulator that returns MADs."""
+    with tempfile.TemporaryDirectory(prefix='bench-serve-') as folder:
+        sim = serve(server, folder, topology, build)
+        try:
+            before = cpu_us(sim.process.pid)
+            started = time.time()
+            mads = load(folder, sim)
+            return (cpu_us(sim.process.pid) - before) / mads, mads / (time.time() - started)
+        finally:
+            sim.stop()
+
+
+def compare(name, topology, build, runs, load):
+    cost, rate = {}, {}
+    for server in ('ibsim', 'fabsim'):
+        results = [measure(server, topology, build, load) for _ in range(runs)]
+        cost[server] = statistics.median(r[0] for r in results)
+        rate[server] = statistics.median(r[1] for r in results)
+    print('%-24s ibsim %6.2f us/MAD  fabsim %6.2f us/MAD  ratio %.2f   (%.0f, %.0f kMAD/s)' % (
+        name, cost['ibsim'], cost['fabsim'], cost['fabsim'] / cost['ibsim'],
+        rate['ibsim'] / 1000, rate['fabsim'] / 1000), flush=True)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument('--build', default=other.TOP + '/build')
+    p.add_argument('--runs', type=int, default=3)
+    p.add_argument('--mads', type=int, default=300000)
+    p.add_argument('--fabric', default='36,3')
+    a = p.parse_args()
+    a.build = os.path.abspath(a.build)
+    if os.geteuid() == 0:
+        subprocess.run(['sysctl', '-qw', 'net.unix.max_dgram_qlen=4096'], check=False)
+    radix, levels = re.split(',', a.fabric)
+    with tempfile.TemporaryDirectory(prefix='bench-serve-') as folder:
+        topology, counter = folder + '/fabric.net', folder + '/umadcount.so'
+        subprocess.run([a.build + '/cli/fabsim', 'generate', 'fat-tree', '--radix', radix, '--levels', levels,
+                        '-o', topology], check=True)
+        subprocess.run(['make', '-s', '-C', a.build, 'tests/bench/flood'], check=True)
+        subprocess.run(['cc', '-O2', '-shared', '-fPIC', '-o', counter, other.HERE + '/umadcount.c', '-ldl'], check=True)
+        for name, options in FLOODS:
+            compare(name, topology, a.build, a.runs,
+                    lambda _, sim, options=options: flood(a.build, sim, options, a.mads))
+        compare('fabricd --umad', topology, a.build, a.runs,
+                lambda folder, sim: bring_up(a.build, folder, sim, counter))
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * flood [--clients N] [--window N] [--mads N] [--hops N]: a client of ibsim's socket protocol that
+ * does nothing but send MADs and count the answers, so that a server is measured and not
+ * libumad2sim. Each client is a process that sends Get(NodeInfo) and Get(PortInfo) along directed
+ * routes of 0 to
+ * --hops hops (from an adapter, out by ports 1, 2, 3...) and keeps --window of them in flight. The
+ * server is the one of IBSIM_SOCKNAME. Prints the seconds, the answers and those with status 110.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/wire/wire.h"
+
+#define PACKET 288
+#define CONTROL 80
+#define BATCH 32
+
+struct settings {
+    unsigned clients, window, hops;
+    uint64_t mads; /* of each client */
+};
+
+static void die(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+static void name_socket(struct sockaddr_un *a, socklen_t *len, const char *role, long number)
+{
+    const char *base = getenv("IBSIM_SOCKNAME");
+    char digits[24] = "";
+    if (number >= 0)
+        snprintf(digits, sizeof digits, "%ld", number);
+    *a = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int n = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "%s:%s%s",
+                     base != NULL ? base : "sim", role, digits);
+    *len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n + 1);
+}
+
+static int open_socket(const char *role, long number)
+{
+    struct sockaddr_un a;
+    socklen_t len;
+    int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+    name_socket(&a, &len, role, number);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&a, len) != 0)
+        die(role);
+    return fd;
+}
+
+static void connect_socket(int fd, const char *role, long number)
+{
+    struct sockaddr_un a;
+    socklen_t len;
+    name_socket(&a, &len, role, number);
+    if (connect(fd, (struct sockaddr *)&a, len) != 0)
+        die(role);
+}
+
+static uint32_t control(int fd, uint32_t type, uint32_t id, uint32_t pid)
+{
+    uint32_t words[CONTROL / 4] = {0xdeadbeef, id, type, 44, pid};
+    if (send(fd, words, CONTROL, 0) != CONTROL || recv(fd, words, CONTROL, 0) != CONTROL)
+        die("control");
+    if (words[2] != type) {
+        fprintf(stderr, "flood: refused\n");
+        exit(1);
+    }
+    return words[4];
+}
+
+static void make_request(uint8_t *packet, uint64_t n, unsigned hops)
+{
+    struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                          .method = FAB_METHOD_GET,
+                          .tid = n & 0xffffffff,
+                          .attr_id = n & 1 ? FAB_ATTR_PORT_INFO : FAB_ATTR_NODE_INFO,
+                          .path.hops = (uint8_t)(n % (hops + 1))};
+    mad.path.port[1] = 1;
+    for (unsigned i = 2; i <= mad.path.hops; i++)
+        mad.path.port[i] = (uint8_t)(1 + (n / 7 + i) % 16);
+    mad.attr_mod = n & 1 ? 1 : 0;
+    memset(packet, 0, PACKET);
+    memset(packet, 0xff, 2);
+    memset(packet + 4, 0xff, 2);
+    fab_put_be64(packet + 24, FAB_MAD_SIZE);
+    if (fab_smp_pack(&mad, NULL, packet + 32) != 0)
+        exit(1);
+}
+
+struct run {
+    int fd;
+    uint64_t sent, answered, lost;
+};
+
+static void drain(struct run *r, uint8_t packets[BATCH][PACKET])
+{
+    struct mmsghdr m[BATCH];
+    struct iovec parts[BATCH];
+    for (unsigned i = 0; i < BATCH; i++) {
+        parts[i] = (struct iovec){packets[i], PACKET};
+        m[i] = (struct mmsghdr){.msg_hdr = {.msg_iov = &parts[i], .msg_iovlen = 1}};
+    }
+    int n = recvmmsg(r->fd, m, BATCH, MSG_DONTWAIT, NULL);
+    for (int i = 0; i < n; i++) {
+        r->answered++;
+        r->lost += fab_be32(packets[i] + 16) != 0;
+    }
+}
+
+/* As many as the window and the socket allow. */
+static void fill(struct run *r, const struct settings *s)
+{
+    uint8_t packet[PACKET];
+    while (r->sent < s->mads && r->sent - r->answered < s->window) {
+        make_request(packet, r->sent, s->hops);
+        if (send(r->fd, packet, PACKET, MSG_DONTWAIT) < 0) {
+            if (errno != EAGAIN)
+                die("send");
+            return;
+        }
+        r->sent++;
+    }
+}
+
+/* In a process of its own; writes what it counted to `out`. */
+static void flood(const struct settings *s, int out)
+{
+    uint8_t packets[BATCH][PACKET];
+    int ctl = open_socket("ctl", getpid());
+    connect_socket(ctl, "ctl", -1);
+    struct run r = {.fd = open_socket("in", getpid())};
+    uint32_t id = control(ctl, 1, 0, (uint32_t)getpid());
+    connect_socket(r.fd, "out", (long)id);
+    while (r.answered < s->mads) {
+        fill(&r, s);
+        struct pollfd p = {.fd = r.fd, .events = POLLIN};
+        if (poll(&p, 1, 10000) != 1) {
+            fprintf(stderr, "flood: no answer for 10 s\n");
+            exit(1);
+        }
+        drain(&r, packets);
+    }
+    (void)control(ctl, 2, id, 0);
+    uint64_t counts[2] = {r.answered, r.lost};
+    if (write(out, counts, sizeof counts) != sizeof counts)
+        die("write");
+    exit(0);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static unsigned long long number(const char *text)
+{
+    return strtoull(text, NULL, 0);
+}
+
+static void parse(int argc, char **argv, struct settings *s)
+{
+    static const struct option options[] = {{"clients", required_argument, NULL, 'c'},
+                                            {"window", required_argument, NULL, 'w'},
+                                            {"mads", required_argument, NULL, 'm'},
+                                            {"hops", required_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (c == 'c')
+            s->clients = (unsigned)number(optarg);
+        else if (c == 'w')
+            s->window = (unsigned)number(optarg);
+        else if (c == 'm')
+            s->mads = number(optarg);
+        else if (c == 'h')
+            s->hops = (unsigned)number(optarg) % FAB_MAX_HOPS;
+        else
+            exit(2);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct settings s = {.clients = 1, .window = 64, .mads = 200000, .hops = 3};
+    uint64_t counts[2], answered = 0, lost = 0;
+    int ends[2], status, failed = 0;
+    parse(argc, argv, &s);
+    if (pipe(ends) != 0)
+        die("pipe");
+    double start = now();
+    for (unsigned i = 0; i < s.clients; i++)
+        if (fork() == 0)
+            flood(&s, ends[1]);
+    close(ends[1]);
+    while (read(ends[0], counts, sizeof counts) == sizeof counts) {
+        answered += counts[0];
+        lost += counts[1];
+    }
+    double seconds = now() - start;
+    while (wait(&status) > 0)
+        failed |= status;
+    printf("%.3f %llu %llu\n", seconds, (unsigned long long)answered, (unsigned long long)lost);
+    return failed != 0;
+}
