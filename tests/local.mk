@@ -222,6 +222,18 @@ tests_bench_bench_route_LDADD = libfabmgr/libfabmgr.la
 # ---- the RPC, its client and fabricctl
 include tests/rpc/local.mk
 
+# ---- fabsim serve: hostile clients, hostile lines
+FUZZ_TARGETS += tests/fuzz/fuzz_umad2sim
+tests_fuzz_fuzz_umad2sim_SOURCES = tests/fuzz/fuzz_umad2sim.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_umad2sim_LDADD = cli/libfabsim.la libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_umad2sim_LDFLAGS = $(FUZZ_LINK)
+
+# ---- fabsim serve: the protocol, the console
+UNIT_TESTS += tests/unit/test_hub
+tests_unit_test_hub_SOURCES = tests/unit/test_hub.c
+tests_unit_test_hub_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_hub_LDADD = cli/libfabsim.la $(LIB_TEST_LIBS)
+
 # ---- fabsim serve: what it costs (bench_serve.py runs this)
 EXTRA_PROGRAMS += tests/bench/flood
 tests_bench_flood_SOURCES = tests/bench/flood.c
@@ -251,7 +263,7 @@ check_PROGRAMS += $(FUZZ_TARGETS)
 TESTS += $(FUZZ_TARGETS)
 endif
 endif
-EXTRA_DIST += tests/fuzz/run.sh tests/bench/umadcount.c tests/bench/against_opensm.py
+EXTRA_DIST += tests/fuzz/run.sh tests/bench/umadcount.c tests/bench/against_opensm.py tests/bench/bench_serve.py
 
 if TESTS_ENABLED
 check_PROGRAMS += $(UNIT_TESTS)
