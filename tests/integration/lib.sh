@@ -120,24 +120,31 @@ finish() {
     [ $tap_failed -eq 0 ] || exit 1
 }
 
-# ---- ibsim
+# ---- the simulator: ibsim, or with SIMULATOR=fabsim `fabsim serve`, with the same console
 
+simulator=${SIMULATOR:-ibsim}
 umad2sim=$(ls /usr/lib/*/umad2sim/libumad2sim.so 2>/dev/null | head -1)
 
-# sim_start TOPOLOGY: one ibsim for this test; its console is a FIFO, its answers are in sim.out.
+# sim_start TOPOLOGY: one simulator for this test; its console is a FIFO, its answers are in sim.out.
 sim_start() {
     local ports nodes
+    sim_ready='Network simulator ready'
     export IBSIM_SOCKNAME="fabricd-test-$$"
     nodes=$(grep -cE '^(Switch|Ca|Hca|Rt)' "$1")
     ports=$(awk '/^(Switch|Ca|Hca|Rt)/ { n += $2 + 1 } END { print n + 64 }' "$1")
     rm -f sim.ctl
     mkfifo sim.ctl
     exec 9<>sim.ctl
-    ibsim -s -I -N $((nodes + 16)) -S $((nodes + 16)) -P "$ports" -L 49152 -M 1024 "$1" \
-        <&9 >sim.out 2>sim.err 9>&- &
+    if [ "$simulator" = fabsim ]; then
+        sim_ready='^serving'
+        "$fabsim" serve --console "$1" <&9 >sim.out 2>sim.err 9>&- &
+    else
+        ibsim -s -I -N $((nodes + 16)) -S $((nodes + 16)) -P "$ports" -L 49152 -M 1024 "$1" \
+            <&9 >sim.out 2>sim.err 9>&- &
+    fi
     sim_pid=$!
     pids+=("$sim_pid")
-    await 20 grep -q 'Network simulator ready' sim.out
+    await 20 grep -q "$sim_ready" sim.out
 }
 
 sim_stop() {
@@ -145,7 +152,7 @@ sim_stop() {
     exec 9>&-
 }
 
-# sim_do COMMAND...: one line to ibsim's console.
+# sim_do COMMAND...: one line to the simulator's console.
 sim_do() {
     printf '%s\n' "$*" >sim.ctl
     sleep 0.2
