@@ -83,11 +83,28 @@ static void send_old(struct follower *f)
     }
 }
 
+/* One that had caught up, and for which the ring no longer has what comes next. */
+static bool is_behind(const struct follower *f)
+{
+    return f->live && f->sent + 1 < journal_oldest(f->rpc->journal);
+}
+
+static void leave_behind(struct follower *f)
+{
+    call_finish(f->call, FAB_GRPC_RESOURCE_EXHAUSTED,
+                "you fell behind; resume with after_sequence %" PRIu64, f->sent);
+    follower_free(f);
+}
+
 static void drain(struct call *c, void *data)
 {
     (void)c;
     struct follower *f = data;
     const struct journal *j = f->rpc->journal;
+    if (is_behind(f)) { /* before the turn in which that would be seen */
+        leave_behind(f);
+        return;
+    }
     f->written = 0;
     if (f->sent + 1 < journal_oldest(j))
         send_old(f);
@@ -109,16 +126,12 @@ static void drain(struct call *c, void *data)
 void followers_turn(void *ctx)
 {
     struct rpc *r = ctx;
-    uint64_t oldest = journal_oldest(r->journal);
     for (struct follower *f = LIST_FIRST(&r->followers), *next; f != NULL; f = next) {
         next = LIST_NEXT(f, entry);
-        if (!f->live || f->sent + 1 >= oldest) {
+        if (is_behind(f))
+            leave_behind(f);
+        else
             call_kick(f->call);
-            continue;
-        }
-        call_finish(f->call, FAB_GRPC_RESOURCE_EXHAUSTED,
-                    "you fell behind; resume with after_sequence %" PRIu64, f->sent);
-        follower_free(f);
     }
 }
 
