@@ -110,13 +110,18 @@ static int send_input(const char *base)
     return result;
 }
 
-static int print_usage(const struct cmd *cmd)
+static void print_commands(FILE *file)
 {
     struct fab_text help = {0};
     console_help(&help);
-    (void)cmd_usage(cmd);
-    fprintf(stderr, "commands:\n%s", fab_text_get(&help));
+    fprintf(file, "commands:\n%s", fab_text_get(&help));
     fab_text_fini(&help);
+}
+
+static int print_usage(const struct cmd *cmd)
+{
+    (void)cmd_usage(cmd);
+    print_commands(stderr);
     return CMD_USAGE;
 }
 
@@ -142,5 +147,6 @@ const struct cmd cmd_ctl = {
     .usage = "[--socket NAME] COMMAND [ARGUMENT]\n"
              "[--socket NAME] <COMMANDS",
     .summary = "breaks and mends the fabric that is being served, and shows who is attached",
+    .help = print_commands,
     .run = run,
 };

@@ -26,6 +26,33 @@ _fabsim_generate()
     esac
 }
 
+_fabsim_serve()
+{
+    case $prev in
+    -s | --socket | --host | --seed | --loss) ;;
+    *) if [[ $cur == -* ]]; then
+           mapfile -t COMPREPLY < <(compgen -W '--socket --host --seed --loss --console --verbose --help' -- "$cur")
+       else
+           mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+       fi ;;
+    esac
+}
+
+_fabsim_ctl()
+{
+    case $prev in
+    ctl) mapfile -t COMPREPLY < <(compgen -W "$(_fabsim_console) --socket --help" -- "$cur") ;;
+    -s | --socket) ;;
+    *) ((COMP_CWORD == 4)) && mapfile -t COMPREPLY < <(compgen -W "$(_fabsim_console)" -- "$cur") ;;
+    esac
+}
+
+# The commands of the console.
+_fabsim_console()
+{
+    fabsim ctl --help 2>/dev/null | sed -n '/^commands:/,$s/^  \([a-z][a-z]*\) .*/\1/p'
+}
+
 _fabsim()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -36,6 +63,8 @@ _fabsim()
     fi
     case ${COMP_WORDS[1]} in
     generate) _fabsim_generate ;;
+    serve) _fabsim_serve ;;
+    ctl) _fabsim_ctl ;;
     *) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
     esac
 }
