@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Scenarios: short text files that rehearse faults with the real manager on a simulated fabric, in
+ * virtual time. tests/sim/README.md describes the language. The same file and the same seed give
+ * the same run, byte for byte.
+ */
+#ifndef TESTS_SIM_SCENARIO_H
+#define TESTS_SIM_SCENARIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SCENARIO_WORDS 8
+#define SCENARIO_WORD 64
+
+struct scenario_option {
+    char name[16];
+    char text[32];
+    double number; /* durations: microseconds; rates: 0..1 */
+};
+struct scenario_line {
+    uint32_t number;
+    uint64_t at_us;
+    const struct scenario_verb *verb;
+    char words[SCENARIO_WORDS][SCENARIO_WORD]; /* after the verb */
+    unsigned word_count;
+    struct scenario_option options[SCENARIO_WORDS];
+    unsigned option_count;
+};
+struct scenario {
+    char name[256];
+    uint64_t seed; /* of the file; 1 */
+    struct scenario_line *lines;
+    size_t count, capacity;
+};
+struct scenario_error {
+    uint32_t line, column; /* from 1 */
+    char message[200];
+};
+/* FORMAT: ret_error says where and why. NOMEM. */
+int scenario_read(const char *text, size_t len, const char *name, struct scenario *ret,
+                  struct scenario_error *ret_error);
+void scenario_fini(struct scenario *s);
+const struct scenario_option *scenario_option(const struct scenario_line *line, const char *name);
+/* The option's number, or that. */
+double scenario_number(const struct scenario_line *line, const char *name, double otherwise);
+
+struct scenario_result {
+    bool good;
+    char message[512];     /* where and why it failed */
+    uint64_t digest;       /* of every MAD that was sent and every event, with their times */
+    uint64_t mads, end_us; /* sent; virtual time at the end */
+};
+struct scenario_run_config {
+    uint64_t seed;
+    bool verbose;       /* events to stdout */
+    const char *folder; /* of fabric files */
+};
+void scenario_run(const struct scenario *s, const struct scenario_run_config *config,
+                  struct scenario_result *ret);
+
+/* ---- the verbs (scenario_verbs.c, scenario_expect.c) ------------------------------------------*/
+
+struct stage; /* stage.h */
+enum scenario_outcome { SCENARIO_DONE, SCENARIO_NOT_YET, SCENARIO_FAILED };
+/* NOT_YET: ask again a little later (expectations). why: what is, or what went wrong. */
+typedef enum scenario_outcome scenario_act(struct stage *s, const struct scenario_line *line,
+                                           char why[512]);
+struct scenario_verb {
+    const char *name;
+    unsigned words_least, words_most;
+    const char *options; /* names it takes, each followed by a blank */
+    bool setup;          /* before time begins: stands without "at" */
+    scenario_act *act;
+};
+const struct scenario_verb *scenario_verb(const char *name); /* NULL: none */
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Plays a scenario: makes the stage (loop in virtual time, fabric, manager), then goes through the
+ * lines, each at its time; an expectation is asked again every millisecond until it holds or its
+ * time is over. A tap between manager and fabric digests every MAD with its time.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
+#include "tests/sim/stage.h"
+
+#define ASK_AGAIN_US 1000
+#define END_US (UINT64_C(86400) * 1000000) /* no scenario is longer than a day */
+
+static void digest(struct stage *s, const void *bytes, size_t len)
+{
+    const uint8_t *at = bytes;
+    uint64_t word, hash = s->result->digest ^ stage_now(s);
+    for (; len > 0; at += sizeof(word)) {
+        size_t part = len < sizeof(word) ? len : sizeof(word);
+        word = 0;
+        memcpy(&word, at, part);
+        hash = fab_mix64(hash ^ word) + 0x9e3779b97f4a7c15u;
+        len -= part;
+    }
+    s->result->digest = hash;
+}
+
+/* ---- the tap ---- */
+
+struct stage_tap {
+    struct transport base;
+    struct stage *stage;
+};
+
+static int tap_send(struct transport *base, const struct transport_mad *mad)
+{
+    struct stage *s = ((struct stage_tap *)base)->stage;
+    int r = transport_send(s->below, mad);
+    if (r != FAB_E_BUSY) {
+        digest(s, mad->bytes, FAB_MAD_SIZE);
+        s->result->mads++;
+    }
+    return r;
+}
+
+static int tap_set_is_sm(struct transport *base, bool is_sm)
+{
+    struct transport *below = ((struct stage_tap *)base)->stage->below;
+    return below->ops->set_is_sm(below, is_sm);
+}
+
+static void tap_close(struct transport *base)
+{
+    free(base);
+}
+
+static void tap_receive(void *ctx, const struct transport_mad *mads, size_t count)
+{
+    struct stage_tap *t = ctx;
+    if (t->base.receive)
+        t->base.receive(t->base.receive_ctx, mads, count);
+}
+
+static struct stage_tap *tap_new(struct stage *s)
+{
+    static const struct transport_ops ops = {
+        .send = tap_send, .set_is_sm = tap_set_is_sm, .close = tap_close};
+    struct stage_tap *t = calloc(1, sizeof(*t));
+    if (!t)
+        return NULL;
+    t->base = *s->below;
+    t->base.ops = &ops;
+    t->base.receive = NULL;
+    t->stage = s;
+    transport_on_receive(s->below, tap_receive, t);
+    return t;
+}
+
+/* ---- the stage ---- */
+
+uint64_t stage_now(const struct stage *s)
+{
+    return clock_now_us() - s->begun_us;
+}
+
+static void on_event(void *ctx, const struct event *e)
+{
+    struct stage *s = ctx;
+    if (s->run.verbose)
+        printf("# %10.6f %s: %s\n", (double)stage_now(s) / 1e6, e->type, e->message);
+    digest(s, e->type, strlen(e->type));
+    digest(s, e->message, strlen(e->message));
+    if (s->event_count == STAGE_EVENTS)
+        return;
+    struct stage_event *to = &s->events[s->event_count++];
+    snprintf(to->type, sizeof(to->type), "%s", e->type);
+    snprintf(to->subject, sizeof(to->subject), "%s", e->subject);
+}
+
+void stage_mark(struct stage *s)
+{
+    struct sm_status status = {0};
+    if (s->sm)
+        sm_get_status(s->sm, &status);
+    s->event_count = s->answers = s->refusals = 0;
+    s->marked_smps = status.smps_sent;
+    s->marked_generation = status.generation;
+}
+
+int stage_fabric(struct stage *s, struct fab_builder *b)
+{
+    struct fab_fabric *f = NULL;
+    int r = fab_builder_seal(b, &f);
+    fab_builder_free(b);
+    if (r == FAB_OK)
+        r = fab_sim_new(f, s->run.seed, &s->sim);
+    if (r == FAB_OK && !(s->lost = calloc(f->node_count + 1u, sizeof(*s->lost))))
+        r = FAB_E_NOMEM;
+    fab_fabric_unref(f);
+    return r;
+}
+
+int stage_manager(struct stage *s, char why[512])
+{
+    struct sm_input in = {.loop = s->loop, .bus = s->bus, .config = &s->config};
+    int r = transport_sim_open(s->loop, s->sim, s->seat, &s->below, why, 512);
+    if (r != FAB_OK)
+        return r;
+    s->tap = tap_new(s);
+    in.transport = s->tap ? &s->tap->base : NULL;
+    r = s->tap ? sm_new(&in, &s->sm) : FAB_E_NOMEM;
+    if (r == FAB_OK)
+        sm_start(s->sm);
+    else
+        snprintf(why, 512, "the manager could not be made: %s", fab_status_text(r));
+    return r;
+}
+
+void stage_manager_goes(struct stage *s)
+{
+    sm_free(s->sm);
+    if (s->tap)
+        transport_close(&s->tap->base);
+    transport_close(s->below);
+    s->sm = NULL;
+    s->tap = NULL;
+    s->below = NULL;
+}
+
+/* ---- the play ---- */
+
+static void fail(struct stage *s, const struct scenario_line *line, const char *why)
+{
+    struct sm_status status = {.state = "no manager"};
+    if (s->sm)
+        sm_get_status(s->sm, &status);
+    s->result->good = false;
+    snprintf(s->result->message, sizeof(s->result->message),
+             "line %u, at %.6f s: %s %s: %.330s (the manager: %s)", line->number,
+             (double)stage_now(s) / 1e6, line->verb->name, line->words[0], why, status.state);
+    loop_stop(s->loop);
+}
+
+/* False: not now; the timer is set. */
+static bool play_line(struct stage *s, const struct scenario_line *line)
+{
+    char why[512] = "";
+    uint64_t now = stage_now(s);
+    if (now < line->at_us) {
+        loop_timer_set(s->timer, line->at_us - now);
+        return false;
+    }
+    fab_sim_advance(s->sim, now); /* its time is the scenario's */
+    if (!s->asked)
+        s->until_us = now + (uint64_t)scenario_number(line, "within", 0);
+    s->asked = true;
+    if (s->run.verbose && now == line->at_us)
+        printf("# %10.6f (%u) %s %s\n", (double)now / 1e6, line->number, line->verb->name,
+               line->words[0]);
+    switch (line->verb->act(s, line, why)) {
+    case SCENARIO_DONE:
+        if (s->below)
+            transport_sim_kick(s->below);
+        s->asked = false;
+        return true;
+    case SCENARIO_NOT_YET:
+        if (now < s->until_us) {
+            loop_timer_set(s->timer, ASK_AGAIN_US);
+            return false;
+        }
+        break;
+    case SCENARIO_FAILED:
+        break;
+    }
+    fail(s, line, why);
+    return false;
+}
+
+static void play(void *ctx)
+{
+    struct stage *s = ctx;
+    while (s->result->good && s->next < s->scenario->count)
+        if (play_line(s, &s->scenario->lines[s->next]))
+            s->next++;
+        else
+            return;
+    loop_stop(s->loop);
+}
+
+static int set_up(struct stage *s)
+{
+    char why[512] = "no memory";
+    s->config.smp.retries = 3;
+    s->loop = loop_new_virtual();
+    s->bus = bus_new(0);
+    s->begun_us = clock_now_us();
+    s->timer = s->loop ? loop_timer_new(s->loop, play, s) : NULL;
+    bool good = s->bus && s->timer && bus_subscribe(s->bus, on_event, s) == FAB_OK;
+    const struct scenario_line *line = s->scenario->lines;
+    for (; good && s->next < s->scenario->count && line->verb->setup; line++, s->next++)
+        if (line->verb->act(s, line, why) != SCENARIO_DONE) {
+            fail(s, line, why);
+            return FAB_E_INVAL;
+        }
+    if (good && !s->sim)
+        snprintf(why, sizeof(why), "the first line must say which fabric: \"fabric ...\"");
+    good = good && s->sim && stage_manager(s, why) == FAB_OK;
+    if (!good)
+        snprintf(s->result->message, sizeof(s->result->message), "%s", why);
+    return good ? FAB_OK : FAB_E_INVAL;
+}
+
+static void take_down(struct stage *s)
+{
+    stage_manager_goes(s);
+    for (unsigned i = 0; i < s->label_count; i++)
+        free(s->labels[i].tables);
+    loop_timer_free(s->timer);
+    bus_free(s->bus);
+    loop_free(s->loop);
+    fab_sim_free(s->sim);
+    config_fini(&s->config);
+    free(s->lost);
+    free(s);
+}
+
+void scenario_run(const struct scenario *scenario, const struct scenario_run_config *config,
+                  struct scenario_result *ret)
+{
+    struct stage *s = calloc(1, sizeof(*s));
+    *ret = (struct scenario_result){.message = "no memory"};
+    if (!s || config_defaults(&s->config) != FAB_OK) {
+        free(s);
+        return;
+    }
+    s->scenario = scenario;
+    s->run = *config;
+    s->result = ret;
+    if (set_up(s) == FAB_OK) {
+        ret->good = true;
+        loop_timer_set(s->timer, 0);
+        (void)loop_run(s->loop);
+        ret->end_us = stage_now(s);
+        if (ret->good && s->next < scenario->count) {
+            ret->good = false;
+            snprintf(ret->message, sizeof(ret->message), "nothing happens any more at line %u",
+                     scenario->lines[s->next].number);
+        }
+    }
+    take_down(s);
+}

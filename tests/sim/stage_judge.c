@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Judges what stands in the simulated devices, by the cabling and by the proof of libfabmgr/verify,
+ * never by what the manager says. Nodes that cannot be managed (silent, lying, locked by a foreign
+ * key), and what lies behind them, are left out.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/verify/verify.h"
+#include "tests/sim/stage.h"
+
+static void cut_off(struct fab_fabric *f, uint32_t node)
+{
+    for (unsigned i = 0; i <= f->nodes[node].num_ports; i++) {
+        struct fab_port *port = &f->ports[fab_port_id(f, node, (uint8_t)i)];
+        port->info.phys_state = FAB_PHYS_POLLING;
+        port->present = false;
+        if (port->peer != FAB_NONE)
+            f->ports[port->peer].info.phys_state = FAB_PHYS_POLLING;
+    }
+}
+
+static bool cable_up(const struct fab_fabric *f, uint32_t port)
+{
+    return f->ports[port].num > 0 && f->ports[port].peer != FAB_NONE && fab_port_is_up(f, port) &&
+           fab_port_is_up(f, f->ports[port].peer);
+}
+
+static uint32_t seat_node(struct stage *s, const struct fab_fabric *f)
+{
+    uint32_t port = fab_fabric_port_by_guid(f, s->below->port_guid);
+    return port != FAB_NONE ? f->ports[port].node : 0;
+}
+
+/* Cuts off what cannot be managed and what cannot be reached without it. */
+static bool keep_island(struct stage *s, struct fab_fabric *f)
+{
+    uint32_t *queue = calloc(f->node_count + 1u, sizeof(*queue)), head = 0, tail = 0;
+    bool *seen = calloc(f->node_count + 1u, sizeof(*seen));
+    bool good = queue && seen;
+    if (good) {
+        queue[tail++] = seat_node(s, f);
+        seen[queue[0]] = true;
+    }
+    for (; good && head < tail; head++) {
+        uint32_t node = queue[head], first = f->nodes[node].first_port;
+        if (!fab_node_is_switch(f, node) && head > 0)
+            continue;
+        for (uint32_t p = first + 1; p <= first + f->nodes[node].num_ports; p++) {
+            uint32_t far = cable_up(f, p) ? fab_peer_node(f, p) : FAB_NONE;
+            if (far == FAB_NONE || seen[far] || s->lost[far])
+                continue;
+            seen[far] = true;
+            queue[tail++] = far;
+        }
+    }
+    for (uint32_t node = 0; good && node < f->node_count; node++)
+        if (!seen[node])
+            cut_off(f, node);
+    free(queue);
+    free(seen);
+    return good;
+}
+
+/* The fabric as it is now: the cabling, the port states of the devices; NULL: no memory. */
+static struct fab_fabric *devices(struct stage *s)
+{
+    struct fab_fabric *f;
+    if (fab_fabric_clone(fab_sim_fabric(s->sim), &f) != FAB_OK)
+        return NULL;
+    for (uint32_t p = 0; p < f->port_count; p++) {
+        const struct fab_port_info *info = fab_sim_port(s->sim, f->ports[p].node, f->ports[p].num);
+        if (info)
+            f->ports[p].info = *info;
+    }
+    if (keep_island(s, f))
+        return f;
+    fab_fabric_unref(f);
+    return NULL;
+}
+
+bool stage_active(struct stage *s, char why[512])
+{
+    struct fab_fabric *f = devices(s);
+    uint32_t up = 0, bad = 0, example = 0;
+    for (uint32_t p = 0; f && p < f->port_count; p++) {
+        if (!cable_up(f, p))
+            continue;
+        up++;
+        if (f->ports[p].info.port_state != FAB_STATE_ACTIVE && bad++ == 0)
+            example = p;
+    }
+    if (!f || up == 0)
+        snprintf(why, 512, "no cable is up");
+    else if (bad > 0)
+        snprintf(why, 512, "%u of %u ports with a cable are not Active, for example %s/%u (%s)",
+                 bad, up, f->nodes[f->ports[example].node].desc, f->ports[example].num,
+                 fab_port_state_name(f->ports[example].info.port_state));
+    fab_fabric_unref(f);
+    return up > 0 && bad == 0;
+}
+
+/* Whether a LID belongs to that port, as somebody can be reached there. */
+static bool wants_lid(const struct fab_fabric *f, uint32_t p)
+{
+    return fab_port_has_lid(f, p) && f->ports[p].present &&
+           (f->ports[p].num == 0 || cable_up(f, p));
+}
+
+static int read_lids(const struct fab_fabric *f, struct fab_lids *lids, char why[512])
+{
+    int r = fab_lids_init(lids, f->port_count);
+    for (uint32_t p = 0; r == FAB_OK && p < f->port_count; p++) {
+        if (!wants_lid(f, p))
+            continue;
+        lids->base[p] = f->ports[p].info.lid;
+        lids->lmc[p] = f->ports[p].info.lmc;
+        if (lids->base[p] != 0)
+            continue;
+        snprintf(why, 512, "%s has no LID", f->nodes[f->ports[p].node].desc);
+        return FAB_E_NOT_FOUND;
+    }
+    if (r == FAB_OK && (r = fab_lids_index(lids)) != FAB_OK)
+        snprintf(why, 512, "the LIDs in the devices contradict each other");
+    return r;
+}
+
+static int read_lft(struct stage *s, uint32_t switches, uint32_t top, struct fab_lft *lft)
+{
+    int r = fab_lft_init(lft, switches, top);
+    for (uint32_t sw = 0; r == FAB_OK && sw < switches; sw++) {
+        uint32_t has;
+        const uint8_t *row = fab_sim_lft(s->sim, sw, &has);
+        if (row)
+            memcpy(fab_lft_row(lft, sw), row, (has < top ? has : top) + 1u);
+    }
+    return r;
+}
+
+static bool judge(const struct fab_fabric *f, const struct fab_lids *lids,
+                  const struct fab_lft *lft, char why[512])
+{
+    struct fab_verify_input in = {.fabric = f, .lids = lids, .lft = lft, .max_hops = 64};
+    struct fab_verdict verdict;
+    if (fab_verify(&in, &verdict) != FAB_OK)
+        return false;
+    bool good = fab_verdict_good(&verdict) && verdict.pairs > 0;
+    char *text = NULL;
+    if (!good)
+        (void)fab_witness_text(f, &verdict.witness, &text);
+    if (!good)
+        snprintf(why, 512, "the tables in the devices: %llu of %llu pairs unreachable%s: %.300s",
+                 (unsigned long long)verdict.unreachable_pairs, (unsigned long long)verdict.pairs,
+                 verdict.deadlock_free ? "" : ", could deadlock", text ? text : "?");
+    free(text);
+    fab_verdict_fini(&verdict);
+    return good;
+}
+
+bool stage_good(struct stage *s, char why[512])
+{
+    struct fab_fabric *f = devices(s);
+    struct fab_lids lids = {0};
+    struct fab_lft lft = {0};
+    snprintf(why, 512, "no memory");
+    bool good = f && read_lids(f, &lids, why) == FAB_OK &&
+                read_lft(s, f->switch_count, lids.top, &lft) == FAB_OK &&
+                judge(f, &lids, &lft, why);
+    fab_lft_fini(&lft);
+    fab_lids_fini(&lids);
+    fab_fabric_unref(f);
+    return good;
+}
+
+uint8_t *stage_tables(struct stage *s, size_t *ret_len)
+{
+    const struct fab_fabric *f = fab_sim_fabric(s->sim);
+    struct fab_lft lft = {0};
+    uint8_t *bytes = NULL;
+    if (read_lft(s, f->switch_count, FAB_LID_UNICAST_MAX, &lft) != FAB_OK)
+        return NULL;
+    size_t rows = lft.stride * lft.switch_count;
+    bytes = malloc(rows + 2u * f->port_count + 1);
+    for (uint32_t p = 0; bytes && p < f->port_count; p++) {
+        const struct fab_port_info *info = fab_sim_port(s->sim, f->ports[p].node, f->ports[p].num);
+        bytes[rows + 2 * p] = (uint8_t)(info->lid >> 8);
+        bytes[rows + 2 * p + 1] = (uint8_t)info->lid;
+    }
+    if (bytes)
+        memcpy(bytes, lft.entries, rows);
+    *ret_len = rows + 2u * f->port_count;
+    fab_lft_fini(&lft);
+    return bytes;
+}
