@@ -64,6 +64,7 @@ static bool finished(const struct sm *s)
 
 static int leave(struct sm *s)
 {
+    s->light_aborts = 0;
     if (s->scan.unanswered && s->scan.unanswered == s->model.fabric->switch_count)
         sm_want_full(s);
     return FAB_OK;

@@ -21,42 +21,78 @@ static bool is_disabled(const struct fab_fabric *f, uint32_t port)
     return f->ports[port].info.phys_state == FAB_PHYS_DISABLED;
 }
 
-static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, bool *seen,
+/* From our node over every cable but one. came[]: the port over which a node was left for the one
+ * found, FAB_NONE: not found (and for our own). False: no memory. */
+static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, uint32_t *came,
                    uint32_t *queue, uint32_t *tail)
 {
+    uint32_t self = f->ports[f->self_port].node;
     for (uint32_t i = 0; i <= f->nodes[node].num_ports; i++) {
         uint32_t port = fab_port_id(f, node, (uint8_t)i), peer = f->ports[port].peer;
         if (peer == FAB_NONE || port == without || peer == without || is_disabled(f, port) ||
             is_disabled(f, peer))
             continue;
         uint32_t far = f->ports[peer].node;
-        if (!seen[far]) {
-            seen[far] = true;
+        if (far != self && came[far] == FAB_NONE) {
+            came[far] = port;
             queue[(*tail)++] = far;
         }
     }
 }
 
-bool sm_port_stays_reachable(const struct fab_fabric *f, uint32_t node, uint32_t without_port)
+static bool spread_all(const struct fab_fabric *f, uint32_t without, uint32_t *came,
+                       uint32_t *queue)
 {
     uint32_t self = f->ports[f->self_port].node, head = 0, tail = 0;
-    bool *seen = calloc(f->node_count, sizeof(*seen));
-    uint32_t *queue = calloc(f->node_count, sizeof(*queue));
-    bool found = false;
-    if (seen && queue) {
-        seen[self] = true;
-        queue[tail++] = self;
-        while (head < tail) {
-            uint32_t at = queue[head++];
-            /* an adapter forwards nothing: only our own one is gone through */
-            if (at == self || fab_node_is_switch(f, at))
-                spread(f, at, without_port, seen, queue, &tail);
-        }
-        found = seen[node];
+    if (!came || !queue)
+        return false;
+    for (uint32_t node = 0; node < f->node_count; node++)
+        came[node] = FAB_NONE;
+    queue[tail++] = self;
+    while (head < tail) {
+        uint32_t at = queue[head++];
+        /* an adapter forwards nothing: only our own one is gone through */
+        if (at == self || fab_node_is_switch(f, at))
+            spread(f, at, without, came, queue, &tail);
     }
-    free(seen);
+    return true;
+}
+
+/* The hops from us to a node that was found. */
+static bool follow_back(const struct fab_fabric *f, uint32_t node, const uint32_t *came,
+                        struct fab_path *ret)
+{
+    struct fab_path path = {0};
+    uint32_t hops = 0;
+    for (uint32_t at = node; came[at] != FAB_NONE; at = f->ports[came[at]].node)
+        hops++;
+    if (hops > FAB_MAX_HOPS)
+        return false;
+    path.hops = (uint8_t)hops;
+    for (uint32_t at = node; came[at] != FAB_NONE; at = f->ports[came[at]].node)
+        path.port[hops--] = f->ports[came[at]].num;
+    *ret = path;
+    return true;
+}
+
+/* A way to the node that does not go over that cable; false: there is none. */
+static bool way_around(const struct fab_fabric *f, uint32_t node, uint32_t without,
+                       struct fab_path *ret)
+{
+    uint32_t *came = calloc(f->node_count, sizeof(*came));
+    uint32_t *queue = calloc(f->node_count, sizeof(*queue));
+    bool found = spread_all(f, without, came, queue) &&
+                 (node == f->ports[f->self_port].node || came[node] != FAB_NONE) &&
+                 follow_back(f, node, came, ret);
+    free(came);
     free(queue);
     return found;
+}
+
+bool sm_port_stays_reachable(const struct fab_fabric *f, uint32_t node, uint32_t without_port)
+{
+    struct fab_path path;
+    return way_around(f, node, without_port, &path);
 }
 
 /* NULL: it may be disabled; else the sentence that says why not. */
@@ -195,14 +231,26 @@ static int enter(struct sm *s)
     return r;
 }
 
+/* An answer over the cable that falls with the port would be lost: a switch has other ports. */
+static bool find_path(struct sm *s)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t port = s->scan.index, node = f->ports[port].node;
+    const struct fab_path *usual = sm_model_path(&s->model, port);
+    if (fab_node_is_switch(f, node) && way_around(f, node, port, &s->port_path))
+        return true;
+    if (usual)
+        s->port_path = *usual;
+    return usual != NULL;
+}
+
 /* The port's attribute as it shall be, with another physical state. */
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
     const struct fab_port *port = &f->ports[s->scan.index];
     struct fab_port_info want = port->info;
-    const struct fab_path *path = sm_model_path(&s->model, s->scan.index);
-    if (s->scan.block++ || !path)
+    if (s->scan.block++ || !find_path(s))
         return false;
     if (s->model.target) {
         const struct fab_lids *lids = &s->model.target->lids;
@@ -213,7 +261,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     memset(ret->data, 0, sizeof(ret->data));
     if (fab_attr_pack(&fab_attr_port_info, &want, ret->data, sizeof(ret->data)) != FAB_OK)
         return false;
-    ret->path = path;
+    ret->path = &s->port_path;
     ret->method = FAB_METHOD_SET;
     ret->attr_id = FAB_ATTR_PORT_INFO;
     ret->attr_mod = port->num;

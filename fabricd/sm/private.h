@@ -116,6 +116,7 @@ struct sm_programming {
     int stage;
     bool tables_wait; /* for the stage before them */
     uint32_t failed, told, blocks, switches, writes;
+    uint32_t unsure; /* switches that may have changed unseen */
     uint8_t *touched; /* [node_count] flags of program.c */
     uint64_t last_write_us;
 };
@@ -143,6 +144,7 @@ struct sm {
     struct fab_target *fresh;   /* LIDs, then tables, of this round; NULL: keep those in force */
     struct fab_verdict verdict; /* of fresh */
     struct sm_port_op *port_op; /* running */
+    struct fab_path port_path;  /* the way to the port that it sets */
     int port_status;
 
     struct fab_silent *silent; /* places that did not answer */
@@ -153,6 +155,7 @@ struct sm {
     struct loop_timer *light_timer, *full_timer, *retry_timer, *settle_timer, *poll_timer;
     uint64_t retry_delay_us;
     uint32_t restarts;           /* of the running look, because of further traps */
+    uint32_t light_aborts;       /* of light looks, because of traps, since one ended */
     bool look_again;             /* the look that ended goes on at once, wider */
     uint32_t stir;               /* looks because of traps, one on the heels of the other */
     bool full_later;             /* when retry_timer rings */

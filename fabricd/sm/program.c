@@ -34,6 +34,21 @@ static bool tables_wait(const struct sm *s)
     return false;
 }
 
+/* A switch that did not know of us sent no trap for what changed since it was looked at, and this
+ * round clears its PortStateChange, which would have told: it is looked at once more. */
+static void look_twice(struct sm *s)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    struct sm_programming *p = &s->program;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        const struct fab_port_info *own = &f->ports[fab_port_id(f, sw, 0)].info;
+        if (!f->switches[sw].port_state_change || own->sm_lid == p->in.sm_lid)
+            continue;
+        sm_guids_add(&s->retry, f->nodes[sw].guid);
+        p->unsure++;
+    }
+}
+
 static int enter(struct sm *s)
 {
     struct sm_programming *p = &s->program;
@@ -54,6 +69,7 @@ static int enter(struct sm *s)
         .tune = s->tune,
     };
     s->tune = false;
+    look_twice(s);
     p->tables_wait = tables_wait(s);
     return fab_plan_make(&p->in, &p->plan);
 }

@@ -91,7 +91,7 @@ static void tell_tables(struct sm *s)
 
 static void plan_retry(struct sm *s)
 {
-    if (s->program.failed)
+    if (s->program.failed || s->program.unsure)
         sm_retry_later(s);
     else
         s->retry_delay_us = SM_RETRY_FIRST_US;

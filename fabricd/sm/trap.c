@@ -57,6 +57,17 @@ static void look_again(struct sm *s, uint64_t guid)
     sm_run_abort(s);
 }
 
+/* A light look may be waiting for the answers of what this trap tells has gone: it makes room, and
+ * comes later. Not for ever, either. */
+static void make_room(struct sm *s)
+{
+    if (s->run.kind != SM_ROUND_LIGHT || !sm_run_busy(s) || s->light_aborts >= RESTARTS_MOST)
+        return;
+    s->light_aborts++;
+    s->want.light = true;
+    sm_run_abort(s);
+}
+
 static void suspect(struct sm *s, uint64_t guid)
 {
     if (!guid) {
@@ -67,6 +78,7 @@ static void suspect(struct sm *s, uint64_t guid)
         s->want.trap_us = clock_now_us();
     sm_want_suspect(s, guid);
     look_again(s, guid);
+    make_room(s);
     sm_schedule(s);
 }
 
