@@ -46,3 +46,9 @@ SCENARIO_SOURCES = tests/sim/scenario.h tests/sim/scenario_expect.c tests/sim/sc
 UNIT_TESTS += tests/sim/run_scenarios
 tests_sim_run_scenarios_SOURCES = tests/sim/run_scenarios.c $(SCENARIO_SOURCES)
 tests_sim_run_scenarios_LDADD = $(FABRICD_LIBS)
+EXTRA_DIST += tests/sim
+
+UNIT_TESTS += tests/sim/test_scenario
+tests_sim_test_scenario_SOURCES = tests/sim/test_scenario.c $(SCENARIO_SOURCES)
+tests_sim_test_scenario_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_scenario_LDADD = $(DAEMON_TEST_LIBS)
