@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/ctl/cmd.h"
 #include "cli/ctl/show.h"
@@ -20,8 +21,10 @@ static void say_manager(struct out *o, const Fabric__V1__Status *s)
     char up[SHOW_LEN];
     bool master = s->role == FABRIC__V1__MANAGER_ROLE__MANAGER_ROLE_MASTER;
     show_duration(microseconds_of(s->uptime), up);
-    out_textf(o, "Manager", master ? OUT_GOOD : OUT_WARN, "%s, %s; fabricd %s, up %s",
-              role_word(s->role), s->state, s->version, up);
+    const char *role = role_word(s->role);
+    bool same = strcmp(role, s->state) == 0; /* "standby" says all */
+    out_textf(o, "Manager", master ? OUT_GOOD : OUT_WARN, "%s%s%s; fabricd %s, up %s", role,
+              same ? "" : ", ", same ? "" : s->state, s->version, up);
     if (!master && s->master_guid[0] != '\0')
         out_textf(o, "Master", OUT_PLAIN, "LID %u, GUID %s", s->master_lid, s->master_guid);
     out_text(o, "role", NULL, OUT_PLAIN, role_word(s->role));

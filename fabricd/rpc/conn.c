@@ -18,6 +18,8 @@
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <openssl/err.h>
 #include <openssl/x509.h>
 #include <stdio.h>
@@ -236,9 +238,18 @@ static int begin_grpc(struct conn *c)
 
 static void log_tls_error(struct bufferevent *bev)
 {
+    struct sockaddr_storage at = {0};
+    socklen_t len = sizeof at;
+    char host[INET6_ADDRSTRLEN] = "";
     unsigned long e = bufferevent_get_openssl_error(bev);
-    if (e != 0)
-        log_info("rpc", "a TLS client was turned away: %s", ERR_reason_error_string(e));
+    const char *why = e != 0 ? ERR_reason_error_string(e) : NULL;
+    if (e == 0)
+        return;
+    if (getpeername(bufferevent_getfd(bev), (struct sockaddr *)&at, &len) < 0 ||
+        getnameinfo((struct sockaddr *)&at, len, host, sizeof host, NULL, 0, NI_NUMERICHOST) != 0)
+        host[0] = '\0';
+    log_info("rpc", "a TLS client%s%s was turned away: %s", host[0] != '\0' ? " at " : "", host,
+             why != NULL ? why : "the handshake failed");
 }
 
 static void on_event(struct bufferevent *bev, short what, void *ctx)

@@ -149,13 +149,10 @@ static void set_port(struct call *c, const char *node, uint32_t number, bool ena
     call_later(c, &hooks, NULL);
     int rc = sm_port_set(call_rpc(c)->in.sm, n->guid, (uint8_t)number, enable,
                          enable ? on_enabled : on_disabled, c);
-    if (rc == FAB_E_DENIED)
-        call_finish(c, FAB_GRPC_PERMISSION_DENIED,
-                    "port %s/%u stays as it is: without it the manager would lose its way to %s",
-                    n->desc, number, n->desc);
-    else if (rc < 0)
-        call_finish(c, fab_grpc_code_of(rc), "port %s/%u stays as it is: %s", n->desc, number,
-                    fab_status_text(rc));
+    char what[128];
+    snprintf(what, sizeof what, "port %s/%u stays as it is", n->desc, number);
+    if (rc < 0)
+        refuse_request(c, rc, what);
 out:
     fab_view_unref(v);
 }

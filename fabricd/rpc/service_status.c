@@ -4,6 +4,8 @@
  */
 #include "fabricd/rpc/server.h"
 
+#include <inttypes.h>
+
 #include "fabric/v1/status.pb-c.h"
 #include "fabricd/base/log.h"
 #include "fabricd/rpc/convert.h"
@@ -68,6 +70,19 @@ static void on_rerouted(void *ctx, int status, const char *message)
     answer_reply(&a, ctx, &m.base);
 }
 
+void refuse_request(struct call *c, int status, const char *what)
+{
+    struct sm_status s;
+    sm_get_status(call_rpc(c)->in.sm, &s);
+    if (s.role == FAB_SM_STANDBY)
+        call_finish(c, FAB_GRPC_FAILED_PRECONDITION,
+                    "%s: this manager stands by; ask the master, which is at LID %u (port GUID "
+                    "0x%016" PRIx64 ")",
+                    what, s.master_lid, s.master_guid);
+    else
+        call_finish(c, fab_grpc_code_of(status), "%s: %s", what, fab_status_text(status));
+}
+
 void sweep(struct call *c, const void *request)
 {
     (void)request;
@@ -75,7 +90,7 @@ void sweep(struct call *c, const void *request)
     call_later(c, &hooks, NULL);
     int rc = sm_sweep(call_rpc(c)->in.sm, on_swept, c);
     if (rc < 0)
-        call_finish(c, fab_grpc_code_of(rc), "no sweep was begun: %s", fab_status_text(rc));
+        refuse_request(c, rc, "no sweep was begun");
 }
 
 void reroute(struct call *c, const void *request)
@@ -85,5 +100,5 @@ void reroute(struct call *c, const void *request)
     call_later(c, &hooks, NULL);
     int rc = sm_reroute(call_rpc(c)->in.sm, on_rerouted, c);
     if (rc < 0)
-        call_finish(c, fab_grpc_code_of(rc), "no reroute was begun: %s", fab_status_text(rc));
+        refuse_request(c, rc, "no reroute was begun");
 }

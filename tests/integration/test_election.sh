@@ -36,6 +36,8 @@ first=$started
 check 'alone it becomes the master' await 20 role_is first master
 manager_named second "${hosts[9]}"
 check 'a second one stands by' await 20 role_is second standby
+like 'and says so to who asks it for new routes' \
+    "$(timeout 10 "$fabricctl" -s "unix:$scratch/second.sock" reroute 2>&1)" 'stands by.* LID [0-9]+'
 check 'and leaves the first master' role_is first master
 check 'as sminfo sees' await 5 master_at "${hosts[0]}"
 

@@ -187,7 +187,7 @@ def the_daemon_ends_while_it_is_watched():
                                  stderr=subprocess.PIPE, text=True)
         assert "trap" in watch.stdout.readline()
         s.stdin.close()
-        wait_until(lambda: watch.poll() is not None)
+        wait_until(lambda: watch.poll() is not None and s.poll() is not None)
         assert watch.returncode == 3 and "lost" in watch.stderr.read()
 
 
