@@ -85,13 +85,20 @@ static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_
     return s->program.touched[op->node] & SILENT ? NULL : sm_model_path(&s->model, op->port);
 }
 
+/* A stage with nothing in it holds up nobody. */
+static bool stage_is_awaited(const struct sm_programming *p)
+{
+    if (p->plan.stage_start[p->stage] == p->plan.stage_start[p->stage + 1])
+        return false;
+    return p->stage != FAB_STAGE_SWITCH || p->tables_wait;
+}
+
 /* Steps over the border of a stage, if there is one here and all before it is answered. */
 static bool may_go_on(struct sm *s)
 {
     struct sm_programming *p = &s->program;
     while (p->stage < FAB_STAGE_COUNT && p->next == p->plan.stage_start[p->stage + 1]) {
-        bool border = p->stage != FAB_STAGE_SWITCH || p->tables_wait;
-        if (s->run.outstanding && border)
+        if (s->run.outstanding && stage_is_awaited(p))
             return false;
         p->stage++;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Making the plan: four passes over the fabric, one a stage, each adding the writes it needs.
+ * Making the plan: six passes over the fabric, one a stage, each adding the writes it needs.
  *
  * Nothing is written that the device holds already: a second plan on a fabric to which the first
  * was applied is empty. A port that is Init gets its attributes and Init -> Armed in one Set, then
@@ -130,12 +130,39 @@ static int plan_port(struct draft *d, uint32_t port)
     return port_differs(d, port) ? add_port(d, port, FAB_STATE_NOP) : FAB_OK;
 }
 
-static int plan_active(struct draft *d, uint32_t port)
+static int plan_up(struct draft *d, uint32_t port)
 {
     const struct fab_port *p = &d->in->fabric->ports[port];
     if (p->num == 0 || !p->present || p->info.port_state == FAB_STATE_ACTIVE)
         return FAB_OK;
     return can_rise(d->in->fabric, port) ? add_port(d, port, FAB_STATE_ACTIVE) : FAB_OK;
+}
+
+static bool is_trunk(const struct fab_fabric *f, uint32_t port)
+{
+    uint32_t peer = fab_peer_node(f, port);
+    return fab_node_is_switch(f, f->ports[port].node) && peer != FAB_NONE &&
+           fab_node_is_switch(f, peer);
+}
+
+static int plan_trunk(struct draft *d, uint32_t port)
+{
+    return is_trunk(d->in->fabric, port) ? plan_port(d, port) : FAB_OK;
+}
+
+static int plan_trunk_up(struct draft *d, uint32_t port)
+{
+    return is_trunk(d->in->fabric, port) ? plan_up(d, port) : FAB_OK;
+}
+
+static int plan_end(struct draft *d, uint32_t port)
+{
+    return is_trunk(d->in->fabric, port) ? FAB_OK : plan_port(d, port);
+}
+
+static int plan_end_up(struct draft *d, uint32_t port)
+{
+    return is_trunk(d->in->fabric, port) ? FAB_OK : plan_up(d, port);
 }
 
 static int each(struct draft *d, uint32_t count, int (*plan_one)(struct draft *, uint32_t))
@@ -154,9 +181,11 @@ int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret)
         int (*plan_one)(struct draft *, uint32_t);
     } stages[FAB_STAGE_COUNT] = {
         [FAB_STAGE_SWITCH] = {f->switch_count, plan_switch},
+        [FAB_STAGE_TRUNKS] = {f->port_count, plan_trunk},
+        [FAB_STAGE_TRUNKS_UP] = {f->port_count, plan_trunk_up},
         [FAB_STAGE_ROUTES] = {f->switch_count, plan_routes},
-        [FAB_STAGE_PORTS] = {f->port_count, plan_port},
-        [FAB_STAGE_ACTIVE] = {f->port_count, plan_active},
+        [FAB_STAGE_ENDS] = {f->port_count, plan_end},
+        [FAB_STAGE_ENDS_UP] = {f->port_count, plan_end_up},
     };
     struct draft d = {.in = in};
     struct fab_plan plan = {0};

@@ -3,10 +3,12 @@
  * the payload is encoded when the write is sent.
  *
  * Order, as stages; a stage starts when the one before is answered:
- *   SWITCH   SwitchInfo (LinearFDBTop, life time), switch port 0 (LID, SM LID)
- *   ROUTES   LFT blocks that differ from what the switch is known to hold
- *   PORTS    PortInfo of external ports and of ends: LID, SM LID, MTU, VLs, timers; Init -> Armed
- *   ACTIVE   Armed -> Active (all of PORTS is answered by then: both ends of a cable are armed)
+ *   SWITCH     SwitchInfo (LinearFDBTop, life time), switch port 0 (LID, SM LID)
+ *   TRUNKS     PortInfo of both ends of cables between switches: MTU, VLs, timers; Init -> Armed
+ *   TRUNKS_UP  Armed -> Active: no table shall lead into a cable that does not carry traffic yet
+ *   ROUTES     LFT blocks that differ from what the switch is known to hold
+ *   ENDS       PortInfo of adapters, routers and of the switch ports before them: LID, SM LID, ...
+ *   ENDS_UP    Armed -> Active: an end that comes up finds its routes in place
  */
 #ifndef LIBFABMGR_PLAN_PLAN_H
 #define LIBFABMGR_PLAN_PLAN_H
@@ -34,9 +36,11 @@ int fab_observed_move(const struct fab_observed *from, const struct fab_fabric *
 
 enum fab_plan_stage {
     FAB_STAGE_SWITCH,
+    FAB_STAGE_TRUNKS,
+    FAB_STAGE_TRUNKS_UP,
     FAB_STAGE_ROUTES,
-    FAB_STAGE_PORTS,
-    FAB_STAGE_ACTIVE,
+    FAB_STAGE_ENDS,
+    FAB_STAGE_ENDS_UP,
     FAB_STAGE_COUNT
 };
 struct fab_plan_op {

@@ -115,13 +115,29 @@ static void apply(struct world *w, const struct fab_plan_input *in, const struct
     }
 }
 
+/* A table that is written leads into no cable between switches that does not carry traffic yet. */
+static void assert_leads_into_active_trunks(const struct world *w, const struct fab_plan_op *op)
+{
+    const uint8_t *block = fab_lft_row(&w->target->lft, op->node) + op->block * FAB_LFT_BLOCK;
+    for (unsigned i = 0; i < FAB_LFT_BLOCK; i++) {
+        uint32_t port = fab_port_id(w->f, op->node, block[i] == FAB_LFT_NO_ROUTE ? 0 : block[i]);
+        uint32_t peer = fab_peer_node(w->f, port);
+        if (peer != FAB_NONE && fab_node_is_switch(w->f, peer))
+            ck_assert_uint_eq(w->f->ports[port].info.port_state, FAB_STATE_ACTIVE);
+    }
+}
+
 /* Makes the plan and applies it, stage by stage; returns the number of writes. */
 static uint32_t carry_out(struct world *w)
 {
-    static const uint16_t allowed[FAB_STAGE_COUNT][2] = {{FAB_ATTR_SWITCH_INFO, FAB_ATTR_PORT_INFO},
-                                                         {FAB_ATTR_LFT, FAB_ATTR_LFT},
-                                                         {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
-                                                         {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO}};
+    static const uint16_t allowed[FAB_STAGE_COUNT][2] = {
+        [FAB_STAGE_SWITCH] = {FAB_ATTR_SWITCH_INFO, FAB_ATTR_PORT_INFO},
+        [FAB_STAGE_TRUNKS] = {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
+        [FAB_STAGE_TRUNKS_UP] = {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
+        [FAB_STAGE_ROUTES] = {FAB_ATTR_LFT, FAB_ATTR_LFT},
+        [FAB_STAGE_ENDS] = {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
+        [FAB_STAGE_ENDS_UP] = {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
+    };
     struct fab_plan_input in = input_of(w);
     struct fab_plan plan;
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
@@ -132,7 +148,10 @@ static uint32_t carry_out(struct world *w)
         for (uint32_t i = plan.stage_start[stage]; i < plan.stage_start[stage + 1]; i++) {
             const struct fab_plan_op *op = &plan.ops[i];
             ck_assert(op->attr_id == allowed[stage][0] || op->attr_id == allowed[stage][1]);
-            ck_assert_int_eq(stage == FAB_STAGE_ACTIVE, op->state == FAB_STATE_ACTIVE);
+            bool up = stage == FAB_STAGE_TRUNKS_UP || stage == FAB_STAGE_ENDS_UP;
+            ck_assert_int_eq(up, op->state == FAB_STATE_ACTIVE);
+            if (op->attr_id == FAB_ATTR_LFT)
+                assert_leads_into_active_trunks(w, op);
             apply(w, &in, op);
         }
     }
