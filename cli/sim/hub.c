@@ -21,7 +21,8 @@
  *
  * Clients have no timers: a MAD that is lost comes back at once with status 110, and so does a
  * request whose answer was lost on the way from another client; the answer itself is not given back
- * to who sent it, who is not waiting for anything.
+ * to who sent it, who is not waiting for anything. A request that reached another client is
+ * remembered: it comes back when that client goes, or has had it for too long.
  *
  * Everything a client writes is hostile. A control datagram counts only when it comes from the
  * process that connected; LIDs of senders and lengths are not believed but set here.
@@ -140,15 +141,16 @@ static void address(uint8_t *packet, uint16_t dlid, uint16_t slid)
     fab_put_be16(packet + SLID_AT, slid);
 }
 
-/* Puts a mail into the packet: header fields that are not in the mail stay as they are. */
-static bool give_mail(struct hub *h, const struct fab_sim_mail *m, uint8_t *packet)
+/* Puts a mail into the packet: header fields that are not in the mail stay as they are. Who got it:
+ * HUB_CLIENTS if nobody did. */
+static unsigned give_mail(struct hub *h, const struct fab_sim_mail *m, uint8_t *packet)
 {
     struct place at = {.node = m->node, .port = m->port};
     unsigned id = addressee(h, &at, m->mad);
     if (id == HUB_CLIENTS)
-        return false;
+        return id;
     memcpy(packet + MAD_AT, m->mad, FAB_MAD_SIZE);
-    return give(h, id, packet);
+    return give(h, id, packet) ? id : HUB_CLIENTS;
 }
 
 static void give_trap(struct hub *h, const struct fab_sim_mail *m)
@@ -172,20 +174,82 @@ static bool same_mad(const uint8_t *a, const uint8_t *b)
            memcmp(a + TID_AT, b + TID_AT, 8) == 0;
 }
 
-/* Hands out what a MAD of a client set off. True: the MAD itself reached another client. */
-static bool forward(struct hub *h, const uint8_t *packet)
+/* Hands out what a MAD of a client set off. Which other client the MAD itself reached, or
+ * HUB_CLIENTS. */
+static unsigned forward(struct hub *h, const uint8_t *packet)
 {
-    bool reached = false;
+    unsigned reached = HUB_CLIENTS;
     struct fab_sim_mail m;
     while (fab_sim_outbox(h->sim, &m)) {
         uint8_t copy[HUB_PACKET_SIZE];
         memcpy(copy, packet, sizeof copy);
         if (same_mad(m.mad, packet + MAD_AT))
-            reached |= give_mail(h, &m, copy);
+            reached = give_mail(h, &m, copy);
         else
             give_trap(h, &m);
     }
     return reached;
+}
+
+/* ---- requests that other clients have ----------------------------------------------------------
+ */
+
+static bool wants_answer(const uint8_t *mad)
+{
+    uint8_t method = mad[METHOD_AT];
+    return !is_response(mad) && method != FAB_METHOD_SEND && method != FAB_METHOD_TRAP &&
+           method != FAB_METHOD_TRAP_REPRESS;
+}
+
+static void remember(struct hub *h, unsigned client, unsigned with, const uint8_t *packet)
+{
+    if (h->wait_count == HUB_WAITS || !wants_answer(packet + MAD_AT))
+        return;
+    struct hub_wait *w = &h->waits[h->wait_count++];
+    *w = (struct hub_wait){.client = client, .with = with, .since_ms = h->now_ms};
+    memcpy(w->packet, packet, sizeof w->packet);
+}
+
+static void forget(struct hub *h, unsigned i)
+{
+    h->waits[i] = h->waits[--h->wait_count];
+}
+
+static void forget_answered(struct hub *h, const uint8_t *mad)
+{
+    for (unsigned i = h->wait_count; i-- > 0;)
+        if (memcmp(h->waits[i].packet + MAD_AT + TID_AT, mad + TID_AT, 8) == 0)
+            forget(h, i);
+}
+
+static void forget_client(struct hub *h, unsigned client)
+{
+    for (unsigned i = h->wait_count; i-- > 0;)
+        if (h->waits[i].client == client)
+            forget(h, i);
+}
+
+static void give_up(struct hub *h, unsigned i)
+{
+    struct hub_wait w = h->waits[i];
+    forget(h, i);
+    give_back(h, w.client, w.packet);
+}
+
+/* What a client had that is gone. */
+static void give_up_with(struct hub *h, unsigned client)
+{
+    for (unsigned i = h->wait_count; i-- > 0;)
+        if (h->waits[i].with == client)
+            give_up(h, i);
+}
+
+void hub_tick(struct hub *h, uint64_t now_ms)
+{
+    h->now_ms = now_ms;
+    for (unsigned i = h->wait_count; i-- > 0;)
+        if (now_ms - h->waits[i].since_ms > HUB_PATIENCE_MS)
+            give_up(h, i);
 }
 
 /* ---- MADs from clients ------------------------------------------------------------------------
@@ -237,13 +301,17 @@ void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len)
     note_class(c, packet[MAD_AT + CLASS_AT]);
     correct(h, client, packet, dlid);
     int status = fab_sim_send(h->sim, c->at.node, c->at.port, dlid, packet + MAD_AT, reply);
-    bool reached = forward(h, packet);
+    unsigned reached = forward(h, packet);
+    if (is_response(packet + MAD_AT))
+        forget_answered(h, packet + MAD_AT);
     if (status == 1) {
         memcpy(packet + MAD_AT, reply, sizeof reply);
         turn_round(packet);
         (void)give(h, client, packet);
-    } else if (!reached) {
+    } else if (reached == HUB_CLIENTS) {
         lost(h, client, packet);
+    } else {
+        remember(h, client, reached, packet);
     }
 }
 
@@ -338,6 +406,8 @@ void hub_detach(struct hub *h, unsigned client)
     while (h->top > 0 && h->clients[h->top - 1].pid == 0)
         h->top--;
     h->owner.close(h->owner.context, client);
+    forget_client(h, client);
+    give_up_with(h, client);
     seat(h, &at);
 }
 

@@ -14,7 +14,9 @@
 #include "cli/sim/place.h"
 #include "libfabmgr/sim/sim.h"
 
-#define HUB_CLIENTS 256     /* ids are 0..255; the protocol could name 65,536 */
+#define HUB_CLIENTS 256 /* ids are 0..255; the protocol could name 65,536 */
+#define HUB_WAITS 256   /* requests on top of these are waited for without end */
+#define HUB_PATIENCE_MS 5000
 #define HUB_CONTROL_SIZE 80 /* bytes of a control datagram */
 #define HUB_PACKET_SIZE 288 /* bytes of a datagram with a MAD */
 
@@ -38,12 +40,21 @@ struct hub_owner {
     /* A datagram for a client. False: there is no room for it. */
     bool (*deliver)(void *context, unsigned client, const uint8_t packet[HUB_PACKET_SIZE]);
 };
+/* A request that is with another client now, who may never answer. */
+struct hub_wait {
+    unsigned client, with;
+    uint64_t since_ms;
+    uint8_t packet[HUB_PACKET_SIZE];
+};
 struct hub {
     struct fab_sim *sim; /* borrowed */
     uint32_t first_node; /* where those sit who name no place */
     struct hub_owner owner;
     unsigned top; /* no id from here on is in use */
     struct hub_client clients[HUB_CLIENTS];
+    uint64_t now_ms; /* as the owner last said */
+    unsigned wait_count;
+    struct hub_wait waits[HUB_WAITS];
 };
 
 void hub_init(struct hub *h, struct fab_sim *sim, uint32_t first_node,
@@ -53,6 +64,9 @@ void hub_init(struct hub *h, struct fab_sim *sim, uint32_t first_node,
 bool hub_control(struct hub *h, uint32_t pid, uint8_t *datagram, size_t len);
 /* A datagram with a MAD from a client; it is written to. */
 void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len);
+/* Says what time it is, every now and then: requests that another client has had for longer than
+ * HUB_PATIENCE_MS are given back as lost. */
+void hub_tick(struct hub *h, uint64_t now_ms);
 /* Hands out what devices sent of themselves; to be called after faults. */
 void hub_collect(struct hub *h);
 /* The client is dead or unwanted: its port is free again, and no longer an SM's. Calls close. */

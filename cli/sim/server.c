@@ -226,7 +226,9 @@ static void tick(struct server *s)
     if (read(s->timer, &expirations, sizeof expirations) < 0)
         return;
     bury(s);
-    if (++s->ticks % TICKS_A_REPEAT == 0 && fab_sim_repeat(s->sim) > 0)
+    s->ticks++;
+    hub_tick(&s->hub, (uint64_t)s->ticks * (TICK_NS / 1000000));
+    if (s->ticks % TICKS_A_REPEAT == 0 && fab_sim_repeat(s->sim) > 0)
         hub_collect(&s->hub);
 }
 

@@ -106,7 +106,9 @@ static void record(struct console *c, const uint8_t *data, size_t len)
         line(c, data + 3, len);
         break;
     default:
-        hub_detach(c->hub, data[1]);
+        hub_tick(c->hub, c->hub->now_ms + data[2] * 50u);
+        if (data[0] & MAGIC)
+            hub_detach(c->hub, data[1]);
     }
 }
 

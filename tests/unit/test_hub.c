@@ -261,6 +261,7 @@ START_TEST(requests_to_the_sm_and_back)
     ck_assert_uint_eq(x.count[asks], 1);
     ck_assert_uint_eq(status_of(x.last[asks]), 0);
     ck_assert_uint_eq(x.last[asks][32 + 3], FAB_METHOD_GET_RESP);
+    ck_assert_uint_eq(x.hub.wait_count, 0);
     lab_end(&x);
 }
 END_TEST
@@ -300,6 +301,35 @@ START_TEST(lost_answer)
     ck_assert_uint_eq(x.count[sm], 1);
     ck_assert_uint_eq(x.count[asks], 1);
     ck_assert_uint_eq(status_of(x.last[asks]), LOST);
+    lab_end(&x);
+}
+END_TEST
+
+/* Who has a request and goes, or keeps it, is answered for; who asked and goes is not. */
+START_TEST(unanswered)
+{
+    struct lab x;
+    lab_start(&x);
+    int sm = come(&x, 10, "host-0001", true), asks = come(&x, 11, "host-0001", false);
+    hub_tick(&x.hub, 1000);
+    (void)request(&x, asks, FAB_LID_PERMISSIVE, &get_sm);
+    hub_tick(&x.hub, 1000 + HUB_PATIENCE_MS);
+    ck_assert_uint_eq(x.count[asks], 0);
+    hub_tick(&x.hub, 1001 + HUB_PATIENCE_MS);
+    ck_assert_uint_eq(x.count[asks], 1);
+    ck_assert_uint_eq(status_of(x.last[asks]), LOST);
+    ck_assert_uint_eq(x.last[asks][32 + 3], FAB_METHOD_GET);
+    (void)request(&x, asks, FAB_LID_PERMISSIVE, &get_sm);
+    hub_detach(&x.hub, (unsigned)sm);
+    ck_assert_uint_eq(x.count[asks], 2);
+    ck_assert_uint_eq(status_of(x.last[asks]), LOST);
+    sm = come(&x, 12, "host-0001", true);
+    for (unsigned i = 0; i < HUB_WAITS + 10; i++)
+        (void)request(&x, asks, FAB_LID_PERMISSIVE, &get_sm);
+    ck_assert_uint_eq(x.hub.wait_count, HUB_WAITS);
+    hub_detach(&x.hub, (unsigned)asks);
+    ck_assert_uint_eq(x.hub.wait_count, 0);
+    ck_assert_uint_eq(x.count[sm], HUB_WAITS + 10);
     lab_end(&x);
 }
 END_TEST
@@ -456,6 +486,7 @@ static Suite *suite(void)
     tcase_add_test(c, requests_to_the_sm_and_back);
     tcase_add_test(c, lost_comes_back);
     tcase_add_test(c, lost_answer);
+    tcase_add_test(c, unanswered);
     tcase_add_test(c, full_client);
     tcase_add_test(c, classes_nobody_registered);
     tcase_add_test(c, not_a_packet);
