@@ -91,6 +91,7 @@ await() {
 start() {
     local log=$1
     shift
+    rm -f "$log" # nobody shall read that of an earlier run
     "$@" >"$log" 2>&1 </dev/null &
     started=$!
     pids+=("$started")
@@ -111,6 +112,7 @@ stop() {
 
 finish() {
     local pid
+    [ "$BASHPID" = $$ ] || return # a child that was killed before it became the program
     for pid in ${pids[@]+"${pids[@]}"}; do
         { kill -KILL "$pid" && wait "$pid"; } 2>/dev/null
     done
