@@ -197,7 +197,9 @@ START_TEST(what_is_refused)
     struct lab x = lab_new();
     uint8_t data[FAB_SMP_DATA];
     uint32_t sw = x.self_switch, host = x.r.node;
-    ck_assert_int_eq(get(&x, sw, FAB_ATTR_MLNX_EXT_PORT_INFO, 1, data), FAB_SMP_BAD_ATTR);
+    ck_assert_int_eq(get(&x, sw, FAB_ATTR_MLNX_EXT_PORT_INFO, 1, data), 0); /* no FDR10 */
+    ck_assert_uint_eq(data[15], 0);
+    ck_assert_int_eq(get(&x, sw, FAB_ATTR_MLNX_EXT_PORT_INFO, 200, data), FAB_SMP_BAD_VALUE);
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_VENDOR_DIAG, 0, data), FAB_SMP_BAD_ATTR);
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_NODE_INFO, 0, data), FAB_SMP_BAD_ATTR);
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_NODE_DESC, 0, data), FAB_SMP_BAD_ATTR);
