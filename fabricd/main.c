@@ -4,6 +4,8 @@
  *
  *     config -> store -> bus -> transport (umad, or the embedded fabric) -> sm -> rpc
  *
+ * With --replay the transport is a recording, the loop is in virtual time, and nobody is served.
+ *
  * struct daemon owns all of it. Whatever fails on the way up is told in one line, and what stands
  * is taken down again.
  */
@@ -19,9 +21,11 @@
 #include "fabricd/base/log.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/options.h"
+#include "fabricd/recording.h"
 #include "fabricd/rpc/rpc.h"
 #include "fabricd/sm/sm.h"
 #include "fabricd/store/store.h"
+#include "fabricd/transport/record.h"
 #include "fabricd/transport/transport.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/base/version.h"
@@ -41,6 +45,8 @@ struct daemon {
     struct bus *bus;
     struct fab_sim *sim;
     struct transport *transport;
+    struct transport *recorder; /* around transport, or NULL */
+    struct recording recording; /* that is replayed */
     struct sm *sm;
     struct rpc *rpc;
     struct loop_timer *watchdog;
@@ -268,13 +274,46 @@ static int start_service(struct daemon *d)
     return FAB_OK;
 }
 
+/* ---- recordings ---- */
+
+static void on_replayed(void *ctx)
+{
+    loop_stop(((struct daemon *)ctx)->loop);
+}
+
+static int open_replay(struct daemon *d, char *why)
+{
+    int r = recording_restore(&d->recording, d->store);
+    return r != FAB_OK ? r
+                       : transport_replay_open(d->loop, d->recording.bytes, d->recording.len,
+                                               on_replayed, d, &d->transport, why, WHY_LEN);
+}
+
+static int start_recorder(struct daemon *d, char *why)
+{
+    const struct options *o = &d->options;
+    int r = transport_record_open(d->loop, d->transport, d->bus, o->record, o->record_limit,
+                                  &d->recorder, why, WHY_LEN);
+    return r == FAB_OK ? recording_tell_state(d->recorder, d->store, o->config_file) : r;
+}
+
+/* Replays use the settings of the recording, unless others are given. */
+static int read_recording(struct daemon *d, char *why)
+{
+    int r = recording_open(&d->recording, d->options.replay, why, WHY_LEN);
+    d->options.settings = d->recording.settings;
+    d->options.settings_len = d->recording.settings_len;
+    d->options.state_dir = d->recording.state_dir;
+    return r;
+}
+
 /* ---- up and down ---- */
 
 static int start_sm(struct daemon *d)
 {
     struct sm_input in = {
         .loop = d->loop,
-        .transport = d->transport,
+        .transport = d->recorder ? d->recorder : d->transport,
         .bus = d->bus,
         .store = d->store,
         .config = &d->config,
@@ -296,24 +335,33 @@ static int start_rpc(struct daemon *d, char *why)
     return rpc_start(&in, &d->rpc, why, WHY_LEN);
 }
 
+static int open_transport(struct daemon *d, char *why)
+{
+    if (d->options.replay)
+        return open_replay(d, why);
+    if (d->options.sim_file)
+        return open_sim(d, why);
+    return transport_umad_open(d->loop, d->config.port, &d->transport, why, WHY_LEN);
+}
+
 static int start(struct daemon *d, char *why)
 {
     fail(why, "out of memory");
-    d->loop = loop_new();
+    d->loop = d->options.replay ? loop_new_virtual() : loop_new();
     if (!d->loop)
         return FAB_E_NOMEM;
     int r = store_open(d->config.state_dir, &d->store, why, WHY_LEN);
     if (r == FAB_OK)
         r = start_bus(d);
     if (r == FAB_OK)
-        r = d->options.sim_file
-                ? open_sim(d, why)
-                : transport_umad_open(d->loop, d->config.port, &d->transport, why, WHY_LEN);
-    if (r == FAB_OK)
+        r = open_transport(d, why);
+    if (r == FAB_OK && d->options.record)
+        r = start_recorder(d, why);
+    if (r == FAB_OK && !d->options.replay)
         r = start_service(d);
     if (r == FAB_OK)
         r = start_sm(d);
-    if (r == FAB_OK)
+    if (r == FAB_OK && !d->options.replay)
         r = start_rpc(d, why);
     return r;
 }
@@ -323,6 +371,7 @@ static void stop(struct daemon *d)
     sd_notify(0, "STOPPING=1");
     rpc_stop(d->rpc);
     sm_free(d->sm);
+    transport_close(d->recorder);
     transport_close(d->transport);
     fab_sim_free(d->sim);
     loop_timer_free(d->watchdog);
@@ -331,6 +380,7 @@ static void stop(struct daemon *d)
     loop_free(d->loop);
     if (d->has_config)
         config_fini(&d->config);
+    recording_close(&d->recording);
 }
 
 static int run(struct daemon *d)
@@ -344,7 +394,10 @@ static int run(struct daemon *d)
                d->config.state_dir);
     sm_start(d->sm);
     sd_notify(0, "READY=1");
-    return loop_run(d->loop) == FAB_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+    bool good = loop_run(d->loop) == FAB_OK;
+    if (d->options.replay)
+        good = recording_report(d->transport) && good;
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)
@@ -355,8 +408,10 @@ int main(int argc, char **argv)
     if (status >= 0)
         return status;
     umask(077); /* the state is ours alone; rpc opens its sockets to their group by itself */
-    if (options_config(&d.options, &d.config, why, sizeof(why)) != FAB_OK) {
+    if ((d.options.replay && read_recording(&d, why) != FAB_OK) ||
+        options_config(&d.options, &d.config, why, sizeof(why)) != FAB_OK) {
         fprintf(stderr, "fabricd: %s\n", why);
+        recording_close(&d.recording);
         return EXIT_FAILURE;
     }
     d.has_config = true;

@@ -13,7 +13,21 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/base/version.h"
 
-enum { OPT_SIM = 256, OPT_SIM_AT, OPT_UMAD, OPT_STATE_DIR, OPT_LISTEN, OPT_CHECK, OPT_LOG_LEVEL };
+#define RECORD_LIMIT_MIB 1024
+#define RECORD_LIMIT_MOST_MIB 1048576
+
+enum {
+    OPT_SIM = 256,
+    OPT_SIM_AT,
+    OPT_UMAD,
+    OPT_STATE_DIR,
+    OPT_LISTEN,
+    OPT_CHECK,
+    OPT_LOG_LEVEL,
+    OPT_RECORD,
+    OPT_RECORD_LIMIT,
+    OPT_REPLAY,
+};
 
 static const struct option long_options[] = {
     {"config", required_argument, NULL, 'f'},
@@ -24,6 +38,9 @@ static const struct option long_options[] = {
     {"listen", required_argument, NULL, OPT_LISTEN},
     {"check-config", no_argument, NULL, OPT_CHECK},
     {"log-level", required_argument, NULL, OPT_LOG_LEVEL},
+    {"record", required_argument, NULL, OPT_RECORD},
+    {"record-limit", required_argument, NULL, OPT_RECORD_LIMIT},
+    {"replay", required_argument, NULL, OPT_REPLAY},
     {"version", no_argument, NULL, 'V'},
     {"help", no_argument, NULL, 'h'},
     {0},
@@ -40,13 +57,17 @@ static const char help[] =
     "      --sim-at NODE      ... from this adapter of it (default: the first)\n"
     "      --state-dir DIR    keep leases and history here\n"
     "      --listen ADDRESS   unix:PATH or tls:HOST:PORT; may be given more than once\n"
+    "      --record FILE      record every MAD that is sent and received\n"
+    "      --record-limit MIB stop recording when the file is so large (default: 1024)\n"
+    "      --replay FILE      run on a recording instead, to its end, and compare\n"
     "      --check-config     only read the settings, and tell what is wrong with them\n"
     "      --log-level LEVEL  error, warning, notice, info or debug\n"
     "      --version          print the version\n"
     "  -h, --help             print this\n"
     "\n"
     "It stays in the foreground. SIGTERM ends it, SIGHUP makes it read its settings again.\n"
-    "Exit status: 0 on request, 1 when it cannot run, 2 for a mistake in the arguments.\n";
+    "Exit status: 0 on request, 1 when it cannot run or a replay differs, 2 for a mistake in\n"
+    "the arguments.\n";
 
 static int mistake(const char *what, const char *of)
 {
@@ -77,6 +98,16 @@ static int add_listen(struct options *o, const char *address)
     if (o->listen_count == OPTIONS_MAX_LISTEN)
         return mistake("too many --listen addresses, from ", address);
     o->listen[o->listen_count++] = address;
+    return -1;
+}
+
+static int read_limit(struct options *o, const char *text)
+{
+    char *end;
+    unsigned long mib = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || mib > RECORD_LIMIT_MOST_MIB)
+        return mistake("the limit of a recording is a number of MiB (0: none), not ", text);
+    o->record_limit = (uint64_t)mib << 20;
     return -1;
 }
 
@@ -119,6 +150,14 @@ static int read_option(struct options *o, int c, int argc, char **argv)
         return -1;
     case OPT_LOG_LEVEL:
         return read_level(o, optarg);
+    case OPT_RECORD:
+        o->record = optarg;
+        return -1;
+    case OPT_RECORD_LIMIT:
+        return read_limit(o, optarg);
+    case OPT_REPLAY:
+        o->replay = optarg;
+        return -1;
     case 'h':
         return print(help, "");
     case 'V':
@@ -134,7 +173,7 @@ static int read_option(struct options *o, int c, int argc, char **argv)
 int options_read(struct options *o, int argc, char **argv)
 {
     int c, r = -1;
-    *o = (struct options){0};
+    *o = (struct options){.record_limit = (uint64_t)RECORD_LIMIT_MIB << 20};
     while (r < 0 && (c = getopt_long(argc, argv, ":f:h", long_options, NULL)) != -1)
         r = read_option(o, c, argc, argv);
     if (r >= 0)
@@ -145,6 +184,8 @@ int options_read(struct options *o, int argc, char **argv)
         return mistake("it is either --sim or --umad", "");
     if (o->sim_at && !o->sim_file)
         return mistake("--sim-at says where in the fabric of --sim FILE", "");
+    if (o->replay && (o->sim_file || o->umad || o->record || o->state_dir || o->listen_count))
+        return mistake("--replay needs no fabric, state or socket, and is not recorded", "");
     return -1;
 }
 
@@ -176,7 +217,10 @@ int options_config(const struct options *o, struct config *ret, char *why, size_
 {
     struct config c;
     snprintf(why, why_len, "out of memory");
-    int r = o->config_file ? config_load(o->config_file, &c, why, why_len) : config_defaults(&c);
+    int r = o->config_file ? config_load(o->config_file, &c, why, why_len)
+            : o->settings
+                ? config_load_text(o->settings, o->settings_len, o->replay, &c, why, why_len)
+                : config_defaults(&c);
     if (r != FAB_OK)
         return r;
     r = override(o, &c, why, why_len);

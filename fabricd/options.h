@@ -15,6 +15,11 @@ struct options {
     const char *sim_file;    /* NULL: hardware */
     const char *sim_at;      /* NULL: the first adapter */
     const char *umad;        /* NULL: as the config says; "": the first port */
+    const char *record;      /* file, or NULL */
+    uint64_t record_limit;   /* bytes; 0: none */
+    const char *replay;      /* file, or NULL */
+    const char *settings;    /* text in place of config_file, of a recording; or NULL */
+    size_t settings_len;
     const char *state_dir;
     const char *listen[OPTIONS_MAX_LISTEN];
     unsigned listen_count;

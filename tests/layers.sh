@@ -49,6 +49,7 @@ library_floors='
 6 view
 7 sa
 4 sim
+4 recording
 2 client
 '
 # The daemon: every room may use libfabmgr, except those named in forbidden_rooms.

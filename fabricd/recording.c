@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A run depends on more than the MADs that come in: on the leases of addresses, on the ports that
+ * an operator disabled, on the settings. They are put into the recording when it begins, and into
+ * a store in a folder of its own when it is replayed, so that a recording is all that a replay
+ * needs. (What operators ask for over RPC while it runs, and settings that are read again, are not
+ * recorded: what follows from them shows up as differences.)
+ */
+#include "fabricd/recording.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/transport/record.h"
+#include "libfabmgr/base/status.h"
+
+/* ---- recording ---- */
+
+static void tell_settings(struct transport *recorder, const char *path)
+{
+    char *text = malloc(FAB_RECORD_BODY_MAX + 1u);
+    FILE *file = text ? fopen(path, "re") : NULL;
+    size_t len = file ? fread(text, 1, FAB_RECORD_BODY_MAX + 1u, file) : 0;
+    if (len > 0)
+        transport_record_settings(recorder, text, len);
+    if (len == 0 || len > FAB_RECORD_BODY_MAX)
+        log_warning("record", "%s is not in the recording; keep a copy of it for the replay", path);
+    if (file)
+        fclose(file);
+    free(text);
+}
+
+int recording_tell_state(struct transport *recorder, struct store *store, const char *settings_file)
+{
+    struct fab_lease *leases = NULL;
+    struct store_disabled *disabled = NULL;
+    size_t lease_count = 0, disabled_count = 0;
+    int r = store_load_leases(store, &leases, &lease_count);
+    if (r == FAB_OK)
+        r = store_load_disabled(store, &disabled, &disabled_count);
+    if (settings_file)
+        tell_settings(recorder, settings_file);
+    for (size_t i = 0; r == FAB_OK && i < lease_count; i++)
+        transport_record_lease(recorder, leases[i].port_guid, (uint16_t)leases[i].lid,
+                               leases[i].lmc);
+    for (size_t i = 0; r == FAB_OK && i < disabled_count; i++)
+        transport_record_disabled(recorder, disabled[i].node_guid, disabled[i].port);
+    free(leases);
+    free(disabled);
+    return r;
+}
+
+/* ---- reading ---- */
+
+/* Its entries before the first MAD. */
+struct state {
+    struct fab_reader at;
+    uint8_t mad[FAB_MAD_SIZE];
+    struct fab_record_entry entry;
+};
+
+static bool state_first(struct state *s, const struct recording *r)
+{
+    struct fab_record_header header;
+    s->at = fab_reader(r->bytes, r->len);
+    return fab_record_unpack_header(&s->at, &header) == FAB_OK;
+}
+
+static bool state_next(struct state *s)
+{
+    return fab_record_unpack(&s->at, s->mad, &s->entry) == FAB_OK &&
+           s->entry.kind != FAB_RECORD_OUT && s->entry.kind != FAB_RECORD_IN;
+}
+
+static void find_settings(struct recording *r)
+{
+    struct state s;
+    for (bool good = state_first(&s, r); good && state_next(&s);)
+        if (s.entry.kind == FAB_RECORD_SETTINGS) {
+            r->settings = (const char *)s.entry.bytes;
+            r->settings_len = s.entry.len;
+        }
+}
+
+static int map_file(struct recording *r, const char *path)
+{
+    struct stat st;
+    void *at = MAP_FAILED;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &st) == 0) {
+        errno = EINVAL;
+        if (S_ISREG(st.st_mode) && st.st_size > 0)
+            at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    }
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    if (at == MAP_FAILED)
+        return error;
+    r->bytes = at;
+    r->len = (size_t)st.st_size;
+    return 0;
+}
+
+int recording_open(struct recording *r, const char *path, char *why, size_t why_len)
+{
+    const char *folder = getenv("TMPDIR");
+    *r = (struct recording){0};
+    int error = map_file(r, path);
+    if (error) {
+        snprintf(why, why_len, "%s: %s", path,
+                 error == EINVAL ? "this is not a recording of fabricd" : strerror(error));
+        return FAB_E_IO;
+    }
+    find_settings(r);
+    char name[sizeof(r->state_dir)];
+    int len = snprintf(name, sizeof(name), "%s/fabricd-replay.XXXXXX", folder ? folder : "/tmp");
+    if (len < 0 || (size_t)len >= sizeof(name) || !mkdtemp(name)) {
+        snprintf(why, why_len, "a folder for the replay cannot be made in %s",
+                 folder ? folder : "/tmp");
+        recording_close(r);
+        return FAB_E_IO;
+    }
+    memcpy(r->state_dir, name, sizeof(name));
+    return FAB_OK;
+}
+
+static void remove_folder(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir)))
+        if (entry->d_name[0] != '.' || strlen(entry->d_name) > 2)
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+    (void)rmdir(path);
+}
+
+void recording_close(struct recording *r)
+{
+    if (r->bytes)
+        munmap((void *)(uintptr_t)r->bytes, r->len);
+    if (r->state_dir[0])
+        remove_folder(r->state_dir);
+    *r = (struct recording){0};
+}
+
+static size_t count_leases(const struct recording *r)
+{
+    struct state s;
+    size_t count = 0;
+    for (bool good = state_first(&s, r); good && state_next(&s);)
+        count += s.entry.kind == FAB_RECORD_LEASE;
+    return count;
+}
+
+int recording_restore(const struct recording *r, struct store *store)
+{
+    struct state s;
+    size_t count = 0;
+    struct fab_lease *leases = calloc(count_leases(r) + 1, sizeof(*leases));
+    if (!leases)
+        return FAB_E_NOMEM;
+    for (bool good = state_first(&s, r); good && state_next(&s);) {
+        const struct fab_record_entry *e = &s.entry;
+        if (e->kind == FAB_RECORD_LEASE)
+            leases[count++] =
+                (struct fab_lease){.port_guid = e->guid, .lid = e->lid, .lmc = e->small};
+        if (e->kind == FAB_RECORD_DISABLED)
+            store_put_disabled(store, e->guid, e->small, true);
+    }
+    if (count)
+        store_put_leases(store, leases, count);
+    store_flush(store);
+    free(leases);
+    return FAB_OK;
+}
+
+/* ---- afterwards ---- */
+
+bool recording_report(struct transport *replay)
+{
+    struct fab_player_stats s;
+    transport_replay_stats(replay, &s);
+    transport_replay_log_missing(replay);
+    printf("replayed:    %u MADs sent and %u received, of %u and %u in the recording\n", s.asked,
+           s.delivered, s.recorded_out, s.recorded_in);
+    printf("differences: %u (%u sent now only, %u sent in the recording only)\n",
+           s.strange + s.missing, s.strange, s.missing);
+    return s.strange + s.missing == 0;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The recorder. What goes on the tape is in libfabmgr/recording; here is when.
+ *
+ * A MAD that the transport could not take at the moment comes again and is written then; one that
+ * it refused is written as failed. What comes in is written before it is handed up, a batch with
+ * one time. The last entry tells how the recording ended; room for it is kept below the limit.
+ */
+#include "fabricd/transport/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/transport/tape.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/base/version.h"
+#include "libfabmgr/recording/recording.h"
+
+#define FLUSH_US 100000u
+
+struct recorder {
+    struct transport base;
+    struct transport *to;
+    struct bus *bus;
+    struct loop_timer *flush_timer;
+    struct tape *tape; /* NULL: stopped */
+    char *path;
+    uint64_t began_us, written, limit;
+    bool flush_set;
+};
+
+/* ---- the tape ---- */
+
+static void say_stopped(struct recorder *r, enum event_severity severity, const char *reason)
+{
+    bus_say(r->bus, severity, "recording-stopped", r->base.name, 0, 0,
+            "recording to %s stopped after %.1f MB: %s", r->path, (double)r->written / 1e6, reason);
+}
+
+/* Ends the recording; what it holds so far is good. */
+static void stop(struct recorder *r, enum fab_record_end end, const char *reason)
+{
+    struct tape *tape = r->tape;
+    uint8_t *room = tape_room(tape, FAB_RECORD_ENTRY_MAX);
+    const struct fab_record_entry e = {
+        .kind = FAB_RECORD_END, .time_us = clock_now_us() - r->began_us, .small = (uint8_t)end};
+    if (room)
+        tape_advance(tape, fab_record_pack(&e, room));
+    r->tape = NULL;
+    int error = tape_close(tape);
+    if (error || end != FAB_RECORD_STOPPED)
+        say_stopped(r, EVENT_WARNING, error ? strerror(error) : reason);
+}
+
+/* Room for an entry of that size, or NULL: the recording has stopped, maybe just now. */
+static uint8_t *room_for(struct recorder *r, size_t size)
+{
+    uint8_t *room = NULL;
+    if (!r->tape)
+        return NULL;
+    if (r->limit && r->written + size + FAB_RECORD_ENTRY_MAX > r->limit)
+        stop(r, FAB_RECORD_FULL, "the file has reached its limit (--record-limit)");
+    else if (!(room = tape_room(r->tape, size)))
+        stop(r, FAB_RECORD_BEHIND, "the disk cannot keep up");
+    return room;
+}
+
+static void advance(struct recorder *r, size_t size)
+{
+    tape_advance(r->tape, size);
+    r->written += size;
+    if (!r->flush_set)
+        loop_timer_set(r->flush_timer, FLUSH_US);
+    r->flush_set = true;
+}
+
+static void append(struct recorder *r, const struct fab_record_entry *e)
+{
+    uint8_t *room = room_for(r, FAB_RECORD_ENTRY_MAX);
+    if (room)
+        advance(r, fab_record_pack(e, room));
+}
+
+static void on_flush(void *ctx)
+{
+    struct recorder *r = ctx;
+    r->flush_set = false;
+    if (!r->tape)
+        return;
+    tape_flush(r->tape);
+    int error = tape_error(r->tape);
+    if (error)
+        stop(r, FAB_RECORD_STOPPED, strerror(error));
+}
+
+/* ---- MADs ---- */
+
+static void append_mad(struct recorder *r, uint8_t kind, uint64_t now,
+                       const struct transport_mad *mad, bool failed)
+{
+    const struct fab_record_entry e = {
+        .kind = kind,
+        .failed = failed,
+        .time_us = now - r->began_us,
+        .addr = mad->addr,
+        .qp = mad->qp,
+        .len = mad->len,
+        .bytes = mad->bytes,
+    };
+    append(r, &e);
+}
+
+static int record_send(struct transport *base, const struct transport_mad *mad)
+{
+    struct recorder *r = (struct recorder *)base;
+    int status = transport_send(r->to, mad);
+    if (status != FAB_E_BUSY && r->tape)
+        append_mad(r, FAB_RECORD_OUT, clock_now_us(), mad, status != FAB_OK);
+    return status;
+}
+
+static void record_receive(void *ctx, const struct transport_mad *mads, size_t count)
+{
+    struct recorder *r = ctx;
+    uint64_t now = r->tape ? clock_now_us() : 0;
+    for (size_t i = 0; i < count && r->tape; i++)
+        append_mad(r, FAB_RECORD_IN, now, &mads[i], mads[i].failed);
+    if (r->base.receive)
+        r->base.receive(r->base.receive_ctx, mads, count);
+}
+
+static int record_set_is_sm(struct transport *base, bool is_sm)
+{
+    struct transport *to = ((struct recorder *)base)->to;
+    return to->ops->set_is_sm(to, is_sm);
+}
+
+/* ---- what a run depends on ---- */
+
+void transport_record_lease(struct transport *t, uint64_t guid, uint16_t lid, uint8_t lmc)
+{
+    append((struct recorder *)t,
+           &(struct fab_record_entry){
+               .kind = FAB_RECORD_LEASE, .guid = guid, .lid = lid, .small = lmc});
+}
+
+void transport_record_disabled(struct transport *t, uint64_t node_guid, uint8_t port)
+{
+    append(
+        (struct recorder *)t,
+        &(struct fab_record_entry){.kind = FAB_RECORD_DISABLED, .guid = node_guid, .small = port});
+}
+
+void transport_record_settings(struct transport *t, const char *text, size_t len)
+{
+    struct recorder *r = (struct recorder *)t;
+    uint8_t *room = len <= FAB_RECORD_BODY_MAX ? room_for(r, FAB_RECORD_PREFIX + len) : NULL;
+    if (!room)
+        return;
+    fab_record_pack_settings(0, (uint16_t)len, room);
+    memcpy(room + FAB_RECORD_PREFIX, text, len);
+    advance(r, FAB_RECORD_PREFIX + len);
+}
+
+/* ---- opening and closing ---- */
+
+static void record_close(struct transport *base)
+{
+    struct recorder *r = (struct recorder *)base;
+    if (r->tape)
+        stop(r, FAB_RECORD_STOPPED, NULL);
+    transport_on_receive(r->to, NULL, NULL);
+    loop_timer_free(r->flush_timer);
+    free(r->path);
+    free(r);
+}
+
+static const struct transport_ops record_ops = {
+    .send = record_send, .set_is_sm = record_set_is_sm, .close = record_close};
+
+static void write_header(struct recorder *r)
+{
+    struct fab_record_header h = {
+        .window = r->to->window_max, .began_us = clock_unix_us(), .port_guid = r->to->port_guid};
+    snprintf(h.version, sizeof(h.version), "%s", fab_version());
+    snprintf(h.name, sizeof(h.name), "%s", r->to->name);
+    uint8_t *room = room_for(r, FAB_RECORD_HEADER);
+    if (!room)
+        return;
+    fab_record_pack_header(&h, room);
+    advance(r, FAB_RECORD_HEADER);
+}
+
+int transport_record_open(struct loop *l, struct transport *to, struct bus *bus, const char *path,
+                          uint64_t limit, struct transport **ret, char *why, size_t why_len)
+{
+    struct recorder *r = calloc(1, sizeof(*r));
+    int status = FAB_E_NOMEM;
+    snprintf(why, why_len, "out of memory");
+    if (!r)
+        return status;
+    r->flush_timer = loop_timer_new(l, on_flush, r);
+    r->path = strdup(path);
+    if (r->flush_timer && r->path)
+        status = tape_open(path, &r->tape, why, why_len);
+    if (status != FAB_OK) {
+        loop_timer_free(r->flush_timer);
+        free(r->path);
+        free(r);
+        return status;
+    }
+    r->base = *to;
+    r->base.ops = &record_ops;
+    r->base.receive = NULL;
+    r->to = to;
+    r->bus = bus;
+    r->limit = limit;
+    r->began_us = clock_now_us();
+    write_header(r);
+    transport_on_receive(to, record_receive, r);
+    *ret = &r->base;
+    return FAB_OK;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The replay. What comes when is the player's business (libfabmgr/recording/player.h); here it gets
+ * the loop's time and a timer. One MAD is handed up at a time, and the loop goes round before the
+ * next, so that what the manager does with a MAD does not depend on what it came together with.
+ */
+#include "fabricd/transport/replay.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "libfabmgr/base/status.h"
+
+#define SHOWN 10 /* differences that are logged, of each kind */
+#define WINDOW 64
+
+struct replay {
+    struct transport base;
+    struct loop_timer *timer;
+    uint64_t timer_at;
+    struct fab_player *player;
+    loop_fn *done; /* NULL: called */
+    void *done_ctx;
+    uint32_t shown;
+};
+
+static void arm(struct replay *r)
+{
+    uint64_t now = clock_now_us(), at = fab_player_deadline(r->player, now);
+    if (at == UINT64_MAX)
+        at = now; /* the end, which is told by the timer */
+    if (loop_timer_pending(r->timer) && r->timer_at <= at)
+        return;
+    r->timer_at = at;
+    loop_timer_set(r->timer, at > now ? at - now : 0);
+}
+
+static void hand_up(struct replay *r, const struct fab_record_entry *e)
+{
+    struct transport_mad mad = {.addr = e->addr, .qp = e->qp, .failed = e->failed, .len = e->len};
+    memcpy(mad.bytes, e->bytes, FAB_MAD_SIZE);
+    if (r->base.receive)
+        r->base.receive(r->base.receive_ctx, &mad, 1);
+}
+
+static void on_timer(void *ctx)
+{
+    struct replay *r = ctx;
+    uint8_t bytes[FAB_MAD_SIZE];
+    struct fab_record_entry e;
+    if (fab_player_receive(r->player, clock_now_us(), bytes, &e))
+        hand_up(r, &e);
+    if (fab_player_deadline(r->player, clock_now_us()) != UINT64_MAX) {
+        arm(r);
+    } else if (r->done) {
+        loop_fn *done = r->done;
+        r->done = NULL;
+        done(r->done_ctx);
+    }
+}
+
+static void show(const char *what, const struct fab_record_entry *e)
+{
+    char text[400];
+    fab_record_describe(e->bytes, e->addr.dlid, text, sizeof(text));
+    log_warning("replay", "%s: %s", what, text);
+}
+
+static int replay_send(struct transport *base, const struct transport_mad *mad)
+{
+    struct replay *r = (struct replay *)base;
+    const struct fab_record_entry e = {.kind = FAB_RECORD_OUT,
+                                       .addr = mad->addr,
+                                       .qp = mad->qp,
+                                       .len = mad->len,
+                                       .bytes = mad->bytes};
+    if (fab_player_send(r->player, clock_now_us(), &e) == FAB_PLAYER_STRANGE && r->shown++ < SHOWN)
+        show("sent now, but not in the recording", &e);
+    arm(r);
+    return FAB_OK;
+}
+
+static int replay_set_is_sm(struct transport *base, bool is_sm)
+{
+    (void)base;
+    (void)is_sm;
+    return FAB_OK;
+}
+
+static void replay_close(struct transport *base)
+{
+    struct replay *r = (struct replay *)base;
+    loop_timer_free(r->timer);
+    fab_player_free(r->player);
+    free(r);
+}
+
+static const struct transport_ops replay_ops = {
+    .send = replay_send, .set_is_sm = replay_set_is_sm, .close = replay_close};
+
+static void describe(struct replay *r)
+{
+    const struct fab_record_header *h = fab_player_header(r->player);
+    r->base.ops = &replay_ops;
+    r->base.port_guid = h->port_guid;
+    r->base.window_max = h->window ? h->window : WINDOW;
+    log_clean(h->name, r->base.name, sizeof(r->base.name));
+}
+
+static void tell_tail(const struct replay *r)
+{
+    int tail = fab_player_tail(r->player);
+    if (tail == FAB_E_TRUNCATED)
+        log_warning("replay", "the recording was cut short: it is replayed up to there");
+    else if (tail != FAB_OK)
+        log_warning("replay", "the recording is damaged: it is replayed up to there");
+}
+
+int transport_replay_open(struct loop *l, const uint8_t *bytes, size_t len, loop_fn *done,
+                          void *ctx, struct transport **ret, char *why, size_t why_len)
+{
+    struct replay *r = calloc(1, sizeof(*r));
+    int status = FAB_E_NOMEM;
+    if (r) {
+        *r = (struct replay){.done = done, .done_ctx = ctx};
+        r->timer = loop_timer_new(l, on_timer, r);
+        status = fab_player_new(bytes, len, clock_now_us(), &r->player);
+    }
+    if (status != FAB_OK || !r->timer) {
+        snprintf(why, why_len, "%s",
+                 status == FAB_E_FORMAT        ? "this is not a recording of fabricd"
+                 : status == FAB_E_UNSUPPORTED ? "this recording is of a later version of fabricd"
+                                               : fab_status_text(status));
+        if (r)
+            replay_close(&r->base);
+        return status != FAB_OK ? status : FAB_E_NOMEM;
+    }
+    describe(r);
+    tell_tail(r);
+    arm(r);
+    *ret = &r->base;
+    return FAB_OK;
+}
+
+void transport_replay_stats(struct transport *t, struct fab_player_stats *ret)
+{
+    fab_player_stats(((struct replay *)t)->player, ret);
+}
+
+void transport_replay_log_missing(struct transport *t)
+{
+    uint8_t bytes[FAB_MAD_SIZE];
+    struct fab_record_entry e;
+    uint32_t cursor = 0;
+    for (int i = 0; i < SHOWN; i++)
+        if (fab_player_missing(((struct replay *)t)->player, &cursor, bytes, &e))
+            show("sent in the recording, but not now", &e);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Pieces of memory go round: the owner fills one, hands it to the thread in a queue, and gets it
+ * back empty. More pieces are made as the thread falls behind, up to a limit. After a write that
+ * failed the thread only empties the queue.
+ */
+#include "fabricd/transport/tape.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libfabmgr/base/status.h"
+
+#define MOST_PIECES 256 /* 64 MiB */
+
+struct piece {
+    struct piece *next;
+    size_t used;
+    uint8_t bytes[TAPE_PIECE];
+};
+struct tape {
+    int fd;
+    struct piece *filling; /* the owner's, or NULL */
+    unsigned made;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t wake;
+    struct piece *first, *last, *empty;
+    bool end;
+    int error;
+};
+
+static int write_all(int fd, const uint8_t *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, bytes, len);
+        if (n < 0 && errno != EINTR)
+            return errno;
+        bytes += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+/* The next piece to write, or NULL: there will be none. Called and returns with the lock. */
+static struct piece *await_piece(struct tape *t)
+{
+    while (!t->first && !t->end)
+        pthread_cond_wait(&t->wake, &t->lock);
+    struct piece *p = t->first;
+    if (p)
+        t->first = p->next;
+    if (!t->first)
+        t->last = NULL;
+    return p;
+}
+
+static void *write_pieces(void *ctx)
+{
+    struct tape *t = ctx;
+    struct piece *p;
+    pthread_mutex_lock(&t->lock);
+    while ((p = await_piece(t))) {
+        int error = t->error;
+        pthread_mutex_unlock(&t->lock);
+        if (!error)
+            error = write_all(t->fd, p->bytes, p->used);
+        pthread_mutex_lock(&t->lock);
+        t->error = error;
+        p->next = t->empty;
+        t->empty = p;
+    }
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+/* Signals are for the loop's thread. */
+static int start_thread(struct tape *t)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    int error = pthread_create(&t->thread, NULL, write_pieces, t);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return error;
+}
+
+static int status_of(int error)
+{
+    return error == ENOENT ? FAB_E_NOT_FOUND : error == EACCES ? FAB_E_DENIED : FAB_E_IO;
+}
+
+int tape_open(const char *path, struct tape **ret, char *why, size_t why_len)
+{
+    struct tape *t = calloc(1, sizeof(*t));
+    if (!t) {
+        snprintf(why, why_len, "out of memory");
+        return FAB_E_NOMEM;
+    }
+    int error = 0;
+    t->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (t->fd < 0)
+        error = errno;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->wake, NULL);
+    if (!error)
+        error = start_thread(t);
+    if (error) {
+        snprintf(why, why_len, "%s: cannot record: %s", path, strerror(error));
+        if (t->fd >= 0)
+            close(t->fd);
+        free(t);
+        return status_of(error);
+    }
+    *ret = t;
+    return FAB_OK;
+}
+
+/* An empty piece, made if need be; NULL: not to be had. */
+static struct piece *take_empty(struct tape *t)
+{
+    pthread_mutex_lock(&t->lock);
+    struct piece *p = t->empty;
+    bool good = t->error == 0;
+    if (good && p)
+        t->empty = p->next;
+    pthread_mutex_unlock(&t->lock);
+    if (!good)
+        return NULL;
+    if (!p && t->made < MOST_PIECES && (p = malloc(sizeof(*p))))
+        t->made++;
+    if (p)
+        p->used = 0;
+    return p;
+}
+
+uint8_t *tape_room(struct tape *t, size_t n)
+{
+    if (t->filling && t->filling->used + n > TAPE_PIECE)
+        tape_flush(t);
+    if (!t->filling)
+        t->filling = take_empty(t);
+    return t->filling ? t->filling->bytes + t->filling->used : NULL;
+}
+
+void tape_advance(struct tape *t, size_t n)
+{
+    t->filling->used += n;
+}
+
+void tape_flush(struct tape *t)
+{
+    struct piece *p = t->filling;
+    if (!p || !p->used)
+        return;
+    t->filling = NULL;
+    p->next = NULL;
+    pthread_mutex_lock(&t->lock);
+    *(t->last ? &t->last->next : &t->first) = p;
+    t->last = p;
+    pthread_cond_signal(&t->wake);
+    pthread_mutex_unlock(&t->lock);
+}
+
+int tape_error(struct tape *t)
+{
+    pthread_mutex_lock(&t->lock);
+    int error = t->error;
+    pthread_mutex_unlock(&t->lock);
+    return error;
+}
+
+static void free_pieces(struct piece *p)
+{
+    while (p) {
+        struct piece *next = p->next;
+        free(p);
+        p = next;
+    }
+}
+
+int tape_close(struct tape *t)
+{
+    if (!t)
+        return 0;
+    tape_flush(t);
+    pthread_mutex_lock(&t->lock);
+    t->end = true;
+    pthread_cond_signal(&t->wake);
+    pthread_mutex_unlock(&t->lock);
+    pthread_join(t->thread, NULL);
+    int error = t->error;
+    if (close(t->fd) != 0 && !error)
+        error = errno;
+    free_pieces(t->empty);
+    free(t->filling);
+    pthread_mutex_destroy(&t->lock);
+    pthread_cond_destroy(&t->wake);
+    free(t);
+    return error;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The bytes of a recording; the layout is in recording.h.
+ *
+ * A MAD is mostly zeros: reserved fields, unused hops of paths, the end of the attribute. A map of
+ * the 8-byte words that are not zero makes it a third of its size for 32 comparisons, so that the
+ * recorder costs little where it runs, on the loop thread.
+ */
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/recording/recording.h"
+
+#define WORDS (FAB_MAD_SIZE / 8)
+#define MAD_FIELDS 24 /* of a MAD's body, before the words */
+#define FLAG_FAILED 1
+
+static const uint8_t magic[8] = {'F', 'A', 'B', 'M', 'A', 'D', 'S', '\n'};
+
+/* ---- header ---- */
+
+static void write_name(uint8_t *to, const char *name, size_t size)
+{
+    memset(to, 0, size);
+    memcpy(to, name, strnlen(name, size));
+}
+
+void fab_record_pack_header(const struct fab_record_header *h, uint8_t bytes[FAB_RECORD_HEADER])
+{
+    memcpy(bytes, magic, sizeof(magic));
+    fab_put_be16(bytes + 8, FAB_RECORD_VERSION);
+    fab_put_be16(bytes + 10, FAB_RECORD_HEADER);
+    fab_put_be32(bytes + 12, h->window);
+    fab_put_be64(bytes + 16, (uint64_t)h->began_us);
+    fab_put_be64(bytes + 24, h->port_guid);
+    write_name(bytes + 32, h->version, sizeof(h->version) - 1);
+    write_name(bytes + 64, h->name, sizeof(h->name) - 1);
+}
+
+static void read_name(struct fab_reader *r, char *name, size_t size)
+{
+    const uint8_t *bytes = fab_read_bytes(r, size);
+    if (bytes)
+        memcpy(name, bytes, size);
+    name[size] = '\0';
+}
+
+int fab_record_unpack_header(struct fab_reader *r, struct fab_record_header *ret)
+{
+    struct fab_record_header h = {0};
+    struct fab_reader at = *r;
+    const uint8_t *is = fab_read_bytes(&at, sizeof(magic));
+    if (!is || memcmp(is, magic, sizeof(magic)) != 0)
+        return FAB_E_FORMAT;
+    uint16_t version = fab_read_u16(&at), size = fab_read_u16(&at);
+    if (at.status == FAB_OK && version != FAB_RECORD_VERSION)
+        return FAB_E_UNSUPPORTED;
+    h.window = fab_read_u32(&at);
+    h.began_us = (int64_t)fab_read_u64(&at);
+    h.port_guid = fab_read_u64(&at);
+    read_name(&at, h.version, sizeof(h.version) - 1);
+    read_name(&at, h.name, sizeof(h.name) - 1);
+    if (at.status == FAB_OK && size < FAB_RECORD_HEADER)
+        return FAB_E_FORMAT;
+    (void)fab_read_bytes(&at, at.status == FAB_OK ? (size_t)size - FAB_RECORD_HEADER : 0);
+    if (at.status != FAB_OK)
+        return at.status;
+    *r = at;
+    *ret = h;
+    return FAB_OK;
+}
+
+/* ---- writing ---- */
+
+static void write_prefix(uint8_t *to, const struct fab_record_entry *e, size_t body)
+{
+    to[0] = e->kind;
+    to[1] = e->failed ? FLAG_FAILED : 0;
+    fab_put_be16(to + 2, (uint16_t)body);
+    fab_put_be64(to + 4, e->time_us);
+}
+
+/* The words that are not zero, and which they are. Returns their size. */
+static size_t write_words(uint8_t *to, const uint8_t *bytes, size_t len, uint32_t *ret_map)
+{
+    size_t size = 0;
+    uint32_t map = 0;
+    for (size_t i = 0; i < len; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + i, len - i < 8 ? len - i : 8);
+        if (word == 0)
+            continue;
+        map |= UINT32_C(1) << i / 8;
+        memcpy(to + size, &word, sizeof(word));
+        size += sizeof(word);
+    }
+    *ret_map = map;
+    return size;
+}
+
+static size_t write_mad(uint8_t *to, const struct fab_record_entry *e)
+{
+    uint32_t map;
+    size_t len = e->len < FAB_MAD_SIZE ? e->len : FAB_MAD_SIZE;
+    fab_put_be16(to, e->addr.dlid);
+    fab_put_be16(to + 2, e->addr.slid);
+    to[4] = e->addr.sl;
+    to[5] = e->qp;
+    fab_put_be32(to + 6, e->addr.qpn);
+    fab_put_be32(to + 10, e->addr.qkey);
+    fab_put_be32(to + 14, e->addr.timeout_us);
+    fab_put_be16(to + 18, (uint16_t)len);
+    size_t words = write_words(to + MAD_FIELDS, e->bytes, len, &map);
+    fab_put_be32(to + 20, map);
+    return MAD_FIELDS + words;
+}
+
+static size_t write_body(uint8_t *to, const struct fab_record_entry *e)
+{
+    switch (e->kind) {
+    case FAB_RECORD_OUT:
+    case FAB_RECORD_IN:
+        return write_mad(to, e);
+    case FAB_RECORD_LEASE:
+        fab_put_be64(to, e->guid);
+        fab_put_be16(to + 8, e->lid);
+        to[10] = e->small;
+        return 11;
+    case FAB_RECORD_DISABLED:
+        fab_put_be64(to, e->guid);
+        to[8] = e->small;
+        return 9;
+    case FAB_RECORD_END:
+        to[0] = e->small;
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+size_t fab_record_pack(const struct fab_record_entry *e, uint8_t room[FAB_RECORD_ENTRY_MAX])
+{
+    size_t body = write_body(room + FAB_RECORD_PREFIX, e);
+    write_prefix(room, e, body);
+    return FAB_RECORD_PREFIX + body;
+}
+
+void fab_record_pack_settings(uint64_t time_us, uint16_t len, uint8_t prefix[FAB_RECORD_PREFIX])
+{
+    const struct fab_record_entry e = {.kind = FAB_RECORD_SETTINGS, .time_us = time_us};
+    write_prefix(prefix, &e, len);
+}
+
+/* ---- reading ---- */
+
+static int read_mad(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE], struct fab_record_entry *e)
+{
+    e->addr.dlid = fab_read_u16(r);
+    e->addr.slid = fab_read_u16(r);
+    e->addr.sl = fab_read_u8(r);
+    e->qp = fab_read_u8(r);
+    e->addr.qpn = fab_read_u32(r);
+    e->addr.qkey = fab_read_u32(r);
+    e->addr.timeout_us = fab_read_u32(r);
+    e->len = fab_read_u16(r);
+    uint32_t map = fab_read_u32(r);
+    if (e->len > FAB_MAD_SIZE)
+        return FAB_E_FORMAT;
+    memset(mad, 0, FAB_MAD_SIZE);
+    for (size_t i = 0; i < WORDS && map >> i; i++) {
+        const uint8_t *word = map >> i & 1 ? fab_read_bytes(r, 8) : NULL;
+        if (word)
+            memcpy(mad + 8 * i, word, 8);
+    }
+    memset(mad + e->len, 0, FAB_MAD_SIZE - e->len);
+    e->bytes = mad;
+    return FAB_OK;
+}
+
+static int read_body(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE], struct fab_record_entry *e)
+{
+    switch (e->kind) {
+    case FAB_RECORD_OUT:
+    case FAB_RECORD_IN:
+        return read_mad(r, mad, e);
+    case FAB_RECORD_LEASE:
+        e->guid = fab_read_u64(r);
+        e->lid = fab_read_u16(r);
+        e->small = fab_read_u8(r);
+        return FAB_OK;
+    case FAB_RECORD_DISABLED:
+        e->guid = fab_read_u64(r);
+        e->small = fab_read_u8(r);
+        return FAB_OK;
+    case FAB_RECORD_SETTINGS:
+        e->len = (uint16_t)fab_read_left(r);
+        e->bytes = fab_read_bytes(r, e->len);
+        return FAB_OK;
+    case FAB_RECORD_END:
+        e->small = fab_read_u8(r);
+        return FAB_OK;
+    default: /* 0: a file system that filled up with zeros what a crash cut off */
+        return e->kind ? FAB_OK : FAB_E_FORMAT;
+    }
+}
+
+int fab_record_unpack(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE], struct fab_record_entry *ret)
+{
+    struct fab_reader at = *r;
+    struct fab_record_entry e = {.kind = fab_read_u8(&at)};
+    e.failed = fab_read_u8(&at) & FLAG_FAILED;
+    uint16_t size = fab_read_u16(&at);
+    e.time_us = fab_read_u64(&at);
+    const uint8_t *body = fab_read_bytes(&at, size);
+    if (at.status != FAB_OK)
+        return at.status;
+    struct fab_reader in = fab_reader(body, size);
+    int status = read_body(&in, mad, &e);
+    if (status != FAB_OK || in.status != FAB_OK)
+        return FAB_E_FORMAT;
+    *r = at;
+    *ret = e;
+    return FAB_OK;
+}

@@ -1,0 +1,8 @@
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/describe.c \
+	%D%/entry.c \
+	%D%/player.c \
+	%D%/player.h \
+	%D%/recording.h \
+	%D%/script.c \
+	%D%/script.h

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Playing. The cursor stands at the next MAD that is to come in:
+ *
+ *   unsolicited        it comes at its time
+ *   its request asked  it comes as long after the request as it did
+ *   not asked          it is waited for, as long as all other answers that are due can wait, half
+ *                      the time in which their requests would be lost; if none is due, much longer
+ *
+ * One that was not waited for is answered all the same when its request comes after all. The time
+ * of the recording is laid anew upon the time of the run whenever something is asked while no
+ * answer is due: computing takes time in the recording, and none in virtual time; a light look
+ * comes by a timer of the run.
+ *
+ * In a recording without end, or with one in the midst of something, whatever is sent after the
+ * last MAD came in is not judged.
+ */
+#include "libfabmgr/recording/player.h"
+
+#include <stdlib.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/recording/script.h"
+
+#define NONE FAB_SCRIPT_NONE
+#define AT_TID 8
+#define PATIENCE_US 10000u /* for requests without a timeout */
+#define SKIP_US 30000000u
+
+struct fab_player {
+    struct fab_script script;
+    int64_t base;         /* time of the run at which the recording began */
+    uint32_t cursor;      /* all INs before it came in or were not waited for */
+    uint32_t first, last; /* OUTs whose answers are due, in the order of asking */
+    struct fab_player_stats stats;
+};
+
+int fab_player_new(const uint8_t *bytes, size_t len, uint64_t now, struct fab_player **ret)
+{
+    struct fab_player *p = calloc(1, sizeof(*p));
+    if (!p)
+        return FAB_E_NOMEM;
+    p->first = p->last = NONE;
+    p->base = (int64_t)now;
+    int status = fab_script_read(&p->script, bytes, len);
+    if (status != FAB_OK) {
+        free(p);
+        return status;
+    }
+    *ret = p;
+    return FAB_OK;
+}
+
+void fab_player_free(struct fab_player *p)
+{
+    if (!p)
+        return;
+    fab_script_fini(&p->script);
+    free(p);
+}
+
+const struct fab_record_header *fab_player_header(const struct fab_player *p)
+{
+    return &p->script.header;
+}
+
+int fab_player_tail(const struct fab_player *p)
+{
+    return p->script.tail;
+}
+
+/* ---- answers that are due ---- */
+
+static void append_due(struct fab_player *p, uint32_t out)
+{
+    struct fab_script_item *items = p->script.items;
+    items[out].earlier = p->last;
+    items[out].later = NONE;
+    *(p->last != NONE ? &items[p->last].later : &p->first) = out;
+    p->last = out;
+}
+
+static void remove_due(struct fab_player *p, uint32_t out)
+{
+    struct fab_script_item *items = p->script.items;
+    uint32_t earlier = items[out].earlier, later = items[out].later;
+    *(earlier != NONE ? &items[earlier].later : &p->first) = later;
+    *(later != NONE ? &items[later].earlier : &p->last) = earlier;
+}
+
+/* A time of the recording as one of the run. */
+static uint64_t moment(const struct fab_player *p, uint64_t time)
+{
+    int64_t at = p->base + (int64_t)time;
+    return at > 0 ? (uint64_t)at : 0;
+}
+
+/* ---- sending ---- */
+
+enum fab_player_sent fab_player_send(struct fab_player *p, uint64_t now,
+                                     const struct fab_record_entry *mad)
+{
+    struct fab_script *s = &p->script;
+    uint32_t out = fab_script_take(s, mad);
+    if (out == NONE) {
+        bool judged = p->cursor < s->last_in || p->first != NONE || s->tail_is_quiet;
+        p->stats.strange += judged;
+        return judged ? FAB_PLAYER_STRANGE : FAB_PLAYER_BEYOND;
+    }
+    struct fab_script_item *item = &s->items[out];
+    if (p->first == NONE)
+        p->base = (int64_t)(now - item->time);
+    item->asked = true;
+    item->asked_us = now;
+    item->tid = fab_be64(mad->bytes + AT_TID);
+    item->patience_us = mad->addr.timeout_us ? mad->addr.timeout_us / 2 : PATIENCE_US;
+    p->stats.asked++;
+    if (item->pair != NONE)
+        append_due(p, out);
+    return FAB_PLAYER_RECORDED;
+}
+
+/* ---- receiving ---- */
+
+struct step {
+    uint32_t item; /* an IN, or NONE: the end */
+    uint64_t due;
+    bool skip; /* it is not waited for any longer */
+};
+
+static uint64_t answer_due(const struct fab_player *p, uint32_t in)
+{
+    const struct fab_script_item *items = p->script.items;
+    const struct fab_script_item *request = &items[items[in].pair];
+    return request->asked_us + (items[in].time - request->time);
+}
+
+/* The request at the cursor was not asked yet. */
+static struct step wait_or_skip(const struct fab_player *p)
+{
+    const struct fab_script_item *items = p->script.items;
+    struct step step = {.item = p->cursor, .skip = true};
+    if (p->first == NONE) {
+        step.due = moment(p, items[p->cursor].time + SKIP_US);
+        return step;
+    }
+    uint64_t due = answer_due(p, items[p->first].pair);
+    uint64_t patience = items[p->first].asked_us + items[p->first].patience_us;
+    step.due = due > patience ? due : patience;
+    return step;
+}
+
+static struct step next_step(struct fab_player *p)
+{
+    const struct fab_script *s = &p->script;
+    const struct fab_script_item *items = s->items;
+    while (p->cursor < s->count && (items[p->cursor].out || items[p->cursor].done))
+        p->cursor++;
+    if (p->first != NONE && items[p->first].pair < p->cursor)
+        return (struct step){.item = items[p->first].pair,
+                             .due = answer_due(p, items[p->first].pair)};
+    if (p->cursor == s->count)
+        return (struct step){.item = NONE, .due = moment(p, s->end_us)};
+    const struct fab_script_item *in = &items[p->cursor];
+    if (in->pair == NONE)
+        return (struct step){.item = p->cursor, .due = moment(p, in->time)};
+    if (items[in->pair].asked)
+        return (struct step){.item = p->cursor, .due = answer_due(p, p->cursor)};
+    return wait_or_skip(p);
+}
+
+static void deliver(struct fab_player *p, uint32_t in, uint8_t mad[FAB_MAD_SIZE],
+                    struct fab_record_entry *ret)
+{
+    struct fab_script_item *items = p->script.items;
+    uint32_t request = items[in].pair;
+    items[in].done = true;
+    fab_script_entry(&p->script, in, mad, ret);
+    if (request != NONE) {
+        fab_put_be64(mad + AT_TID, items[request].tid);
+        if (items[request].pair == in)
+            remove_due(p, request);
+    }
+    p->stats.delivered++;
+}
+
+bool fab_player_receive(struct fab_player *p, uint64_t now, uint8_t mad[FAB_MAD_SIZE],
+                        struct fab_record_entry *ret)
+{
+    struct step step;
+    while ((step = next_step(p)).item != NONE && step.due <= now) {
+        if (!step.skip) {
+            deliver(p, step.item, mad, ret);
+            return true;
+        }
+        p->cursor++;
+        p->stats.reordered++;
+    }
+    return false;
+}
+
+uint64_t fab_player_deadline(struct fab_player *p, uint64_t now)
+{
+    struct step step = next_step(p);
+    return step.item == NONE && step.due <= now ? UINT64_MAX : step.due;
+}
+
+/* ---- what came of it ---- */
+
+bool fab_player_missing(const struct fab_player *p, uint32_t *cursor, uint8_t mad[FAB_MAD_SIZE],
+                        struct fab_record_entry *ret)
+{
+    const struct fab_script *s = &p->script;
+    uint32_t end = s->tail_is_quiet ? s->count : s->last_in;
+    while (*cursor < end && (!s->items[*cursor].out || s->items[*cursor].asked))
+        ++*cursor;
+    if (*cursor >= end)
+        return false;
+    fab_script_entry(s, (*cursor)++, mad, ret);
+    return true;
+}
+
+void fab_player_stats(const struct fab_player *p, struct fab_player_stats *ret)
+{
+    const struct fab_script *s = &p->script;
+    uint32_t end = s->tail_is_quiet ? s->count : s->last_in;
+    *ret = p->stats;
+    ret->recorded_out = s->outs;
+    ret->recorded_in = s->ins;
+    ret->orphans = s->orphans;
+    for (uint32_t i = 0; i < end; i++)
+        ret->missing += s->items[i].out && !s->items[i].asked;
+}
