@@ -116,7 +116,7 @@ struct sm_programming {
     int stage;
     bool tables_wait; /* for the stage before them */
     uint32_t failed, told, blocks, switches, writes;
-    uint32_t unsure; /* switches that may have changed unseen */
+    uint32_t unsure;  /* switches that may have changed unseen */
     uint8_t *touched; /* [node_count] flags of program.c */
     uint64_t last_write_us;
 };
