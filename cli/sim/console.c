@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The console: a table of commands of one argument, which is the rest of the line (names of nodes
- * may have blanks in them). ibsim's spelling of the same commands is understood, Unlink "id"[port],
- * so that scripts run on both. Lines that are empty or begin with # are nothing.
+ * may have blanks in them; what numbers a command wants stand after them). ibsim's spelling of the
+ * same commands is understood, Unlink "id"[port], so that scripts run on both. Lines that are empty
+ * or begin with # are nothing.
  */
 #include "cli/sim/console.h"
 
@@ -15,6 +16,7 @@
 
 #include "cli/sim/cmd.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/fault.h"
 
 typedef int command_function(struct console *c, const char *argument, struct fab_text *out);
 
@@ -104,6 +106,116 @@ static int do_loss(struct console *c, const char *argument, struct fab_text *out
     return CMD_OK;
 }
 
+/* ---- faults that take time --------------------------------------------------------------------
+ */
+
+/* Cuts off the last word of a line: NULL if there is only one. */
+static char *cut_word(char *line)
+{
+    char *blank = strrchr(line, ' ');
+    if (blank == NULL)
+        return NULL;
+    char *word = blank + 1;
+    while (blank > line && blank[-1] == ' ')
+        blank--;
+    *blank = '\0';
+    return blank > line ? word : NULL;
+}
+
+/* A number from `least` to `most`. */
+static bool parse_number(const char *word, uint32_t least, uint32_t most, uint32_t *ret)
+{
+    char *end;
+    unsigned long value =
+        word != NULL && isdigit((unsigned char)*word) ? strtoul(word, &end, 10) : 0;
+    if (word == NULL || !isdigit((unsigned char)*word) || *end != '\0' || value < least ||
+        value > most)
+        return false;
+    *ret = (uint32_t)value;
+    return true;
+}
+
+#define MS_MAX 3600000u
+
+static int misused(struct fab_text *out, const char *usage)
+{
+    fab_text_addf(out, "usage: %s\n", usage);
+    return CMD_USAGE;
+}
+
+static int told(int status, const char *name, struct fab_text *out)
+{
+    if (status != FAB_OK)
+        fab_text_addf(out, "%s: %s\n", name,
+                      status == FAB_E_NOT_FOUND ? "there is no such cable"
+                                                : fab_status_text(status));
+    return status == FAB_OK ? CMD_OK : CMD_FAILED;
+}
+
+static int do_power_off(struct console *c, const char *name, struct fab_text *out)
+{
+    struct place at;
+    int code = find(c, name, &at, out);
+    return code != CMD_OK ? code : told(fab_sim_power_off(c->hub->sim, at.node), name, out);
+}
+
+/* All at once: the rest of a slow start is for scripts. */
+static int do_power_on(struct console *c, const char *name, struct fab_text *out)
+{
+    struct place at;
+    int code = find(c, name, &at, out);
+    return code != CMD_OK ? code : told(fab_sim_power_on(c->hub->sim, at.node, 0, 0), name, out);
+}
+
+static int do_late(struct console *c, const char *argument, struct fab_text *out)
+{
+    char name[CONSOLE_LINE_MAX];
+    struct place at;
+    uint32_t late_ms;
+    strcpy(name, argument); /* a line is no longer than that */
+    if (!parse_number(cut_word(name), 0, MS_MAX, &late_ms))
+        return misused(out, "late NODE MILLISECONDS");
+    if (find(c, name, &at, out) != CMD_OK)
+        return CMD_FAILED;
+    c->hub->slow = true;
+    return told(fab_sim_late(c->hub->sim, at.node, late_ms * 1000, 0), name, out);
+}
+
+static int do_flap(struct console *c, const char *argument, struct fab_text *out)
+{
+    char name[CONSOLE_LINE_MAX];
+    struct place at;
+    uint32_t count = 0, period_ms = 0;
+    strcpy(name, argument);
+    bool good = parse_number(cut_word(name), 1, MS_MAX, &count) &&
+                parse_number(cut_word(name), 1, MS_MAX, &period_ms);
+    if (!good)
+        return misused(out, "flap NODE/PORT MILLISECONDS COUNT");
+    if (find(c, name, &at, out) != CMD_OK)
+        return CMD_FAILED;
+    return told(fab_sim_flap(c->hub->sim, at.node, at.port, period_ms * UINT64_C(1000), count),
+                name, out);
+}
+
+/* "4xEDR", or "full". */
+static int do_degrade(struct console *c, const char *argument, struct fab_text *out)
+{
+    char name[CONSOLE_LINE_MAX], *rate, *speed = NULL;
+    struct place at;
+    unsigned long lanes = 0;
+    strcpy(name, argument);
+    rate = cut_word(name);
+    if (rate != NULL && strcmp(rate, "full") != 0)
+        lanes = strtoul(rate, &speed, 10);
+    if (rate == NULL || (speed != NULL && (*speed != 'x' || lanes == 0 || lanes > 12)))
+        return misused(out, "degrade NODE/PORT LANESxSPEED|full");
+    if (find(c, name, &at, out) != CMD_OK)
+        return CMD_FAILED;
+    return told(fab_sim_degrade(c->hub->sim, at.node, at.port, (unsigned)lanes,
+                                speed != NULL ? speed + 1 : NULL),
+                name, out);
+}
+
 /* ---- clients ----------------------------------------------------------------------------------
  */
 
@@ -173,6 +285,12 @@ static const struct command {
     {"relink", "NODE[/PORT]", do_relink, "puts it back"},
     {"silence", "NODE", do_silence, "the node answers nothing any more"},
     {"wake", "NODE", do_wake, "it does again"},
+    {"power-off", "NODE", do_power_off, "the node dies and forgets its tables"},
+    {"power-on", "NODE", do_power_on, "it starts again, as new"},
+    {"late", "NODE MS", do_late, "it answers so many milliseconds later"},
+    {"flap", "NODE/PORT MS COUNT", do_flap,
+     "a cable goes out and in, once in so many milliseconds"},
+    {"degrade", "NODE/PORT RATE", do_degrade, "a link comes up with 1xEDR, say; full: as ever"},
     {"loss", "RATE", do_loss, "the share of MADs that get lost: 0.01 or 1%"},
     {"status", NULL, do_status, "who is attached, where, and how many MADs went"},
     {"attached", NULL, do_status, NULL},
@@ -188,7 +306,7 @@ void console_help(struct fab_text *out)
 {
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (commands[i].summary != NULL)
-            fab_text_addf(out, "  %-8s %-12s  %s\n", commands[i].name,
+            fab_text_addf(out, "  %-9s %-18s  %s\n", commands[i].name,
                           commands[i].argument != NULL ? commands[i].argument : "",
                           commands[i].summary);
 }

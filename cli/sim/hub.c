@@ -141,57 +141,7 @@ static void address(uint8_t *packet, uint16_t dlid, uint16_t slid)
     fab_put_be16(packet + SLID_AT, slid);
 }
 
-/* Puts a mail into the packet: header fields that are not in the mail stay as they are. Who got it:
- * HUB_CLIENTS if nobody did. */
-static unsigned give_mail(struct hub *h, const struct fab_sim_mail *m, uint8_t *packet)
-{
-    struct place at = {.node = m->node, .port = m->port};
-    unsigned id = addressee(h, &at, m->mad);
-    if (id == HUB_CLIENTS)
-        return id;
-    memcpy(packet + MAD_AT, m->mad, FAB_MAD_SIZE);
-    return give(h, id, packet) ? id : HUB_CLIENTS;
-}
-
-static void give_trap(struct hub *h, const struct fab_sim_mail *m)
-{
-    uint8_t packet[HUB_PACKET_SIZE] = {0};
-    address(packet, m->dlid, m->slid);
-    fab_put_be64(packet + MAD_LENGTH_AT, FAB_MAD_SIZE);
-    (void)give_mail(h, m, packet);
-}
-
-void hub_collect(struct hub *h)
-{
-    struct fab_sim_mail m;
-    while (fab_sim_outbox(h->sim, &m))
-        give_trap(h, &m);
-}
-
-static bool same_mad(const uint8_t *a, const uint8_t *b)
-{
-    return a[CLASS_AT] == b[CLASS_AT] && a[METHOD_AT] == b[METHOD_AT] &&
-           memcmp(a + TID_AT, b + TID_AT, 8) == 0;
-}
-
-/* Hands out what a MAD of a client set off. Which other client the MAD itself reached, or
- * HUB_CLIENTS. */
-static unsigned forward(struct hub *h, const uint8_t *packet)
-{
-    unsigned reached = HUB_CLIENTS;
-    struct fab_sim_mail m;
-    while (fab_sim_outbox(h->sim, &m)) {
-        uint8_t copy[HUB_PACKET_SIZE];
-        memcpy(copy, packet, sizeof copy);
-        if (same_mad(m.mad, packet + MAD_AT))
-            reached = give_mail(h, &m, copy);
-        else
-            give_trap(h, &m);
-    }
-    return reached;
-}
-
-/* ---- requests that other clients have ----------------------------------------------------------
+/* ---- requests that are under way ---------------------------------------------------------------
  */
 
 static bool wants_answer(const uint8_t *mad)
@@ -252,6 +202,66 @@ void hub_tick(struct hub *h, uint64_t now_ms)
             give_up(h, i);
 }
 
+/* ---- MADs out of the fabric ---------------------------------------------------------------------
+ */
+
+/* Puts a mail into the packet: header fields that are not in the mail stay as they are. Who got it:
+ * HUB_CLIENTS if nobody did. */
+static unsigned give_mail(struct hub *h, const struct fab_sim_mail *m, uint8_t *packet)
+{
+    struct place at = {.node = m->node, .port = m->port};
+    unsigned id = addressee(h, &at, m->mad);
+    if (id == HUB_CLIENTS)
+        return id;
+    memcpy(packet + MAD_AT, m->mad, FAB_MAD_SIZE);
+    return give(h, id, packet) ? id : HUB_CLIENTS;
+}
+
+/* A trap, or what was late. */
+static void give_bare(struct hub *h, const struct fab_sim_mail *m)
+{
+    uint8_t packet[HUB_PACKET_SIZE] = {0};
+    uint8_t mgmt_class = m->mad[CLASS_AT];
+    bool smp = mgmt_class == FAB_CLASS_SMP_LID || mgmt_class == FAB_CLASS_SMP_DIRECTED;
+    address(packet, m->dlid, m->slid);
+    fab_put_be32(packet + DQPN_AT, !smp);
+    fab_put_be32(packet + SQPN_AT, !smp);
+    fab_put_be64(packet + MAD_LENGTH_AT, FAB_MAD_SIZE);
+    (void)give_mail(h, m, packet);
+    if (is_response(m->mad))
+        forget_answered(h, m->mad);
+}
+
+void hub_collect(struct hub *h)
+{
+    struct fab_sim_mail m;
+    while (fab_sim_outbox(h->sim, &m))
+        give_bare(h, &m);
+}
+
+static bool same_mad(const uint8_t *a, const uint8_t *b)
+{
+    return a[CLASS_AT] == b[CLASS_AT] && a[METHOD_AT] == b[METHOD_AT] &&
+           memcmp(a + TID_AT, b + TID_AT, 8) == 0;
+}
+
+/* Hands out what a MAD of a client set off. Which other client the MAD itself reached, or
+ * HUB_CLIENTS. */
+static unsigned forward(struct hub *h, const uint8_t *packet)
+{
+    unsigned reached = HUB_CLIENTS;
+    struct fab_sim_mail m;
+    while (fab_sim_outbox(h->sim, &m)) {
+        uint8_t copy[HUB_PACKET_SIZE];
+        memcpy(copy, packet, sizeof copy);
+        if (same_mad(m.mad, packet + MAD_AT))
+            reached = give_mail(h, &m, copy);
+        else
+            give_bare(h, &m);
+    }
+    return reached;
+}
+
 /* ---- MADs from clients ------------------------------------------------------------------------
  */
 
@@ -308,10 +318,10 @@ void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len)
         memcpy(packet + MAD_AT, reply, sizeof reply);
         turn_round(packet);
         (void)give(h, client, packet);
-    } else if (reached == HUB_CLIENTS) {
-        lost(h, client, packet);
-    } else {
+    } else if (reached != HUB_CLIENTS || (h->slow && status == 0)) {
         remember(h, client, reached, packet);
+    } else {
+        lost(h, client, packet);
     }
 }
 

@@ -40,7 +40,8 @@ struct hub_owner {
     /* A datagram for a client. False: there is no room for it. */
     bool (*deliver)(void *context, unsigned client, const uint8_t packet[HUB_PACKET_SIZE]);
 };
-/* A request that is with another client now, who may never answer. */
+/* A request that is with another client now, who may never answer, or (with == HUB_CLIENTS) that
+ * may be late. */
 struct hub_wait {
     unsigned client, with;
     uint64_t since_ms;
@@ -52,6 +53,7 @@ struct hub {
     struct hub_owner owner;
     unsigned top; /* no id from here on is in use */
     struct hub_client clients[HUB_CLIENTS];
+    bool slow;       /* answers of devices may be late: no answer yet does not mean lost */
     uint64_t now_ms; /* as the owner last said */
     unsigned wait_count;
     struct hub_wait waits[HUB_WAITS];
@@ -64,7 +66,7 @@ void hub_init(struct hub *h, struct fab_sim *sim, uint32_t first_node,
 bool hub_control(struct hub *h, uint32_t pid, uint8_t *datagram, size_t len);
 /* A datagram with a MAD from a client; it is written to. */
 void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len);
-/* Says what time it is, every now and then: requests that another client has had for longer than
+/* Says what time it is, every now and then: requests that have not been answered for
  * HUB_PATIENCE_MS are given back as lost. */
 void hub_tick(struct hub *h, uint64_t now_ms);
 /* Hands out what devices sent of themselves; to be called after faults. */

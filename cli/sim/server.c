@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loop of `fabsim serve`: sockets, batches of datagrams, and the clock that devices repeat
- * their traps by. What a datagram means is the hub's affair.
+ * The loop of `fabsim serve`: sockets, batches of datagrams, and the clock that the simulated
+ * time follows. What a datagram means is the hub's affair.
  *
  * Each client has a socket of its own, "@BASE:outN@", made when it connects and connected to its
  * "@BASE:inPID@". One epoll tells which are readable; a turn reads at most one batch from each, so
@@ -22,6 +22,7 @@
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/sim/cmd.h"
@@ -33,9 +34,8 @@
 #define BATCH 64
 #define EVENTS 64
 #define TICK_NS 250000000l
-#define TICKS_A_REPEAT 4 /* traps that nobody represses come again every second */
 
-enum what { CONTROL, PEER, SIGNALS, TICK, KNOCK, VISITOR, INPUT };
+enum what { CONTROL, PEER, SIGNALS, TICK, ALARM, KNOCK, VISITOR, INPUT };
 
 struct peer {
     int fd;
@@ -46,8 +46,8 @@ struct peer {
 struct server {
     const struct server_settings *settings;
     struct fab_sim *sim;
-    int epoll, control, signals, timer;
-    unsigned ticks;
+    int epoll, control, signals, timer, alarm;
+    uint64_t began_us, alarm_us; /* alarm_us: when the alarm is set to, in the time of the sim */
     struct hub hub;
     struct console console;
     struct door door;
@@ -226,10 +226,43 @@ static void tick(struct server *s)
     if (read(s->timer, &expirations, sizeof expirations) < 0)
         return;
     bury(s);
-    s->ticks++;
-    hub_tick(&s->hub, (uint64_t)s->ticks * (TICK_NS / 1000000));
-    if (s->ticks % TICKS_A_REPEAT == 0 && fab_sim_repeat(s->sim) > 0)
-        hub_collect(&s->hub);
+    hub_tick(&s->hub, fab_sim_now(s->sim) / 1000);
+}
+
+static uint64_t clock_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
+
+/* The sim's time follows the clock. */
+static void advance(struct server *s)
+{
+    fab_sim_advance(s->sim, clock_us() - s->began_us);
+    hub_collect(&s->hub);
+}
+
+/* Wakes us up when something is due in the sim. */
+static void set_alarm(struct server *s)
+{
+    uint64_t due = fab_sim_deadline(s->sim), at = due + s->began_us;
+    struct itimerspec when = {0};
+    if (due == s->alarm_us)
+        return;
+    s->alarm_us = due;
+    if (due != UINT64_MAX) {
+        when.it_value.tv_sec = (time_t)(at / 1000000u);
+        when.it_value.tv_nsec = (long)(at % 1000000u) * 1000;
+    }
+    (void)timerfd_settime(s->alarm, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static void ring_out(struct server *s)
+{
+    uint64_t expirations;
+    if (read(s->alarm, &expirations, sizeof expirations) > 0)
+        s->alarm_us = UINT64_MAX;
 }
 
 /* ---- the loop ---------------------------------------------------------------------------------
@@ -262,6 +295,9 @@ static void handle(struct server *s, const struct epoll_event *event)
     case TICK:
         tick(s);
         break;
+    case ALARM:
+        ring_out(s);
+        break;
     case KNOCK:
         admit(s);
         break;
@@ -285,9 +321,11 @@ static int loop(struct server *s)
             complain("waiting");
             return CMD_FAILED;
         }
+        advance(s);
         for (int i = 0; i < n; i++)
             handle(s, &events[i]);
         send_all(s);
+        set_alarm(s);
     }
     return CMD_OK;
 }
@@ -332,6 +370,11 @@ static int open_timer(struct server *s)
     if (s->timer < 0 || timerfd_settime(s->timer, 0, &every, NULL) != 0 ||
         watch(s, EPOLL_CTL_ADD, s->timer, EPOLLIN, TICK, 0) != 0)
         return complain("the clock");
+    s->alarm = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (s->alarm < 0 || watch(s, EPOLL_CTL_ADD, s->alarm, EPOLLIN, ALARM, 0) != 0)
+        return complain("the clock");
+    s->began_us = clock_us();
+    s->alarm_us = UINT64_MAX;
     return 0;
 }
 
@@ -368,7 +411,7 @@ static void close_all(struct server *s)
     for (unsigned id = HUB_CLIENTS; id-- > 0;)
         hub_detach(&s->hub, id);
     door_close(&s->door);
-    int fds[] = {s->timer, s->signals, s->control, s->epoll};
+    int fds[] = {s->timer, s->alarm, s->signals, s->control, s->epoll};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);
@@ -380,7 +423,7 @@ static void start(struct server *s, struct fab_sim *sim, const struct server_set
         .context = s, .open = open_peer, .close = close_peer, .deliver = deliver};
     s->settings = settings;
     s->sim = sim;
-    s->epoll = s->control = s->signals = s->timer = s->door.listening = -1;
+    s->epoll = s->control = s->signals = s->timer = s->alarm = s->door.listening = -1;
     for (unsigned i = 0; i < DOOR_VISITORS; i++)
         s->door.visitors[i] = -1;
     for (unsigned id = 0; id < HUB_CLIENTS; id++)

@@ -441,6 +441,56 @@ START_TEST(console)
 }
 END_TEST
 
+/* Late is not lost. */
+START_TEST(late_answers)
+{
+    struct lab x;
+    lab_start(&x);
+    int id = come(&x, 10, "host-0001", false);
+    ck_assert_int_eq(say(&x, "late host-0001 20"), CMD_OK);
+    (void)request(&x, id, FAB_LID_PERMISSIVE, &get_node);
+    ck_assert_uint_eq(x.count[id], 0);
+    fab_sim_advance(x.hub.sim, 30000);
+    hub_collect(&x.hub);
+    ck_assert_uint_eq(x.count[id], 1);
+    ck_assert_uint_eq(status_of(x.last[id]), 0);
+    ck_assert_uint_eq(x.last[id][32 + 3], FAB_METHOD_GET_RESP);
+    ck_assert_uint_eq(x.hub.wait_count, 0);
+    fab_sim_loss(x.hub.sim, 1);
+    (void)request(&x, id, FAB_LID_PERMISSIVE, &get_node);
+    ck_assert_uint_eq(x.count[id], 1);
+    hub_tick(&x.hub, HUB_PATIENCE_MS + 1);
+    ck_assert_uint_eq(x.count[id], 2);
+    ck_assert_uint_eq(status_of(x.last[id]), LOST);
+    lab_end(&x);
+}
+END_TEST
+
+START_TEST(faults_that_take_time)
+{
+    struct lab x;
+    uint32_t leaf;
+    lab_start(&x);
+    ck_assert_int_eq(fab_sim_find(x.hub.sim, "leaf-001", &leaf), FAB_OK);
+    const struct fab_port_info *port = fab_sim_port(x.hub.sim, leaf, 1);
+    ck_assert_int_eq(say(&x, "degrade leaf-001/1 1xQDR"), CMD_OK);
+    ck_assert_uint_eq(fab_link_width(port), 1);
+    ck_assert_str_eq(fab_link_speed(port), "QDR");
+    ck_assert_int_eq(say(&x, "degrade \"leaf-001\"[1]  full"), CMD_OK);
+    ck_assert_uint_eq(fab_link_width(port), 4);
+    ck_assert_int_eq(say(&x, "flap leaf-001/1 100 1"), CMD_OK);
+    ck_assert_uint_eq(port->port_state, FAB_STATE_DOWN);
+    fab_sim_advance(x.hub.sim, 200000);
+    ck_assert_uint_eq(port->port_state, FAB_STATE_INIT);
+    ck_assert_int_eq(say(&x, "power-off leaf-001"), CMD_OK);
+    ck_assert_uint_eq(port->port_state, FAB_STATE_DOWN);
+    ck_assert_int_eq(say(&x, "power-on leaf-001"), CMD_OK);
+    fab_sim_advance(x.hub.sim, 300000);
+    ck_assert_uint_eq(port->port_state, FAB_STATE_INIT);
+    lab_end(&x);
+}
+END_TEST
+
 START_TEST(console_mistakes)
 {
     struct lab x;
@@ -459,6 +509,16 @@ START_TEST(console_mistakes)
         {"unlink leaf-001/99", "no such port", CMD_FAILED},
         {"silence leaf-001/1", "is a port", CMD_FAILED},
         {"detach 0", "no client", CMD_FAILED},
+        {"late leaf-001", "usage: late", CMD_USAGE},
+        {"late leaf-001 x", "usage: late", CMD_USAGE},
+        {"late 5", "usage: late", CMD_USAGE},
+        {"flap leaf-001/1 10", "usage: flap", CMD_USAGE},
+        {"flap leaf-001/1 10 0", "usage: flap", CMD_USAGE},
+        {"degrade leaf-001/1", "usage: degrade", CMD_USAGE},
+        {"degrade leaf-001/1 EDR", "usage: degrade", CMD_USAGE},
+        {"degrade leaf-001/1 4xXXX", "leaf-001/1: ", CMD_FAILED},
+        {"degrade leaf-001 4xEDR", "no such cable", CMD_FAILED},
+        {"power-on nobody", "no node", CMD_FAILED},
         {"detach -1", "no client", CMD_FAILED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -492,6 +552,8 @@ static Suite *suite(void)
     tcase_add_test(c, not_a_packet);
     tcase_add_test(c, places);
     tcase_add_test(c, console);
+    tcase_add_test(c, late_answers);
+    tcase_add_test(c, faults_that_take_time);
     tcase_add_test(c, console_mistakes);
     suite_add_tcase(s, c);
     return s;
