@@ -15,6 +15,10 @@
  * second, and when both come, the second finds the slot's serial advanced. Only the low 32 bits of
  * a TID are ours; the kernel and simulators write the others (IBA 13.4.6.4 lets them).
  *
+ * Long before its deadline, after a few round trips, a request is late: most likely lost. It goes
+ * on waiting, but no longer counts against the window, so that loss and silent devices do not stall
+ * the others. In all, late ones too, no more than window_max are in flight.
+ *
  * Status BUSY (IBA 13.4.7) is a request to come again: it uses up a try, but is no loss.
  */
 #include "libfabmgr/mads/mads.h"
@@ -27,13 +31,16 @@
 
 #define TIMEOUT_CLASSES 8
 #define GSI_QKEY 0x80010000
+#define LATE_ROUND_TRIPS 8
+#define LATE_LEAST_US 4000
 
 struct fab_mads {
     struct fab_mads_config config;
     struct fab_slots slots;
-    struct fab_slot_list ready, again, resting, flying[TIMEOUT_CLASSES];
+    struct fab_slot_list ready, again, resting, flying[TIMEOUT_CLASSES], late[TIMEOUT_CLASSES];
     struct fab_window window;
-    uint32_t in_flight;
+    uint32_t in_flight, late_count; /* late ones are in flight too */
+    uint64_t round_trip;            /* smoothed, 0: not known yet */
     fab_mads_next *next;
     void *next_ctx;
     bool source_dry; /* it had nothing when last asked */
@@ -187,10 +194,16 @@ static uint32_t transport_patience(const struct fab_mads *m, const struct fab_sl
     return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
 }
 
+/* How many the window shall see: not the late ones, as long as there is room for more at all. */
+static uint32_t counted(const struct fab_mads *m)
+{
+    return m->in_flight < m->window.ceiling ? m->in_flight - m->late_count : m->in_flight;
+}
+
 bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE],
                      struct fab_mad_addr *ret_to)
 {
-    if (!fab_window_room(&m->window, m->in_flight))
+    if (!fab_window_room(&m->window, counted(m)))
         return false;
     struct fab_slot *s = take_next(m);
     if (s == NULL)
@@ -214,8 +227,18 @@ bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE]
 
 static void land(struct fab_mads *m, struct fab_slot *s)
 {
-    fab_slot_list_remove(&m->flying[timeout_class(s)], s);
+    fab_slot_list_remove(s->late ? &m->late[timeout_class(s)] : &m->flying[timeout_class(s)], s);
     m->in_flight--;
+    m->late_count -= s->late;
+    s->late = false;
+}
+
+/* Only of first tries: who answered to a later one is not known. */
+static void learn_round_trip(struct fab_mads *m, const struct fab_slot *s, uint64_t now)
+{
+    uint64_t took = now - s->sent_at;
+    if (s->tries == 1)
+        m->round_trip = m->round_trip == 0 ? took : (7 * m->round_trip + took) / 8;
 }
 
 static bool may_try_again(const struct fab_mads *m, const struct fab_slot *s)
@@ -258,6 +281,7 @@ static void retrieve(struct fab_mads *m, struct fab_slot *s)
 static void answered(struct fab_mads *m, struct fab_slot *s, uint64_t now,
                      struct fab_mads_answer *answer)
 {
+    learn_round_trip(m, s, now);
     retrieve(m, s);
     if ((answer->smp_status & FAB_SMP_BUSY) && may_try_again(m, s)) {
         rest(m, s, now);
@@ -310,6 +334,25 @@ static bool is_due(const struct fab_slot_list *l, uint64_t now)
     return l->head != NULL && l->head->deadline <= now;
 }
 
+static uint64_t late_after(const struct fab_mads *m)
+{
+    uint64_t us = LATE_ROUND_TRIPS * m->round_trip, most = m->config.timeout_us / 2;
+    if (us < LATE_LEAST_US)
+        us = LATE_LEAST_US;
+    return m->round_trip == 0 || us > most ? most : us;
+}
+
+static void find_late(struct fab_mads *m, size_t class, uint64_t now)
+{
+    struct fab_slot *s;
+    while ((s = m->flying[class].head) != NULL && s->sent_at + late_after(m) <= now) {
+        fab_slot_list_remove(&m->flying[class], s);
+        fab_slot_list_append(&m->late[class], s);
+        s->late = true;
+        m->late_count++;
+    }
+}
+
 void fab_mads_expire(struct fab_mads *m, uint64_t now)
 {
     while (is_due(&m->resting, now)) {
@@ -317,9 +360,11 @@ void fab_mads_expire(struct fab_mads *m, uint64_t now)
         s->state = FAB_SLOT_AGAIN;
         fab_slot_list_append(&m->again, s);
     }
-    for (size_t i = 0; i < TIMEOUT_CLASSES; i++)
-        while (is_due(&m->flying[i], now))
-            lose(m, m->flying[i].head, now);
+    for (size_t i = 0; i < TIMEOUT_CLASSES; i++) {
+        find_late(m, i, now);
+        while (is_due(&m->late[i], now))
+            lose(m, m->late[i].head, now);
+    }
 }
 
 static uint64_t earlier(uint64_t deadline, const struct fab_slot_list *l)
@@ -329,9 +374,14 @@ static uint64_t earlier(uint64_t deadline, const struct fab_slot_list *l)
 
 uint64_t fab_mads_deadline(const struct fab_mads *m)
 {
-    uint64_t deadline = earlier(UINT64_MAX, &m->resting);
-    for (size_t i = 0; i < TIMEOUT_CLASSES; i++)
-        deadline = earlier(deadline, &m->flying[i]);
+    uint64_t deadline = earlier(UINT64_MAX, &m->resting), after = late_after(m);
+    bool held_back = m->window.full && m->in_flight < m->window.ceiling;
+    for (size_t i = 0; i < TIMEOUT_CLASSES; i++) {
+        const struct fab_slot *s = m->flying[i].head;
+        deadline = earlier(earlier(deadline, &m->late[i]), &m->flying[i]);
+        if (held_back && s != NULL && s->sent_at + after < deadline)
+            deadline = s->sent_at + after;
+    }
     return deadline;
 }
 
@@ -353,9 +403,11 @@ void fab_mads_cancel_all(struct fab_mads *m)
     drop_all(m, &m->ready);
     drop_all(m, &m->again);
     drop_all(m, &m->resting);
-    for (size_t i = 0; i < TIMEOUT_CLASSES; i++)
+    for (size_t i = 0; i < TIMEOUT_CLASSES; i++) {
         drop_all(m, &m->flying[i]);
-    m->in_flight = 0;
+        drop_all(m, &m->late[i]);
+    }
+    m->in_flight = m->late_count = 0;
 }
 
 void fab_mads_stats(const struct fab_mads *m, struct fab_mads_stats *ret)

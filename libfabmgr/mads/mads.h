@@ -1,8 +1,9 @@
 /*
  * A transaction session: requests in, answers out, no I/O and no clock. It matches answers by TID,
- * keeps a window of requests in flight that grows while answers come and halves on loss, times out
- * and retries, and pulls the next request from a source so that half a million writes need no
- * queue. One session for each queue pair (QP0, QP1). Times are microseconds of any monotonic clock.
+ * keeps a window of requests in flight that grows while answers come and halves on loss (those
+ * that wait in vain soon do not count any more, so that they hold nobody up), times out and
+ * retries, and pulls the next request from a source so that half a million writes need no queue.
+ * One session for each queue pair (QP0, QP1). Times are microseconds of any monotonic clock.
  */
 #ifndef LIBFABMGR_MADS_MADS_H
 #define LIBFABMGR_MADS_MADS_H

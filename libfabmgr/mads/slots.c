@@ -107,6 +107,7 @@ int fab_slots_take(struct fab_slots *t, struct fab_slot **ret)
 void fab_slots_release(struct fab_slots *t, struct fab_slot *s)
 {
     s->state = FAB_SLOT_UNUSED;
+    s->late = false;
     s->tid += FAB_SLOT_LIMIT;
     fab_slot_list_append(&t->free, s);
 }

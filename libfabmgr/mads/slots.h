@@ -28,6 +28,7 @@ struct fab_slot {
     uint32_t tid; /* of the request it holds, or will hold next */
     uint32_t tries;
     uint8_t state; /* enum fab_slot_state */
+    bool late;     /* flying so long that it is likely lost */
     struct fab_mads_request req;
 };
 struct fab_slot_list { /* first in, first out */

@@ -545,6 +545,35 @@ START_TEST(window_doubles_then_halves_then_creeps)
 }
 END_TEST
 
+/* Devices that are silent hold up nobody: long before its timeout, what is late makes room. */
+START_TEST(late_ones_make_room)
+{
+    static uint8_t wire[64][FAB_MAD_SIZE], lost[64][FAB_MAD_SIZE];
+    struct fab_mads_config config = {
+        .window_start = 4, .window_max = 10, .timeout_us = 200000, .retries = 3};
+    struct fab_mads *m = fab_mads_new(&config);
+    uint64_t asked = 0, now = 0;
+    fab_mads_source(m, endless, &asked);
+    answer_all(m, now + 100, wire, pump(m, now, wire)); /* a round trip takes 100 us */
+    now += 100;
+    uint32_t n = pump(m, now, lost);
+    ck_assert_uint_eq(n, 8);
+    uint64_t late = fab_mads_deadline(m);
+    ck_assert_uint_lt(late, now + 10000);
+    ck_assert_uint_gt(late, now + 800);
+    fab_mads_expire(m, late);
+    ck_assert_uint_eq(pump(m, late, wire), 2); /* 10 in all */
+    ck_assert_uint_eq(stats_of(m).in_flight, 10);
+    ck_assert_uint_eq(stats_of(m).retried, 0);
+    answer_all(m, late + 100, wire, 2);
+    answer_all(m, late + 100, lost, n); /* late, and right all the same */
+    ck_assert_uint_eq(stats_of(m).in_flight, 0);
+    ck_assert_uint_eq(stats_of(m).answered, 14);
+    ck_assert_uint_eq(stats_of(m).unmatched, 0);
+    fab_mads_free(m);
+}
+END_TEST
+
 START_TEST(window_does_not_grow_unused)
 {
     static uint8_t wire[256][FAB_MAD_SIZE];
@@ -767,6 +796,7 @@ int main(void)
     TCase *tcase = tcase_create("window and conversations");
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, window_doubles_then_halves_then_creeps);
+    tcase_add_test(tcase, late_ones_make_room);
     tcase_add_test(tcase, window_does_not_grow_unused);
     tcase_add_test(tcase, window_keeps_its_bounds);
     tcase_add_test(tcase, every_request_is_done_once_with_its_own_answer);
