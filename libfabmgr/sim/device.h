@@ -10,6 +10,7 @@
 #include "libfabmgr/sim/fault.h"
 #include "libfabmgr/sim/queue.h"
 #include "libfabmgr/sim/sim.h"
+#include "libfabmgr/wire/gs.h"
 
 /* Offsets in an SMP, IBA 14.2.1; see libfabmgr/wire/mad.c. */
 enum {
@@ -34,6 +35,7 @@ struct sim_port {
     struct fab_port_info info;
     bool unlinked;    /* the cable is out */
     bool attached;    /* a manager sits here */
+    float spoils;     /* share of packets that its cable spoils on the way to it */
     uint64_t up_at;   /* in training until then; 0: it is not */
     uint64_t free_at; /* M_Key lease: when it ends; 0: it is not running */
 };
@@ -78,6 +80,32 @@ struct sim_outbox {
     struct fab_sim_mail *mails;
     size_t head, tail, capacity;
 };
+struct sim_counters {
+    uint64_t value[FAB_SIM_COUNTERS];
+};
+struct sim_counter_table {
+    struct fab_map index; /* port -> counters; there once something was counted */
+    struct sim_counters *items;
+    size_t count, capacity;
+};
+/* A counter that rises with time. */
+struct sim_rate {
+    uint32_t port;
+    uint8_t counter;
+    double per_second;
+    uint64_t since, given; /* counted since then */
+};
+struct sim_cc_log {
+    uint16_t count;
+    uint8_t port_map[32];
+    struct fab_sim_congestion entry[15];
+    uint32_t stamp[15];
+};
+struct sim_cc_logs {
+    struct fab_map index; /* node -> log */
+    struct sim_cc_log *items;
+    size_t count, capacity;
+};
 /* What an event of the queue does. */
 enum sim_event_kind {
     EVENT_MAIL,   /* arrives: item a of the parcels */
@@ -97,11 +125,16 @@ struct fab_sim {
     struct sim_blocks blocks;
     struct sim_outbox outbox;
     struct sim_notices notices;
+    struct sim_counter_table counters;
+    struct sim_rate *rates;
+    size_t rate_count, rate_capacity;
+    struct sim_cc_logs cc_logs;
     struct sim_queue queue;
     uint64_t now;
     struct fab_sim_pace pace;
     struct fab_sim_weather weather;
-    bool calm; /* no weather */
+    bool calm;  /* no weather */
+    bool noisy; /* some cable spoils packets, or did */
     struct fab_prng prng;
     uint64_t trap_tid;
 };
@@ -123,6 +156,16 @@ struct request {
     uint8_t data[FAB_SMP_DATA]; /* in and out */
 };
 typedef uint16_t sim_handler(struct request *r); /* SMP status */
+
+/* A request of a general service. */
+struct gs_request {
+    struct fab_sim *sim;
+    struct spot at;
+    bool set;
+    uint32_t mod;
+    uint8_t *mad;              /* the whole of it, to become the answer */
+    uint8_t data[FAB_GS_DATA]; /* in and out */
+};
 
 static inline uint32_t port_id(const struct fab_sim *s, uint32_t node, uint8_t port)
 {
@@ -152,9 +195,9 @@ static inline bool has_port(const struct fab_sim *s, uint32_t node, uint8_t port
 }
 
 /* move.c: how MADs get from port to port. False: lost on the way. */
-bool move_out(const struct fab_sim *s, uint8_t *mad, uint8_t hops, struct spot *at);
-bool move_back(const struct fab_sim *s, uint8_t *mad, uint8_t hops, struct spot *at);
-bool move_lid(const struct fab_sim *s, uint32_t lid, uint8_t least_state, struct spot *at);
+bool move_out(struct fab_sim *s, uint8_t *mad, uint8_t hops, struct spot *at);
+bool move_back(struct fab_sim *s, uint8_t *mad, uint8_t hops, struct spot *at);
+bool move_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct spot *at);
 
 /* link.c */
 void link_start(struct fab_sim *s); /* all ports as after power-on */
@@ -191,6 +234,22 @@ sim_handler handle_port_info, handle_lft, handle_mft, handle_pkeys, handle_sl2vl
     handle_guids;
 int lft_reserve(struct sim_switch *sw, uint32_t entries);
 void tables_forget(struct fab_sim *s, uint32_t node); /* it lost its power */
+
+/* 192 bytes of any table, by port: for general services. */
+bool pieces_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
+                 uint8_t data[FAB_GS_DATA]);
+bool pieces_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
+                  const uint8_t data[FAB_GS_DATA]);
+
+/* gsi.c, perf.c, congestion.c */
+bool gsi_serves(const struct fab_mad *mad);
+bool gsi_answer(struct fab_sim *s, struct spot at, const struct fab_mad *mad,
+                uint8_t bytes[FAB_MAD_SIZE]);
+uint16_t perf_handle(struct gs_request *r, uint16_t attr_id);
+uint16_t congestion_handle(struct gs_request *r, uint16_t attr_id);
+bool congestion_key_fits(struct gs_request *r);
+void count(struct fab_sim *s, uint32_t port, enum fab_sim_counter counter, uint64_t add);
+void counters_forget(struct fab_sim *s, uint32_t node); /* it lost its power */
 
 /* outbox.c: into the outbox of a manager at that spot, if there is one; or of whoever sits there
  * and asked. */

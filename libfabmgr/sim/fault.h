@@ -20,6 +20,9 @@ int fab_sim_flap(struct fab_sim *s, uint32_t node, uint8_t port, uint64_t period
 int fab_sim_degrade(struct fab_sim *s, uint32_t node, uint8_t port, unsigned lanes,
                     const char *speed);
 
+/* Spoils that share of packets (0..1), both ways, which are lost and counted where they arrive. */
+int fab_sim_noise(struct fab_sim *s, uint32_t node, uint8_t port, double share);
+
 /* ---- nodes ------------------------------------------------------------------------------------
  */
 
@@ -65,5 +68,51 @@ struct fab_sim_weather {
 };
 void fab_sim_set_weather(struct fab_sim *s, const struct fab_sim_weather *weather);
 struct fab_sim_weather fab_sim_weather(const struct fab_sim *s);
+
+/* ---- counters (IBA 16.1.3.5, 16.1.4.11) and congestion (A10.4.3.5), of one port -----------------
+ */
+
+enum fab_sim_counter {
+    FAB_SIM_SYMBOL_ERRORS,
+    FAB_SIM_LINK_ERROR_RECOVERY,
+    FAB_SIM_LINK_DOWNED,
+    FAB_SIM_RCV_ERRORS,
+    FAB_SIM_RCV_REMOTE_PHYSICAL_ERRORS,
+    FAB_SIM_RCV_SWITCH_RELAY_ERRORS,
+    FAB_SIM_XMIT_DISCARDS,
+    FAB_SIM_XMIT_CONSTRAINT_ERRORS,
+    FAB_SIM_RCV_CONSTRAINT_ERRORS,
+    FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS,
+    FAB_SIM_EXCESSIVE_BUFFER_OVERRUN_ERRORS,
+    FAB_SIM_VL15_DROPPED,
+    FAB_SIM_XMIT_DATA,
+    FAB_SIM_RCV_DATA,
+    FAB_SIM_XMIT_PKTS,
+    FAB_SIM_RCV_PKTS,
+    FAB_SIM_XMIT_WAIT,
+    FAB_SIM_QP1_DROPPED,
+    FAB_SIM_UNICAST_XMIT_PKTS,
+    FAB_SIM_UNICAST_RCV_PKTS,
+    FAB_SIM_MULTICAST_XMIT_PKTS,
+    FAB_SIM_MULTICAST_RCV_PKTS,
+    FAB_SIM_COUNTERS,
+};
+int fab_sim_count(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
+                  uint64_t add);
+/* It rises by so many a second from now on; 0: not any more. */
+int fab_sim_rise(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
+                 double per_second);
+uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
+                         enum fab_sim_counter counter); /* 0 also where there is no such port */
+/* By its name in the standard, "PortXmitWait". NOT_FOUND. */
+int fab_sim_counter_by_name(const char *name, enum fab_sim_counter *ret);
+
+struct fab_sim_congestion {
+    uint16_t slid, dlid; /* adapters: the local and the remote one */
+    uint8_t sl;
+};
+/* An event for the congestion log of that node. */
+int fab_sim_congest(struct fab_sim *s, uint32_t node, uint8_t port,
+                    const struct fab_sim_congestion *what);
 
 #endif

@@ -109,6 +109,10 @@ void link_trained(struct fab_sim *s, uint32_t port)
 void link_down(struct fab_sim *s, uint32_t port, uint8_t phys)
 {
     uint32_t far = s->fabric->ports[port].peer;
+    if (s->ports[port].info.phys_state == FAB_PHYS_LINKUP)
+        count(s, port, FAB_SIM_LINK_DOWNED, 1);
+    if (far != FAB_NONE && s->ports[far].info.phys_state == FAB_PHYS_LINKUP)
+        count(s, far, FAB_SIM_LINK_DOWNED, 1);
     bool far_changes = false, near_changes = set_state(s, port, FAB_STATE_DOWN, phys);
     s->ports[port].up_at = 0;
     if (far != FAB_NONE && !disabled(&s->ports[far])) {
@@ -197,6 +201,19 @@ int fab_sim_flap(struct fab_sim *s, uint32_t node, uint8_t port, uint64_t period
         return FAB_E_INVAL;
     plug_in(s, id, false);
     at_time(s, period_us / 2, EVENT_FLAP, id, 2 * (count - 1), period_us / 2);
+    return FAB_OK;
+}
+
+int fab_sim_noise(struct fab_sim *s, uint32_t node, uint8_t port, double share)
+{
+    uint32_t id;
+    int status = link_find(s, node, port, &id);
+    if (status != FAB_OK)
+        return status;
+    if (!(share >= 0 && share <= 1))
+        return FAB_E_INVAL;
+    s->ports[id].spoils = s->ports[s->fabric->ports[id].peer].spoils = (float)share;
+    s->noisy = s->noisy || share > 0;
     return FAB_OK;
 }
 

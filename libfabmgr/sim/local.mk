@@ -1,10 +1,13 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/congestion.c \
 	%D%/device.h \
 	%D%/fault.h \
+	%D%/gsi.c \
 	%D%/link.c \
 	%D%/move.c \
 	%D%/node.c \
 	%D%/outbox.c \
+	%D%/perf.c \
 	%D%/port_info.c \
 	%D%/queue.c \
 	%D%/queue.h \

@@ -9,14 +9,26 @@
 
 #define LID_HOP_LIMIT 64 /* where a forwarding loop ends */
 
+/* Whether a packet that comes in by that port was spoiled on its cable. */
+static bool spoiled(struct fab_sim *s, uint32_t port)
+{
+    if (!chance(s, (double)s->ports[port].spoils))
+        return false;
+    count(s, port, FAB_SIM_SYMBOL_ERRORS, 1);
+    count(s, port, FAB_SIM_RCV_ERRORS, 1);
+    return true;
+}
+
 /* Over the cable of a port. */
-static bool cross(const struct fab_sim *s, struct spot *at, uint8_t out, uint8_t least_state)
+static bool cross(struct fab_sim *s, struct spot *at, uint8_t out, uint8_t least_state)
 {
     if (out == 0 || out > s->fabric->nodes[at->node].num_ports)
         return false;
     uint32_t port = port_id(s, at->node, out), far = s->fabric->ports[port].peer;
     if (far == FAB_NONE || s->ports[port].unlinked ||
         s->ports[port].info.port_state < least_state || s->ports[far].info.port_state < least_state)
+        return false;
+    if (s->noisy && spoiled(s, far))
         return false;
     at->node = s->fabric->ports[far].node;
     at->port = s->fabric->ports[far].num;
@@ -30,7 +42,7 @@ static bool may_leave(const struct fab_sim *s, const struct spot *at, uint8_t ou
     return is_switch(s, at->node) || (origin && out == at->port);
 }
 
-bool move_out(const struct fab_sim *s, uint8_t *mad, uint8_t hops, struct spot *at)
+bool move_out(struct fab_sim *s, uint8_t *mad, uint8_t hops, struct spot *at)
 {
     for (unsigned hop = 1; hop <= hops; hop++) {
         uint8_t out = mad[SMP_INITIAL_PATH + hop];
@@ -42,7 +54,7 @@ bool move_out(const struct fab_sim *s, uint8_t *mad, uint8_t hops, struct spot *
     return true;
 }
 
-bool move_back(const struct fab_sim *s, uint8_t *mad, uint8_t hops, struct spot *at)
+bool move_back(struct fab_sim *s, uint8_t *mad, uint8_t hops, struct spot *at)
 {
     for (unsigned hop = hops; hop >= 1; hop--) {
         uint8_t out = mad[SMP_RETURN_PATH + hop];
@@ -64,7 +76,7 @@ static uint8_t look_up(const struct sim_switch *sw, uint32_t lid)
     return lid < sw->lft_room && lid <= sw->info.linear_fdb_top ? sw->lft[lid] : DROPPED_PORT;
 }
 
-bool move_lid(const struct fab_sim *s, uint32_t lid, uint8_t least_state, struct spot *at)
+bool move_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct spot *at)
 {
     if (lid == FAB_LID_PERMISSIVE || owns(s, *at, lid))
         return true;

@@ -49,6 +49,7 @@ int fab_sim_power_off(struct fab_sim *s, uint32_t node)
     s->nodes[node].dead = true;
     trap_forget(s, node);
     tables_forget(s, node);
+    counters_forget(s, node);
     for (uint32_t p = s->fabric->nodes[node].first_port; p <= last_port(s, node); p++) {
         if (s->fabric->ports[p].num > 0 && s->ports[p].info.port_state > FAB_STATE_DOWN)
             link_down(s, p, FAB_PHYS_POLLING);

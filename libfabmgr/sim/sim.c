@@ -13,8 +13,9 @@
  *   link.c   cables and states      trap.c                         what they send of themselves
  *   node.c   faults of nodes        time.c, queue.c                what is due when
  *   outbox.c what arrives for managers
+ *   gsi.c, perf.c, congestion.c        general services of devices: counters, congestion control
  *
- * Not simulated: directed routes with a LID-routed part, performance counters, virtual lanes.
+ * Not simulated: directed routes with a LID-routed part, data traffic, virtual lanes.
  */
 #include "libfabmgr/sim/sim.h"
 
@@ -59,6 +60,11 @@ void fab_sim_free(struct fab_sim *s)
     free(s->blocks.items);
     fab_map_fini(&s->notices.index);
     free(s->notices.items);
+    fab_map_fini(&s->counters.index);
+    free(s->counters.items);
+    free(s->rates);
+    fab_map_fini(&s->cc_logs.index);
+    free(s->cc_logs.items);
     queue_fini(&s->queue);
     free(s->outbox.mails);
     free(s->nodes);
@@ -76,11 +82,17 @@ static bool is_smp(const struct fab_mad *mad)
     return mad->mgmt_class == FAB_CLASS_SMP_LID || mad->mgmt_class == FAB_CLASS_SMP_DIRECTED;
 }
 
-static bool move(const struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid, uint8_t *bytes,
+/* Of links that carry it. */
+static uint8_t least_state(const struct fab_mad *mad)
+{
+    return is_smp(mad) ? FAB_STATE_INIT : FAB_STATE_ACTIVE;
+}
+
+static bool move(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid, uint8_t *bytes,
                  struct spot *at)
 {
     if (!mad->directed)
-        return move_lid(s, dlid, is_smp(mad) ? FAB_STATE_INIT : FAB_STATE_ACTIVE, at);
+        return move_lid(s, dlid, least_state(mad), at);
     if (mad->dr_slid != FAB_LID_PERMISSIVE || mad->dr_dlid != FAB_LID_PERMISSIVE)
         return false;
     if (mad->returning)
@@ -91,8 +103,10 @@ static bool move(const struct fab_sim *s, const struct fab_mad *mad, uint16_t dl
 /* Whether the device itself answers, and not a manager that sits at it. */
 static bool for_agent(const struct fab_mad *mad)
 {
-    return is_smp(mad) && !(mad->method & FAB_METHOD_RESPONSE) &&
-           mad->attr_id != FAB_ATTR_SM_INFO && mad->method != FAB_METHOD_TRAP;
+    if (!is_smp(mad))
+        return gsi_serves(mad);
+    return !(mad->method & FAB_METHOD_RESPONSE) && mad->attr_id != FAB_ATTR_SM_INFO &&
+           mad->method != FAB_METHOD_TRAP;
 }
 
 /* The answer's way back. On success *at is where it was asked. */
@@ -102,7 +116,7 @@ static bool move_answer(struct fab_sim *s, const struct fab_mad *mad, uint16_t s
     if (lose(s))
         return false;
     bool arrived = mad->directed ? move_back(s, bytes, mad->path.hops, at)
-                                 : move_lid(s, slid, FAB_STATE_INIT, at);
+                                 : move_lid(s, slid, least_state(mad), at);
     return arrived && lid_port(s, *at) == lid_port(s, origin);
 }
 
@@ -137,9 +151,10 @@ static int answer(struct fab_sim *s, const struct fab_mad *mad, struct spot at, 
         trap_repressed(s, at, bytes);
         return 0;
     }
-    if (s->nodes[at.node].silent || !agent_answer(s, at, slid, mad, bytes))
+    if (s->nodes[at.node].silent ||
+        !(is_smp(mad) ? agent_answer(s, at, slid, mad, bytes) : gsi_answer(s, at, mad, bytes)))
         return 0;
-    if (s->nodes[at.node].odd)
+    if (s->nodes[at.node].odd && is_smp(mad))
         node_lie(s, at.node, mad->attr_id, bytes);
     if (!move_answer(s, mad, slid, bytes, &back, origin))
         return 0;

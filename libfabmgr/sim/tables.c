@@ -10,7 +10,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-enum table { TABLE_MFT, TABLE_PKEYS, TABLE_SL2VL, TABLE_VLARB, TABLE_GUIDS };
+enum table { TABLE_MFT, TABLE_PKEYS, TABLE_SL2VL, TABLE_VLARB, TABLE_GUIDS, TABLE_GS };
 #define BLOCKS_MAX (1u << 22) /* of all devices together: 256 MB */
 #define ENTRIES_PER_BLOCK 32  /* of MFT, P_Keys, VL arbitration */
 #define GUIDS_PER_BLOCK 8
@@ -89,25 +89,52 @@ static int block_add(struct sim_blocks *b, uint64_t key, uint32_t *ret_index)
     return status;
 }
 
-static uint16_t block_put(struct request *r, uint64_t key)
+static bool block_put(struct fab_sim *s, uint32_t node, uint64_t key, const uint8_t *data)
 {
-    struct sim_blocks *b = &r->sim->blocks;
+    struct sim_blocks *b = &s->blocks;
     uint32_t i;
     if (!fab_map_get(&b->index, key, &i) && block_add(b, key, &i) != FAB_OK)
-        return FAB_SMP_BUSY;
-    b->items[i].life = r->sim->nodes[r->at.node].lives;
-    memcpy(b->items[i].bytes, r->data, FAB_SMP_DATA);
-    return 0;
+        return false;
+    b->items[i].life = s->nodes[node].lives;
+    memcpy(b->items[i].bytes, data, FAB_SMP_DATA);
+    return true;
 }
 
-static bool block_get(struct request *r, uint64_t key)
+static bool block_get(const struct fab_sim *s, uint32_t node, uint64_t key, uint8_t *data)
 {
-    const struct sim_blocks *b = &r->sim->blocks;
+    const struct sim_blocks *b = &s->blocks;
     uint32_t i;
-    if (!fab_map_get(&b->index, key, &i) || b->items[i].life != r->sim->nodes[r->at.node].lives)
+    if (!fab_map_get(&b->index, key, &i) || b->items[i].life != s->nodes[node].lives)
         return false;
-    memcpy(r->data, b->items[i].bytes, FAB_SMP_DATA);
+    memcpy(data, b->items[i].bytes, FAB_SMP_DATA);
     return true;
+}
+
+/* Three blocks, side by side. */
+static uint64_t piece_key(uint32_t port, uint16_t attr_id, uint32_t block, uint32_t piece)
+{
+    return block_key(TABLE_GS, port,
+                     (uint32_t)(attr_id & 0xff) << 16 | (block & 0xfff) << 4 | piece);
+}
+
+bool pieces_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
+                 uint8_t data[FAB_GS_DATA])
+{
+    bool there = true;
+    for (uint32_t i = 0; i < FAB_GS_DATA / FAB_SMP_DATA; i++)
+        there = there && block_get(s, s->fabric->ports[port].node,
+                                   piece_key(port, attr_id, block, i), data + i * FAB_SMP_DATA);
+    return there;
+}
+
+bool pieces_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
+                  const uint8_t data[FAB_GS_DATA])
+{
+    bool done = true;
+    for (uint32_t i = 0; i < FAB_GS_DATA / FAB_SMP_DATA; i++)
+        done = done && block_put(s, s->fabric->ports[port].node, piece_key(port, attr_id, block, i),
+                                 data + i * FAB_SMP_DATA);
+    return done;
 }
 
 /* Sets or reads a block; false: it was read and nobody had written it (data is zeros). */
@@ -115,10 +142,10 @@ static bool block_use(struct request *r, uint64_t key, uint16_t *ret_status)
 {
     *ret_status = 0;
     if (r->set) {
-        *ret_status = block_put(r, key);
+        *ret_status = block_put(r->sim, r->at.node, key, r->data) ? 0 : FAB_SMP_BUSY;
         return true;
     }
-    bool written = block_get(r, key);
+    bool written = block_get(r->sim, r->at.node, key, r->data);
     if (!written)
         memset(r->data, 0, FAB_SMP_DATA);
     return written;

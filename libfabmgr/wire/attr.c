@@ -15,7 +15,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/wire/wire.h"
 
-#define LARGEST_ATTR 64
+#define LARGEST_ATTR 224             /* CongestionLog */
 #define WORDS (LARGEST_ATTR / 8 + 1) /* one to spare, for the last field's load */
 
 static uint64_t load_member(const uint8_t *p, uint8_t size)
@@ -64,8 +64,8 @@ int fab_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len, 
     assert(a->wire_size <= LARGEST_ATTR);
     if (len < a->wire_size)
         return FAB_E_TRUNCATED;
-    memset(copy, 0, sizeof copy);
     memcpy(copy, bytes, a->wire_size);
+    memset(copy + a->wire_size, 0, 8); /* what the last field's load may touch */
     memset(ret_struct, 0, a->struct_size);
     for (const struct fab_field *f = a->fields, *end = f + a->field_count; f < end; f++) {
         uint8_t *member = (uint8_t *)ret_struct + f->member;
@@ -94,11 +94,13 @@ static void put_bits(uint64_t *words, unsigned bit, unsigned bits, uint64_t valu
 
 int fab_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len)
 {
-    uint64_t words[WORDS] = {0};
+    uint64_t words[WORDS];
     uint64_t excess = 0; /* bits of any value beyond its field */
+    size_t count = a->wire_size / 8u + 1;
     assert(a->wire_size <= LARGEST_ATTR);
     if (len < a->wire_size)
         return FAB_E_TRUNCATED;
+    memset(words, 0, count * sizeof *words);
     for (const struct fab_field *f = a->fields, *end = f + a->field_count; f < end; f++) {
         const uint8_t *member = (const uint8_t *)from + f->member;
         unsigned bit = f->bit, left = f->repeat;
@@ -112,7 +114,7 @@ int fab_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, si
     }
     if (excess != 0)
         return FAB_E_RANGE;
-    for (size_t w = 0; w < WORDS; w++)
+    for (size_t w = 0; w < count; w++)
         fab_put_be64((uint8_t *)&words[w], words[w]);
     memcpy(bytes, words, a->wire_size);
     memset(bytes + a->wire_size, 0, len - a->wire_size);

@@ -4,5 +4,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/mad.c \
 	%D%/notice.c \
 	%D%/print.c \
+	%D%/gs.h \
+	%D%/table.h \
 	%D%/tables.c \
+	%D%/tables_gs.c \
 	%D%/wire.h

@@ -4,28 +4,7 @@
  * place on the wire and its place in our struct. Offsets count bits from the first of the
  * attribute, as the standard's tables do; gaps are reserved bits. IBA 13.4.8.2, 14.2.5.
  */
-#include "libfabmgr/wire/wire.h"
-
-#define SIZE_OF(type, member) sizeof(((const type *)0)->member)
-#define SCALAR(type, m, spec_name, at, n, how)                                                     \
-    {                                                                                              \
-        .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
-        .member = offsetof(type, m), .repeat = 1, .print = how                                     \
-    }
-/* An array of scalars (or of structs: m names the first element's member). */
-#define ARRAY(type, m, spec_name, at, n, count, wire_stride, member_stride, how)                   \
-    {                                                                                              \
-        .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
-        .member = offsetof(type, m), .repeat = count, .bit_stride = wire_stride,                   \
-        .stride = member_stride, .print = how                                                      \
-    }
-#define ATTR(spec_name, attr, bytes, type, table)                                                  \
-    {                                                                                              \
-        .name = spec_name, .id = attr, .wire_size = bytes, .struct_size = sizeof(type),            \
-        .fields = table, .field_count = sizeof(table) / sizeof(table)[0]                           \
-    }
-#define DEC FAB_PRINT_DEC
-#define HEX FAB_PRINT_HEX
+#include "libfabmgr/wire/table.h"
 
 #define NODE(m, name, at, n, how) SCALAR(struct fab_node_info, m, name, at, n, how)
 static const struct fab_field node_info[] = {

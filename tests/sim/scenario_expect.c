@@ -203,6 +203,20 @@ CONDITION(has_port)
     return state < 5 && strcmp(names[state], word(line, 2)) == 0;
 }
 
+/* "counter NODE/PORT NAME least|most N" */
+CONDITION(has_counter)
+{
+    uint32_t node;
+    uint8_t port;
+    enum fab_sim_counter counter;
+    if (!verb_place(s, word(line, 1), &node, &port) ||
+        fab_sim_counter_by_name(word(line, 2), &counter) != FAB_OK) {
+        snprintf(why, 512, "there is no such port or counter");
+        return false;
+    }
+    return compare(line, 3, fab_sim_counter(s->sim, node, port, counter), why);
+}
+
 static const struct {
     const char *name;
     bool (*holds)(struct stage *s, const struct scenario_line *line, char why[512]);
@@ -213,6 +227,7 @@ static const struct {
     {"smps", has_smps},         {"nodes", has_nodes},       {"links", has_links},
     {"answers", has_answers},   {"refusals", has_refusals}, {"event", has_event},
     {"no-event", has_no_event}, {"events", has_events},     {"port", has_port},
+    {"counter", has_counter},
 };
 
 enum scenario_outcome scenario_expect(struct stage *s, const struct scenario_line *line,

@@ -295,9 +295,23 @@ VERB(do_cable)
     else if (strcmp(verb, "degrade") == 0)
         r = fab_sim_degrade(s->sim, node, port, whole(line, "lanes", 0),
                             speed ? speed->text : NULL);
+    else if (strcmp(verb, "noise") == 0)
+        r = fab_sim_noise(s->sim, node, port, scenario_number(line, "share", 0));
     else if (strcmp(verb, "mend") == 0)
         r = fab_sim_degrade(s->sim, node, port, 0, NULL);
     return outcome(r, line->words[0], why);
+}
+
+VERB(do_rise)
+{
+    uint32_t node;
+    uint8_t port;
+    enum fab_sim_counter counter;
+    if (!verb_place(s, line->words[0], &node, &port) ||
+        fab_sim_counter_by_name(line->words[1], &counter) != FAB_OK)
+        return outcome(FAB_E_NOT_FOUND, line->words[0], why);
+    return outcome(fab_sim_rise(s->sim, node, port, counter, scenario_number(line, "rate", 0)),
+                   line->words[1], why);
 }
 
 VERB(do_trap)
@@ -428,6 +442,8 @@ static const struct scenario_verb verbs[] = {
     {"flap", 1, 1, "period count ", false, do_cable},
     {"degrade", 1, 1, "lanes speed ", false, do_cable},
     {"mend", 1, 1, "", false, do_cable},
+    {"noise", 1, 1, "share ", false, do_cable},
+    {"rise", 2, 2, "rate ", false, do_rise},
     {"pull-some", 0, 0, "count ", false, do_cables},
     {"plug-all", 0, 0, "", false, do_cables},
 
@@ -453,7 +469,7 @@ static const struct scenario_verb verbs[] = {
     {"start", 0, 0, "", false, do_start},
     {"mark", 0, 0, "", false, do_mark},
     {"label", 1, 1, "", false, do_label},
-    {"expect", 1, 5, "within ", false, scenario_expect},
+    {"expect", 1, 6, "within ", false, scenario_expect},
 };
 
 const struct scenario_verb *scenario_verb(const char *name)

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Congestion control of every device (IBA annex A10): key, settings of switches, of their ports and
+ * of adapters, the control table, the log and the time stamp. What is set is checked for its form,
+ * kept by port and read back; it marks nothing, as no data flows here. What is logged comes from
+ * fab_sim_congest.
+ *
+ * A key that is set has to be shown with every Set; a Get is answered without it, but does not show
+ * the key when the protect bit is set.
+ */
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/device.h"
+#include "libfabmgr/wire/gs.h"
+
+#define TABLE_BLOCKS 2   /* ControlTableCap: 128 entries */
+#define PORTS_A_BLOCK 32 /* of SwitchPortCongestionSetting */
+#define LOG_SWITCH 1
+#define LOG_ADAPTER 2
+#define LOG_ENTRIES 15
+
+static void load(struct gs_request *r, uint16_t attr_id, uint32_t block, uint8_t *data)
+{
+    if (!pieces_read(r->sim, lid_port(r->sim, r->at), attr_id, block, data))
+        memset(data, 0, FAB_GS_DATA);
+}
+
+static uint16_t store(struct gs_request *r, uint16_t attr_id, uint32_t block)
+{
+    return pieces_write(r->sim, lid_port(r->sim, r->at), attr_id, block, r->data) ? 0
+                                                                                  : FAB_SMP_BUSY;
+}
+
+/* ---- the key ----------------------------------------------------------------------------------
+ */
+
+static struct fab_cc_key_info key_of(struct gs_request *r)
+{
+    struct fab_cc_key_info key;
+    uint8_t data[FAB_GS_DATA];
+    load(r, FAB_CC_KEY_INFO, 0, data);
+    (void)fab_attr_unpack(&fab_attr_cc_key_info, data, sizeof data, &key);
+    return key;
+}
+
+static uint16_t keep_key(struct gs_request *r, const struct fab_cc_key_info *key)
+{
+    (void)fab_attr_pack(&fab_attr_cc_key_info, key, r->data, sizeof r->data);
+    return store(r, FAB_CC_KEY_INFO, 0);
+}
+
+static bool has_key(struct gs_request *r, const struct fab_cc_key_info *key)
+{
+    return key->key == 0 || key->key == fab_be64(r->mad + FAB_CC_KEY);
+}
+
+bool congestion_key_fits(struct gs_request *r)
+{
+    struct fab_cc_key_info key = key_of(r);
+    if (!r->set || has_key(r, &key))
+        return true;
+    if (key.violations < UINT16_MAX)
+        key.violations++;
+    (void)keep_key(r, &key);
+    return false;
+}
+
+/* Violations: zero sets them back, all else leaves them. */
+static uint16_t handle_key(struct gs_request *r)
+{
+    struct fab_cc_key_info now = key_of(r), want;
+    uint16_t status = 0;
+    if (r->set) {
+        (void)fab_attr_unpack(&fab_attr_cc_key_info, r->data, sizeof r->data, &want);
+        if (want.violations != 0)
+            want.violations = now.violations;
+        now = want;
+        status = keep_key(r, &want);
+    }
+    if (now.protect && !r->set && !has_key(r, &now))
+        now.key = 0;
+    (void)fab_attr_pack(&fab_attr_cc_key_info, &now, r->data, sizeof r->data);
+    return status;
+}
+
+/* ---- settings ---------------------------------------------------------------------------------
+ */
+
+static uint16_t handle_info(struct gs_request *r)
+{
+    struct fab_cc_info info = {.table_cap = is_switch(r->sim, r->at.node) ? 0 : TABLE_BLOCKS};
+    if (r->set)
+        return FAB_SMP_BAD_ATTR;
+    (void)fab_attr_pack(&fab_attr_cc_info, &info, r->data, sizeof r->data);
+    return 0;
+}
+
+/* Only what the map's bits 0-4 select is set. */
+static uint16_t handle_switch_setting(struct gs_request *r)
+{
+    struct fab_cc_switch_setting now, want;
+    uint8_t data[FAB_GS_DATA];
+    if (!is_switch(r->sim, r->at.node))
+        return FAB_SMP_BAD_ATTR;
+    load(r, FAB_CC_SWITCH_SETTING, 0, data);
+    (void)fab_attr_unpack(&fab_attr_cc_switch_setting, data, sizeof data, &now);
+    (void)fab_attr_unpack(&fab_attr_cc_switch_setting, r->data, sizeof r->data, &want);
+    if (r->set) {
+        now.control_map = want.control_map;
+        if (want.control_map & 1)
+            memcpy(now.victim_mask, want.victim_mask, sizeof now.victim_mask);
+        if (want.control_map & 2)
+            memcpy(now.credit_mask, want.credit_mask, sizeof now.credit_mask);
+        if (want.control_map & 4) {
+            now.threshold = want.threshold;
+            now.packet_size = want.packet_size;
+        }
+        if (want.control_map & 8) {
+            now.cs_threshold = want.cs_threshold;
+            now.cs_return_delay = want.cs_return_delay;
+        }
+        if (want.control_map & 16)
+            now.marking_rate = want.marking_rate;
+    }
+    (void)fab_attr_pack(&fab_attr_cc_switch_setting, &now, r->data, sizeof r->data);
+    return r->set ? store(r, FAB_CC_SWITCH_SETTING, 0) : 0;
+}
+
+/* As it is written, less what no field is for. */
+static uint16_t keep(struct gs_request *r, const struct fab_attr *attr, uint32_t block)
+{
+    _Alignas(8) uint8_t value[512];
+    if (!r->set) {
+        load(r, attr->id, block, r->data);
+        return 0;
+    }
+    (void)fab_attr_unpack(attr, r->data, sizeof r->data, value);
+    (void)fab_attr_pack(attr, value, r->data, sizeof r->data);
+    return store(r, attr->id, block);
+}
+
+static uint16_t handle_switch_port_setting(struct gs_request *r)
+{
+    if (!is_switch(r->sim, r->at.node))
+        return FAB_SMP_BAD_ATTR;
+    if (r->mod > r->sim->fabric->nodes[r->at.node].num_ports / PORTS_A_BLOCK)
+        return FAB_SMP_BAD_VALUE;
+    return keep(r, &fab_attr_cc_switch_port_setting, r->mod);
+}
+
+/* Only the service levels that the map names are set. */
+static uint16_t handle_ca_setting(struct gs_request *r)
+{
+    struct fab_cc_ca_setting now, want;
+    uint8_t data[FAB_GS_DATA];
+    if (is_switch(r->sim, r->at.node))
+        return FAB_SMP_BAD_ATTR;
+    load(r, FAB_CC_CA_SETTING, 0, data);
+    (void)fab_attr_unpack(&fab_attr_cc_ca_setting, data, sizeof data, &now);
+    (void)fab_attr_unpack(&fab_attr_cc_ca_setting, r->data, sizeof r->data, &want);
+    if (r->set) {
+        now.port_control = want.port_control;
+        now.control_map = want.control_map;
+        for (unsigned sl = 0; sl < 16; sl++)
+            if (want.control_map >> sl & 1)
+                now.sl[sl] = want.sl[sl];
+    }
+    (void)fab_attr_pack(&fab_attr_cc_ca_setting, &now, r->data, sizeof r->data);
+    return r->set ? store(r, FAB_CC_CA_SETTING, 0) : 0;
+}
+
+/* CCTI_Limit is one for all blocks: it stands with the first. */
+static uint16_t handle_table(struct gs_request *r)
+{
+    uint8_t first[FAB_GS_DATA];
+    if (is_switch(r->sim, r->at.node))
+        return FAB_SMP_BAD_ATTR;
+    if (r->mod >= TABLE_BLOCKS || (r->set && fab_be16(r->data) >= TABLE_BLOCKS * 64u))
+        return FAB_SMP_BAD_VALUE;
+    uint16_t limit = fab_be16(r->data), status = keep(r, &fab_attr_cc_table, r->mod);
+    load(r, FAB_CC_TABLE, 0, first);
+    if (r->set) {
+        fab_put_be16(first, limit);
+        if (!pieces_write(r->sim, lid_port(r->sim, r->at), FAB_CC_TABLE, 0, first))
+            return FAB_SMP_BUSY;
+    }
+    memcpy(r->data, first, 2);
+    return status;
+}
+
+/* ---- time and log -----------------------------------------------------------------------------
+ */
+
+static uint32_t time_stamp(const struct fab_sim *s)
+{
+    return (uint32_t)(s->now * 1000 / 1024); /* of 1.024 us */
+}
+
+static uint16_t handle_time_stamp(struct gs_request *r)
+{
+    struct fab_cc_time_stamp stamp = {time_stamp(r->sim)};
+    if (r->set)
+        return FAB_SMP_BAD_ATTR;
+    (void)fab_attr_pack(&fab_attr_cc_time_stamp, &stamp, r->data, sizeof r->data);
+    return 0;
+}
+
+static struct sim_cc_log *log_of(struct fab_sim *s, uint32_t node, bool add)
+{
+    struct sim_cc_logs *logs = &s->cc_logs;
+    uint32_t i;
+    if (fab_map_get(&logs->index, node, &i))
+        return &logs->items[i];
+    if (!add)
+        return NULL;
+    if (logs->count == logs->capacity) {
+        void *grown = fab_grow(logs->items, sizeof *logs->items, logs->count + 1, &logs->capacity);
+        if (grown == NULL)
+            return NULL;
+        logs->items = grown;
+    }
+    if (fab_map_put(&logs->index, node, (uint32_t)logs->count) != FAB_OK)
+        return NULL;
+    logs->items[logs->count] = (struct sim_cc_log){0};
+    return &logs->items[logs->count++];
+}
+
+int fab_sim_congest(struct fab_sim *s, uint32_t node, uint8_t port,
+                    const struct fab_sim_congestion *what)
+{
+    if (!has_port(s, node, port))
+        return FAB_E_NOT_FOUND;
+    struct sim_cc_log *log = log_of(s, node, true);
+    if (log == NULL)
+        return FAB_E_NOMEM;
+    log->port_map[31 - port / 8] |= (uint8_t)(1u << (port % 8));
+    log->entry[log->count % LOG_ENTRIES] = *what;
+    log->stamp[log->count % LOG_ENTRIES] = time_stamp(s);
+    log->count++;
+    return FAB_OK;
+}
+
+static void write_switch_log(const struct fab_sim *s, const struct sim_cc_log *log, uint8_t *data)
+{
+    struct fab_cc_log out = {.type = LOG_SWITCH, .time_stamp = time_stamp(s)};
+    if (log != NULL) {
+        out.count = log->count;
+        memcpy(out.port_map, log->port_map, sizeof out.port_map);
+        for (unsigned i = 0; i < LOG_ENTRIES; i++) {
+            out.entry[i].slid = log->entry[i].slid;
+            out.entry[i].dlid = log->entry[i].dlid;
+            out.entry[i].sl = log->entry[i].sl & 15;
+            out.entry[i].time_stamp = log->stamp[i];
+        }
+    }
+    (void)fab_attr_pack(&fab_attr_cc_log, &out, data, FAB_MAD_SIZE - FAB_CC_LOG_DATA);
+}
+
+static void write_adapter_log(const struct fab_sim *s, const struct sim_cc_log *log, uint8_t *data)
+{
+    struct fab_cc_log_ca out = {.type = LOG_ADAPTER, .time_stamp = time_stamp(s)};
+    if (log != NULL) {
+        out.count = log->count;
+        for (unsigned i = 0; i < 13; i++) {
+            out.event_map |= (uint16_t)(log->stamp[i] != 0 ? 1u << (log->entry[i].sl & 15) : 0);
+            out.entry[i].local_lid = log->entry[i].slid;
+            out.entry[i].remote_lid = log->entry[i].dlid;
+            out.entry[i].sl = log->entry[i].sl & 15;
+            out.entry[i].time_stamp = log->stamp[i];
+        }
+    }
+    (void)fab_attr_pack(&fab_attr_cc_log_ca, &out, data, FAB_MAD_SIZE - FAB_CC_LOG_DATA);
+}
+
+/* The log is longer than other attributes, and begins before them. */
+static uint16_t handle_log(struct gs_request *r)
+{
+    const struct sim_cc_log *log = log_of(r->sim, r->at.node, false);
+    uint8_t *data = r->mad + FAB_CC_LOG_DATA;
+    if (r->set)
+        return FAB_SMP_BAD_ATTR;
+    if (is_switch(r->sim, r->at.node))
+        write_switch_log(r->sim, log, data);
+    else
+        write_adapter_log(r->sim, log, data);
+    memcpy(r->data, r->mad + FAB_CC_DATA, FAB_GS_DATA);
+    return 0;
+}
+
+uint16_t congestion_handle(struct gs_request *r, uint16_t attr_id)
+{
+    static const struct {
+        uint16_t attr_id;
+        uint16_t (*handle)(struct gs_request *r);
+    } attributes[] = {
+        {FAB_CC_CONGESTION_INFO, handle_info},
+        {FAB_CC_KEY_INFO, handle_key},
+        {FAB_CC_LOG, handle_log},
+        {FAB_CC_SWITCH_SETTING, handle_switch_setting},
+        {FAB_CC_SWITCH_PORT_SETTING, handle_switch_port_setting},
+        {FAB_CC_CA_SETTING, handle_ca_setting},
+        {FAB_CC_TABLE, handle_table},
+        {FAB_CC_TIME_STAMP, handle_time_stamp},
+    };
+    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++)
+        if (attributes[i].attr_id == attr_id)
+            return attributes[i].handle(r);
+    return FAB_SMP_BAD_ATTR;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * General services that the device itself gives (IBA 13.4): performance management, congestion
+ * control, and ClassPortInfo of these and of the other classes that firmware has. All else at queue
+ * pair 1 is for the programs of the host.
+ */
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/device.h"
+#include "libfabmgr/wire/gs.h"
+
+#define CLASS_BASEBOARD 0x05
+#define CLASS_VENDOR 0x0a /* the one that Mellanox' firmware uses */
+#define RESPONSE_TIME 18  /* 4.096 us * 2^18: 1 s */
+
+static const struct service {
+    uint8_t mgmt_class, version;
+    uint16_t cap_mask;
+    uint32_t cap_mask2;
+    uint16_t (*handle)(struct gs_request *r, uint16_t attr_id);
+    bool (*key_fits)(struct gs_request *r);
+} services[] = {
+    {FAB_CLASS_PERF, 1,
+     FAB_PERF_ALL_PORT_SELECT | FAB_PERF_EXT_WIDTH | FAB_PERF_XMIT_WAIT | FAB_PERF_QP1_DROPPED,
+     FAB_PERF2_ERRORS_EXT, perf_handle, NULL},
+    {FAB_CLASS_CC, 2, 0, 0, congestion_handle, congestion_key_fits},
+    {CLASS_BASEBOARD, 1, 0, 0, NULL, NULL},
+    {CLASS_VENDOR, 1, 0, 0, NULL, NULL},
+};
+
+static const struct service *find(uint8_t mgmt_class)
+{
+    for (size_t i = 0; i < sizeof services / sizeof services[0]; i++)
+        if (services[i].mgmt_class == mgmt_class)
+            return &services[i];
+    return NULL;
+}
+
+bool gsi_serves(const struct fab_mad *mad)
+{
+    return (mad->method == FAB_METHOD_GET || mad->method == FAB_METHOD_SET) &&
+           find(mad->mgmt_class) != NULL;
+}
+
+static uint16_t handle_class_port_info(struct gs_request *r, const struct service *service)
+{
+    struct fab_class_port_info info = {
+        .base_version = 1,
+        .class_version = service->version,
+        .cap_mask = service->cap_mask,
+        .cap_mask2 = service->cap_mask2,
+        .resp_time = RESPONSE_TIME,
+    };
+    (void)fab_attr_pack(&fab_attr_class_port_info, &info, r->data, sizeof r->data);
+    return 0;
+}
+
+bool gsi_answer(struct fab_sim *s, struct spot at, const struct fab_mad *mad,
+                uint8_t bytes[FAB_MAD_SIZE])
+{
+    const struct service *service = find(mad->mgmt_class);
+    struct gs_request r = {.sim = s,
+                           .at = at,
+                           .set = mad->method == FAB_METHOD_SET,
+                           .mod = mad->attr_mod,
+                           .mad = bytes};
+    uint16_t status = FAB_SMP_BAD_ATTR;
+    memcpy(r.data, bytes + FAB_MAD_SIZE - FAB_GS_DATA, FAB_GS_DATA);
+    if (service->key_fits != NULL && !service->key_fits(&r))
+        return false;
+    if (mad->class_version != service->version)
+        status = FAB_SMP_BAD_VERSION;
+    else if (mad->attr_id == FAB_ATTR_CLASS_PORT_INFO)
+        status = handle_class_port_info(&r, service);
+    else if (service->handle != NULL)
+        status = service->handle(&r, mad->attr_id);
+    bytes[MAD_METHOD] = FAB_METHOD_GET_RESP;
+    fab_put_be16(bytes + MAD_STATUS, status);
+    memcpy(bytes + FAB_MAD_SIZE - FAB_GS_DATA, r.data, FAB_GS_DATA);
+    return true;
+}

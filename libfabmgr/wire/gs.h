@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * General services: attributes of performance management (IBA chapter 16.1) and of congestion
+ * control (annex A10) as host-order structs. Their ids overlap with those of subnet management:
+ * fab_attr_of tells which is meant.
+ */
+#ifndef LIBFABMGR_WIRE_GS_H
+#define LIBFABMGR_WIRE_GS_H
+
+#include "libfabmgr/wire/wire.h"
+
+/* Where attributes begin in a MAD of these classes. */
+#define FAB_PERF_DATA 64
+#define FAB_CC_KEY 24
+#define FAB_CC_DATA 64
+#define FAB_CC_LOG_DATA 32
+#define FAB_GS_DATA 192 /* bytes of an attribute at 64 */
+
+enum fab_gs_attr_id {
+    FAB_PERF_PORT_COUNTERS = 0x0012,
+    FAB_PERF_PORT_COUNTERS_EXT = 0x001d,
+    FAB_CC_CONGESTION_INFO = 0x0011,
+    FAB_CC_KEY_INFO = 0x0012,
+    FAB_CC_LOG = 0x0013,
+    FAB_CC_SWITCH_SETTING = 0x0014,
+    FAB_CC_SWITCH_PORT_SETTING = 0x0015,
+    FAB_CC_CA_SETTING = 0x0016,
+    FAB_CC_TABLE = 0x0017,
+    FAB_CC_TIME_STAMP = 0x0018,
+};
+
+struct fab_class_port_info { /* IBA 13.4.8.1 */
+    uint8_t base_version, class_version;
+    uint16_t cap_mask;
+    uint32_t cap_mask2; /* 27 bits */
+    uint8_t resp_time;  /* 5 bits */
+    uint64_t redirect_gid[2];
+    uint8_t redirect_tc, redirect_sl;
+    uint32_t redirect_fl;
+    uint16_t redirect_lid, redirect_pkey;
+    uint32_t redirect_qp, redirect_qkey;
+    uint64_t trap_gid[2];
+    uint8_t trap_tc, trap_sl;
+    uint32_t trap_fl;
+    uint16_t trap_lid, trap_pkey;
+    uint8_t trap_hl;
+    uint32_t trap_qp, trap_qkey;
+};
+/* CapabilityMask of performance management (16.1.3.1). */
+#define FAB_PERF_ALL_PORT_SELECT 0x0100
+#define FAB_PERF_EXT_WIDTH 0x0200
+#define FAB_PERF_XMIT_WAIT 0x1000
+#define FAB_PERF_QP1_DROPPED 0x8000
+#define FAB_PERF2_ERRORS_EXT 0x00000002 /* CapabilityMask2: errors in PortCountersExtended */
+
+struct fab_port_counters { /* 16.1.3.5 */
+    uint8_t port_select;
+    uint16_t counter_select, symbol_errors;
+    uint8_t link_error_recovery, link_downed;
+    uint16_t rcv_errors, rcv_remote_physical_errors, rcv_switch_relay_errors, xmit_discards;
+    uint8_t xmit_constraint_errors, rcv_constraint_errors, counter_select2;
+    uint8_t local_link_integrity_errors, excessive_buffer_overrun_errors; /* 4 bits */
+    uint16_t qp1_dropped, vl15_dropped;
+    uint32_t xmit_data, rcv_data, xmit_pkts, rcv_pkts, xmit_wait; /* data: in words of 4 bytes */
+};
+struct fab_port_counters_ext { /* 16.1.4.11 */
+    uint8_t port_select;
+    uint16_t counter_select;
+    uint32_t counter_select2;
+    uint64_t xmit_data, rcv_data, xmit_pkts, rcv_pkts;
+    uint64_t unicast_xmit_pkts, unicast_rcv_pkts, multicast_xmit_pkts, multicast_rcv_pkts;
+    uint64_t symbol_errors, link_error_recovery, link_downed, rcv_errors;
+    uint64_t rcv_remote_physical_errors, rcv_switch_relay_errors, xmit_discards;
+    uint64_t xmit_constraint_errors, rcv_constraint_errors, local_link_integrity_errors;
+    uint64_t excessive_buffer_overrun_errors, vl15_dropped, xmit_wait, qp1_dropped;
+};
+
+struct fab_cc_info { /* A10.4.3.3 */
+    uint16_t info;
+    uint8_t table_cap; /* blocks of 64 entries */
+};
+struct fab_cc_key_info { /* A10.4.3.4 */
+    uint64_t key;
+    uint8_t protect;
+    uint16_t lease, violations;
+};
+struct fab_cc_log { /* A10.4.3.5, of switches */
+    uint8_t type, flags;
+    uint16_t count;
+    uint32_t time_stamp;
+    uint8_t port_map[32];
+    struct {
+        uint16_t slid, dlid;
+        uint8_t sl;
+        uint32_t time_stamp;
+    } entry[15];
+};
+struct fab_cc_log_ca { /* A10.4.3.5, of adapters */
+    uint8_t type, flags;
+    uint16_t count, event_map;
+    uint32_t time_stamp;
+    struct {
+        uint32_t local_qp, remote_qp;
+        uint8_t sl, service_type;
+        uint16_t local_lid, remote_lid;
+        uint32_t time_stamp;
+    } entry[13];
+};
+struct fab_cc_switch_setting { /* A10.4.3.6 */
+    uint32_t control_map;
+    uint8_t victim_mask[32], credit_mask[32];
+    uint8_t threshold, packet_size, cs_threshold;
+    uint16_t cs_return_delay, marking_rate;
+};
+struct fab_cc_switch_port_setting { /* A10.4.3.7, 32 ports a block */
+    struct {
+        uint8_t valid, control_type, threshold, packet_size;
+        uint16_t marking_rate;
+    } port[32];
+};
+struct fab_cc_ca_setting { /* A10.4.3.8 */
+    uint16_t port_control, control_map;
+    struct {
+        uint16_t timer;
+        uint8_t increase, trigger_threshold, min;
+    } sl[16];
+};
+struct fab_cc_table { /* A10.4.3.9, 64 entries a block */
+    uint16_t limit;
+    struct {
+        uint8_t shift;       /* 2 bits */
+        uint16_t multiplier; /* 14 bits */
+    } entry[64];
+};
+struct fab_cc_time_stamp {
+    uint32_t value; /* of 1.024 us */
+};
+
+extern const struct fab_attr fab_attr_class_port_info, fab_attr_port_counters,
+    fab_attr_port_counters_ext, fab_attr_cc_info, fab_attr_cc_key_info, fab_attr_cc_log,
+    fab_attr_cc_log_ca, fab_attr_cc_switch_setting, fab_attr_cc_switch_port_setting,
+    fab_attr_cc_ca_setting, fab_attr_cc_table, fab_attr_cc_time_stamp;
+/* The table of an attribute of a class (FAB_CLASS_PERF, FAB_CLASS_CC, those of subnet management);
+ * NULL: none. CongestionLog: that of switches. */
+const struct fab_attr *fab_attr_of(uint8_t mgmt_class, uint16_t id);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the tables of attributes are written down. For the files of this room that do so. */
+#ifndef LIBFABMGR_WIRE_TABLE_H
+#define LIBFABMGR_WIRE_TABLE_H
+
+#include "libfabmgr/wire/wire.h"
+
+#define SIZE_OF(type, member) sizeof(((const type *)0)->member)
+#define SCALAR(type, m, spec_name, at, n, how)                                                     \
+    {                                                                                              \
+        .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
+        .member = offsetof(type, m), .repeat = 1, .print = how                                     \
+    }
+/* An array of scalars (or of structs: m names the first element's member). */
+#define ARRAY(type, m, spec_name, at, n, count, wire_stride, member_stride, how)                   \
+    {                                                                                              \
+        .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
+        .member = offsetof(type, m), .repeat = count, .bit_stride = wire_stride,                   \
+        .stride = member_stride, .print = how                                                      \
+    }
+#define ATTR(spec_name, attr, bytes, type, table)                                                  \
+    {                                                                                              \
+        .name = spec_name, .id = attr, .wire_size = bytes, .struct_size = sizeof(type),            \
+        .fields = table, .field_count = sizeof(table) / sizeof(table)[0]                           \
+    }
+#define DEC FAB_PRINT_DEC
+#define HEX FAB_PRINT_HEX
+
+#endif
