@@ -5,6 +5,7 @@
 
 #include "libfabmgr/route/route.h"
 
+extern const struct fab_route_engine fab_route_fattree;
 extern const struct fab_route_engine fab_route_updn;
 
 #endif

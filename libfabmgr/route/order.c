@@ -330,6 +330,26 @@ int fab_order_find(const struct fab_graph *g, const struct fab_fabric *f,
     return status;
 }
 
+int fab_order_ranked(const struct fab_graph *g, const struct fab_fabric *f,
+                     const struct fab_policy *p, struct fab_order *ret)
+{
+    struct fab_order o;
+    int status = fab_order_init(&o, g->n);
+    if (status != FAB_OK)
+        return status;
+    o.origin = "roots of the policy";
+    if (!rank_from_policy(g, f, p, &o)) {
+        rank_from_leaves(g, &o, 2);
+        o.origin = "ranks from the leaves";
+    }
+    status = finish(g, &o);
+    if (status == FAB_OK)
+        *ret = o;
+    else
+        fab_order_fini(&o);
+    return status;
+}
+
 /* ---- the public face ------------------------------------------------------------------------ */
 
 int fab_ranks_find(const struct fab_fabric *f, const struct fab_policy *p, struct fab_ranks *ret)

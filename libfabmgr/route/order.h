@@ -29,6 +29,11 @@ static inline bool fab_order_is_up(const struct fab_order *o, uint32_t from, uin
 int fab_order_find(const struct fab_graph *g, const struct fab_fabric *f,
                    const struct fab_policy *p, struct fab_order *ret);
 
+/* Ranks from the roots of the policy, else from the leaves, with a summit; nothing else is tried.
+ */
+int fab_order_ranked(const struct fab_graph *g, const struct fab_fabric *f,
+                     const struct fab_policy *p, struct fab_order *ret);
+
 /* Turns cables so that each component has a single highest switch, which everybody climbs to;
  * see summit.c. */
 int fab_order_summit(const struct fab_graph *g, struct fab_order *o);

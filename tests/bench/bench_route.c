@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CPU times and balance of addressing, routing, proof and plan: `bench_route [topology files]`.
- * Without arguments on fat trees of 648 and 11,664 hosts. Not part of `make check`; prints, judges
- * nothing.
+ * CPU times and balance of addressing, routing, proof and plan, engine by engine:
+ * `bench_route [radix | file]..`, with -e NAME for one engine only. Without arguments on fat trees
+ * of 648 and 11,664 hosts; `bench_route -e fattree 64 80` for 65,536 and 128,000. Not part of
+ * `make check`; prints, judges nothing.
  *
  * Balance is over all ordered pairs of hosts: how many pairs each cable direction between switches
- * carries, the greatest over the mean, and how many directions carry none ("dark").
+ * carries, the greatest over the mean, and how many directions carry none ("dark"). Shifts: host i
+ * sends to host i + k, hosts by LID, for all k of small fabrics and some of large ones; the most
+ * such flows on one cable.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,6 +59,61 @@ static void load_of(const struct fab_fabric *f, const struct fab_lft *lft, uint3
     }
 }
 
+struct flows {
+    uint32_t *hosts, count; /* end ports by LID */
+    uint32_t *load;         /* [ports] */
+    uint32_t *used, use;    /* ports with a load */
+};
+
+static uint32_t shift_by(const struct fab_fabric *f, const struct fab_lids *lids,
+                         const struct fab_lft *lft, struct flows *w, uint32_t k)
+{
+    uint32_t most = 0;
+    w->use = 0;
+    for (uint32_t i = 0; i < w->count; i++) {
+        uint32_t dst = w->hosts[(i + k) % w->count], home = fab_peer_node(f, dst);
+        for (uint32_t at = fab_peer_node(f, w->hosts[i]); at != home;) {
+            uint32_t port = fab_port_id(f, at, fab_lft_row(lft, at)[lids->base[dst]]);
+            if (w->load[port]++ == 0)
+                w->used[w->use++] = port;
+            most = w->load[port] > most ? w->load[port] : most;
+            at = fab_peer_node(f, port);
+        }
+    }
+    for (uint32_t i = 0; i < w->use; i++)
+        w->load[w->used[i]] = 0;
+    return most;
+}
+
+#define SHIFT_WORK 40000000u
+
+static void print_shifts(const struct fab_fabric *f, const struct fab_lids *lids,
+                         const struct fab_lft *lft)
+{
+    struct flows w = {0};
+    w.hosts = calloc(f->port_count, sizeof(*w.hosts));
+    w.load = calloc(f->port_count, sizeof(*w.load));
+    w.used = calloc(f->port_count, sizeof(*w.used));
+    uint32_t worst = 0, shifts = 0;
+    for (uint32_t lid = 1; lid <= lids->top; lid++) {
+        uint32_t port = lids->owner[lid];
+        if (port == FAB_NONE || lids->base[port] != lid || f->ports[port].node < f->switch_count ||
+            f->nodes[f->ports[port].node].aggregation || !fab_port_is_up(f, port) ||
+            fab_peer_node(f, port) >= f->switch_count)
+            continue;
+        w.hosts[w.count++] = port;
+    }
+    uint32_t step = (uint32_t)((uint64_t)w.count * w.count / SHIFT_WORK) + 1;
+    for (uint32_t k = 1; k < w.count; k += step, shifts++) {
+        uint32_t most = shift_by(f, lids, lft, &w, k);
+        worst = most > worst ? most : worst;
+    }
+    printf("  shifts: worst %u (of %u shifts)\n", worst, shifts);
+    free(w.hosts);
+    free(w.load);
+    free(w.used);
+}
+
 static void print_balance(const struct fab_fabric *f, const struct fab_lids *lids,
                           const struct fab_lft *lft)
 {
@@ -98,27 +156,85 @@ static void keep_least(double *least, double ms)
         *least = ms;
 }
 
-static void run_once(const struct fab_fabric *f, const struct fab_policy *p, struct times *t,
-                     bool print)
+/* The address room stops at the last unicast LID of InfiniBand; the library inside does not. */
+static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
 {
-    struct fab_target *target = fab_target_new();
+    uint32_t next = 1;
+    must(fab_lids_init(lids, f->port_count), "LIDs");
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
+            uint32_t peer = f->ports[fab_port_id(f, sw, (uint8_t)num)].peer;
+            if (peer != FAB_NONE && f->ports[peer].node >= f->switch_count)
+                lids->base[peer] = next++;
+        }
+    }
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        lids->base[fab_port_id(f, sw, 0)] = next++;
+    must(fab_lids_index(lids), "index");
+}
+
+static void assign(const struct fab_fabric *f, const struct fab_policy *p, struct fab_lids *lids)
+{
     struct fab_address_note *notes = NULL;
-    struct fab_verdict verdict;
+    size_t count;
+    int status = fab_address_assign(&(struct fab_address_input){.fabric = f, .policy = p}, lids,
+                                    &notes, &count);
+    if (status == FAB_E_LIMIT)
+        assign_beyond(f, lids);
+    else
+        must(status, "address");
+    free(notes);
+}
+
+static int route_once(const struct fab_route_engine *engine, const struct fab_fabric *f,
+                      const struct fab_policy *p, struct fab_target *target, char *why,
+                      size_t why_len)
+{
+    struct fab_route_input in = {.fabric = f, .policy = p, .lids = &target->lids};
+    int status = engine->run(&in, &target->lft, why, why_len);
+    if (status != FAB_E_UNSUPPORTED)
+        must(status, "route");
+    return status;
+}
+
+static void time_plan(const struct fab_fabric *f, const struct fab_policy *p,
+                      struct fab_target *target, struct times *t, bool print)
+{
     struct fab_observed observed;
     struct fab_plan plan;
-    size_t note_count;
-    char why[160] = "", *text = NULL;
+    must(fab_observed_init(&observed, f->switch_count, target->lids.top), "observed");
     double start = now_ms();
-    must(fab_address_assign(&(struct fab_address_input){.fabric = f, .policy = p}, &target->lids,
-                            &notes, &note_count),
-         "address");
+    must(fab_plan_make(
+             &(struct fab_plan_input){
+                 .fabric = f, .policy = p, .target = target, .observed = &observed, .sm_lid = 1},
+             &plan),
+         "plan");
+    keep_least(&t->plan, now_ms() - start);
+    if (print)
+        printf("  plan: %u writes\n", plan.stage_start[FAB_STAGE_COUNT]);
+    fab_plan_fini(&plan);
+    fab_observed_fini(&observed);
+}
+
+/* False: the engine does not take it. */
+static bool run_once(const struct fab_route_engine *engine, const struct fab_fabric *f,
+                     const struct fab_policy *p, struct times *t, bool print)
+{
+    struct fab_target *target = fab_target_new();
+    struct fab_verdict verdict;
+    char why[200] = "", *text = NULL;
+    double start = now_ms();
+    assign(f, p, &target->lids);
     keep_least(&t->address, now_ms() - start);
-    const struct fab_route_engine *engine = fab_route_engine_by_name("auto");
     start = now_ms();
-    must(engine->run(&(struct fab_route_input){.fabric = f, .policy = p, .lids = &target->lids},
-                     &target->lft, why, sizeof(why)),
-         "route");
+    int status = route_once(engine, f, p, target, why, sizeof(why));
     keep_least(&t->route, now_ms() - start);
+    if (print)
+        printf(" %s: %s\n", engine->name, why);
+    if (status != FAB_OK) {
+        fab_target_unref(target);
+        return false;
+    }
     start = now_ms();
     must(fab_verify(
              &(struct fab_verify_input){
@@ -126,60 +242,43 @@ static void run_once(const struct fab_fabric *f, const struct fab_policy *p, str
              &verdict),
          "verify");
     keep_least(&t->verify, now_ms() - start);
-    must(fab_observed_init(&observed, f->switch_count, target->lids.top), "observed");
-    start = now_ms();
-    must(fab_plan_make(
-             &(struct fab_plan_input){
-                 .fabric = f, .policy = p, .target = target, .observed = &observed, .sm_lid = 1},
-             &plan),
-         "plan");
-    keep_least(&t->plan, now_ms() - start);
     if (print) {
-        printf("  %s\n", why);
         must(fab_witness_text(f, &verdict.witness, &text), "witness");
         printf("  verdict: %s, %" PRIu64 " pairs, %" PRIu64
                " unreachable, longest path %u, %" PRIu64 " dependencies; %s",
                fab_verdict_good(&verdict) ? "good" : "BAD", verdict.pairs,
                verdict.unreachable_pairs, verdict.longest_path, verdict.dependencies, text);
-        printf("  plan: %u writes\n", plan.stage_start[FAB_STAGE_COUNT]);
-        print_balance(f, &target->lids, &target->lft);
         free(text);
+        print_balance(f, &target->lids, &target->lft);
+        print_shifts(f, &target->lids, &target->lft);
     }
-    free(notes);
-    fab_plan_fini(&plan);
-    fab_observed_fini(&observed);
+    if (target->lids.top <= FAB_LID_UNICAST_MAX)
+        time_plan(f, p, target, t, print);
     fab_verdict_fini(&verdict);
     fab_target_unref(target);
-}
-
-static void route_once(const struct fab_fabric *f, const struct fab_policy *p,
-                       struct fab_target *target)
-{
-    struct fab_address_note *notes = NULL;
-    size_t note_count;
-    char why[160] = "";
-    must(fab_address_assign(&(struct fab_address_input){.fabric = f, .policy = p}, &target->lids,
-                            &notes, &note_count),
-         "address");
-    free(notes);
-    must(fab_route_engine_by_name("auto")->run(
-             &(struct fab_route_input){.fabric = f, .policy = p, .lids = &target->lids},
-             &target->lft, why, sizeof(why)),
-         "route");
+    return true;
 }
 
 /* Pulls the cable of a port and counts what a reroute would write. */
-static void pull(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port)
+static void pull(const struct fab_route_engine *engine, const struct fab_fabric *f,
+                 const struct fab_policy *p, uint32_t port)
 {
     struct fab_target *before = fab_target_new(), *after = fab_target_new();
     struct fab_builder *b = fab_builder_from(f);
     struct fab_fabric *now;
+    char why[200] = "";
     uint32_t ref, blocks = 0, switches = 0, entries = 0;
     must(fab_builder_find(b, f->nodes[f->ports[port].node].guid, &ref), "find");
     must(fab_builder_unlink(b, ref, f->ports[port].num), "unlink");
     must(fab_builder_seal(b, &now), "seal");
-    route_once(f, p, before);
-    route_once(now, p, after);
+    assign(f, p, &before->lids);
+    assign(now, p, &after->lids);
+    must(route_once(engine, f, p, before, why, sizeof(why)), "route");
+    if (route_once(engine, now, p, after, why, sizeof(why)) != FAB_OK) {
+        printf("  pull %s port %u: %s\n", f->nodes[f->ports[port].node].desc, f->ports[port].num,
+               why);
+        goto out;
+    }
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         const uint8_t *x = fab_lft_row(&before->lft, sw), *y = fab_lft_row(&after->lft, sw);
         uint32_t here = 0;
@@ -194,6 +293,7 @@ static void pull(const struct fab_fabric *f, const struct fab_policy *p, uint32_
            f->nodes[f->ports[port].node].desc, f->ports[port].num,
            f->nodes[fab_peer_node(f, port)].desc, entries, blocks, switches);
     print_balance(now, &after->lids, &after->lft);
+out:
     fab_target_unref(before);
     fab_target_unref(after);
     fab_builder_free(b);
@@ -201,7 +301,8 @@ static void pull(const struct fab_fabric *f, const struct fab_policy *p, uint32_
 }
 
 /* One cable of a switch with hosts, and one of a switch without. */
-static void pull_some(const struct fab_fabric *f, const struct fab_policy *p)
+static void pull_some(const struct fab_route_engine *engine, const struct fab_fabric *f,
+                      const struct fab_policy *p)
 {
     bool done[2] = {false, false};
     for (uint32_t sw = f->switch_count / 3; sw < f->switch_count; sw++) {
@@ -219,32 +320,61 @@ static void pull_some(const struct fab_fabric *f, const struct fab_policy *p)
         if (cable == FAB_NONE || done[hosts] || (!hosts && !inner))
             continue;
         done[hosts] = true;
-        pull(f, p, cable);
+        pull(engine, f, p, cable);
     }
 }
 
-static void bench(const char *name, struct fab_builder *b)
+/* The same bytes set, to see how far from the memory's speed the tables are. */
+static double time_memset(uint32_t switches, uint32_t lids)
+{
+    struct fab_lft lft;
+    must(fab_lft_init(&lft, switches, lids), "tables");
+    double start = now_ms();
+    memset(lft.entries, (int)lids, lft.stride * switches);
+    __asm__ volatile("" : : "r"(lft.entries) : "memory");
+    double ms = now_ms() - start;
+    fab_lft_fini(&lft);
+    return ms;
+}
+
+static void bench_engine(const struct fab_route_engine *engine, const struct fab_fabric *f,
+                         const struct fab_policy *p)
+{
+    struct times t = {0};
+    struct rusage usage;
+    unsigned rounds = f->switch_count > 4000 ? 2 : ROUNDS;
+    for (unsigned round = 0; round < rounds; round++) {
+        if (!run_once(engine, f, p, &t, round == 0))
+            return;
+    }
+    getrusage(RUSAGE_SELF, &usage);
+    printf(
+        "  ms: address %.1f, route %.1f, verify %.1f, plan %.1f; memset of the tables %.1f; peak "
+        "memory %ld MB\n",
+        t.address, t.route, t.verify, t.plan, time_memset(f->switch_count, f->node_count),
+        usage.ru_maxrss / 1024);
+    if (f->switch_count <= 4000)
+        pull_some(engine, f, p);
+}
+
+static void bench(const char *name, struct fab_builder *b, const char *only)
 {
     struct fab_fabric *f;
     struct fab_policy p;
-    struct times t = {0};
-    struct rusage usage;
     must(fab_builder_seal(b, &f), "seal");
     fab_builder_free(b);
     fab_policy_defaults(&p);
     printf("%s: %u ends, %u switches, %u cables\n", name, f->node_count - f->switch_count,
            f->switch_count, f->link_count);
-    for (unsigned round = 0; round < ROUNDS; round++)
-        run_once(f, &p, &t, round == 0);
-    getrusage(RUSAGE_SELF, &usage);
-    printf("  ms: address %.1f, route %.1f, verify %.1f, plan %.1f; peak memory %ld MB\n",
-           t.address, t.route, t.verify, t.plan, usage.ru_maxrss / 1024);
-    pull_some(f, &p);
+    for (const struct fab_route_engine *const *e = fab_route_engines(); *e != NULL; e++) {
+        if (only == NULL || strcmp(only, (*e)->name) == 0)
+            bench_engine(*e, f, &p);
+    }
     fab_policy_fini(&p);
     fab_fabric_unref(f);
 }
 
-static void bench_tree(uint32_t radix, uint32_t levels)
+static void bench_tree(uint32_t radix, uint32_t levels, const char *only)
 {
     struct fab_builder *b;
     char name[64];
@@ -252,10 +382,10 @@ static void bench_tree(uint32_t radix, uint32_t levels)
     must(fab_generate_fat_tree(
              &(struct fab_fat_tree_spec){.radix = radix, .levels = levels, .taper = 1}, &b),
          "generate");
-    bench(name, b);
+    bench(name, b, only);
 }
 
-static void bench_file(const char *path)
+static void bench_file(const char *path, const char *only)
 {
     FILE *file = fopen(path, "rb");
     size_t room = 64u << 20, len;
@@ -274,20 +404,26 @@ static void bench_file(const char *path)
         exit(1);
     }
     free(text);
-    bench(path, b);
+    bench(path, b, only);
 }
 
 int main(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
-        if (atoi(argv[i]) > 0)
-            bench_tree((uint32_t)atoi(argv[i]), 3);
-        else
-            bench_file(argv[i]);
+    const char *only = NULL;
+    int first = 1;
+    if (argc > 2 && strcmp(argv[1], "-e") == 0) {
+        only = argv[2];
+        first = 3;
     }
-    if (argc == 1) {
-        bench_tree(36, 2);
-        bench_tree(36, 3);
+    for (int i = first; i < argc; i++) {
+        if (atoi(argv[i]) > 0)
+            bench_tree((uint32_t)atoi(argv[i]), 3, only);
+        else
+            bench_file(argv[i], only);
+    }
+    if (argc == first) {
+        bench_tree(36, 2, only);
+        bench_tree(36, 3, only);
     }
     return 0;
 }

@@ -227,7 +227,7 @@ static const struct {
      "f.yaml:2:3: engine is \"A B\", it can be \"auto\" or the name of "
      "an engine: 1 to 31 of a-z, 0-9, - and _"},
     {"routing:\n  max_hops: 9\n  engine: minhop\n",
-     "f.yaml:3:3: engine is 'minhop', expected auto or updn"},
+     "f.yaml:3:3: engine is 'minhop', expected auto, fattree or updn"},
     {"routing:\n  roots: [0002c90300000001, 0002c90300000001]\n",
      "f.yaml:2:3: roots holds 0x0002c90300000001 twice, it can hold a GUID once"},
     {"subnet: {lmc: 1, prefix: ff00000000000000}\n",

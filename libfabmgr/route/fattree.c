@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engine "fattree": D-mod-k in closed form, tolerant of faults (Zahavi 2012 for sound trees;
+ * Gliksberg, Capra, Louvet, Garcia, Sohier, "High-quality fault-resiliency in fat-tree networks",
+ * 2019, for the idea of the modulo among those that are nearer), with candidates that stay where
+ * they are.
+ *
+ *   order.c  ranks, and which way is up; summit.c gives spines a legal way to each other
+ *   tree.c   which of its siblings a switch is, by the ports of its cables
+ *   slots.c  which port is meant by the i-th one up, also when it is not there
+ *   lanes.c  the number of each destination, and its slot everywhere
+ *   legal.c  how long the ways are
+ *   fill.c   the entries
+ *
+ * All ways climb and then descend by one order: one VL, no deadlock. In a sound tree every shift
+ * permutation is free of conflict, and all cables carry the same in all-to-all. A fault moves the
+ * entries that led over what is gone, and those which must avoid switches that lost their way down;
+ * when it is mended the tables are what they were, since nothing is remembered.
+ *
+ * What it does not take are fabrics in which "leaf" and "above" mean nothing: see rejected().
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/route/engines.h"
+#include "libfabmgr/route/fill.h"
+
+/* Cables within a rank: more than one of so many, and it is no tree. */
+#define FLAT_SHARE 20
+/* Switches that lack more than a quarter of the cables of their level: likewise. */
+#define IRREGULAR_SHARE 4
+/* More than one of so many cables up is missing: likewise. */
+#define SHORT_SHARE 8
+
+struct fattree {
+    const struct fab_route_input *in;
+    struct fab_graph graph;
+    struct fab_order order;
+    struct fab_slopes slopes;
+    struct fab_tree tree;
+    struct fab_lanes lanes;
+    struct fab_lft lft;
+    uint8_t *ways;
+};
+
+/* ---- what is not taken, and what is ---------------------------------------------------------- */
+
+struct flat {
+    uint32_t cables, flat, a, b; /* a, b: two switches of one rank with a cable */
+    uint8_t num_a, num_b;
+};
+
+static struct flat count_flat(const struct fattree *t)
+{
+    const struct fab_graph *g = &t->graph;
+    struct flat c = {0};
+    for (uint32_t s = 0; s < g->n; s++) {
+        for (uint32_t i = g->port_at[s]; i < g->port_at[s + 1]; i++) {
+            uint32_t v = g->port_peer[i];
+            if (v < s)
+                continue;
+            c.cables++;
+            if (t->order.rank[v] != t->order.rank[s])
+                continue;
+            if (c.flat++ == 0) {
+                uint32_t port = fab_port_id(t->in->fabric, s, g->port_num[i]);
+                c.a = s;
+                c.b = v;
+                c.num_a = g->port_num[i];
+                c.num_b = t->in->fabric->ports[t->in->fabric->ports[port].peer].num;
+            }
+        }
+    }
+    return c;
+}
+
+static bool has_leaf(const struct fattree *t)
+{
+    for (uint32_t s = 0; s < t->graph.n; s++) {
+        if (t->order.leaf[s])
+            return true;
+    }
+    return false;
+}
+
+/* Before places are known. */
+static bool rejected(const struct fattree *t, char *why, size_t why_len)
+{
+    const struct fab_node *nodes = t->in->fabric->nodes;
+    struct flat c = count_flat(t);
+    if (!has_leaf(t)) {
+        snprintf(why, why_len, "not ranked: no switch has a host");
+        return true;
+    }
+    if ((uint64_t)c.flat * FLAT_SHARE <= c.cables)
+        return false;
+    snprintf(why, why_len,
+             "not ranked: %u of %u cables join switches of one rank, as %.40s port %u with %.40s "
+             "port %u",
+             c.flat, c.cables, nodes[c.a].desc, c.num_a, nodes[c.b].desc, c.num_b);
+    return true;
+}
+
+static uint32_t first_short(const struct fab_tree *t, bool irregular)
+{
+    for (uint32_t s = 0; s < t->g->n; s++) {
+        bool climbs = t->slot_at[s + 1] > t->slot_at[s];
+        if (irregular ? t->irregular_switch[s] : climbs && !t->whole[s])
+            return s;
+    }
+    return 0;
+}
+
+/* Slots say little where many are empty, or where many switches have slots of their own. */
+static bool irregular(const struct fattree *t, char *why, size_t why_len)
+{
+    const struct fab_tree *tree = &t->tree;
+    const struct fab_node *nodes = t->in->fabric->nodes;
+    uint32_t climbing = 0, slots = tree->slot_at[t->graph.n];
+    for (uint32_t s = 0; s < t->graph.n; s++)
+        climbing += tree->slot_at[s + 1] > tree->slot_at[s];
+    if ((uint64_t)tree->irregular * IRREGULAR_SHARE > climbing) {
+        snprintf(why, why_len,
+                 "irregular: %u of %u switches have fewer or other cables up than is usual on "
+                 "their level, such as %.40s",
+                 tree->irregular, climbing, nodes[first_short(tree, true)].desc);
+        return true;
+    }
+    if ((uint64_t)tree->short_slots * SHORT_SHARE > slots) {
+        snprintf(why, why_len, "irregular: %u of %u cables up are missing, such as of %.40s",
+                 tree->short_slots, slots, nodes[first_short(tree, false)].desc);
+        return true;
+    }
+    return false;
+}
+
+static void describe(const struct fattree *t, char *why, size_t why_len)
+{
+    const struct fab_tree *tree = &t->tree;
+    uint32_t leaves = 0;
+    char pods[32] = "", rails[32] = "", gaps[48] = "";
+    for (uint32_t s = 0; s < t->graph.n; s++)
+        leaves += t->order.leaf[s];
+    if (tree->levels > 2)
+        snprintf(pods, sizeof(pods), " in %u pods", tree->pods);
+    if (tree->rails > 1)
+        snprintf(rails, sizeof(rails), ", %u rails", tree->rails);
+    if (tree->short_slots > 0)
+        snprintf(gaps, sizeof(gaps), ", %u cables up are missing", tree->short_slots);
+    snprintf(why, why_len, "fat tree of %u level%s, %u leaves%s%s%s", tree->levels,
+             tree->levels == 1 ? "" : "s", leaves, pods, rails, gaps);
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static int prepare(struct fattree *t, char *why, size_t why_len)
+{
+    const struct fab_route_input *in = t->in;
+    int status = fab_graph_make(in->fabric, &t->graph);
+    if (status == FAB_OK)
+        status = fab_order_ranked(&t->graph, in->fabric, in->policy, &t->order);
+    if (status == FAB_OK && rejected(t, why, why_len))
+        status = FAB_E_UNSUPPORTED;
+    if (status == FAB_OK)
+        status = fab_slopes_make(&t->graph, &t->order, &t->slopes);
+    if (status == FAB_OK)
+        status = fab_tree_make(in->fabric, &t->graph, &t->order, &t->slopes, &t->tree);
+    if (status == FAB_OK && irregular(t, why, why_len))
+        status = FAB_E_UNSUPPORTED;
+    if (status == FAB_OK)
+        status = fab_lanes_make(&t->tree, in->lids, &t->lanes);
+    if (status == FAB_OK)
+        status = fab_lft_init(&t->lft, in->fabric->switch_count, in->lids->top);
+    if (status != FAB_OK)
+        return status;
+    t->ways = fab_legal_alloc(t->graph.n);
+    return t->ways != NULL ? FAB_OK : FAB_E_NOMEM;
+}
+
+static void fill(struct fattree *t)
+{
+    struct fab_fill f = {.t = &t->tree, .lanes = &t->lanes, .way = t->ways, .lft = &t->lft};
+    for (f.first = 0; f.first < t->lanes.dests; f.first += FAB_LEGAL_BATCH) {
+        uint32_t left = t->lanes.dests - f.first;
+        f.count = left < FAB_LEGAL_BATCH ? left : FAB_LEGAL_BATCH;
+        fab_legal_ways(&t->slopes, t->lanes.sw + f.first, f.count, t->ways);
+        for (uint32_t s = 0; s < t->graph.n; s++)
+            fab_fill_switch(&f, s);
+    }
+}
+
+static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, char *why, size_t why_len)
+{
+    struct fattree t = {.in = in};
+    if (in->lids->port_count != in->fabric->port_count)
+        return FAB_E_INVAL;
+    int status = prepare(&t, why, why_len);
+    if (status == FAB_OK) {
+        fill(&t);
+        describe(&t, why, why_len);
+        *ret_lft = t.lft;
+    } else {
+        fab_lft_fini(&t.lft);
+    }
+    free(t.ways);
+    fab_lanes_fini(&t.lanes);
+    fab_tree_fini(&t.tree);
+    fab_slopes_fini(&t.slopes);
+    fab_order_fini(&t.order);
+    fab_graph_fini(&t.graph);
+    return status;
+}
+
+const struct fab_route_engine fab_route_fattree = {
+    .name = "fattree",
+    .summary = "fat trees: D-mod-k in closed form, a fault moves only what it hits, one VL",
+    .run = run,
+};

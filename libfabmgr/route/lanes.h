@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every destination LID, by the switch where it leaves the fabric. Private to the room. */
+#ifndef LIBFABMGR_ROUTE_LANES_H
+#define LIBFABMGR_ROUTE_LANES_H
+
+#include "libfabmgr/route/route.h"
+#include "libfabmgr/route/tree.h"
+
+struct fab_dest {
+    uint32_t lid;    /* a lane's */
+    uint32_t number; /* where its owner is in the tree */
+    uint8_t offset;  /* in the owner's LMC range */
+    uint8_t port;    /* at its switch */
+};
+/* Divisions are done once: for each pair of divider and number of slots that occurs, the slot of
+ * each lane. */
+struct fab_gear {
+    uint32_t divider, slots;
+    uint8_t *slot; /* [lanes] (number / divider + offset) mod slots */
+    uint8_t *kind; /* [destinations] enum fab_run of its lanes */
+};
+enum fab_run {
+    FAB_RUN_ANY,
+    FAB_RUN_ONE,  /* the LIDs follow each other, all have one slot */
+    FAB_RUN_NEXT, /* the LIDs follow each other, and so do the slots, round and round */
+};
+struct fab_lanes {
+    uint32_t count, dests; /* lanes; switches that have any */
+    struct fab_dest *lane; /* [count] by destination switch, then by LID */
+    uint32_t *sw;          /* [dests] destination switches, by their lowest LID */
+    uint32_t *at;          /* [dests + 1] lanes of sw[i] */
+    uint32_t gears;
+    struct fab_gear *gear;
+    uint16_t *up;   /* [switches] gear for slots, */
+    uint16_t *down; /* and for parallel cables down; 0: none */
+    uint32_t most;  /* lanes of one destination */
+};
+/* t: with slots. usual cables a neighbour below: t->parallel. */
+int fab_lanes_make(const struct fab_tree *t, const struct fab_lids *lids, struct fab_lanes *ret);
+void fab_lanes_fini(struct fab_lanes *l);
+
+#endif

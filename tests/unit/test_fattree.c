@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engine for fat trees: shifts free of conflict, proof on damaged trees of many shapes, and
+ * what a fault moves.
+ */
+#include "tests/unit/naive.h"
+
+#define DAMAGED 3000
+
+static struct fab_policy defaults(uint8_t lmc)
+{
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    p.lmc = lmc;
+    return p;
+}
+
+/* NULL: not taken; why[] says why. */
+static struct fab_target *tree_routed(const struct fab_fabric *f, uint8_t lmc, char why[200])
+{
+    struct fab_policy p = defaults(lmc);
+    struct fab_target *t = fab_target_new();
+    assigned(f, &p, &t->lids);
+    struct fab_route_input in = {.fabric = f, .policy = &p, .lids = &t->lids};
+    why[0] = '\0';
+    int status = fab_route_engine_by_name("fattree")->run(&in, &t->lft, why, 200);
+    fab_policy_fini(&p);
+    if (status == FAB_OK)
+        return t;
+    ck_assert_int_eq(status, FAB_E_UNSUPPORTED);
+    ck_assert_str_ne(why, "");
+    fab_target_unref(t);
+    return NULL;
+}
+
+static struct fab_target *tree_taken(const struct fab_fabric *f, uint8_t lmc)
+{
+    char why[200];
+    struct fab_target *t = tree_routed(f, lmc, why);
+    ck_assert_msg(t != NULL, "%s", why);
+    return t;
+}
+
+/* ---- shifts ---------------------------------------------------------------------------------- */
+
+struct hosts {
+    uint32_t *port, count; /* by LID, or as they were put */
+};
+
+static bool is_host(const struct fab_fabric *f, uint32_t port)
+{
+    uint32_t peer = fab_peer_node(f, port), node = f->ports[port].node;
+    return node >= f->switch_count && !f->nodes[node].aggregation && peer != FAB_NONE &&
+           peer < f->switch_count && fab_port_is_up(f, port);
+}
+
+static struct hosts hosts_by_lid(const struct fab_fabric *f, const struct fab_target *t)
+{
+    struct hosts h = {.port = calloc(f->port_count + 1, sizeof(uint32_t))};
+    for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
+        uint32_t port = t->lids.owner[lid];
+        if (port != FAB_NONE && t->lids.base[port] == lid && is_host(f, port))
+            h.port[h.count++] = port;
+    }
+    return h;
+}
+
+/* Most flows on one cable when host i sends to host i + k. */
+static uint32_t shift(const struct fab_fabric *f, const struct fab_target *t, const struct hosts *h,
+                      uint32_t k, uint32_t *load)
+{
+    uint32_t most = 0;
+    memset(load, 0, f->port_count * sizeof(*load));
+    for (uint32_t i = 0; i < h->count; i++) {
+        uint32_t dst = h->port[(i + k) % h->count], home = fab_peer_node(f, dst);
+        for (uint32_t at = fab_peer_node(f, h->port[i]); at != home;) {
+            uint32_t port = fab_port_id(f, at, fab_lft_row(&t->lft, at)[t->lids.base[dst]]);
+            load[port]++;
+            most = load[port] > most ? load[port] : most;
+            at = fab_peer_node(f, port);
+        }
+    }
+    return most;
+}
+
+/* Consumes f. */
+static void assert_shifts(struct fab_fabric *f, uint32_t hosts, uint32_t step)
+{
+    struct fab_target *t = tree_taken(f, 0);
+    struct hosts h = hosts_by_lid(f, t);
+    uint32_t *load = calloc(f->port_count + 1, sizeof(*load));
+    ck_assert_uint_eq(h.count, hosts);
+    for (uint32_t k = 1; k < h.count; k += step)
+        ck_assert_msg(shift(f, t, &h, k, load) == 1, "%u hosts, shift by %u", hosts, k);
+    free(load);
+    free(h.port);
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+}
+
+START_TEST(shifts_are_free_of_conflict)
+{
+    assert_shifts(fat_tree(8, 3, 1), 128, 1);
+    assert_shifts(fat_tree(36, 2, 1), 648, 1);
+    assert_shifts(fat_tree(16, 3, 1), 1024, 1);
+    assert_shifts(fat_tree(4, 4, 1), 32, 1);
+}
+END_TEST
+
+static struct fab_fabric *pgft(const struct fab_pgft_spec *spec)
+{
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(fab_generate_pgft(spec, &b), FAB_OK);
+    return sealed(b);
+}
+
+START_TEST(parallel_cables_are_free_of_conflict_too)
+{
+    assert_shifts(
+        pgft(&(struct fab_pgft_spec){.levels = 2, .m = {12, 6}, .w = {1, 4}, .p = {1, 3}}), 72, 1);
+    assert_shifts(
+        pgft(&(struct fab_pgft_spec){.levels = 3, .m = {8, 4, 4}, .w = {1, 4, 4}, .p = {1, 2, 2}}),
+        128, 1);
+}
+END_TEST
+
+/* Whatever the GUIDs are, by the order of the tree. */
+START_TEST(guids_do_not_matter)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("GUIDs", 21));
+    for (unsigned i = 0; i < 5; i++) {
+        struct fab_fabric *plain = fat_tree(8, 3, 1), *f = retold(plain, &prng, i + 1);
+        struct fab_target *t = tree_taken(f, 0);
+        struct hosts h = {.port = calloc(f->port_count, sizeof(uint32_t))};
+        uint32_t *load = calloc(f->port_count, sizeof(*load));
+        for (uint32_t old = 0; old < plain->port_count; old++) {
+            if (is_host(plain, old))
+                h.port[h.count++] =
+                    fab_fabric_port_by_guid(f, new_guid(plain->ports[old].guid, i + 1));
+        }
+        ck_assert_uint_eq(h.count, 128);
+        for (uint32_t k = 1; k < h.count; k++)
+            ck_assert_uint_eq(shift(f, t, &h, k, load), 1);
+        free(load);
+        free(h.port);
+        fab_target_unref(t);
+        fab_fabric_unref(f);
+        fab_fabric_unref(plain);
+    }
+}
+END_TEST
+
+/* A ring of one rail: adapter r of server i sends to that of server i + k. */
+START_TEST(rails_are_free_of_conflict)
+{
+    static const struct fab_rail_spec specs[] = {
+        {.servers = 60, .adapters = 4, .group_size = 10, .spines = 12, .parallel = 1},
+        {.servers = 64, .adapters = 8, .group_size = 16, .spines = 8, .parallel = 2},
+        {.servers = 60,
+         .adapters = 4,
+         .group_size = 10,
+         .spines = 12,
+         .parallel = 1,
+         .cores = 2,
+         .core_parallel = 1}};
+    for (unsigned i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+        struct fab_builder *b = NULL;
+        ck_assert_int_eq(fab_generate_rail(&specs[i], &b), FAB_OK);
+        struct fab_fabric *f = sealed(b);
+        char why[200], suffix[24];
+        struct fab_target *t = tree_routed(f, 0, why);
+        ck_assert_msg(t != NULL && strstr(why, "rails") != NULL, "%s", why);
+        uint32_t *load = calloc(f->port_count, sizeof(*load));
+        for (uint32_t rail = 0; rail < specs[i].adapters; rail++) {
+            struct hosts h = {.port = calloc(f->port_count, sizeof(uint32_t))};
+            snprintf(suffix, sizeof(suffix), "/mlx5_%u", rail);
+            for (uint32_t node = f->switch_count; node < f->node_count; node++) {
+                const char *at = strchr(f->nodes[node].desc, '/');
+                if (at != NULL && strcmp(at, suffix) == 0)
+                    h.port[h.count++] = fab_port_id(f, node, 1);
+            }
+            ck_assert_uint_eq(h.count, specs[i].servers);
+            for (uint32_t k = 1; k < h.count; k++)
+                ck_assert_msg(shift(f, t, &h, k, load) == 1, "spec %u, rail %u, shift by %u", i,
+                              rail, k);
+            free(h.port);
+        }
+        free(load);
+        fab_target_unref(t);
+        fab_fabric_unref(f);
+    }
+}
+END_TEST
+
+/* ---- proof ----------------------------------------------------------------------------------- */
+
+static void draw_pgft(struct fab_prng *prng, struct fab_pgft_spec *s)
+{
+    *s = (struct fab_pgft_spec){.levels = 2 + (uint32_t)fab_prng_below(prng, 3)};
+    for (uint32_t l = 0; l < s->levels; l++) {
+        s->m[l] = 1 + (uint32_t)fab_prng_below(prng, s->levels > 3 ? 3 : 6);
+        s->w[l] = l == 0 ? 1 : 1 + (uint32_t)fab_prng_below(prng, s->levels > 3 ? 3 : 5);
+        s->p[l] =
+            l == 0 || fab_prng_below(prng, 3) != 0 ? 1 : 2 + (uint32_t)fab_prng_below(prng, 2);
+    }
+    s->w[0] = fab_prng_below(prng, 8) == 0 ? 2 : 1;
+    s->radix = 0;
+}
+
+static struct fab_fabric *draw_tree(struct fab_prng *prng, char *what, size_t len)
+{
+    struct fab_pgft_spec s;
+    uint32_t kind = (uint32_t)fab_prng_below(prng, 4);
+    if (kind == 0) {
+        uint32_t leaves = 1 + (uint32_t)fab_prng_below(prng, 10);
+        uint32_t spines = 1 + (uint32_t)fab_prng_below(prng, 6);
+        uint32_t spine_hosts = (uint32_t)fab_prng_below(prng, 3);
+        uint32_t parallel = 1 + (uint32_t)fab_prng_below(prng, 3);
+        snprintf(what, len, "modern %u %u %u %u", leaves, spines, spine_hosts, parallel);
+        return modern_tree(leaves, spines, 5, spine_hosts, parallel);
+    }
+    if (kind == 1) {
+        static const uint32_t trees[][3] = {{8, 2, 1},  {6, 3, 1}, {8, 3, 1},
+                                            {12, 2, 2}, {4, 4, 1}, {8, 3, 3}};
+        const uint32_t *k = trees[fab_prng_below(prng, 6)];
+        snprintf(what, len, "fat tree %u %u %u", k[0], k[1], k[2]);
+        return fat_tree(k[0], k[1], k[2]);
+    }
+    draw_pgft(prng, &s);
+    snprintf(what, len, "pgft %u; %u %u %u %u; %u %u %u %u; %u %u %u %u", s.levels, s.m[0], s.m[1],
+             s.m[2], s.m[3], s.w[0], s.w[1], s.w[2], s.w[3], s.p[0], s.p[1], s.p[2], s.p[3]);
+    return pgft(&s);
+}
+
+START_TEST(damaged_trees_are_proven)
+{
+    struct fab_prng prng;
+    char what[120], why[200];
+    unsigned taken = 0, light = 0, light_taken = 0;
+    fab_prng_init(&prng, test_seed("damaged trees", 22));
+    for (unsigned i = 0; i < DAMAGED; i++) {
+        struct fab_fabric *f = draw_tree(&prng, what, sizeof(what));
+        double cables = i % 5 == 0 ? 0 : (double)fab_prng_below(&prng, 6) / 100;
+        double switches = i % 4 == 0 ? (double)fab_prng_below(&prng, 10) / 100 : 0;
+        bool whole = cables == 0 && switches == 0;
+        f = damaged(f, &prng, cables, switches);
+        if (i % 3 == 0) {
+            struct fab_fabric *other = retold(f, &prng, i + 1);
+            fab_fabric_unref(f);
+            f = other;
+        }
+        struct fab_target *t = tree_routed(f, i % 7 == 0 ? (uint8_t)(1 + i % 3) : 0, why);
+        light += whole;
+        light_taken += whole && t != NULL;
+        taken += t != NULL;
+        if (t != NULL) {
+            struct fab_verdict v = proven(f, t, 255);
+            assert_good(f, &v, what);
+            fab_verdict_fini(&v);
+            fab_target_unref(t);
+        } else if (whole) {
+            printf("# not taken: %s: %s\n", what, why);
+        }
+        fab_fabric_unref(f);
+    }
+    printf("# %u of %u taken; of whole ones %u of %u\n", taken, DAMAGED, light_taken, light);
+    ck_assert_uint_gt(taken * 10, DAMAGED * 7);
+}
+END_TEST
+
+/* Things that are no tree are either taken, and proven, or refused with a reason. */
+START_TEST(anything_else_is_refused_or_proven)
+{
+    struct fab_prng prng;
+    char why[200];
+    unsigned taken = 0;
+    fab_prng_init(&prng, test_seed("anything else", 23));
+    for (unsigned i = 0; i < 600; i++) {
+        uint32_t switches = 1 + (uint32_t)fab_prng_below(&prng, 20);
+        uint32_t degree = 1 + (uint32_t)fab_prng_below(&prng, 6);
+        struct fab_fabric *f = random_fabric(switches, degree, (uint32_t)fab_prng_below(&prng, 3),
+                                             fab_prng_next(&prng));
+        if (i % 3 == 0)
+            f = damaged(f, &prng, 0.1, 0.05);
+        struct fab_target *t = tree_routed(f, 0, why);
+        if (t != NULL) {
+            struct fab_verdict v = proven(f, t, 255);
+            assert_good(f, &v, "random");
+            fab_verdict_fini(&v);
+            fab_target_unref(t);
+            taken++;
+        }
+        fab_fabric_unref(f);
+    }
+    printf("# %u taken\n", taken);
+}
+END_TEST
+
+START_TEST(reasons_name_a_cable)
+{
+    char why[200];
+    struct fab_fabric *f = grid((uint32_t[3]){4, 4, 1}, true, 1);
+    ck_assert_ptr_null(tree_routed(f, 0, why));
+    ck_assert_msg(strstr(why, "not ranked: 32 of 32 cables") != NULL, "%s", why);
+    ck_assert_msg(strstr(why, "sw-0001 port 1 with sw-0002 port") != NULL ||
+                      strstr(why, " port ") != NULL,
+                  "%s", why);
+    fab_fabric_unref(f);
+    f = grid((uint32_t[3]){4, 1, 1}, false, 0);
+    ck_assert_ptr_null(tree_routed(f, 0, why));
+    ck_assert_str_eq(why, "not ranked: no switch has a host");
+    fab_fabric_unref(f);
+}
+END_TEST
+
+/* ---- what a fault moves ---------------------------------------------------------------------- */
+
+struct moved {
+    uint64_t entries, blocks, switches, hit, innocent;
+};
+
+/* Does the way from sw to the LID use a port of either end of the cable? */
+static bool passes(const struct fab_fabric *f, const struct fab_target *t, uint32_t sw,
+                   uint32_t lid, uint32_t cable)
+{
+    for (uint32_t hops = 0; hops < 64; hops++) {
+        uint8_t num = fab_lft_row(&t->lft, sw)[lid];
+        uint32_t port = num != 255 ? fab_port_id(f, sw, num) : FAB_NONE;
+        if (port == FAB_NONE || num == 0)
+            return false;
+        if (port == cable || f->ports[port].peer == cable)
+            return true;
+        sw = fab_peer_node(f, port);
+        if (sw >= f->switch_count)
+            return false;
+    }
+    return false;
+}
+
+static struct moved compare(const struct fab_fabric *f, const struct fab_target *before,
+                            const struct fab_target *after, uint32_t cable)
+{
+    struct moved m = {0};
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        const uint8_t *x = fab_lft_row(&before->lft, sw), *y = fab_lft_row(&after->lft, sw);
+        uint64_t here = 0, last = UINT64_MAX;
+        for (uint32_t lid = 1; lid <= before->lids.top; lid++) {
+            bool hit = passes(f, before, sw, lid, cable);
+            m.hit += hit;
+            if (x[lid] == y[lid])
+                continue;
+            here++;
+            m.blocks += lid / 64 != last;
+            last = lid / 64;
+            m.innocent += !hit;
+        }
+        m.entries += here;
+        m.switches += here > 0;
+    }
+    return m;
+}
+
+static struct fab_fabric *without(const struct fab_fabric *f, uint32_t port)
+{
+    struct fab_builder *b = fab_builder_from(f);
+    uint32_t ref;
+    ck_assert_int_eq(fab_builder_find(b, f->nodes[f->ports[port].node].guid, &ref), FAB_OK);
+    ck_assert_int_eq(fab_builder_unlink(b, ref, f->ports[port].num), FAB_OK);
+    return sealed(b);
+}
+
+/* Sound trees: whatever cable goes, nothing moves but what went over it; cables of the summit and
+ * those above it may move what is bound for upper switches. Consumes f. */
+static void assert_still(struct fab_fabric *f, const char *what)
+{
+    struct fab_target *before = tree_taken(f, 0);
+    uint64_t sum = 0, hit = 0, innocent = 0, cables = 0;
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        if (!naive_is_channel(f, port) || f->ports[port].peer < port)
+            continue;
+        struct fab_fabric *broken = without(f, port);
+        struct fab_target *during = tree_taken(broken, 0), *after = tree_taken(f, 0);
+        struct moved m = compare(f, before, during, port);
+        sum += m.entries;
+        hit += m.hit;
+        innocent += m.innocent;
+        cables++;
+        ck_assert_mem_eq(before->lft.entries, after->lft.entries,
+                         before->lft.stride * before->lft.switch_count);
+        fab_target_unref(during);
+        fab_target_unref(after);
+        fab_fabric_unref(broken);
+    }
+    printf("# %s: a cable carries %.1f ways, %.1f entries move, %.2f that did not go over it\n",
+           what, (double)hit / (double)cables, (double)sum / (double)cables,
+           (double)innocent / (double)cables);
+    ck_assert_uint_le(innocent * 20, sum);
+    ck_assert_uint_le(sum, hit + hit / 20);
+    fab_target_unref(before);
+    fab_fabric_unref(f);
+}
+
+START_TEST(a_fault_moves_what_it_hits)
+{
+    assert_still(fat_tree(8, 2, 1), "radix 8, 2 levels");
+    assert_still(fat_tree(8, 3, 1), "radix 8, 3 levels");
+    assert_still(fat_tree(8, 3, 3), "radix 8, 3 levels, taper 3");
+    assert_still(pgft(&(struct fab_pgft_spec){.levels = 2, .m = {12, 6}, .w = {1, 4}, .p = {1, 3}}),
+                 "parallel cables");
+}
+END_TEST
+
+static void assert_same_tables(const struct fab_target *a, const struct fab_target *b)
+{
+    ck_assert_uint_eq(a->lft.stride, b->lft.stride);
+    ck_assert_mem_eq(a->lft.entries, b->lft.entries, a->lft.switch_count * a->lft.stride);
+}
+
+START_TEST(the_order_of_discovery_changes_nothing)
+{
+    struct fab_prng prng;
+    char what[120], why[200];
+    fab_prng_init(&prng, test_seed("order of discovery", 24));
+    for (unsigned i = 0; i < 200; i++) {
+        struct fab_fabric *f = damaged(draw_tree(&prng, what, sizeof(what)), &prng, 0.02, 0);
+        struct fab_fabric *again = retold(f, &prng, 0);
+        struct fab_target *a = tree_routed(f, 0, why), *b = tree_routed(again, 0, why);
+        ck_assert_int_eq(a == NULL, b == NULL);
+        if (a != NULL)
+            assert_same_tables(a, b);
+        fab_target_unref(a);
+        fab_target_unref(b);
+        fab_fabric_unref(f);
+        fab_fabric_unref(again);
+    }
+}
+END_TEST
+
+/* Entries of switches that stay, for LIDs that stay, when a switch goes: those which led over it
+ * must move, few others do. */
+START_TEST(a_switch_that_goes_leaves_the_others_in_place)
+{
+    struct fab_fabric *f = fat_tree(12, 3, 1);
+    struct fab_target *before = tree_taken(f, 0);
+    for (uint32_t sw = 3; sw < f->switch_count; sw += 17) {
+        struct fab_builder *b = fab_builder_from(f);
+        uint32_t ref;
+        ck_assert_int_eq(fab_builder_find(b, f->nodes[sw].guid, &ref), FAB_OK);
+        ck_assert_int_eq(fab_builder_remove(b, ref), FAB_OK);
+        struct fab_fabric *rest = sealed(b);
+        struct fab_policy p = defaults(0);
+        struct fab_target *t = fab_target_new();
+        char why[200] = "";
+        ck_assert_int_eq(fab_lids_init(&t->lids, rest->port_count), FAB_OK);
+        for (uint32_t port = 0; port < rest->port_count; port++) {
+            uint64_t guid = rest->ports[port].guid;
+            uint32_t old = guid != 0 ? fab_fabric_port_by_guid(f, guid) : FAB_NONE;
+            t->lids.base[port] = old != FAB_NONE ? before->lids.base[old] : 0;
+        }
+        ck_assert_int_eq(fab_lids_index(&t->lids), FAB_OK);
+        struct fab_route_input in = {.fabric = rest, .policy = &p, .lids = &t->lids};
+        ck_assert_int_eq(fab_route_engine_by_name("fattree")->run(&in, &t->lft, why, 200), FAB_OK);
+        uint64_t moved = 0, all = 0;
+        for (uint32_t s = 0; s < rest->switch_count; s++) {
+            uint32_t old = s < sw ? s : s + 1;
+            for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
+                if (t->lids.owner[lid] == FAB_NONE)
+                    continue;
+                all++;
+                moved += fab_lft_row(&t->lft, s)[lid] != fab_lft_row(&before->lft, old)[lid];
+            }
+        }
+        ck_assert_msg(moved * 12 < all, "%s: %" PRIu64 " of %" PRIu64, f->nodes[sw].desc, moved,
+                      all);
+        fab_target_unref(t);
+        fab_fabric_unref(rest);
+    }
+    fab_target_unref(before);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        shifts_are_free_of_conflict,
+        parallel_cables_are_free_of_conflict_too,
+        guids_do_not_matter,
+        rails_are_free_of_conflict,
+        damaged_trees_are_proven,
+        anything_else_is_refused_or_proven,
+        reasons_name_a_cable,
+        a_fault_moves_what_it_hits,
+        the_order_of_discovery_changes_nothing,
+        a_switch_that_goes_leaves_the_others_in_place,
+    };
+    Suite *suite = suite_create("fattree");
+    TCase *tcase = tcase_create("fattree");
+    tcase_set_timeout(tcase, 240);
+    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
