@@ -45,3 +45,18 @@ void sm_place_name(const struct fab_fabric *f, uint64_t guid, uint8_t port, char
     else
         snprintf(name, SM_PLACE_LEN, "our own port");
 }
+
+const char *sm_attr_name(uint16_t attr_id)
+{
+    const struct fab_attr *attr = fab_attr_by_id(attr_id);
+    if (attr)
+        return attr->name;
+    switch (attr_id) { /* those that need no table of fields */
+    case FAB_ATTR_NODE_DESC:
+        return "NodeDescription";
+    case FAB_ATTR_LFT:
+        return "LinearForwardingTable";
+    default:
+        return "another attribute";
+    }
+}

@@ -225,6 +225,7 @@ void sm_port_recheck(struct sm *s); /* disabled ports that came up again */
 bool sm_port_stays_reachable(const struct fab_fabric *f, uint32_t node, uint32_t without_port);
 
 /* ---- names.c ---- */
+const char *sm_attr_name(uint16_t attr_id); /* "PortInfo" */
 /* "leaf-3" or, without a description, "0x0002c90200000010". */
 void sm_node_name(const struct fab_fabric *f, uint32_t node, char name[SM_PLACE_LEN]);
 /* "leaf-3/12" */

@@ -138,10 +138,16 @@ static void tell_failed(struct sm *s, const struct fab_plan_op *op, const struct
         sm_port_name(f, op->port, name);
     else
         sm_node_name(f, op->node, name);
-    bus_say(s->in.bus, EVENT_WARNING, refused ? "write-refused" : "node-silent", name,
-            f->nodes[op->node].guid, port ? f->ports[op->port].num : 0,
-            "%s %s a write of attribute 0x%04x (status 0x%04x); it is looked at again", name,
-            refused ? "refused" : "did not answer", op->attr_id, a->smp_status);
+    uint64_t guid = f->nodes[op->node].guid;
+    uint8_t num = port ? f->ports[op->port].num : 0;
+    const char *attr = sm_attr_name(op->attr_id);
+    if (refused)
+        bus_say(s->in.bus, EVENT_WARNING, "write-refused", name, guid, num,
+                "%s refused a write of %s (status 0x%04x); it is looked at again", name, attr,
+                a->smp_status);
+    else
+        bus_say(s->in.bus, EVENT_WARNING, "node-silent", name, guid, num,
+                "%s did not answer a write of %s; it is looked at again", name, attr);
 }
 
 static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)

@@ -33,9 +33,9 @@ static void tell(struct sm *s, const struct fab_silent *place)
                 name);
     else
         bus_say(s->in.bus, EVENT_WARNING, "node-silent", name, place->near_guid, place->near_port,
-                "the device behind %s does not answer as it should (attribute 0x%04x: %s); it is "
+                "the device behind %s does not answer as it should (%s: %s); it is "
                 "left out and asked again later",
-                name, place->attr_id, fab_status_text(place->status));
+                name, sm_attr_name(place->attr_id), fab_status_text(place->status));
 }
 
 int sm_silent_update(struct sm *s, const struct fab_silent *found, uint32_t count, bool scoped)
