@@ -18,6 +18,7 @@ include libfabmgr/address/local.mk
 include libfabmgr/route/local.mk
 include libfabmgr/verify/local.mk
 include libfabmgr/plan/local.mk
+include libfabmgr/quality/local.mk
 include libfabmgr/view/local.mk
 include libfabmgr/sim/local.mk
 include libfabmgr/recording/local.mk

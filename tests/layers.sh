@@ -46,6 +46,7 @@ library_floors='
 4 congestion
 5 verify
 5 plan
+5 quality
 6 view
 7 sa
 4 sim

@@ -224,6 +224,16 @@ EXTRA_PROGRAMS += tests/bench/bench_route
 tests_bench_bench_route_SOURCES = tests/bench/bench_route.c
 tests_bench_bench_route_LDADD = libfabmgr/libfabmgr.la
 
+# ---- quality
+UNIT_TESTS += tests/unit/test_quality
+tests_unit_test_quality_SOURCES = tests/unit/test_quality.c
+tests_unit_test_quality_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_quality_LDADD = $(LIB_TEST_LIBS)
+# `make tests/bench/bench_quality`, and run it by hand
+EXTRA_PROGRAMS += tests/bench/bench_quality
+tests_bench_bench_quality_SOURCES = tests/bench/bench_quality.c
+tests_bench_bench_quality_LDADD = libfabmgr/libfabmgr.la
+
 # ---- the RPC, its client and fabricctl
 include tests/rpc/local.mk
 

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Figures of quality, engine by engine, and what they cost: `bench_quality [-n SAMPLES] [radix |
+ * file]...`; a radix is a fat tree of three levels. Without arguments 648 and 11,664 hosts. Not
+ * part of `make check`; prints, judges nothing. The columns are those of the baseline that was
+ * measured of OpenSM's engines: all-to-all (max, its bound, max/mean, ends), worst shift, median of
+ * random permutations, effective bisection bandwidth.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "libfabmgr/address/address.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/generate.h"
+#include "libfabmgr/fabric/text.h"
+#include "libfabmgr/quality/quality.h"
+#include "libfabmgr/route/route.h"
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void must(int status, const char *what)
+{
+    if (status == FAB_OK)
+        return;
+    fprintf(stderr, "%s: %s\n", what, fab_status_text(status));
+    exit(1);
+}
+
+static void print(const char *engine, const struct fab_quality *q)
+{
+    printf("%-10s %9" PRIu64 " %9" PRIu64 " %8.2f %5u %5u/%-5u %4u%c %4u %6u %6.3f", engine,
+           q->all.max, q->all.bound, fab_quality_imbalance(q), q->all.min_ends, q->all.unused,
+           q->channels, q->shift.max, q->shift.every ? ' ' : '~', q->permutation_bound,
+           q->random.median, q->bisection.mean);
+}
+
+static void bench_engine(const struct fab_route_engine *engine, const struct fab_fabric *f,
+                         const struct fab_policy *p, const struct fab_lids *lids, uint32_t samples)
+{
+    struct fab_lft lft;
+    struct fab_quality q;
+    char why[200] = "";
+    double start = now_ms();
+    int rc = engine->run(&(struct fab_route_input){.fabric = f, .policy = p, .lids = lids}, &lft,
+                         why, sizeof why);
+    double routed = now_ms() - start;
+    if (rc != FAB_OK) {
+        printf("%-10s %s\n", engine->name, why);
+        return;
+    }
+    struct fab_quality_input in = {.fabric = f, .lids = lids, .lft = &lft, .samples = samples};
+    start = now_ms();
+    must(fab_quality_measure(&in, &q), "quality");
+    double whole = now_ms() - start;
+    print(engine->name, &q);
+    printf("   %.1f ms route, %.0f ms quality\n", routed, whole);
+    fab_lft_fini(&lft);
+}
+
+static void bench(const char *name, struct fab_builder *b, uint32_t samples)
+{
+    struct fab_fabric *f;
+    struct fab_policy p;
+    struct fab_lids lids;
+    struct fab_address_note *notes = NULL;
+    size_t count;
+    must(fab_builder_seal(b, &f), "seal");
+    fab_builder_free(b);
+    fab_policy_defaults(&p);
+    must(fab_address_assign(&(struct fab_address_input){.fabric = f, .policy = &p}, &lids, &notes,
+                            &count),
+         "address");
+    free(notes);
+    printf("%s: %u ends, %u switches, %u cables; %u samples\n", name,
+           f->node_count - f->switch_count, f->switch_count, f->link_count, samples);
+    printf("%-10s %9s %9s %8s %5s %5s/%-5s %5s %4s %6s %6s\n", "engine", "a2a max", "bound",
+           "max/mean", "ends", "dark", "all", "shift", ">=", "random", "ebb");
+    for (const struct fab_route_engine *const *e = fab_route_engines(); *e != NULL; e++)
+        bench_engine(*e, f, &p, &lids, samples);
+    fab_lids_fini(&lids);
+    fab_policy_fini(&p);
+    fab_fabric_unref(f);
+}
+
+static void bench_tree(uint32_t radix, uint32_t levels, uint32_t samples)
+{
+    struct fab_builder *b;
+    char name[64];
+    snprintf(name, sizeof name, "fat tree, radix %u, %u levels", radix, levels);
+    must(fab_generate_fat_tree(
+             &(struct fab_fat_tree_spec){.radix = radix, .levels = levels, .taper = 1}, &b),
+         "generate");
+    bench(name, b, samples);
+}
+
+static void bench_file(const char *path, uint32_t samples)
+{
+    FILE *file = fopen(path, "rb");
+    size_t room = 64u << 20;
+    char *text = malloc(room);
+    struct fab_builder *b;
+    struct fab_text_error error;
+    if (file == NULL || text == NULL) {
+        perror(path);
+        exit(1);
+    }
+    size_t len = fread(text, 1, room, file);
+    fclose(file);
+    if (fab_text_read(text, len, &b, &error) != FAB_OK) {
+        fprintf(stderr, "%s:%u:%u: %s\n", path, error.line, error.column, error.message);
+        exit(1);
+    }
+    free(text);
+    bench(path, b, samples);
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t samples = FAB_QUALITY_SAMPLES;
+    int first = 1;
+    if (argc > 2 && strcmp(argv[1], "-n") == 0) {
+        samples = (uint32_t)atoi(argv[2]);
+        first = 3;
+    }
+    for (int i = first; i < argc; i++) {
+        if (atoi(argv[i]) > 0)
+            bench_tree((uint32_t)atoi(argv[i]), 3, samples);
+        else
+            bench_file(argv[i], samples);
+    }
+    if (argc == first) {
+        bench_tree(36, 2, samples);
+        bench_tree(36, 3, samples);
+    }
+    return 0;
+}
