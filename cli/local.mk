@@ -18,6 +18,8 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_status.c \
 	cli/ctl/cmd_sweep.c \
 	cli/ctl/cmd_version.c \
+	cli/ctl/list.c \
+	cli/ctl/list.h \
 	cli/ctl/output.c \
 	cli/ctl/output.h \
 	cli/ctl/output_format.h \

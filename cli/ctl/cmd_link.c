@@ -2,7 +2,7 @@
 /*
  * fabricctl link list.
  */
-#include "cli/ctl/cmd.h"
+#include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/link.pb-c.h"
 
@@ -13,8 +13,9 @@ static const struct out_column columns[] = {
     {"rate", "RATE", false},
 };
 
-static void say_row(struct out *o, const Fabric__V1__Link *l)
+static void say_row(struct out *o, const void *item)
 {
+    const Fabric__V1__Link *l = item;
     char a[SHOW_LEN], b[SHOW_LEN], rate[SHOW_LEN];
     show_port(l->a, a);
     show_port(l->b, b);
@@ -32,25 +33,18 @@ static void say_row(struct out *o, const Fabric__V1__Link *l)
 
 static int list(struct session *s)
 {
+    static const struct list links = {
+        .method = "ListLinks",
+        .reply = &fabric__v1__list_links_response__descriptor,
+        .items = "links",
+        .columns = columns,
+        .column_count = sizeof columns / sizeof columns[0],
+        .say_row = say_row,
+    };
     Fabric__V1__ListLinksRequest q = FABRIC__V1__LIST_LINKS_REQUEST__INIT;
-    Fabric__V1__ListLinksResponse *page = NULL, *last = NULL;
-    int rc;
     if (s->argc > 0)
         q.node = s->argv[0];
-    out_record(s->out, NULL);
-    out_table(s->out, "links", columns, sizeof columns / sizeof columns[0], false);
-    do {
-        rc = ask(s, "ListLinks", &q.base, &fabric__v1__list_links_response__descriptor, &page);
-        free_reply(last);
-        last = rc == EXIT_OK ? page : NULL;
-        for (size_t i = 0; last != NULL && i < last->n_links; i++)
-            say_row(s->out, last->links[i]);
-        q.page_token = last != NULL ? last->next_page_token : NULL;
-    } while (q.page_token != NULL && q.page_token[0] != '\0');
-    free_reply(last);
-    out_table_end(s->out);
-    out_record_end(s->out);
-    return rc;
+    return say_list(s, &links, &q.base);
 }
 
 const struct cmd cmd_link_list = {

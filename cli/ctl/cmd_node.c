@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "cli/ctl/cmd.h"
+#include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/node.pb-c.h"
 
@@ -12,10 +12,10 @@ static const struct out_column columns[] = {
     {"name", "NAME", false}, {"type", "TYPE", false},    {"guid", "GUID", false},
     {"lid", "LID", true},    {"active", "ACTIVE", true}, {"ports", "PORTS", true},
 };
-#define COLUMNS (sizeof columns / sizeof columns[0])
 
-static void say_row(struct out *o, const Fabric__V1__Node *n)
+static void say_row(struct out *o, const void *item)
 {
+    const Fabric__V1__Node *n = item;
     out_row(o);
     out_text(o, "name", "NAME", OUT_PLAIN, n->name);
     out_text(o, "type", "TYPE", OUT_PLAIN, show_node_type(n));
@@ -41,25 +41,19 @@ static int parse_type(const char *text, Fabric__V1__NodeType *ret)
 
 static int list(struct session *s)
 {
+    static const struct list nodes = {
+        .method = "ListNodes",
+        .reply = &fabric__v1__list_nodes_response__descriptor,
+        .items = "nodes",
+        .columns = columns,
+        .column_count = sizeof columns / sizeof columns[0],
+        .say_row = say_row,
+    };
     Fabric__V1__ListNodesRequest q = FABRIC__V1__LIST_NODES_REQUEST__INIT;
-    Fabric__V1__ListNodesResponse *page = NULL, *last = NULL;
     int rc = s->argc > 0 ? parse_type(s->argv[0], &q.type) : EXIT_OK;
     if (rc != EXIT_OK)
         return rc;
-    out_record(s->out, NULL);
-    out_table(s->out, "nodes", columns, COLUMNS, false);
-    do {
-        rc = ask(s, "ListNodes", &q.base, &fabric__v1__list_nodes_response__descriptor, &page);
-        free_reply(last);
-        last = rc == EXIT_OK ? page : NULL;
-        for (size_t i = 0; last != NULL && i < last->n_nodes; i++)
-            say_row(s->out, last->nodes[i]);
-        q.page_token = last != NULL ? last->next_page_token : NULL;
-    } while (q.page_token != NULL && q.page_token[0] != '\0');
-    free_reply(last);
-    out_table_end(s->out);
-    out_record_end(s->out);
-    return rc;
+    return say_list(s, &nodes, &q.base);
 }
 
 static void say(struct out *o, const Fabric__V1__Node *n)

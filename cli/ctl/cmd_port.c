@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "cli/ctl/cmd.h"
+#include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/port.pb-c.h"
 
@@ -12,7 +12,6 @@ static const struct out_column columns[] = {
     {"port", "PORT", false}, {"state", "STATE", false}, {"physical", "PHYSICAL", false},
     {"rate", "RATE", false}, {"lid", "LID", true},      {"peer", "PEER", false},
 };
-#define COLUMNS (sizeof columns / sizeof columns[0])
 
 /* What programs get, the same in a list and alone. */
 static void say_keys(struct out *o, const Fabric__V1__Port *p)
@@ -29,8 +28,9 @@ static void say_keys(struct out *o, const Fabric__V1__Port *p)
     out_port_keys(o, "peer_", p->peer);
 }
 
-static void say_row(struct out *o, const Fabric__V1__Port *p)
+static void say_row(struct out *o, const void *item)
 {
+    const Fabric__V1__Port *p = item;
     char port[SHOW_LEN], peer[SHOW_LEN], rate[SHOW_LEN];
     show_port(p->port, port);
     show_port(p->peer, peer);
@@ -51,25 +51,18 @@ static void say_row(struct out *o, const Fabric__V1__Port *p)
 
 static int list(struct session *s)
 {
+    static const struct list ports = {
+        .method = "ListPorts",
+        .reply = &fabric__v1__list_ports_response__descriptor,
+        .items = "ports",
+        .columns = columns,
+        .column_count = sizeof columns / sizeof columns[0],
+        .say_row = say_row,
+    };
     Fabric__V1__ListPortsRequest q = FABRIC__V1__LIST_PORTS_REQUEST__INIT;
-    Fabric__V1__ListPortsResponse *page = NULL, *last = NULL;
-    int rc;
     if (s->argc > 0)
         q.node = s->argv[0];
-    out_record(s->out, NULL);
-    out_table(s->out, "ports", columns, COLUMNS, false);
-    do {
-        rc = ask(s, "ListPorts", &q.base, &fabric__v1__list_ports_response__descriptor, &page);
-        free_reply(last);
-        last = rc == EXIT_OK ? page : NULL;
-        for (size_t i = 0; last != NULL && i < last->n_ports; i++)
-            say_row(s->out, last->ports[i]);
-        q.page_token = last != NULL ? last->next_page_token : NULL;
-    } while (q.page_token != NULL && q.page_token[0] != '\0');
-    free_reply(last);
-    out_table_end(s->out);
-    out_record_end(s->out);
-    return rc;
+    return say_list(s, &ports, &q.base);
 }
 
 static void say(struct out *o, const Fabric__V1__Port *p)

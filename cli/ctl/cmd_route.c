@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/ctl/cmd.h"
+#include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/route.pb-c.h"
 
@@ -15,8 +15,9 @@ static const struct out_column columns[] = {
     {"to", "TO", false},
 };
 
-static void say_row(struct out *o, const Fabric__V1__ForwardingEntry *e)
+static void say_row(struct out *o, const void *item)
 {
+    const Fabric__V1__ForwardingEntry *e = item;
     char owner[SHOW_LEN];
     show_port(e->owner, owner);
     out_row(o);
@@ -29,25 +30,17 @@ static void say_row(struct out *o, const Fabric__V1__ForwardingEntry *e)
 
 static int show(struct session *s)
 {
+    static const struct list entries = {
+        .method = "GetForwardingTable",
+        .reply = &fabric__v1__get_forwarding_table_response__descriptor,
+        .items = "entries",
+        .columns = columns,
+        .column_count = sizeof columns / sizeof columns[0],
+        .say_row = say_row,
+    };
     Fabric__V1__GetForwardingTableRequest q = FABRIC__V1__GET_FORWARDING_TABLE_REQUEST__INIT;
-    Fabric__V1__GetForwardingTableResponse *page = NULL, *last = NULL;
-    int rc;
     q.node = s->argv[0];
-    out_record(s->out, NULL);
-    out_table(s->out, "entries", columns, sizeof columns / sizeof columns[0], false);
-    do {
-        rc = ask(s, "GetForwardingTable", &q.base,
-                 &fabric__v1__get_forwarding_table_response__descriptor, &page);
-        free_reply(last);
-        last = rc == EXIT_OK ? page : NULL;
-        for (size_t i = 0; last != NULL && i < last->n_entries; i++)
-            say_row(s->out, last->entries[i]);
-        q.page_token = last != NULL ? last->next_page_token : NULL;
-    } while (q.page_token != NULL && q.page_token[0] != '\0');
-    free_reply(last);
-    out_table_end(s->out);
-    out_record_end(s->out);
-    return rc;
+    return say_list(s, &entries, &q.base);
 }
 
 static const char *kind_word(Fabric__V1__WitnessKind kind)

@@ -38,8 +38,6 @@ int find_node(struct call *c, const struct fab_view *v, const char *what, uint32
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port);
 int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
               uint32_t *ret_port);
-/* The sm did not begin what was asked for; `what` says which. */
-void refuse_request(struct call *c, int status, const char *what);
 void refuse_token(struct call *c, const char *token);
 
 /* Methods of FabricService, grouped as their files are. */

@@ -8,6 +8,7 @@
 #include "fabricd/base/log.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/page.h"
+#include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
 
 /* Which ports a list is about: [first, end). Finishes the call unless OK. */
@@ -100,35 +101,16 @@ void get_port(struct call *c, const void *request)
 /* ---- disable and enable ------------------------------------------------------------------------
  */
 
-static void forget(struct call *c, void *data)
-{
-    (void)data;
-    sm_forget(call_rpc(c)->in.sm, c);
-}
-static const struct call_hooks hooks = {.gone = forget};
-
 static void on_disabled(void *ctx, int status, const char *message)
 {
     Fabric__V1__DisablePortResponse m = FABRIC__V1__DISABLE_PORT_RESPONSE__INIT;
-    struct answer a = {0};
-    if (status < 0) {
-        call_finish(ctx, fab_grpc_code_of(status), "%s", message);
-        return;
-    }
-    m.message = answer_text(&a, message);
-    answer_reply(&a, ctx, &m.base);
+    request_end(ctx, status, message, &m.base, &m.message);
 }
 
 static void on_enabled(void *ctx, int status, const char *message)
 {
     Fabric__V1__EnablePortResponse m = FABRIC__V1__ENABLE_PORT_RESPONSE__INIT;
-    struct answer a = {0};
-    if (status < 0) {
-        call_finish(ctx, fab_grpc_code_of(status), "%s", message);
-        return;
-    }
-    m.message = answer_text(&a, message);
-    answer_reply(&a, ctx, &m.base);
+    request_end(ctx, status, message, &m.base, &m.message);
 }
 
 static void set_port(struct call *c, const char *node, uint32_t number, bool enable)
@@ -146,13 +128,13 @@ static void set_port(struct call *c, const char *node, uint32_t number, bool ena
     const struct fab_node *n = &v->fabric->nodes[v->fabric->ports[port].node];
     log_notice("rpc", "%s asks to %s port %s/%u", call_peer(c), enable ? "enable" : "disable",
                n->desc, number);
-    call_later(c, &hooks, NULL);
+    request_begin(c);
     int rc = sm_port_set(call_rpc(c)->in.sm, n->guid, (uint8_t)number, enable,
                          enable ? on_enabled : on_disabled, c);
     char what[128];
     snprintf(what, sizeof what, "port %s/%u stays as it is", n->desc, number);
     if (rc < 0)
-        refuse_request(c, rc, what);
+        request_refuse(c, rc, what);
 out:
     fab_view_unref(v);
 }

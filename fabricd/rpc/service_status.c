@@ -4,13 +4,11 @@
  */
 #include "fabricd/rpc/server.h"
 
-#include <inttypes.h>
-
 #include "fabric/v1/status.pb-c.h"
 #include "fabricd/base/log.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/limits.h"
-#include "libfabmgr/base/status.h"
+#include "fabricd/rpc/request.h"
 #include "libfabmgr/base/version.h"
 
 void get_status(struct call *c, const void *request)
@@ -39,66 +37,34 @@ void get_version(struct call *c, const void *request)
     answer_reply(&a, c, &m.base);
 }
 
-static void forget(struct call *c, void *data)
-{
-    (void)data;
-    sm_forget(call_rpc(c)->in.sm, c);
-}
-static const struct call_hooks hooks = {.gone = forget};
-
 static void on_swept(void *ctx, int status, const char *message)
 {
     Fabric__V1__SweepResponse m = FABRIC__V1__SWEEP_RESPONSE__INIT;
-    struct answer a = {0};
-    if (status < 0) {
-        call_finish(ctx, fab_grpc_code_of(status), "%s", message);
-        return;
-    }
-    m.message = answer_text(&a, message);
-    answer_reply(&a, ctx, &m.base);
+    request_end(ctx, status, message, &m.base, &m.message);
 }
 
 static void on_rerouted(void *ctx, int status, const char *message)
 {
     Fabric__V1__RerouteResponse m = FABRIC__V1__REROUTE_RESPONSE__INIT;
-    struct answer a = {0};
-    if (status < 0) {
-        call_finish(ctx, fab_grpc_code_of(status), "%s", message);
-        return;
-    }
-    m.message = answer_text(&a, message);
-    answer_reply(&a, ctx, &m.base);
-}
-
-void refuse_request(struct call *c, int status, const char *what)
-{
-    struct sm_status s;
-    sm_get_status(call_rpc(c)->in.sm, &s);
-    if (s.role == FAB_SM_STANDBY)
-        call_finish(c, FAB_GRPC_FAILED_PRECONDITION,
-                    "%s: this manager stands by; ask the master, which is at LID %u (port GUID "
-                    "0x%016" PRIx64 ")",
-                    what, s.master_lid, s.master_guid);
-    else
-        call_finish(c, fab_grpc_code_of(status), "%s: %s", what, fab_status_text(status));
+    request_end(ctx, status, message, &m.base, &m.message);
 }
 
 void sweep(struct call *c, const void *request)
 {
     (void)request;
     log_notice("rpc", "%s asks for a sweep", call_peer(c));
-    call_later(c, &hooks, NULL);
+    request_begin(c);
     int rc = sm_sweep(call_rpc(c)->in.sm, on_swept, c);
     if (rc < 0)
-        refuse_request(c, rc, "no sweep was begun");
+        request_refuse(c, rc, "no sweep was begun");
 }
 
 void reroute(struct call *c, const void *request)
 {
     (void)request;
     log_notice("rpc", "%s asks for new routes", call_peer(c));
-    call_later(c, &hooks, NULL);
+    request_begin(c);
     int rc = sm_reroute(call_rpc(c)->in.sm, on_rerouted, c);
     if (rc < 0)
-        refuse_request(c, rc, "no reroute was begun");
+        request_refuse(c, rc, "no reroute was begun");
 }

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One loop over pages for every list of the contract: the fields are found by name in the
+ * descriptors. The page before is kept until the next one is asked for, since the token is in it.
+ */
+#include "cli/ctl/list.h"
+
+#include <assert.h>
+
+/* Where the field of that name lies in a message. */
+static void *field_of(const ProtobufCMessage *m, const char *name)
+{
+    const ProtobufCFieldDescriptor *f =
+        protobuf_c_message_descriptor_get_field_by_name(m->descriptor, name);
+    assert(f != NULL);
+    return (char *)(uintptr_t)m + f->offset;
+}
+
+static size_t count_of(const ProtobufCMessage *m, const char *name)
+{
+    const ProtobufCFieldDescriptor *f =
+        protobuf_c_message_descriptor_get_field_by_name(m->descriptor, name);
+    assert(f != NULL && f->label == PROTOBUF_C_LABEL_REPEATED);
+    return *(const size_t *)(const void *)((const char *)m + f->quantifier_offset);
+}
+
+static void say_page(struct out *o, const struct list *list, const ProtobufCMessage *page)
+{
+    void **items = *(void ***)field_of(page, list->items);
+    for (size_t i = 0; i < count_of(page, list->items); i++)
+        list->say_row(o, items[i]);
+}
+
+int say_list(struct session *s, const struct list *list, ProtobufCMessage *query)
+{
+    char **token = field_of(query, "page_token");
+    ProtobufCMessage *page = NULL, *last = NULL;
+    int rc;
+    out_record(s->out, NULL);
+    out_table(s->out, list->items, list->columns, list->column_count, false);
+    do {
+        rc = ask(s, list->method, query, list->reply, &page);
+        free_reply(last);
+        last = rc == EXIT_OK ? page : NULL;
+        if (last != NULL)
+            say_page(s->out, list, last);
+        *token = last != NULL ? *(char **)field_of(last, "next_page_token") : NULL;
+    } while (*token != NULL && (*token)[0] != '\0');
+    free_reply(last);
+    out_table_end(s->out);
+    out_record_end(s->out);
+    return rc;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lists that come in pages, said as one table. */
+#ifndef CLI_CTL_LIST_H
+#define CLI_CTL_LIST_H
+
+#include "cli/ctl/cmd.h"
+
+struct list {
+    const char *method;                      /* "ListNodes" */
+    const ProtobufCMessageDescriptor *reply; /* has a repeated field `items`, and next_page_token */
+    const char *items;                       /* the field, and the key in JSON: "nodes" */
+    const struct out_column *columns;
+    size_t column_count;
+    void (*say_row)(struct out *o, const void *item);
+};
+/* Asks for page after page; query is the request, which has a page_token. Gives the exit code. */
+int say_list(struct session *s, const struct list *list, ProtobufCMessage *query);
+
+#endif
