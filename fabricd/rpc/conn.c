@@ -300,8 +300,27 @@ static int conn_begin(struct conn *c)
     return c->ssl == NULL ? begin_grpc(c) : FAB_OK;
 }
 
+static bool is_idle(const struct conn *c)
+{
+    return c->grpc != NULL && grpc_ready(c->grpc) && grpc_calls(c->grpc) == 0 && unsent(c) == 0;
+}
+
+/* Who keeps connections and asks nothing locks out nobody: the longest idle one makes way. */
+static void make_way(struct conn_set *set)
+{
+    struct conn *c, *idlest = NULL;
+    if (set->count < RPC_MAX_CONNECTIONS)
+        return;
+    LIST_FOREACH (c, &set->conns, entry)
+        if (is_idle(c) && (idlest == NULL || c->last_in < idlest->last_in))
+            idlest = c;
+    if (idlest != NULL)
+        conn_close(idlest);
+}
+
 void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx)
 {
+    make_way(set);
     struct conn *c = set->count < RPC_MAX_CONNECTIONS ? calloc(1, sizeof *c) : NULL;
     if (c == NULL) {
         log_warning("rpc", "a client was turned away: %u connections are open", set->count);

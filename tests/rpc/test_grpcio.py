@@ -421,6 +421,16 @@ def connections_are_counted():
             wait_until(lambda: Fabric(c).GetStatus(timeout=1))
 
 
+def idle_connections_make_way():
+    with fake() as server:
+        opened = [http2.Raw(server.address) for _ in range(128)]
+        with channel(server.address) as c:
+            Fabric(c).GetStatus(timeout=5)
+        assert "turned away" not in server.log()
+        for raw in opened:
+            raw.close()
+
+
 def slow_handshakes_are_cut():
     with fake() as server:
         mute = socket.socket(socket.AF_UNIX)
@@ -692,6 +702,7 @@ main([
     wrong_framing_is_an_error_and_no_more,
     floods_are_bounded,
     connections_are_counted,
+    idle_connections_make_way,
     slow_handshakes_are_cut,
     tls_needs_a_client_certificate_of_ours,
     tls_without_files_is_refused,
