@@ -52,3 +52,8 @@ UNIT_TESTS += tests/sim/test_scenario
 tests_sim_test_scenario_SOURCES = tests/sim/test_scenario.c $(SCENARIO_SOURCES)
 tests_sim_test_scenario_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_scenario_LDADD = $(DAEMON_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_sim_faults
+tests_unit_test_sim_faults_SOURCES = tests/unit/test_sim_faults.c $(SUPPORT_DRIVE)
+tests_unit_test_sim_faults_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_sim_faults_LDADD = $(LIB_TEST_LIBS)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "libfabmgr/fabric/generate.h"
-#include "libfabmgr/sim/sim.h"
+#include "libfabmgr/sim/fault.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,6 +24,43 @@ static struct fab_sim *new_sim(void)
     fab_fabric_unref(f);
     fab_builder_free(b);
     return s;
+}
+
+/* Bits that the first fault() has no use for: time goes on, with faults that last. */
+static void fault_in_time(struct fab_sim *s, uint8_t what, uint8_t node, uint8_t port)
+{
+    const struct fab_sim_weather foul = {
+        .loss = 0.1, .duplicate = 0.5, .delay = 0.5, .delay_us = 9};
+    const struct fab_sim_pace pace = {
+        .hop_us = port, .answer_us = 3, .train_us = 50, .trap_us = 70};
+    const struct fab_sim_weather fair = {0};
+    switch (what) {
+    case 0:
+        fab_sim_set_weather(s, port & 1 ? &foul : &fair);
+        break;
+    case 1:
+        fab_sim_set_pace(s, &pace);
+        break;
+    case 2:
+        (void)fab_sim_power_off(s, node);
+        break;
+    case 3:
+        (void)fab_sim_power_on(s, node, port, port / 2);
+        break;
+    case 4:
+        (void)fab_sim_flap(s, node, port, 10, 3);
+        break;
+    case 5:
+        (void)fab_sim_storm(s, node, 128 + port % 4, 5, 4);
+        break;
+    case 6:
+        (void)fab_sim_lie(s, node, (enum fab_sim_lie)(port % 9), 0.5);
+        break;
+    default:
+        (void)fab_sim_key(s, node, port, port % 4, 1);
+        break;
+    }
+    fab_sim_advance(s, fab_sim_now(s) + 20);
 }
 
 static void fault(struct fab_sim *s, uint8_t what, uint8_t node, uint8_t port)
@@ -65,12 +102,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         uint8_t record[RECORD] = {0};
         size_t take = size < RECORD ? size : RECORD;
         memcpy(record, data, take);
-        if (record[0] & 0x20)
+        if (record[0] & 0x20 && record[0] & 0x40)
+            fault_in_time(s, record[0] & 7, record[1] % 16, record[2]);
+        else if (record[0] & 0x20)
             fault(s, record[0], record[1], record[2]);
         send(s, record);
         data += take;
         size -= take;
     }
+    if (s != NULL)
+        fab_sim_advance(s, fab_sim_now(s) + 1000);
     while (s != NULL && fab_sim_outbox(s, &mail)) {
     }
     fab_sim_free(s);
