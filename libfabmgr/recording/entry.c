@@ -78,22 +78,30 @@ static void write_prefix(uint8_t *to, const struct fab_record_entry *e, size_t b
     fab_put_be64(to + 4, e->time_us);
 }
 
-/* The words that are not zero, and which they are. Returns their size. */
-static size_t write_words(uint8_t *to, const uint8_t *bytes, size_t len, uint32_t *ret_map)
+/* The words that are not zero, and which they are. Returns their size. Each word is put down and
+ * then kept or not: no branch depends on what is in a MAD. (One word more than it keeps may be
+ * written: there is room.) */
+static size_t write_words(uint8_t *to, const uint8_t bytes[FAB_MAD_SIZE], uint32_t *ret_map)
 {
     size_t size = 0;
     uint32_t map = 0;
-    for (size_t i = 0; i < len; i += 8) {
-        uint64_t word = 0;
-        memcpy(&word, bytes + i, len - i < 8 ? len - i : 8);
-        if (word == 0)
-            continue;
-        map |= UINT32_C(1) << i / 8;
+    for (unsigned i = 0; i < WORDS; i++) {
+        uint64_t word;
+        memcpy(&word, bytes + 8 * i, sizeof(word));
         memcpy(to + size, &word, sizeof(word));
-        size += sizeof(word);
+        uint32_t some = word != 0;
+        size += 8 * some;
+        map |= some << i;
     }
     *ret_map = map;
     return size;
+}
+
+static size_t write_short(uint8_t *to, const uint8_t *bytes, size_t len, uint32_t *ret_map)
+{
+    uint8_t whole[FAB_MAD_SIZE] = {0};
+    memcpy(whole, bytes, len);
+    return write_words(to, whole, ret_map);
 }
 
 static size_t write_mad(uint8_t *to, const struct fab_record_entry *e)
@@ -108,7 +116,8 @@ static size_t write_mad(uint8_t *to, const struct fab_record_entry *e)
     fab_put_be32(to + 10, e->addr.qkey);
     fab_put_be32(to + 14, e->addr.timeout_us);
     fab_put_be16(to + 18, (uint16_t)len);
-    size_t words = write_words(to + MAD_FIELDS, e->bytes, len, &map);
+    size_t words = len == FAB_MAD_SIZE ? write_words(to + MAD_FIELDS, e->bytes, &map)
+                                       : write_short(to + MAD_FIELDS, e->bytes, len, &map);
     fab_put_be32(to + 20, map);
     return MAD_FIELDS + words;
 }
