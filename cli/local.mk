@@ -41,6 +41,7 @@ cli_libfabsim_la_SOURCES = \
 	cli/sim/cmd_check.c \
 	cli/sim/cmd_ctl.c \
 	cli/sim/cmd_generate.c \
+	cli/sim/cmd_mads.c \
 	cli/sim/cmd_serve.c \
 	cli/sim/console.c \
 	cli/sim/console.h \

@@ -57,3 +57,18 @@ UNIT_TESTS += tests/unit/test_sim_faults
 tests_unit_test_sim_faults_SOURCES = tests/unit/test_sim_faults.c $(SUPPORT_DRIVE)
 tests_unit_test_sim_faults_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_sim_faults_LDADD = $(LIB_TEST_LIBS)
+# ---- recordings
+UNIT_TESTS += tests/unit/test_recording
+tests_unit_test_recording_SOURCES = tests/unit/test_recording.c
+tests_unit_test_recording_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_recording_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/sim/test_replay
+tests_sim_test_replay_SOURCES = tests/sim/test_replay.c
+tests_sim_test_replay_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_replay_LDADD = $(DAEMON_TEST_LIBS)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_recording
+tests_fuzz_fuzz_recording_SOURCES = tests/fuzz/fuzz_recording.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_recording_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_recording_LDFLAGS = $(FUZZ_LINK)

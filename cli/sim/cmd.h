@@ -18,7 +18,7 @@ struct cmd {
     void (*help)(FILE *file); /* more of it, or NULL */
     int (*run)(const struct cmd *cmd, int argc, char **argv); /* argv[0] is the name */
 };
-extern const struct cmd cmd_generate, cmd_check, cmd_serve, cmd_ctl;
+extern const struct cmd cmd_generate, cmd_check, cmd_serve, cmd_ctl, cmd_mads;
 
 void cmd_print_usage(const struct cmd *cmd, FILE *file);
 /* Says how the command is used, on stderr; CMD_USAGE. */

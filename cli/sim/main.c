@@ -10,7 +10,8 @@
 #include "cli/sim/cmd.h"
 #include "libfabmgr/base/version.h"
 
-static const struct cmd *const commands[] = {&cmd_generate, &cmd_check, &cmd_serve, &cmd_ctl};
+static const struct cmd *const commands[] = {&cmd_generate, &cmd_check, &cmd_serve, &cmd_ctl,
+                                             &cmd_mads};
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 
 void cmd_print_usage(const struct cmd *cmd, FILE *file)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The replay. What comes when is the player's business (libfabmgr/recording/player.h); here it gets
- * the loop's time and a timer. One MAD is handed up at a time, and the loop goes round before the
- * next, so that what the manager does with a MAD does not depend on what it came together with.
+ * the loop's time and a timer. What came as a batch is handed up as a batch, and the loop goes
+ * round before the next one.
  */
 #include "fabricd/transport/replay.h"
 
@@ -16,6 +16,7 @@
 
 #define SHOWN 10 /* differences that are logged, of each kind */
 #define WINDOW 64
+#define BATCH 2048 /* larger ones are handed up in parts */
 
 struct replay {
     struct transport base;
@@ -25,6 +26,7 @@ struct replay {
     loop_fn *done; /* NULL: called */
     void *done_ctx;
     uint32_t shown;
+    struct transport_mad *batch; /* [BATCH] */
 };
 
 static void arm(struct replay *r)
@@ -38,21 +40,35 @@ static void arm(struct replay *r)
     loop_timer_set(r->timer, at > now ? at - now : 0);
 }
 
-static void hand_up(struct replay *r, const struct fab_record_entry *e)
+static void keep(struct transport_mad *to, const struct fab_record_entry *e)
 {
-    struct transport_mad mad = {.addr = e->addr, .qp = e->qp, .failed = e->failed, .len = e->len};
-    memcpy(mad.bytes, e->bytes, FAB_MAD_SIZE);
-    if (r->base.receive)
-        r->base.receive(r->base.receive_ctx, &mad, 1);
+    to->addr = e->addr;
+    to->qp = e->qp;
+    to->failed = e->failed;
+    to->len = e->len;
+    memcpy(to->bytes, e->bytes, FAB_MAD_SIZE);
+}
+
+/* What is due and came together. */
+static size_t receive(struct replay *r)
+{
+    uint8_t bytes[FAB_MAD_SIZE];
+    struct fab_record_entry e;
+    size_t count = 0;
+    bool got = fab_player_receive(r->player, clock_now_us(), bytes, &e);
+    while (got) {
+        keep(&r->batch[count++], &e);
+        got = count < BATCH && fab_player_more(r->player, bytes, &e);
+    }
+    return count;
 }
 
 static void on_timer(void *ctx)
 {
     struct replay *r = ctx;
-    uint8_t bytes[FAB_MAD_SIZE];
-    struct fab_record_entry e;
-    if (fab_player_receive(r->player, clock_now_us(), bytes, &e))
-        hand_up(r, &e);
+    size_t count = receive(r);
+    if (count && r->base.receive)
+        r->base.receive(r->base.receive_ctx, r->batch, count);
     if (fab_player_deadline(r->player, clock_now_us()) != UINT64_MAX) {
         arm(r);
     } else if (r->done) {
@@ -95,6 +111,7 @@ static void replay_close(struct transport *base)
     struct replay *r = (struct replay *)base;
     loop_timer_free(r->timer);
     fab_player_free(r->player);
+    free(r->batch);
     free(r);
 }
 
@@ -127,9 +144,10 @@ int transport_replay_open(struct loop *l, const uint8_t *bytes, size_t len, loop
     if (r) {
         *r = (struct replay){.done = done, .done_ctx = ctx};
         r->timer = loop_timer_new(l, on_timer, r);
+        r->batch = calloc(BATCH, sizeof(*r->batch));
         status = fab_player_new(bytes, len, clock_now_us(), &r->player);
     }
-    if (status != FAB_OK || !r->timer) {
+    if (status != FAB_OK || !r->timer || !r->batch) {
         snprintf(why, why_len, "%s",
                  status == FAB_E_FORMAT        ? "this is not a recording of fabricd"
                  : status == FAB_E_UNSUPPORTED ? "this recording is of a later version of fabricd"

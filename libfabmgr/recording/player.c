@@ -12,8 +12,8 @@
  * answer is due: computing takes time in the recording, and none in virtual time; a light look
  * comes by a timer of the run.
  *
- * In a recording without end, or with one in the midst of something, whatever is sent after the
- * last MAD came in is not judged.
+ * A recording may end in the midst of something: what is sent in its last second and is not in it
+ * is not judged, since it may have been about to be sent.
  */
 #include "libfabmgr/recording/player.h"
 
@@ -32,6 +32,7 @@ struct fab_player {
     int64_t base;         /* time of the run at which the recording began */
     uint32_t cursor;      /* all INs before it came in or were not waited for */
     uint32_t first, last; /* OUTs whose answers are due, in the order of asking */
+    uint32_t came;        /* the IN that was delivered last */
     struct fab_player_stats stats;
 };
 
@@ -103,8 +104,9 @@ enum fab_player_sent fab_player_send(struct fab_player *p, uint64_t now,
     struct fab_script *s = &p->script;
     uint32_t out = fab_script_take(s, mad);
     if (out == NONE) {
-        bool judged = p->cursor < s->last_in || p->first != NONE || s->tail_is_quiet;
+        bool judged = now < moment(p, s->judged_us);
         p->stats.strange += judged;
+        p->stats.beyond += !judged;
         return judged ? FAB_PLAYER_STRANGE : FAB_PLAYER_BEYOND;
     }
     struct fab_script_item *item = &s->items[out];
@@ -181,6 +183,7 @@ static void deliver(struct fab_player *p, uint32_t in, uint8_t mad[FAB_MAD_SIZE]
         if (items[request].pair == in)
             remove_due(p, request);
     }
+    p->came = in;
     p->stats.delivered++;
 }
 
@@ -199,6 +202,19 @@ bool fab_player_receive(struct fab_player *p, uint64_t now, uint8_t mad[FAB_MAD_
     return false;
 }
 
+bool fab_player_more(struct fab_player *p, uint8_t mad[FAB_MAD_SIZE], struct fab_record_entry *ret)
+{
+    const struct fab_script_item *items = p->script.items;
+    uint32_t in = p->came + 1;
+    if (p->stats.delivered == 0 || in >= p->script.count || items[in].out || items[in].done ||
+        items[in].time != items[p->came].time)
+        return false;
+    if (items[in].pair != NONE && !items[items[in].pair].asked)
+        return false;
+    deliver(p, in, mad, ret);
+    return true;
+}
+
 uint64_t fab_player_deadline(struct fab_player *p, uint64_t now)
 {
     struct step step = next_step(p);
@@ -207,14 +223,20 @@ uint64_t fab_player_deadline(struct fab_player *p, uint64_t now)
 
 /* ---- what came of it ---- */
 
+/* It was sent in the recording, early enough that it should have been sent now. */
+static bool is_missing(const struct fab_script *s, uint32_t i)
+{
+    const struct fab_script_item *item = &s->items[i];
+    return item->out && !item->asked && (i < s->last_in || item->time < s->judged_us);
+}
+
 bool fab_player_missing(const struct fab_player *p, uint32_t *cursor, uint8_t mad[FAB_MAD_SIZE],
                         struct fab_record_entry *ret)
 {
     const struct fab_script *s = &p->script;
-    uint32_t end = s->tail_is_quiet ? s->count : s->last_in;
-    while (*cursor < end && (!s->items[*cursor].out || s->items[*cursor].asked))
+    while (*cursor < s->count && !is_missing(s, *cursor))
         ++*cursor;
-    if (*cursor >= end)
+    if (*cursor >= s->count)
         return false;
     fab_script_entry(s, (*cursor)++, mad, ret);
     return true;
@@ -223,11 +245,10 @@ bool fab_player_missing(const struct fab_player *p, uint32_t *cursor, uint8_t ma
 void fab_player_stats(const struct fab_player *p, struct fab_player_stats *ret)
 {
     const struct fab_script *s = &p->script;
-    uint32_t end = s->tail_is_quiet ? s->count : s->last_in;
     *ret = p->stats;
     ret->recorded_out = s->outs;
     ret->recorded_in = s->ins;
     ret->orphans = s->orphans;
-    for (uint32_t i = 0; i < end; i++)
-        ret->missing += s->items[i].out && !s->items[i].asked;
+    for (uint32_t i = 0; i < s->count; i++)
+        ret->missing += is_missing(s, i);
 }

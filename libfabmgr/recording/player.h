@@ -19,6 +19,7 @@ struct fab_player_stats {
     uint32_t asked;                     /* sent now and in the recording */
     uint32_t delivered;
     uint32_t strange;   /* sent now, but not in the recording */
+    uint32_t beyond;    /* the same in the last second of the recording: not judged */
     uint32_t missing;   /* sent in the recording, but not (yet) now */
     uint32_t reordered; /* answers that could not wait for their turn */
     uint32_t orphans;   /* answers in the recording to nothing in it; they are left out */
@@ -35,7 +36,8 @@ int fab_player_tail(const struct fab_player *p);
 enum fab_player_sent {
     FAB_PLAYER_RECORDED, /* as in the recording, and answered as there */
     FAB_PLAYER_STRANGE,  /* not in the recording (any more): nobody answers */
-    FAB_PLAYER_BEYOND,   /* the same, but the recording ends before it could have it */
+    FAB_PLAYER_BEYOND,   /* the same, in the last second of the recording: it may have been about to
+                          */
 };
 /* A MAD that is sent; FAB_MAD_SIZE bytes of it are looked at. */
 enum fab_player_sent fab_player_send(struct fab_player *p, uint64_t now,
@@ -43,6 +45,8 @@ enum fab_player_sent fab_player_send(struct fab_player *p, uint64_t now,
 /* The next MAD that is due, if any. */
 bool fab_player_receive(struct fab_player *p, uint64_t now, uint8_t mad[FAB_MAD_SIZE],
                         struct fab_record_entry *ret);
+/* After one was received: the next that came together with it, in one batch, if any. */
+bool fab_player_more(struct fab_player *p, uint8_t mad[FAB_MAD_SIZE], struct fab_record_entry *ret);
 /* When to call receive again; UINT64_MAX: the recording is used up. */
 uint64_t fab_player_deadline(struct fab_player *p, uint64_t now);
 void fab_player_stats(const struct fab_player *p, struct fab_player_stats *ret);

@@ -132,6 +132,7 @@ static int read_entries(struct fab_script *s, struct fab_reader *r, struct fab_m
     struct fab_record_entry e;
     size_t capacity = 0;
     uint64_t last_in_us = 0;
+    bool quiet = false;
     int status = FAB_OK;
     s->tail = FAB_E_TRUNCATED;
     while (status == FAB_OK && s->tail != FAB_OK && fab_read_left(r) > 0) {
@@ -148,10 +149,11 @@ static int read_entries(struct fab_script *s, struct fab_reader *r, struct fab_m
             last_in_us = e.time_us;
         if (e.kind == FAB_RECORD_END) {
             s->tail = FAB_OK;
-            s->tail_is_quiet = e.small == FAB_RECORD_STOPPED && e.time_us - last_in_us >= QUIET_US;
+            quiet = e.small == FAB_RECORD_STOPPED && e.time_us - last_in_us >= QUIET_US;
         }
     }
-    if (!s->tail_is_quiet)
+    s->judged_us = s->end_us > QUIET_US ? s->end_us - QUIET_US : 0;
+    if (!quiet)
         s->end_us = last_in_us + AFTER_CUT_US;
     return status;
 }

@@ -28,7 +28,7 @@ struct fab_script {
     uint32_t count, outs, ins, orphans;
     uint32_t last_in; /* index after the last IN */
     uint64_t end_us;
-    bool tail_is_quiet;   /* a while passed between the last IN and an orderly end */
+    uint64_t judged_us;   /* what was sent until then is all there, and can be compared */
     int tail;             /* OK, TRUNCATED, FORMAT */
     struct fab_map heads; /* from hash of content to the first OUT with it */
 };

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabsim mads FILE: a recording of fabricd as text, one line a MAD: seconds since the beginning,
+ * ">" for what the manager sent and "<" for what it received, and what it is. With -v the fields of
+ * the attribute follow.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/sim/cmd.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/recording/recording.h"
+
+#define AT_SMP_DATA 64
+#define LONGEST_STRUCT 512 /* of an attribute */
+
+/* Text of a file that anybody may have made. */
+static void print_name(const char *label, const char *name)
+{
+    printf("# %s ", label);
+    for (; *name; name++)
+        putchar(*name >= ' ' && *name <= '~' ? *name : '?');
+    putchar('\n');
+}
+
+static void print_header(const struct fab_record_header *h)
+{
+    print_name("port", h->name);
+    print_name("fabricd", h->version);
+    printf("# port GUID 0x%016" PRIx64 ", window %" PRIu32 ", began %" PRId64 ".%06" PRId64
+           " (Unix time)\n",
+           h->port_guid, h->window, h->began_us / 1000000, h->began_us % 1000000);
+}
+
+static void print_fields(const uint8_t *mad)
+{
+    _Alignas(16) uint8_t from[LONGEST_STRUCT];
+    char text[4096];
+    bool smp = mad[1] == FAB_CLASS_SMP_LID || mad[1] == FAB_CLASS_SMP_DIRECTED;
+    const struct fab_attr *a = smp ? fab_attr_by_id(fab_be16(mad + 16)) : NULL;
+    if (!a || a->struct_size > sizeof(from) ||
+        fab_attr_unpack(a, mad + AT_SMP_DATA, FAB_SMP_DATA, from) != FAB_OK)
+        return;
+    (void)fab_attr_print(a, from, text, sizeof(text));
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        printf("      %s\n", line);
+}
+
+static void print_mad(const struct fab_record_entry *e, bool verbose)
+{
+    char text[400];
+    bool out = e->kind == FAB_RECORD_OUT;
+    fab_record_describe(e->bytes, out ? e->addr.dlid : e->addr.slid, text, sizeof(text));
+    printf("%s %s%s\n", out ? ">" : "<", text,
+           !e->failed ? ""
+           : out      ? " (not sent)"
+                      : " (undelivered)");
+    if (verbose && e->bytes[3] != FAB_METHOD_GET) /* which has none to speak of */
+        print_fields(e->bytes);
+}
+
+static void print_end(uint8_t reason)
+{
+    static const char *const reasons[] = {
+        [FAB_RECORD_STOPPED] = "the manager stopped",
+        [FAB_RECORD_FULL] = "the file reached its limit",
+        [FAB_RECORD_BEHIND] = "the disk could not keep up",
+    };
+    bool known = reason >= FAB_RECORD_STOPPED && reason <= FAB_RECORD_BEHIND;
+    printf("# the end: %s\n", known ? reasons[reason] : "for an unknown reason");
+}
+
+static void print_entry(const struct fab_record_entry *e, bool verbose)
+{
+    printf("%" PRIu64 ".%06" PRIu64 " ", e->time_us / 1000000, e->time_us % 1000000);
+    switch (e->kind) {
+    case FAB_RECORD_OUT:
+    case FAB_RECORD_IN:
+        print_mad(e, verbose);
+        break;
+    case FAB_RECORD_LEASE:
+        printf("# lease of LID %u, LMC %u, for port 0x%016" PRIx64 "\n", e->lid, e->small, e->guid);
+        break;
+    case FAB_RECORD_DISABLED:
+        printf("# disabled: port %u of node 0x%016" PRIx64 "\n", e->small, e->guid);
+        break;
+    case FAB_RECORD_SETTINGS:
+        printf("# settings, %u bytes\n", e->len);
+        break;
+    case FAB_RECORD_END:
+        print_end(e->small);
+        break;
+    default:
+        printf("# an entry of unknown kind %u\n", e->kind);
+    }
+}
+
+/* Says on stderr how it ends if it does not end well. */
+static int print(const char *path, const uint8_t *bytes, size_t len, bool verbose)
+{
+    struct fab_reader r = fab_reader(bytes, len);
+    struct fab_record_header header;
+    struct fab_record_entry e = {0};
+    uint8_t mad[FAB_MAD_SIZE];
+    int status = fab_record_unpack_header(&r, &header);
+    if (status != FAB_OK) {
+        fprintf(stderr, "fabsim: %s: %s\n", path,
+                status == FAB_E_UNSUPPORTED ? "a recording of a later version of fabricd"
+                                            : "not a recording of fabricd");
+        return CMD_FAILED;
+    }
+    print_header(&header);
+    while (e.kind != FAB_RECORD_END && fab_read_left(&r) > 0 &&
+           (status = fab_record_unpack(&r, mad, &e)) == FAB_OK)
+        print_entry(&e, verbose);
+    if (status == FAB_E_FORMAT)
+        fprintf(stderr, "fabsim: %s: damaged at byte %zu; all before is good\n", path,
+                len - fab_read_left(&r));
+    else if (e.kind != FAB_RECORD_END)
+        fprintf(stderr, "fabsim: %s: cut short, as by a crash; all before is good\n", path);
+    return CMD_OK;
+}
+
+static int run(const struct cmd *cmd, int argc, char **argv)
+{
+    bool verbose = argc == 3 && strcmp(argv[1], "-v") == 0;
+    char *text = NULL;
+    size_t len = 0;
+    if (argc != 2 + verbose || (argv[argc - 1][0] == '-' && argv[argc - 1][1] != '\0'))
+        return cmd_usage(cmd);
+    if (file_read(argv[argc - 1], &text, &len) != 0)
+        return CMD_FAILED;
+    int status = print(argv[argc - 1], (const uint8_t *)text, len, verbose);
+    free(text);
+    return status;
+}
+
+const struct cmd cmd_mads = {
+    .name = "mads",
+    .usage = "[-v] FILE",
+    .summary = "prints what fabricd --record wrote, a line a MAD; -v: with the attributes' fields",
+    .run = run,
+};
