@@ -57,6 +57,7 @@ UNIT_TESTS += tests/unit/test_sim_faults
 tests_unit_test_sim_faults_SOURCES = tests/unit/test_sim_faults.c $(SUPPORT_DRIVE)
 tests_unit_test_sim_faults_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_sim_faults_LDADD = $(LIB_TEST_LIBS)
+
 # ---- recordings
 UNIT_TESTS += tests/unit/test_recording
 tests_unit_test_recording_SOURCES = tests/unit/test_recording.c

@@ -1,0 +1,79 @@
+#!/bin/bash
+# test_replay.sh: runs of fabricd that are recorded, on the embedded fabric and on ibsim, and the
+# same again from the recording alone: after a restart (with leases and disabled ports), through a
+# pulled cable, and as far as there is one after kill -9.
+. "$(dirname "$0")/lib.sh"
+
+"$fabsim" generate leaf-spine --leaves 6 --spines 3 --hosts 4 >net
+
+# told LOG: the events that do not tell how long something took, or of what generation it is.
+told() {
+    grep -oE '(link-up|link-down|node-removed|node-added|tables-published): .*' "$1" | sed 's/generation [0-9]*//'
+}
+
+# replays NAME RECORDING LOG: the replay ends well, and says what the run said.
+replays() {
+    check "$1: replays without a difference" timeout 60 "$fabricd" --replay "$2"
+    timeout 60 "$fabricd" --replay "$2" >"$2.out" 2>"$2.log"
+    like "$1: says so" "$(cat "$2.out")" '^differences: 0 \(0 sent now only, 0 sent in the recording only\)$'
+    same "$1: tells the same events" "$(told "$3")" "$(told "$2.log")"
+}
+
+manager_start '' --sim "$scratch/net" --record "$scratch/first"
+check 'comes up' await 20 settled 0
+ctl port disable spine-003/2 >/dev/null
+check 'a port is disabled' await 20 settled 1
+sleep 1.2
+stop "$manager"
+cp fabricd.log first.log
+
+printf 'subnet:\n  lmc: 1\n' >settings.yaml
+manager_start '' --sim "$scratch/net" --record "$scratch/second" -f "$scratch/settings.yaml"
+check 'comes up again' await 20 settled 0
+generation=$(status generation)
+ctl sim unlink leaf-001/6 >/dev/null
+check 'a pulled cable is noticed' await 20 settled "$generation"
+sleep 1.2
+stop "$manager"
+cp fabricd.log second.log
+like 'the run had a link down' "$(told second.log)" link-down
+replays 'after a restart' second second.log
+
+"$fabsim" mads second >second.txt
+same 'fabsim mads shows every MAD that came in' "$(sed -n 's/.* and \([0-9]*\) received.*/\1/p' second.out)" \
+    "$(grep -c '^[0-9.]* < ' second.txt)"
+like 'and leases' "$(cat second.txt)" '# lease of LID 1,'
+like 'and the port that was disabled' "$(cat second.txt)" '# disabled: port 2 of node'
+like 'and how it ended' "$(tail -1 second.txt)" 'the manager stopped'
+
+# What an operator asks for is not in the recording: the replay notices.
+timeout 60 "$fabricd" --replay first >first.out 2>first.err
+same 'a run with a request of an operator differs' 1 $?
+like 'and the difference is named' "$(cat first.err)" 'sent in the recording, but not now: SubnSet PortInfo'
+
+manager_start '' --sim "$scratch/net" --record "$scratch/killed"
+check 'comes up once more' await 20 settled 0
+sleep 0.3
+stop "$manager" KILL
+cp fabricd.log killed.log
+replays 'after kill -9' killed killed.log
+like 'the cut is told' "$("$fabsim" mads killed 2>&1 >/dev/null)" 'cut short'
+
+timeout 10 "$fabricd" --replay net >/dev/null 2>none.err
+same 'another file is refused' 1 $?
+like 'with a reason' "$(cat none.err)" 'not a recording'
+
+if [ -n "$umad2sim" ] && command -v ibsim >/dev/null; then
+    rm -rf state
+    sim_start "$scratch/net"
+    manager_start host-0001 --record "$scratch/umad"
+    check 'on ibsim: comes up' await 60 settled 0
+    generation=$(status generation)
+    sim_do 'Unlink "spine-001"[1]'
+    await 30 settled "$generation"
+    sleep 1.2
+    stop "$manager"
+    cp fabricd.log umad.log
+    replays 'on ibsim' umad umad.log
+    sim_stop
+fi
