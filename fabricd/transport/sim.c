@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
 #include "fabricd/transport/transport.h"
 #include "libfabmgr/base/status.h"
 
@@ -217,6 +218,43 @@ static void describe(struct sim_transport *t)
              (unsigned)t->port);
 }
 
+/* How many nodes a manager on this one reaches: only switches are gone through. */
+static uint32_t count_reached(const struct fab_fabric *f, uint32_t self, bool *seen,
+                              uint32_t *queue)
+{
+    uint32_t head = 0, tail = 0;
+    seen[self] = true;
+    queue[tail++] = self;
+    while (head < tail) {
+        uint32_t node = queue[head++];
+        for (uint32_t i = 0; i <= f->nodes[node].num_ports; i++) {
+            uint32_t port = fab_port_id(f, node, (uint8_t)i);
+            uint32_t far = f->ports[port].peer != FAB_NONE ? fab_peer_node(f, port) : node;
+            if (seen[far] || (node != self && !fab_node_is_switch(f, node)))
+                continue;
+            seen[far] = true;
+            queue[tail++] = far;
+        }
+    }
+    return tail;
+}
+
+/* Who gave us two islands in one file may wonder where the other one is. */
+static void tell_islands(const struct sim_transport *t)
+{
+    const struct fab_fabric *f = fab_sim_fabric(t->sim);
+    bool *seen = calloc(f->node_count, sizeof *seen);
+    uint32_t *queue = calloc(f->node_count, sizeof *queue);
+    uint32_t reached = seen && queue ? count_reached(f, t->node, seen, queue) : f->node_count;
+    if (reached < f->node_count)
+        log_notice("sim",
+                   "%u of the %u nodes are on other islands, which are not managed: no cable leads "
+                   "there from %s (--sim-at sits elsewhere)",
+                   f->node_count - reached, f->node_count, t->base.name);
+    free(seen);
+    free(queue);
+}
+
 int transport_sim_open(struct loop *l, struct fab_sim *sim, const char *at, struct transport **ret,
                        char *why, size_t why_len)
 {
@@ -240,6 +278,7 @@ int transport_sim_open(struct loop *l, struct fab_sim *sim, const char *at, stru
     ring_when_due(t);
     if (status != FAB_OK)
         goto out;
+    tell_islands(t);
     *ret = &t->base;
     return FAB_OK;
 out:

@@ -78,6 +78,15 @@ check 'service: ends on SIGTERM with 0' stop "$manager"
 check 'service: says that it is ending' grep -q STOPPING=1 notify.log
 check 'service: takes its socket with it' test ! -e fabricd.sock
 
+# ---- two islands in one file
+{
+    cat fabric.net
+    "$fabsim" generate leaf-spine --leaves 1 --spines 1 --hosts 2 | sed 's/0002c9/0003c9/g; s/\([x(]\)2c9/\13c9/g'
+} >islands.net
+start islands.log "$fabricd" --sim islands.net --state-dir "$scratch/islands" --listen "unix:$scratch/i.sock"
+check 'islands: says what is not managed' await 10 grep -q '4 of the [0-9]* nodes are on other islands' islands.log
+stop "$started"
+
 # ---- the database
 cp -r state kept
 database=$(find state -name '*.db' | head -1)
