@@ -65,6 +65,7 @@ _fabsim()
     generate) _fabsim_generate ;;
     serve) _fabsim_serve ;;
     ctl) _fabsim_ctl ;;
+    mads) mapfile -t COMPREPLY < <(compgen -W '-v --help' -- "$cur"; compgen -f -- "$cur") ;;
     *) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
     esac
 }
