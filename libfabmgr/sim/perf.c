@@ -142,7 +142,7 @@ int fab_sim_rise(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_co
         s->rate_count++;
     }
     s->rates[i] = (struct sim_rate){
-        .port = id, .counter = counter, .per_second = per_second, .since = s->now};
+        .port = id, .counter = (uint8_t)counter, .per_second = per_second, .since = s->now};
     return FAB_OK;
 }
 
