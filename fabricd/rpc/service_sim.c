@@ -23,6 +23,7 @@ static int do_fault(struct call *c, fault *fn, const char *name, uint32_t number
         call_finish(c, fab_grpc_code_of(rc), "the simulated fabric has no node '%s'", name);
         return rc;
     }
+    transport_sim_tell_time(in->sim_transport);
     rc = number <= UINT8_MAX ? fn(in->sim, node, (uint8_t)number) : FAB_E_NOT_FOUND;
     if (rc < 0) {
         call_finish(c, fab_grpc_code_of(rc), "there is no cable at %s/%u", name, number);

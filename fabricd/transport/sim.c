@@ -151,6 +151,11 @@ static void sim_close(struct transport *base)
     free(t);
 }
 
+void transport_sim_tell_time(struct transport *base)
+{
+    tell_time((struct sim_transport *)base);
+}
+
 void transport_sim_kick(struct transport *base)
 {
     struct sim_transport *t = (struct sim_transport *)base;

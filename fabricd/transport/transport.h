@@ -54,6 +54,8 @@ int transport_umad_open(struct loop *l, const char *where, struct transport **re
  * first. The sim stays the caller's. */
 int transport_sim_open(struct loop *l, struct fab_sim *sim, const char *at, struct transport **ret,
                        char *why, size_t why_len);
+/* Before a fault is put into the sim: it learns what time it is. */
+void transport_sim_tell_time(struct transport *t);
 /* After a fault was put into the sim: delivers traps that wait in its outbox. */
 void transport_sim_kick(struct transport *t);
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the simulated fabric costs: MADs a second, in process on one core, by kind of MAD; and what
- * the devices of a large fabric weigh. Run by hand: bench_sim [leaves [spines [hosts]]].
+ * the devices of a large fabric weigh. Run by hand:
+ *
+ *     bench_sim [LEAVES [SPINES [HOSTS]]]      MADs a second
+ *     bench_sim --weigh [RADIX]                a 3-level fat tree: 80 is 8,000 switches, 128,000
+ * ends
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,6 +32,17 @@ static long peak_mb(void)
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     return usage.ru_maxrss / 1024;
+}
+
+static long now_mb(void)
+{
+    long pages = 0, resident = 0;
+    FILE *statm = fopen("/proc/self/statm", "re");
+    if (statm != NULL && fscanf(statm, "%ld %ld", &pages, &resident) != 2)
+        resident = 0;
+    if (statm != NULL)
+        fclose(statm);
+    return resident / 256; /* pages of 4 KB */
 }
 
 struct kind {
@@ -89,8 +104,34 @@ static const struct kind kinds[] = {
     {"Set(LFT), directed", FAB_ATTR_LFT, FAB_CLASS_SMP_DIRECTED, FAB_METHOD_SET, true},
 };
 
+/* With every page of the devices touched, as power-on does. */
+static int weigh(uint32_t radix)
+{
+    struct fab_fat_tree_spec spec = {.radix = radix, .levels = 3};
+    struct fab_builder *b = NULL;
+    struct fab_fabric *f = NULL;
+    struct fab_sim *s = NULL;
+    double start = seconds();
+    if (fab_generate_fat_tree(&spec, &b) != 0 || fab_builder_seal(b, &f) != 0)
+        return EXIT_FAILURE;
+    fab_builder_free(b);
+    double made = seconds();
+    long peak = peak_mb(), before = now_mb();
+    if (fab_sim_new(f, 1, &s) != 0)
+        return EXIT_FAILURE;
+    printf("%u switches, %u other nodes, %u ports\n", f->switch_count,
+           f->node_count - f->switch_count, f->port_count);
+    printf("cabling made in %.2f s: %ld MB, %ld MB at its peak\n", made - start, before, peak);
+    printf("devices made in %.2f s: %ld MB more\n", seconds() - made, now_mb() - before);
+    fab_sim_free(s);
+    fab_fabric_unref(f);
+    return EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "--weigh") == 0)
+        return weigh(argc > 2 ? (uint32_t)atoi(argv[2]) : 80);
     struct fab_leaf_spine_spec spec = {
         .leaves = argc > 1 ? (uint32_t)atoi(argv[1]) : 100,
         .spines = argc > 2 ? (uint32_t)atoi(argv[2]) : 20,
