@@ -424,6 +424,8 @@ def connections_are_counted():
 def idle_connections_make_way():
     with fake() as server:
         opened = [http2.Raw(server.address) for _ in range(128)]
+        for raw in opened:  # until the server has acknowledged its settings
+            assert any(kind == http2.SETTINGS and flags == 1 for kind, flags, _, _ in raw.frames())
         with channel(server.address) as c:
             Fabric(c).GetStatus(timeout=5)
         assert "turned away" not in server.log()
