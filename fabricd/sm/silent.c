@@ -38,6 +38,13 @@ static void tell(struct sm *s, const struct fab_silent *place)
                 name, sm_attr_name(place->attr_id), fab_status_text(place->status));
 }
 
+/* Whether the look that runs has asked there again. */
+static bool looked_at(const struct sm *s, const struct fab_silent *place)
+{
+    return sm_guids_have(&s->suspects, place->near_guid) &&
+           (!place->guid || sm_guids_have(&s->suspects, place->guid));
+}
+
 int sm_silent_update(struct sm *s, const struct fab_silent *found, uint32_t count, bool scoped)
 {
     struct fab_silent *list = calloc((size_t)count + s->silent_count + 1, sizeof(*list));
@@ -55,7 +62,7 @@ int sm_silent_update(struct sm *s, const struct fab_silent *found, uint32_t coun
         bus_say(s->in.bus, EVENT_WARNING, "node-silent", "fabric", 0, 0,
                 "%u more places do not answer", told - SM_EVENTS_A_ROUND);
     for (uint32_t i = 0; scoped && i < s->silent_count; i++)
-        if (!sm_guids_have(&s->suspects, s->silent[i].near_guid) && !listed(list, n, &s->silent[i]))
+        if (!looked_at(s, &s->silent[i]) && !listed(list, n, &s->silent[i]))
             list[n++] = s->silent[i];
     free(s->silent);
     s->silent = list;
@@ -65,8 +72,11 @@ int sm_silent_update(struct sm *s, const struct fab_silent *found, uint32_t coun
 
 void sm_silent_suspect(struct sm *s)
 {
-    for (uint32_t i = 0; i < s->silent_count; i++)
+    for (uint32_t i = 0; i < s->silent_count; i++) {
         sm_want_suspect(s, s->silent[i].near_guid);
+        sm_want_suspect(s, s->silent[i].guid); /* known, but not all of it: no cable leads there
+                                                  that is not known already */
+    }
 }
 
 uint32_t sm_silent_places(const struct sm *s, struct sm_silent *ret, uint32_t max)

@@ -37,6 +37,7 @@ struct fab_discover_ask {
 struct fab_silent {
     uint64_t near_guid; /* node whose port leads there; 0: our own node */
     uint8_t near_port;
+    uint64_t guid;    /* the node that did not answer this, where it said who it is; else 0 */
     uint16_t attr_id; /* what was asked */
     int status;       /* TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID, cable conflict),
                          LIMIT (too many hops, nodes or ports) */

@@ -73,6 +73,7 @@ int silent_node(struct fab_discover *d, struct place *p, uint8_t kind, int statu
     p->reported |= bit;
     return silent_add(d, (struct fab_silent){.near_guid = p->near_guid,
                                              .near_port = p->near_port,
+                                             .guid = p->guid,
                                              .attr_id = question_attr(kind),
                                              .status = status});
 }

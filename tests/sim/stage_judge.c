@@ -110,7 +110,36 @@ static bool wants_lid(const struct fab_fabric *f, uint32_t p)
            (f->ports[p].num == 0 || cable_up(f, p));
 }
 
-static int read_lids(const struct fab_fabric *f, struct fab_lids *lids, char why[512])
+/* The LID that the manager published for a port; 0: none. */
+static uint32_t given(struct stage *s, const struct fab_fabric *f, uint32_t port)
+{
+    struct fab_view *v = s->sm ? sm_view(s->sm) : NULL;
+    uint32_t node =
+        v ? fab_fabric_node_by_guid(v->fabric, f->nodes[f->ports[port].node].guid) : FAB_NONE;
+    uint32_t lid = node == FAB_NONE
+                       ? 0
+                       : v->target->lids.base[fab_port_id(v->fabric, node, f->ports[port].num)];
+    if (v)
+        fab_view_unref(v);
+    return lid;
+}
+
+static void tell_twins(struct stage *s, const struct fab_fabric *f, const struct fab_lids *lids,
+                       char why[512])
+{
+    snprintf(why, 512, "the LIDs in the devices contradict each other");
+    for (uint32_t p = 0; p < f->port_count; p++)
+        for (uint32_t q = p + 1; lids->base[p] != 0 && q < f->port_count; q++)
+            if (lids->base[p] == lids->base[q])
+                snprintf(why, 512,
+                         "%s/%u and %s/%u both have LID %u; the manager gave them %u and %u",
+                         f->nodes[f->ports[p].node].desc, f->ports[p].num,
+                         f->nodes[f->ports[q].node].desc, f->ports[q].num, lids->base[p],
+                         given(s, f, p), given(s, f, q));
+}
+
+static int read_lids(struct stage *s, const struct fab_fabric *f, struct fab_lids *lids,
+                     char why[512])
 {
     int r = fab_lids_init(lids, f->port_count);
     for (uint32_t p = 0; r == FAB_OK && p < f->port_count; p++) {
@@ -124,7 +153,7 @@ static int read_lids(const struct fab_fabric *f, struct fab_lids *lids, char why
         return FAB_E_NOT_FOUND;
     }
     if (r == FAB_OK && (r = fab_lids_index(lids)) != FAB_OK)
-        snprintf(why, 512, "the LIDs in the devices contradict each other");
+        tell_twins(s, f, lids, why);
     return r;
 }
 
@@ -166,7 +195,7 @@ bool stage_good(struct stage *s, char why[512])
     struct fab_lids lids = {0};
     struct fab_lft lft = {0};
     snprintf(why, 512, "no memory");
-    bool good = f && read_lids(f, &lids, why) == FAB_OK &&
+    bool good = f && read_lids(s, f, &lids, why) == FAB_OK &&
                 read_lft(s, f->switch_count, lids.top, &lft) == FAB_OK &&
                 judge(f, &lids, &lft, why);
     fab_lft_fini(&lft);
