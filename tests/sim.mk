@@ -46,7 +46,8 @@ SCENARIO_SOURCES = tests/sim/scenario.h tests/sim/scenario_expect.c tests/sim/sc
 UNIT_TESTS += tests/sim/run_scenarios
 tests_sim_run_scenarios_SOURCES = tests/sim/run_scenarios.c $(SCENARIO_SOURCES)
 tests_sim_run_scenarios_LDADD = $(FABRICD_LIBS)
-EXTRA_DIST += tests/sim
+# Not the folder: make dist would take the objects in the build's folder of that name, too.
+EXTRA_DIST += tests/sim/README.md $(wildcard $(srcdir)/tests/sim/*.scenario)
 
 UNIT_TESTS += tests/sim/test_scenario
 tests_sim_test_scenario_SOURCES = tests/sim/test_scenario.c $(SCENARIO_SOURCES)
