@@ -9,6 +9,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd.c \
 	cli/ctl/cmd.h \
 	cli/ctl/cmd_event.c \
+	cli/ctl/cmd_export.c \
 	cli/ctl/cmd_link.c \
 	cli/ctl/cmd_node.c \
 	cli/ctl/cmd_path.c \

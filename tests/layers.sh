@@ -49,6 +49,7 @@ library_floors='
 5 quality
 6 view
 7 sa
+7 export
 4 sim
 4 recording
 2 client

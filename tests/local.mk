@@ -234,6 +234,12 @@ EXTRA_PROGRAMS += tests/bench/bench_quality
 tests_bench_bench_quality_SOURCES = tests/bench/bench_quality.c
 tests_bench_bench_quality_LDADD = libfabmgr/libfabmgr.la
 
+# ---- export
+UNIT_TESTS += tests/unit/test_export
+tests_unit_test_export_SOURCES = tests/unit/test_export.c
+tests_unit_test_export_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_export_LDADD = $(LIB_TEST_LIBS)
+
 # ---- the RPC, its client and fabricctl
 include tests/rpc/local.mk
 

@@ -27,9 +27,11 @@ struct session {
     struct out *out;
     int argc; /* arguments after the command's words */
     char **argv;
-    uint32_t count; /* -n */
-    uint64_t after; /* --after */
-    int severity;   /* --severity, as in the contract */
+    uint32_t count;     /* -n */
+    uint64_t after;     /* --after */
+    int severity;       /* --severity, as in the contract */
+    const char *format; /* --format; NULL: not given */
+    const char *file;   /* -o of commands that write files; NULL: not given */
 };
 
 struct cmd {
@@ -37,15 +39,16 @@ struct cmd {
     const char *args;        /* for people: "NODE/PORT" */
     const char *summary;
     int min_args, max_args;
-    const char *options; /* letters of its own options: n (-n), a (--after), s (--severity) */
+    const char *options; /* letters of its own options, see own_options in main.c */
     bool slow;           /* may take minutes on a large fabric */
+    bool writes_file;    /* -o names the file, and not text or json */
     int (*run)(struct session *s);
 };
 
 extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_node_list,
     cmd_node_show, cmd_port_list, cmd_port_show, cmd_port_disable, cmd_port_enable, cmd_link_list,
     cmd_path, cmd_route_show, cmd_route_verify, cmd_event_list, cmd_event_watch, cmd_sim_unlink,
-    cmd_sim_relink;
+    cmd_sim_relink, cmd_topo_export, cmd_route_export;
 
 /* ---- asking -------------------------------------------------------------------------------------
  */

@@ -20,10 +20,10 @@
 #define TIMEOUT_SLOW_MS 600000
 
 static const struct cmd *const cmds[] = {
-    &cmd_status,       &cmd_node_list,   &cmd_node_show,   &cmd_port_list, &cmd_port_show,
-    &cmd_port_disable, &cmd_port_enable, &cmd_link_list,   &cmd_path,      &cmd_route_show,
-    &cmd_route_verify, &cmd_event_list,  &cmd_event_watch, &cmd_sweep,     &cmd_reroute,
-    &cmd_version,      &cmd_sim_unlink,  &cmd_sim_relink,
+    &cmd_status,       &cmd_node_list,   &cmd_node_show,   &cmd_port_list,   &cmd_port_show,
+    &cmd_port_disable, &cmd_port_enable, &cmd_link_list,   &cmd_path,        &cmd_route_show,
+    &cmd_route_verify, &cmd_event_list,  &cmd_event_watch, &cmd_sweep,       &cmd_reroute,
+    &cmd_version,      &cmd_sim_unlink,  &cmd_sim_relink,  &cmd_topo_export, &cmd_route_export,
 };
 #define CMD_COUNT (sizeof cmds / sizeof cmds[0])
 
@@ -31,8 +31,9 @@ struct options {
     struct fab_client_options client;
     enum out_format format;
     bool timeout_given, help, version;
+    const char *output; /* -o: what it means depends on the command */
+    char given[16];     /* letters of own_options */
     struct session session;
-    bool count_given, after_given, severity_given;
 };
 
 /* ---- help --------------------------------------------------------------------------------------
@@ -59,6 +60,7 @@ static void print_help(void)
          "  -n, --count N          how many events\n"
          "      --after SEQ        events after this one\n"
          "      --severity WORD    events of this severity (info) or worse\n"
+         "      --format FORMAT    of an export; there -o FILE is where it goes\n"
          "  -h, --help             this text\n"
          "  -V, --version          the version of fabricctl\n"
          "\nExit codes: 0 done, 1 failed, 2 usage, 3 no manager answers, 4 not found,\n"
@@ -68,7 +70,25 @@ static void print_help(void)
 /* ---- the command line --------------------------------------------------------------------------
  */
 
-enum { OPT_TIMEOUT = 256, OPT_CA, OPT_CERT, OPT_KEY, OPT_NAME, OPT_AFTER, OPT_SEVERITY };
+enum {
+    OPT_TIMEOUT = 256,
+    OPT_CA,
+    OPT_CERT,
+    OPT_KEY,
+    OPT_NAME,
+    OPT_OWN, /* and the letter of one of own_options */
+};
+
+/* Options that only some commands take: the letters of these are in struct cmd. */
+static const struct {
+    char letter;
+    const char *name;
+} own_options[] = {
+    {'n', "-n"},
+    {'a', "--after"},
+    {'s', "--severity"},
+    {'f', "--format"},
+};
 
 static const struct option long_options[] = {
     {"server", required_argument, NULL, 's'},
@@ -79,8 +99,9 @@ static const struct option long_options[] = {
     {"tls-key", required_argument, NULL, OPT_KEY},
     {"tls-name", required_argument, NULL, OPT_NAME},
     {"count", required_argument, NULL, 'n'},
-    {"after", required_argument, NULL, OPT_AFTER},
-    {"severity", required_argument, NULL, OPT_SEVERITY},
+    {"after", required_argument, NULL, OPT_OWN + 'a'},
+    {"severity", required_argument, NULL, OPT_OWN + 's'},
+    {"format", required_argument, NULL, OPT_OWN + 'f'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {0},
@@ -121,25 +142,9 @@ static int parse_format(struct options *o, const char *text)
     return EXIT_OK;
 }
 
-static int parse_own(struct options *o, int option, const char *text)
-{
-    uint64_t n = 0;
-    int rc = option == 'n' ? parse_number("-n", text, 10000000, &n)
-                           : parse_number("--after", text, INT64_MAX, &n);
-    if (option == 'n') {
-        o->session.count = (uint32_t)n;
-        o->count_given = true;
-    } else {
-        o->session.after = n;
-        o->after_given = true;
-    }
-    return rc;
-}
-
 static int parse_severity(struct options *o, const char *text)
 {
     static const char *const words[] = {"debug", "info", "warning", "error"};
-    o->severity_given = true;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strcmp(words[i], text) == 0) {
             o->session.severity = (int)i + 1;
@@ -149,6 +154,29 @@ static int parse_severity(struct options *o, const char *text)
     return complain(EXIT_USAGE, "--severity %s: debug, info, warning or error is expected", text);
 }
 
+static int parse_own(struct options *o, char letter, const char *text)
+{
+    struct session *s = &o->session;
+    uint64_t n = 0;
+    int rc = EXIT_OK;
+    size_t given = strlen(o->given);
+    if (strchr(o->given, letter) == NULL && given + 1 < sizeof o->given)
+        o->given[given] = letter;
+    switch (letter) {
+    case 'n':
+        rc = parse_number("-n", text, 10000000, &n);
+        s->count = (uint32_t)n;
+        return rc;
+    case 'a':
+        return parse_number("--after", text, INT64_MAX, &s->after);
+    case 's':
+        return parse_severity(o, text);
+    default:
+        s->format = text;
+        return EXIT_OK;
+    }
+}
+
 static int parse_option(struct options *o, int option, const char *text)
 {
     switch (option) {
@@ -156,7 +184,8 @@ static int parse_option(struct options *o, int option, const char *text)
         o->client.address = text;
         return EXIT_OK;
     case 'o':
-        return parse_format(o, text);
+        o->output = text;
+        return EXIT_OK;
     case OPT_TIMEOUT:
         return parse_timeout(o, text);
     case OPT_CA:
@@ -172,18 +201,17 @@ static int parse_option(struct options *o, int option, const char *text)
         o->client.server_name = text;
         return EXIT_OK;
     case 'n':
-    case OPT_AFTER:
-        return parse_own(o, option, text);
-    case OPT_SEVERITY:
-        return parse_severity(o, text);
+        return parse_own(o, 'n', text);
     case 'h':
         o->help = true;
         return EXIT_OK;
     case 'V':
         o->version = true;
         return EXIT_OK;
-    default: /* getopt has complained */
-        return EXIT_USAGE;
+    default:
+        if (option > OPT_OWN)
+            return parse_own(o, (char)(option - OPT_OWN), text);
+        return EXIT_USAGE; /* getopt has complained */
     }
 }
 
@@ -229,12 +257,10 @@ static int check_arguments(const struct cmd *c, const struct options *o)
     if (o->session.argc < c->min_args || o->session.argc > c->max_args)
         return complain(EXIT_USAGE, "usage: fabricctl %s%s%s%s%s", c->noun, *verb ? " " : "", verb,
                         c->args != NULL ? " " : "", c->args != NULL ? c->args : "");
-    if (o->count_given && strchr(own, 'n') == NULL)
-        return complain(EXIT_USAGE, "%s %s does not take -n", c->noun, verb);
-    if (o->after_given && strchr(own, 'a') == NULL)
-        return complain(EXIT_USAGE, "%s %s does not take --after", c->noun, verb);
-    if (o->severity_given && strchr(own, 's') == NULL)
-        return complain(EXIT_USAGE, "%s %s does not take --severity", c->noun, verb);
+    for (size_t i = 0; i < sizeof own_options / sizeof own_options[0]; i++)
+        if (strchr(o->given, own_options[i].letter) && !strchr(own, own_options[i].letter))
+            return complain(EXIT_USAGE, "%s %s does not take %s", c->noun, verb,
+                            own_options[i].name);
     return EXIT_OK;
 }
 
@@ -313,5 +339,9 @@ int main(int argc, char **argv)
     o.session.argc = argc - words;
     o.session.argv = argv + words;
     rc = check_arguments(c, &o);
+    if (rc == EXIT_OK && c->writes_file)
+        o.session.file = o.output;
+    else if (rc == EXIT_OK && o.output != NULL)
+        rc = parse_format(&o, o.output);
     return rc == EXIT_OK ? run(c, &o) : rc;
 }

@@ -49,7 +49,7 @@ _fabricctl_offer_names()
 
 _fabricctl()
 {
-    local cur prev words=() server=() i line
+    local cur prev words=() server=() i line formats=
     COMPREPLY=()
     # The colon of unix:PATH is no end of a word.
     if declare -F _get_comp_words_by_ref >/dev/null; then
@@ -61,7 +61,13 @@ _fabricctl()
         prev=${COMP_WORDS[COMP_CWORD - 1]}
         line=("${COMP_WORDS[@]:1:COMP_CWORD-1}")
     fi
+    case ${line[*]} in
+    *'topo export'*) formats='ibnetdiscover dot json slurm opensm-lst' ;;
+    *'route export'*) formats='opensm-lfts opensm-fdbs' ;;
+    esac
     case $prev in
+    --format) mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$cur") && return ;;
+    -o | --output) [[ -n $formats ]] && mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;&
     -o | --output) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$cur") && return ;;
     -s | --server)
         compopt -o nospace
@@ -76,18 +82,19 @@ _fabricctl()
     for ((i = 0; i < ${#line[@]}; i++)); do
         case ${line[i]} in
         -s | --server | --tls-*) server+=("${line[i]}" "${line[++i]}") ;;
-        -o | --output | --timeout | -n | --count | --after | --severity) ((++i)) ;;
+        -o | --output | --timeout | -n | --count | --after | --severity | --format) ((++i)) ;;
         -*) ;;
         *) words+=("${line[i]}") ;;
         esac
     done
     local offer=
     case "${words[*]:0:2}" in
-    '') offer='status node port link path route event sweep reroute version sim' ;;
+    '') offer='status node port link path route topo event sweep reroute version sim' ;;
     node) offer='list show' ;;
     port) offer='list show disable enable' ;;
     link) offer='list' ;;
-    route) offer='show verify' ;;
+    route) offer='show verify export' ;;
+    topo) offer='export' ;;
     event) offer='list watch' ;;
     sim) offer='unlink relink' ;;
     'node list') offer='switch adapter router' ;;
@@ -98,6 +105,7 @@ _fabricctl()
         offer='-s --server -o --output --timeout --tls-ca --tls-cert --tls-key --tls-name -h --help'
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
+        [[ -n $formats ]] && offer+=' --format'
     fi
     mapfile -t COMPREPLY < <(compgen -W "$offer" -- "$cur")
 }

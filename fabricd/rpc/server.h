@@ -33,6 +33,8 @@ extern const struct service service_fabric, service_sim, service_health, service
 
 /* The published view (a reference), or NULL: none yet, and the call is finished with an error. */
 struct fab_view *need_view(struct call *c);
+/* The same with tables. */
+struct fab_view *need_target(struct call *c);
 /* These finish the call with an error that says what is wrong, unless they return OK. */
 int find_node(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_node);
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port);
@@ -47,6 +49,7 @@ call_handler list_nodes, get_node;                            /* service_node.c 
 call_handler list_ports, get_port, disable_port, enable_port; /* service_port.c */
 call_handler list_links;                                      /* service_link.c */
 call_handler trace_path, get_forwarding_table, get_verdict;   /* service_route.c */
+call_handler export_file;                                     /* service_export.c */
 call_handler list_events, watch_events;                       /* service_event.c */
 
 #endif

@@ -34,6 +34,7 @@ static const struct method methods[] = {
     {.name = "GetVerdict",
      .request = &fabric__v1__get_verdict_request__descriptor,
      .handle = get_verdict},
+    {.name = "Export", .request = &fabric__v1__export_request__descriptor, .handle = export_file},
     {.name = "ListEvents",
      .request = &fabric__v1__list_events_request__descriptor,
      .handle = list_events},

@@ -14,7 +14,7 @@
 #include "fabricd/rpc/page.h"
 #include "libfabmgr/base/status.h"
 
-static struct fab_view *need_target(struct call *c)
+struct fab_view *need_target(struct call *c)
 {
     struct fab_view *v = need_view(c);
     if (v == NULL || v->target != NULL)

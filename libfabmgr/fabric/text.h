@@ -24,6 +24,11 @@ int fab_text_read(const char *text, size_t len, struct fab_builder **ret_builder
 /* Writes the fabric so that fab_text_read and ibsim load it again; *ret_text is malloc'd,
  * NUL-terminated. */
 int fab_text_write(const struct fab_fabric *f, char **ret_text, size_t *ret_len);
+/* The same piece by piece: parts 0 to fab_text_parts() - 1, in order, appended to t. A part is a
+ * node with its cables at most. */
+struct fab_text;
+uint32_t fab_text_parts(const struct fab_fabric *f);
+void fab_text_write_part(const struct fab_fabric *f, uint32_t part, struct fab_text *t);
 
 /* "4x EDR" -> bits of PortInfo, and back. FORMAT where unknown. See fab_link_rate in wire. */
 int fab_text_parse_rate(const char *s, size_t len, struct fab_port_info *info);

@@ -96,16 +96,29 @@ static void write_top(struct fab_text *t, const struct fab_fabric *f)
     fab_text_add(t, "\n");
 }
 
+uint32_t fab_text_parts(const struct fab_fabric *f)
+{
+    return f->node_count + 1;
+}
+
+void fab_text_write_part(const struct fab_fabric *f, uint32_t part, struct fab_text *t)
+{
+    uint32_t first = f->self_port != FAB_NONE ? f->ports[f->self_port].node : f->switch_count;
+    if (part == 0)
+        write_top(t, f);
+    else if (first >= f->node_count) /* nothing but switches */
+        write_node(t, f, part - 1);
+    else if (part == 1)
+        write_node(t, f, first);
+    else
+        write_node(t, f, part - 2 < first ? part - 2 : part - 1);
+}
+
 int fab_text_write(const struct fab_fabric *f, char **ret_text, size_t *ret_len)
 {
     struct fab_text t;
-    uint32_t first = f->self_port != FAB_NONE ? f->ports[f->self_port].node : f->switch_count;
     fab_text_init(&t);
-    write_top(&t, f);
-    if (first < f->node_count)
-        write_node(&t, f, first);
-    for (uint32_t id = 0; id < f->node_count; id++)
-        if (id != first)
-            write_node(&t, f, id);
+    for (uint32_t part = 0; part < fab_text_parts(f); part++)
+        fab_text_write_part(f, part, &t);
     return fab_text_take(&t, ret_text, ret_len);
 }

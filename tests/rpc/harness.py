@@ -44,13 +44,16 @@ port_pb2 = load("fabric.v1.port_pb2")
 link_pb2 = load("fabric.v1.link_pb2")
 route_pb2 = load("fabric.v1.route_pb2")
 event_pb2 = load("fabric.v1.event_pb2")
+export_pb2 = load("fabric.v1.export_pb2")
 sim_pb2 = load("fabric.v1.sim_service_pb2")
 
 
 class Fabric:
     """FabricService by its method names: fabric.ListNodes(page_size=3)."""
 
-    MODULES = [status_pb2, node_pb2, port_pb2, link_pb2, route_pb2, event_pb2, sim_pb2]
+    MODULES = [status_pb2, node_pb2, port_pb2, link_pb2, route_pb2, event_pb2,
+               export_pb2, sim_pb2]
+    STREAMS = ["WatchEvents", "Export"]
 
     def __init__(self, channel, service="fabric.v1.FabricService"):
         self.channel = channel
@@ -61,7 +64,7 @@ class Fabric:
             if hasattr(module, method + "Request"):
                 request = getattr(module, method + "Request")
                 reply = getattr(module, method + "Response")
-        make = self.channel.unary_stream if method == "WatchEvents" else self.channel.unary_unary
+        make = self.channel.unary_stream if method in self.STREAMS else self.channel.unary_unary
         stub = make(f"/{self.service}/{method}", request_serializer=request.SerializeToString,
                     response_deserializer=reply.FromString)
 

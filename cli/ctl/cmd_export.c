@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabricctl topo export, route export: the manager writes, we put it where it is wanted. A regular
+ * file gets its name when it is complete, so that nobody reads half of one.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/ctl/cmd.h"
+#include "fabric/v1/export.pb-c.h"
+
+struct format {
+    const char *name;
+    Fabric__V1__ExportFormat format;
+};
+static const struct format topo_formats[] = {
+    {"ibnetdiscover", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_IBNETDISCOVER},
+    {"dot", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_DOT},
+    {"json", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_JSON},
+    {"slurm", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_SLURM},
+    {"opensm-lst", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_OPENSM_LST},
+    {NULL, 0},
+};
+static const struct format route_formats[] = {
+    {"opensm-lfts", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_OPENSM_LFTS},
+    {"opensm-fdbs", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_OPENSM_FDBS},
+    {NULL, 0},
+};
+
+/* The first one where none is named. Complains. */
+static const struct format *find_format(const struct format *formats, const char *name)
+{
+    char all[100] = "";
+    for (const struct format *f = formats; f->name != NULL; f++) {
+        size_t len = strlen(all);
+        if (name == NULL || strcmp(f->name, name) == 0)
+            return f;
+        snprintf(all + len, sizeof all - len, "%s%s", len > 0 ? ", " : "", f->name);
+    }
+    complain(EXIT_USAGE, "--format %s: one of %s is expected", name, all);
+    return NULL;
+}
+
+/* ---- where it goes -----------------------------------------------------------------------------
+ */
+
+struct sink {
+    FILE *to;
+    char part[PATH_MAX]; /* "": no other name */
+    int error;           /* errno of the first write that failed */
+};
+
+static int sink_open(struct sink *s, const char *file)
+{
+    struct stat st;
+    *s = (struct sink){.to = stdout};
+    if (file == NULL || strcmp(file, "-") == 0)
+        return EXIT_OK;
+    if (stat(file, &st) < 0 || S_ISREG(st.st_mode))
+        snprintf(s->part, sizeof s->part, "%s.part", file);
+    const char *name = s->part[0] != '\0' ? s->part : file;
+    s->to = fopen(name, "w");
+    return s->to != NULL ? EXIT_OK : complain(EXIT_FAILED, "%s: %s", name, strerror(errno));
+}
+
+/* rc: how it went so far. */
+static int sink_close(struct sink *s, const char *file, int rc)
+{
+    if (s->to == stdout)
+        s->error = s->error == 0 && fflush(stdout) != 0 ? errno : s->error;
+    else if (fclose(s->to) != 0 && s->error == 0)
+        s->error = errno;
+    if (s->to == stdout && s->error == EPIPE)
+        return EXIT_OK; /* a reader that has seen enough */
+    if (rc == EXIT_OK && s->error == 0 && s->part[0] != '\0' && rename(s->part, file) < 0)
+        s->error = errno;
+    if (rc == EXIT_OK && s->error != 0)
+        rc = complain(EXIT_FAILED, "%s: %s", s->to == stdout ? "standard output" : file,
+                      strerror(s->error));
+    if (rc != EXIT_OK && s->part[0] != '\0')
+        unlink(s->part);
+    return rc;
+}
+
+static bool each(void *ctx, const ProtobufCMessage *message)
+{
+    struct sink *s = ctx;
+    const Fabric__V1__ExportResponse *r = (const Fabric__V1__ExportResponse *)message;
+    if (r->data.len > 0 && fwrite(r->data.data, 1, r->data.len, s->to) != r->data.len)
+        s->error = errno;
+    return s->error == 0;
+}
+
+/* ---- commands ----------------------------------------------------------------------------------
+ */
+
+static int export(struct session *s, const struct format *formats)
+{
+    Fabric__V1__ExportRequest q = FABRIC__V1__EXPORT_REQUEST__INIT;
+    struct fab_client_error error;
+    struct sink sink;
+    const struct format *f = find_format(formats, s->format);
+    if (f == NULL)
+        return EXIT_USAGE;
+    int rc = sink_open(&sink, s->file);
+    if (rc != EXIT_OK)
+        return rc;
+    q.format = f->format;
+    fab_client_stream(s->client, "fabric.v1.FabricService/Export", &q.base,
+                      &fabric__v1__export_response__descriptor, each, &sink, &error);
+    if (error.code != FAB_GRPC_OK)
+        rc = say_error(&error);
+    return sink_close(&sink, s->file, rc);
+}
+
+static int export_topo(struct session *s)
+{
+    return export(s, topo_formats);
+}
+
+static int export_route(struct session *s)
+{
+    return export(s, route_formats);
+}
+
+const struct cmd cmd_topo_export = {
+    .noun = "topo",
+    .verb = "export",
+    .args = "[--format FORMAT] [-o FILE]",
+    .summary = "the fabric: ibnetdiscover, dot, json, slurm, opensm-lst",
+    .options = "f",
+    .writes_file = true,
+    .run = export_topo,
+};
+const struct cmd cmd_route_export = {
+    .noun = "route",
+    .verb = "export",
+    .args = "[--format FORMAT] [-o FILE]",
+    .summary = "the tables in force: opensm-lfts, opensm-fdbs",
+    .options = "f",
+    .writes_file = true,
+    .run = export_route,
+};

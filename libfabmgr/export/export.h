@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fabrics and tables as files that other programs read. Written piece by piece: the tables of a
+ * large fabric are hundreds of megabytes as text.
+ */
+#ifndef LIBFABMGR_EXPORT_EXPORT_H
+#define LIBFABMGR_EXPORT_EXPORT_H
+
+#include <stdbool.h>
+
+#include "libfabmgr/base/text.h"
+#include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/target/target.h"
+
+enum fab_export_format {
+    FAB_EXPORT_IBNETDISCOVER, /* what ibnetdiscover prints; ibsim loads it */
+    FAB_EXPORT_DOT,           /* Graphviz */
+    FAB_EXPORT_JSON,          /* nodes, cables, LIDs */
+    FAB_EXPORT_SLURM,         /* topology.conf of Slurm's topology/tree */
+    FAB_EXPORT_OPENSM_LST,    /* opensm-subnet.lst, for ibdmchk -s */
+    FAB_EXPORT_OPENSM_FDBS,   /* opensm.fdbs, for ibdmchk -f */
+    FAB_EXPORT_OPENSM_LFTS,   /* opensm-lfts.dump, for opensm -R file -U */
+    FAB_EXPORT_COUNT
+};
+struct fab_export_input { /* borrowed until fab_export_free */
+    const struct fab_fabric *fabric;
+    const struct fab_lids *lids;
+    const struct fab_lft *lft; /* of OPENSM_FDBS and OPENSM_LFTS */
+    const char *engine;        /* named in JSON */
+    uint64_t generation;       /* likewise */
+};
+struct fab_export;
+/* NOMEM; INVAL: no such format, or it needs the lft. */
+int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
+                   struct fab_export **ret);
+void fab_export_free(struct fab_export *e); /* NULL is fine */
+/* Appends what comes next to t: about FAB_EXPORT_PIECE bytes, whole lines; *ret_done: that was the
+ * end. NOMEM. */
+#define FAB_EXPORT_PIECE (48u << 10)
+int fab_export_next(struct fab_export *e, struct fab_text *t, bool *ret_done);
+
+#endif

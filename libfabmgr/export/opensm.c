@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What OpenSM dumps, for programs that read its dumps. Facts from its osm_dump.c: opensm-subnet.lst
+ * has a line for each side of each cable, opensm.fdbs and opensm-lfts.dump a paragraph for each
+ * switch.
+ *
+ * The readers of .lst split names at braces, so these become parentheses. "Optimal" of .fdbs is
+ * always yes: whether a shorter way exists is not looked at. SLs are not written: all paths are on
+ * SL 0, which is what ibdmchk takes without a file of them.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "libfabmgr/export/writer.h"
+#include "libfabmgr/wire/wire.h"
+
+#define HOPS_MAX 64
+#define LIDS_AT_ONCE 16 /* a row */
+
+/* ---- opensm-subnet.lst -------------------------------------------------------------------------
+ */
+
+static void plain(struct fab_text *t, const char *desc)
+{
+    char clean[FAB_NODE_DESC_LEN + 1] = "";
+    for (size_t i = 0; desc[i] != '\0' && i < FAB_NODE_DESC_LEN; i++) {
+        unsigned char c = (unsigned char)desc[i];
+        clean[i] = (char)(c < ' ' || c > '~' ? '?' : c == '{' ? '(' : c == '}' ? ')' : c);
+    }
+    fab_text_add(t, clean);
+}
+
+static void lst_side(const struct fab_export *e, uint32_t port, struct fab_text *t)
+{
+    static const char *const types[] = {
+        [FAB_NODE_CA] = "CA", [FAB_NODE_SWITCH] = "SW", [FAB_NODE_ROUTER] = "Rt"};
+    const struct fab_fabric *f = e->in.fabric;
+    const struct fab_port *p = &f->ports[port];
+    const struct fab_node *n = &f->nodes[p->node];
+    uint64_t guid = n->type == FAB_NODE_SWITCH ? f->ports[n->first_port].guid : p->guid;
+    fab_text_addf(t, "{ %s Ports:%02X SystemGUID:%016" PRIx64 " NodeGUID:%016" PRIx64,
+                  types[n->type], n->num_ports, n->info.system_guid, n->guid);
+    fab_text_addf(t, " PortGUID:%016" PRIx64 " VenID:%06X DevID:%04X Rev:%08X {", guid,
+                  n->info.vendor_id, n->info.device_id, n->info.revision);
+    plain(t, n->desc);
+    fab_text_addf(t, "} LID:%04X PN:%02X } ", fab_export_lid(e, port), p->num);
+}
+
+/* What a lane does, in Gb/s. */
+static const char *lane_speed(const struct fab_port_info *info)
+{
+    static const struct {
+        uint32_t mbps;
+        const char *name;
+    } speeds[] = {{2500, "2.5"}, {5000, "5"},   {10000, "10"},   {14000, "14"},  {14062, "14"},
+                  {25000, "25"}, {50000, "50"}, {100000, "100"}, {200000, "200"}};
+    unsigned width = fab_link_width(info);
+    uint32_t mbps = width > 0 ? fab_link_rate(info) / width : 0;
+    for (size_t i = 0; i < sizeof speeds / sizeof speeds[0]; i++)
+        if (speeds[i].mbps == mbps)
+            return speeds[i].name;
+    return "??";
+}
+
+static const char *log_state(uint8_t state)
+{
+    static const char *const names[] = {"DWN", "DWN", "INI", "ARM", "ACT"};
+    return state < sizeof names / sizeof names[0] ? names[state] : "DWN";
+}
+
+static bool write_lst(struct fab_export *e, uint64_t row, struct fab_text *t)
+{
+    const struct fab_fabric *f = e->in.fabric;
+    if (row >= f->port_count)
+        return false;
+    uint32_t port = (uint32_t)row;
+    const struct fab_port_info *info = &f->ports[port].info;
+    if (!fab_port_is_up(f, port))
+        return true;
+    lst_side(e, port, t);
+    lst_side(e, f->ports[port].peer, t);
+    unsigned width = fab_link_width(info);
+    fab_text_addf(t, "PHY=%ux LOG=%s SPD=%s\n", width, log_state(info->port_state),
+                  lane_speed(info));
+    return true;
+}
+
+const struct fab_export_writer fab_write_lst = {.write = write_lst};
+
+/* ---- tables: row = switch * rows + row of the switch -------------------------------------------
+ */
+
+struct place {
+    uint32_t sw;
+    uint32_t from, to; /* LIDs, to is one beyond */
+    bool first, last;  /* row of the switch */
+};
+
+static bool place_of(const struct fab_export *e, uint64_t row, struct place *ret)
+{
+    uint64_t rows = e->in.lft->top / LIDS_AT_ONCE + 1;
+    if (row / rows >= e->in.fabric->switch_count)
+        return false;
+    ret->sw = (uint32_t)(row / rows);
+    ret->from = (uint32_t)(row % rows) * LIDS_AT_ONCE;
+    ret->last = ret->from + LIDS_AT_ONCE > e->in.lft->top;
+    ret->to = ret->last ? e->in.lft->top + 1 : ret->from + LIDS_AT_ONCE;
+    ret->first = ret->from == 0;
+    ret->from += ret->first;
+    return true;
+}
+
+static uint32_t owner_of(const struct fab_export *e, uint32_t lid)
+{
+    return lid <= e->in.lids->top ? e->in.lids->owner[lid] : FAB_NONE;
+}
+
+/* Cables from the switch to the owner of the LID, or HOPS_MAX. */
+static unsigned hops_to(const struct fab_export *e, uint32_t sw, uint32_t lid)
+{
+    const struct fab_fabric *f = e->in.fabric;
+    uint32_t owner = owner_of(e, lid), goal = owner != FAB_NONE ? f->ports[owner].node : FAB_NONE;
+    for (unsigned hops = 0; hops < HOPS_MAX; hops++) {
+        if (sw == goal)
+            return hops;
+        uint8_t num = sw < f->switch_count ? fab_lft_row(e->in.lft, sw)[lid] : FAB_LFT_NO_ROUTE;
+        if (sw >= f->switch_count || num == 0 || num > f->nodes[sw].num_ports)
+            break;
+        sw = fab_peer_node(f, fab_port_id(f, sw, num));
+    }
+    return HOPS_MAX;
+}
+
+static bool write_fdbs(struct fab_export *e, uint64_t row, struct fab_text *t)
+{
+    struct place at;
+    if (!place_of(e, row, &at))
+        return false;
+    const struct fab_node *n = &e->in.fabric->nodes[at.sw];
+    if (at.first)
+        fab_text_addf(t,
+                      "dump_ucast_routes: Switch 0x%016" PRIx64 "\n"
+                      "LID    : Port : Hops : Optimal\n",
+                      n->guid);
+    for (uint32_t lid = at.from; lid < at.to; lid++) {
+        uint8_t num = fab_lft_row(e->in.lft, at.sw)[lid];
+        unsigned hops = hops_to(e, at.sw, lid);
+        if (owner_of(e, lid) == FAB_NONE || num > n->num_ports)
+            fab_text_addf(t, "0x%04X : UNREACHABLE\n", lid);
+        else if (hops == HOPS_MAX)
+            fab_text_addf(t, "0x%04X : %03u  : HOPS UNKNOWN\n", lid, num);
+        else
+            fab_text_addf(t, "0x%04X : %03u  : %02u   : yes\n", lid, num, hops);
+    }
+    if (at.last)
+        fab_text_add(t, "\n");
+    return true;
+}
+
+const struct fab_export_writer fab_write_fdbs = {.write = write_fdbs, .tables = true};
+
+static void lfts_owner(const struct fab_export *e, uint32_t owner, struct fab_text *t)
+{
+    static const char *const types[] = {[FAB_NODE_CA] = "Channel Adapter",
+                                        [FAB_NODE_SWITCH] = "Switch",
+                                        [FAB_NODE_ROUTER] = "Router"};
+    const struct fab_fabric *f = e->in.fabric;
+    const struct fab_node *n = owner != FAB_NONE ? &f->nodes[f->ports[owner].node] : NULL;
+    if (n == NULL) {
+        fab_text_add(t, "unknown node and type");
+        return;
+    }
+    fab_text_addf(t, "%s portguid 0x%016" PRIx64 ": '", types[n->type], f->ports[owner].guid);
+    plain(t, n->desc);
+    fab_text_add(t, "'");
+}
+
+static bool write_lfts(struct fab_export *e, uint64_t row, struct fab_text *t)
+{
+    struct place at;
+    if (!place_of(e, row, &at))
+        return false;
+    const struct fab_node *n = &e->in.fabric->nodes[at.sw];
+    if (at.first) {
+        fab_text_addf(t, "Unicast lids [0-%u] of switch Lid %u guid 0x%016" PRIx64 " ('",
+                      e->in.lft->top, e->in.lids->base[n->first_port], n->guid);
+        plain(t, n->desc);
+        fab_text_add(t, "'):\n");
+    }
+    for (uint32_t lid = at.from; lid < at.to; lid++) {
+        uint8_t num = fab_lft_row(e->in.lft, at.sw)[lid];
+        if (num > n->num_ports)
+            continue;
+        fab_text_addf(t, "0x%04x %03u # ", lid, num);
+        lfts_owner(e, owner_of(e, lid), t);
+        fab_text_add(t, "\n");
+    }
+    if (at.last)
+        fab_text_addf(t, "%u lids dumped\n", e->in.lft->top);
+    return true;
+}
+
+const struct fab_export_writer fab_write_lfts = {.write = write_lfts, .tables = true};

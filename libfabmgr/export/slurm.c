@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Slurm's topology.conf: a tree of switches. Fabrics are no trees, so only switches with hosts are
+ * named as they are; above them stand groups: what is joined by switches one step from the hosts is
+ * a group (a pod), what is joined by those two steps from them is a larger group, and so on. In a
+ * fat tree these are its pods and the whole; in a fabric without levels there is just the whole.
+ *
+ * A host is the first word of its adapters' descriptions; one with several adapters stands at the
+ * switch of the one with the lowest id. A word that more than ADAPTERS_MAX adapters begin with is
+ * no name of a host but what the vendor wrote there: these go by their GUIDs. Small, so all of it
+ * is written at once.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/export/writer.h"
+
+#define NAME_LEN (FAB_NODE_DESC_LEN + 1)
+#define ADAPTERS_MAX 16 /* of one host */
+
+struct host {
+    char name[NAME_LEN];
+    uint32_t id, sw;
+    uint32_t prefix, width; /* of the name: the rest is a number of `width` digits */
+    uint64_t number;
+};
+struct group {
+    uint32_t sw;     /* one of its switches */
+    uint32_t number; /* of its line, from 1; 0: it is the switch */
+};
+struct slurm {
+    const struct fab_fabric *f;
+    struct host *hosts;
+    uint32_t host_count;
+    uint32_t *level;      /* [switches] cables to the nearest switch with hosts */
+    uint32_t *parent;     /* [switches] of the union-find */
+    uint32_t *queue;      /* [switches] */
+    struct group *groups; /* [group_count] that stand for themselves as yet */
+    uint32_t group_count, lines;
+};
+
+/* ---- hosts -------------------------------------------------------------------------------------
+ */
+
+static bool is_name(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_' || c == '.';
+}
+
+/* The first word, without what Slurm would take for a list; the GUID where there is none. */
+static void name_of(const struct fab_fabric *f, uint32_t node, char letter, char name[NAME_LEN])
+{
+    const char *desc = f->nodes[node].desc;
+    size_t len = 0;
+    for (desc += strspn(desc, " '\""); is_name(desc[len]) && len < NAME_LEN - 1; len++)
+        name[len] = desc[len];
+    name[len] = '\0';
+    if (len == 0)
+        snprintf(name, NAME_LEN, "%c-%016" PRIx64, letter, f->nodes[node].guid);
+}
+
+/* numbered: digits at the end count. */
+static void split(struct host *h, bool numbered)
+{
+    size_t len = strlen(h->name), digits = 0;
+    while (numbered && digits < len && digits < 9 && h->name[len - digits - 1] >= '0' &&
+           h->name[len - digits - 1] <= '9')
+        digits++;
+    h->width = (uint32_t)digits;
+    h->prefix = (uint32_t)(len - digits);
+    h->number = digits > 0 ? strtoull(h->name + h->prefix, NULL, 10) : 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct host *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order != 0 ? order : (x->id > y->id) - (x->id < y->id);
+}
+
+static int by_switch(const void *a, const void *b)
+{
+    const struct host *x = a, *y = b;
+    if (x->sw != y->sw)
+        return x->sw < y->sw ? -1 : 1;
+    if (x->prefix != y->prefix || memcmp(x->name, y->name, x->prefix) != 0)
+        return strcmp(x->name, y->name);
+    if (x->width != y->width)
+        return x->width < y->width ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static void add_host(struct slurm *s, uint32_t port, uint32_t sw)
+{
+    struct host *h = &s->hosts[s->host_count++];
+    *h = (struct host){.id = port, .sw = sw};
+    name_of(s->f, s->f->ports[port].node, 'H', h->name);
+}
+
+/* Sorted by name: one host for each, or one for each adapter. */
+static void tell_apart(struct slurm *s)
+{
+    uint32_t kept = 0;
+    for (uint32_t from = 0, to; from < s->host_count; from = to) {
+        for (to = from + 1;
+             to < s->host_count && strcmp(s->hosts[from].name, s->hosts[to].name) == 0;)
+            to++;
+        bool many = to - from > ADAPTERS_MAX;
+        for (uint32_t i = from; i < (many ? to : from + 1); i++) {
+            struct host *h = &s->hosts[kept++];
+            *h = s->hosts[i];
+            if (many)
+                snprintf(h->name, NAME_LEN, "H-%016" PRIx64, s->f->ports[h->id].guid);
+            split(h, !many);
+        }
+    }
+    s->host_count = kept;
+}
+
+static int find_hosts(struct slurm *s)
+{
+    const struct fab_fabric *f = s->f;
+    s->hosts = fab_alloc_array(f->port_count, sizeof *s->hosts);
+    if (s->hosts == NULL)
+        return FAB_E_NOMEM;
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        uint32_t node = f->ports[port].node, sw = fab_peer_node(f, port);
+        if (f->nodes[node].type == FAB_NODE_CA && sw < f->switch_count &&
+            !f->nodes[node].aggregation && fab_port_is_up(f, port))
+            add_host(s, port, sw);
+    }
+    qsort(s->hosts, s->host_count, sizeof *s->hosts, by_name);
+    tell_apart(s);
+    qsort(s->hosts, s->host_count, sizeof *s->hosts, by_switch);
+    return FAB_OK;
+}
+
+/* ---- lines -------------------------------------------------------------------------------------
+ */
+
+/* Switches often have no names of their own: then it is the GUID. */
+static void switch_name(const struct slurm *s, uint32_t sw, char name[NAME_LEN])
+{
+    char other[NAME_LEN];
+    name_of(s->f, sw, 'S', name);
+    for (uint32_t i = 0; i < s->host_count; i++) {
+        if (s->hosts[i].sw == sw || (i > 0 && s->hosts[i].sw == s->hosts[i - 1].sw))
+            continue;
+        name_of(s->f, s->hosts[i].sw, 'S', other);
+        if (strcmp(name, other) == 0) {
+            snprintf(name, NAME_LEN, "S-%016" PRIx64, s->f->nodes[sw].guid);
+            return;
+        }
+    }
+}
+
+static bool goes_on(const struct host *x, const struct host *y)
+{
+    return x->width > 0 && x->width == y->width && x->prefix == y->prefix &&
+           memcmp(x->name, y->name, x->prefix) == 0;
+}
+
+/* Hosts [from, to) of one prefix and width: "n[1-3,7]". */
+static void write_family(const struct slurm *s, uint32_t from, uint32_t to, struct fab_text *t)
+{
+    const struct host *h = s->hosts;
+    if (to - from == 1) {
+        fab_text_add(t, h[from].name);
+        return;
+    }
+    fab_text_addf(t, "%.*s[", (int)h[from].prefix, h[from].name);
+    for (uint32_t i = from, end; i < to; i = end) {
+        for (end = i + 1; end < to && h[end].number == h[end - 1].number + 1;)
+            end++;
+        fab_text_addf(t, "%s%s", i > from ? "," : "", h[i].name + h[i].prefix);
+        if (end - i > 1)
+            fab_text_addf(t, "-%s", h[end - 1].name + h[end - 1].prefix);
+    }
+    fab_text_add(t, "]");
+}
+
+static uint32_t write_leaf(const struct slurm *s, uint32_t from, struct fab_text *t)
+{
+    uint32_t to = from;
+    char name[NAME_LEN];
+    switch_name(s, s->hosts[from].sw, name);
+    fab_text_addf(t, "SwitchName=%s Nodes=", name);
+    while (to < s->host_count && s->hosts[to].sw == s->hosts[from].sw) {
+        uint32_t start = to++;
+        while (to < s->host_count && s->hosts[to].sw == s->hosts[from].sw &&
+               goes_on(&s->hosts[start], &s->hosts[to]))
+            to++;
+        fab_text_add(t, start > from ? "," : "");
+        write_family(s, start, to, t);
+    }
+    fab_text_add(t, "\n");
+    return to;
+}
+
+static void write_group(const struct slurm *s, const struct group *g, struct fab_text *t)
+{
+    char name[NAME_LEN];
+    if (g->number > 0) {
+        fab_text_addf(t, "group-%u", g->number);
+        return;
+    }
+    switch_name(s, g->sw, name);
+    fab_text_add(t, name);
+}
+
+/* ---- groups ------------------------------------------------------------------------------------
+ */
+
+static uint32_t find(struct slurm *s, uint32_t sw)
+{
+    while (s->parent[sw] != sw)
+        sw = s->parent[sw] = s->parent[s->parent[sw]];
+    return sw;
+}
+
+/* Fills level; the greatest of them. */
+static uint32_t find_levels(struct slurm *s)
+{
+    const struct fab_fabric *f = s->f;
+    uint32_t done = 0, count = 0, most = 0;
+    memset(s->level, 0xff, f->switch_count * sizeof *s->level);
+    for (uint32_t i = 0; i < s->group_count; i++) {
+        s->level[s->groups[i].sw] = 0;
+        s->queue[count++] = s->groups[i].sw;
+    }
+    while (done < count) {
+        uint32_t sw = s->queue[done++];
+        most = s->level[sw];
+        for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
+            uint32_t port = f->nodes[sw].first_port + i, to = fab_peer_node(f, port);
+            if (to >= f->switch_count || s->level[to] != FAB_NONE || !fab_port_is_up(f, port))
+                continue;
+            s->level[to] = most + 1;
+            s->queue[count++] = to;
+        }
+    }
+    return most;
+}
+
+static void join(struct slurm *s, uint32_t level)
+{
+    const struct fab_fabric *f = s->f;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        for (uint32_t i = 1; s->level[sw] == level && i <= f->nodes[sw].num_ports; i++) {
+            uint32_t port = f->nodes[sw].first_port + i, to = fab_peer_node(f, port);
+            if (to < f->switch_count && s->level[to] <= level && fab_port_is_up(f, port))
+                s->parent[find(s, sw)] = find(s, to);
+        }
+    }
+}
+
+/* Groups that are joined now become one, with a line of its own. */
+static void merge(struct slurm *s, struct fab_text *t)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->group_count; i++) {
+        if (s->groups[i].sw == FAB_NONE)
+            continue;
+        uint32_t root = find(s, s->groups[i].sw), members = 0;
+        struct group whole = s->groups[i];
+        for (uint32_t j = i; j < s->group_count; j++) {
+            if (s->groups[j].sw == FAB_NONE || find(s, s->groups[j].sw) != root)
+                continue;
+            if (j > i && members == 1) {
+                fab_text_addf(t, "SwitchName=group-%u Switches=", whole.number = ++s->lines);
+                write_group(s, &s->groups[i], t);
+            }
+            if (j > i) {
+                fab_text_add(t, ",");
+                write_group(s, &s->groups[j], t);
+                s->groups[j].sw = FAB_NONE;
+            }
+            members++;
+        }
+        fab_text_add(t, members > 1 ? "\n" : "");
+        s->groups[kept++] = whole;
+    }
+    s->group_count = kept;
+}
+
+static int write_all(struct slurm *s, struct fab_text *t)
+{
+    uint32_t n = s->f->switch_count;
+    s->level = fab_alloc_array(n, sizeof *s->level);
+    s->parent = fab_alloc_array(n, sizeof *s->parent);
+    s->queue = fab_alloc_array(n, sizeof *s->queue);
+    s->groups = fab_alloc_array(n, sizeof *s->groups);
+    if (!s->level || !s->parent || !s->queue || !s->groups)
+        return FAB_E_NOMEM;
+    for (uint32_t sw = 0; sw < n; sw++)
+        s->parent[sw] = sw;
+    fab_text_addf(t, "# Slurm topology.conf, for TopologyPlugin=topology/tree: %u hosts\n",
+                  s->host_count);
+    for (uint32_t i = 0; i < s->host_count;) {
+        s->groups[s->group_count++] = (struct group){.sw = s->hosts[i].sw};
+        i = write_leaf(s, i, t);
+    }
+    uint32_t most = find_levels(s);
+    for (uint32_t level = 0; level <= most; level++) {
+        join(s, level);
+        merge(s, t);
+    }
+    return t->status;
+}
+
+static int open_slurm(struct fab_export *e)
+{
+    struct slurm s = {.f = e->in.fabric};
+    struct fab_text t = {0};
+    int rc = find_hosts(&s);
+    if (rc == FAB_OK)
+        rc = write_all(&s, &t);
+    if (rc == FAB_OK)
+        rc = fab_text_take(&t, &e->whole, &e->whole_len);
+    fab_text_fini(&t);
+    free(s.hosts);
+    free(s.level);
+    free(s.parent);
+    free(s.queue);
+    free(s.groups);
+    return rc;
+}
+
+static bool write_slurm(struct fab_export *e, uint64_t row, struct fab_text *t)
+{
+    size_t at = row * 4096, left = e->whole_len > at ? e->whole_len - at : 0;
+    fab_text_bytes(t, e->whole + (left > 0 ? at : 0), left < 4096 ? left : 4096);
+    return left > 0;
+}
+
+const struct fab_export_writer fab_write_slurm = {.open = open_slurm, .write = write_slurm};

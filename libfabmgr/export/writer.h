@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The inside of the room: a format writes rows, export.c makes pieces of them. */
+#ifndef LIBFABMGR_EXPORT_WRITER_H
+#define LIBFABMGR_EXPORT_WRITER_H
+
+#include "libfabmgr/export/export.h"
+
+struct fab_export {
+    struct fab_export_input in;
+    const struct fab_export_writer *writer;
+    uint64_t row;            /* the next one */
+    struct fab_fabric *copy; /* IBNETDISCOVER: the fabric with the LIDs of `lids` */
+    char *whole;             /* SLURM: all of it */
+    size_t whole_len;
+    uint32_t first; /* JSON: the first cable */
+};
+struct fab_export_writer {
+    int (*open)(struct fab_export *e); /* may be NULL */
+    /* Appends row `row`, of a few hundred bytes at most where there are many; false: there is none
+     * any more, and nothing was written. */
+    bool (*write)(struct fab_export *e, uint64_t row, struct fab_text *t);
+    bool tables; /* needs the lft */
+};
+extern const struct fab_export_writer fab_write_ibnetdiscover, fab_write_dot, fab_write_json,
+    fab_write_slurm, fab_write_lst, fab_write_fdbs, fab_write_lfts;
+
+/* The LID that leads to a port: of a switch's port that of its port 0. */
+uint32_t fab_export_lid(const struct fab_export *e, uint32_t port);
+/* A description as text between quotes: valid UTF-8, with \ before quotes and \. */
+void fab_export_quoted(struct fab_text *t, const char *desc);
+
+#endif

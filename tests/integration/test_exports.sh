@@ -1,0 +1,159 @@
+#!/bin/bash
+# test_exports.sh: other programs read what we export: ibdmchk (ibutils) judges our routes, ibsim
+# loads our fabrics, OpenSM programs our tables, Graphviz and a JSON parser take the rest.
+# With FABRICD_TOPOLOGIES=FOLDER also the real fabrics that it holds.
+. "$(dirname "$0")/lib.sh"
+need ibdmchk ibsim ibnetdiscover
+[ -n "$umad2sim" ] || need libumad2sim.so
+
+# bring_up TOPOLOGY: a manager on it, embedded.
+bring_up() {
+    rm -rf state
+    manager_start '' --sim "$1"
+    await 60 settled 0
+}
+
+topo_formats='ibnetdiscover dot json slurm opensm-lst'
+route_formats='opensm-fdbs opensm-lfts'
+
+# exports: all of them, to files named by their formats.
+exports() {
+    local format
+    for format in $topo_formats; do
+        ctl topo export --format "$format" -o "$format" || return
+    done
+    for format in $route_formats; do
+        ctl route export --format "$format" -o "$format" || return
+    done
+}
+
+# ibdmchk crashes once it has said what it found: its lines count, not its exit code.
+judge_routes() {
+    : >none
+    timeout 280 ibdmchk -s opensm-lst -f opensm-fdbs -m none >ibdmchk.out 2>&1
+    grep -q -- '-I- no credit loops found' ibdmchk.out &&
+        grep -q -- '-I- Scanned:[0-9]* CA to CA paths' ibdmchk.out &&
+        ! grep -- '^-E-' ibdmchk.out
+} 2>/dev/null
+
+judge_json() {
+    "$python" - "$1" <<'PY'
+import json, sys
+fabric = json.load(open("json"))
+text = open(sys.argv[1], errors="replace").read().split("\n")
+nodes = sum(line.startswith(("Switch", "Ca", "Hca", "Rt")) for line in text)
+guids = {node["guid"] for node in fabric["nodes"]}
+assert len(guids) == len(fabric["nodes"]) == nodes, (len(guids), nodes)
+assert all(end["guid"] in guids for link in fabric["links"] for end in (link["a"], link["b"]))
+lids = [p["lid"] for node in fabric["nodes"] for p in node["lids"]]
+assert len(set(lids)) == len(lids) >= nodes and min(lids) > 0
+PY
+}
+
+# Every host once, every switch of a list has a line of its own.
+judge_slurm() {
+    "$python" - <<'PY'
+import re
+def expand(text):
+    for part in re.findall(r"[^,\[]+(?:\[[^\]]*\])?", text):
+        name, _, ranges = part.rstrip("]").partition("[")
+        for r in ranges.split(",") if ranges else [None]:
+            if r is None:
+                yield name
+                continue
+            first, _, last = r.partition("-")
+            for i in range(int(first), int(last or first) + 1):
+                yield f"{name}{i:0{len(first)}}"
+lines = [dict(w.split("=") for w in l.split()) for l in open("slurm") if l[0] != "#"]
+switches = [l["SwitchName"] for l in lines]
+hosts = [h for l in lines if "Nodes" in l for h in expand(l["Nodes"])]
+inner = [s for l in lines if "Switches" in l for s in expand(l["Switches"])]
+assert len(set(hosts)) == len(hosts) > 0 and len(set(switches)) == len(switches)
+assert len(set(inner)) == len(inner) == len(switches) - 1, (len(inner), len(switches))
+assert set(inner) < set(switches) or not inner
+PY
+}
+
+judge() {
+    local name=$1 file=$2
+    check "$name: comes up" bring_up "$file"
+    check "$name: is exported in each format" exports
+    stop "$manager"
+    check "$name: ibdmchk finds no credit loop and every path" judge_routes
+    check "$name: JSON" judge_json "$file"
+    check "$name: Slurm" judge_slurm
+    check "$name: the fabric is one to fabsim" "$fabsim" check ibnetdiscover
+    if command -v dot >/dev/null 2>&1; then
+        check "$name: Graphviz" timeout 60 dot -Tcanon -o /dev/null dot
+    else
+        ok "$name: Graphviz # SKIP dot is not installed"
+    fi
+}
+
+"$fabsim" generate random --switches 24 --degree 4 --hosts 4 --seed 5 >random.net
+"$fabsim" generate torus --size 5x5 --hosts 3 >torus.net
+"$fabsim" generate xgft --m 4,4,8 --w 1,4,4 >xgft.net
+"$fabsim" generate leaf-spine --leaves 36 --spines 18 --hosts 18 >leaf-spine.net
+judge random "$scratch/random.net"
+judge torus "$scratch/torus.net"
+judge 'tree of three levels' "$scratch/xgft.net"
+judge 'leaf-spine, 648 hosts' "$scratch/leaf-spine.net"
+
+sed -i '0,/^0x0001 : .*yes$/s//0x0001 : UNREACHABLE/' opensm-fdbs
+if judge_routes; then
+    not_ok 'ibdmchk sees an entry that is missing' "$(grep -- '^-' ibdmchk.out)"
+else
+    ok 'ibdmchk sees an entry that is missing'
+fi
+
+if [ -n "${FABRICD_TOPOLOGIES:-}" ]; then
+    for file in psmn-x5-qdr-2020/X5.ibnetdiscover sat11-hdr-2021/sat11.repaired.ibnetdiscover; do
+        judge "${file%%/*}" "$FABRICD_TOPOLOGIES/$file"
+    done
+else
+    ok 'real fabrics # SKIP FABRICD_TOPOLOGIES is not set'
+fi
+
+# ---- the commands
+bring_up "$scratch/xgft.net"
+like 'without -o it goes to standard output' "$(ctl topo export | head -30)" '^Ca.*"H-'
+ctl route export --format nothing 2>err
+same 'an unknown format is a usage error' 2 $?
+like 'and says which there are' "$(cat err)" 'opensm-lfts, opensm-fdbs'
+ctl topo export -o "$scratch/no/such/folder" 2>err
+same 'a file that cannot be written is a failure' 1 $?
+ctl topo export --format dot -o /dev/full 2>err
+same 'and a full disk' 1 $?
+check 'and nothing half is left' test -z "$(ls ./*.part 2>/dev/null)"
+exports
+stop "$manager"
+
+# ---- ibsim loads the fabric, and OpenSM the tables
+check 'ibsim loads the ibnetdiscover export' sim_start "$scratch/ibnetdiscover"
+host=$(sed -n 's/^\(Ca\|Hca\)[^"]*"\([^"]*\)".*/\2/p' ibnetdiscover | sed -n 1p)
+at "$host" ibnetdiscover >found
+same 'and ibnetdiscover finds all of it there' "$(grep -cE '^(Switch|Ca)|^\[' ibnetdiscover)" \
+    "$(grep -cE '^(Switch|Ca)|^\[' found)"
+if command -v opensm >/dev/null 2>&1; then
+    mkdir -p osm
+    printf '%s\n' "log_file $scratch/osm/log" 'force_log_flush TRUE' 'log_flags 0x43' \
+        'routing_engine file' "lfts_file $scratch/opensm-lfts" "dump_files_dir $scratch/osm" >osm/conf
+    # The LIDs are ours only where OpenSM keeps them: its file of GUIDs and LIDs.
+    "$python" - <<'PY' >osm/guid2lid
+import json
+for node in json.load(open("json"))["nodes"]:
+    for port in node["lids"]:
+        print(f'{port["guid"]} 0x{port["lid"]:04x} 0x{port["lid"]:04x}\n')
+PY
+    start osm/out env SIM_HOST="$host" OSM_CACHE_DIR="$scratch/osm" OSM_TMP_DIR="$scratch/osm" \
+        LD_PRELOAD="$umad2sim" opensm -F "$scratch/osm/conf" -R file -U "$scratch/opensm-lfts"
+    opensm=$started
+    check 'OpenSM comes up with our tables' await 30 grep -q 'SUBNET UP' osm/log
+    await 10 test -s osm/opensm-lfts.dump
+    stop "$opensm" KILL
+    same 'and has them as they were' "$(sed -n 's/^\(0x[0-9a-f]* [0-9]*\) .*/\1/p' opensm-lfts | sort | md5sum)" \
+        "$(sed -n 's/^\(0x[0-9a-f]* [0-9]*\) .*/\1/p' osm/opensm-lfts.dump | sort | md5sum)"
+else
+    ok 'OpenSM comes up with our tables # SKIP opensm is not installed'
+fi
+sim_stop

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Exports: each format on a small fabric, in pieces as in one, and with names as bad as they come.
+ * That other programs read them is tested in tests/integration/test_exports.sh.
+ */
+#include "libfabmgr/export/export.h"
+
+#include "tests/unit/routing.h"
+
+static char *exported(const struct fab_fabric *f, const struct fab_target *t,
+                      enum fab_export_format format)
+{
+    struct fab_export_input in = {f, &t->lids, &t->lft, "updn", 7};
+    struct fab_export *e = NULL;
+    struct fab_text all = {0};
+    char *text = NULL;
+    size_t len;
+    bool done = false;
+    ck_assert_int_eq(fab_export_new(&in, format, &e), FAB_OK);
+    while (!done) {
+        struct fab_text piece = {0};
+        ck_assert_int_eq(fab_export_next(e, &piece, &done), FAB_OK);
+        ck_assert_uint_le(piece.len, 4 * FAB_EXPORT_PIECE);
+        fab_text_bytes(&all, fab_text_get(&piece), piece.len);
+        fab_text_fini(&piece);
+    }
+    fab_export_free(e);
+    ck_assert_int_eq(fab_text_take(&all, &text, &len), FAB_OK);
+    ck_assert_uint_eq(strlen(text), len);
+    return text;
+}
+
+static unsigned lines_with(const char *text, const char *what)
+{
+    unsigned count = 0;
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at += strlen(what))
+        count++;
+    return count;
+}
+
+static void assert_has(const char *text, const char *what)
+{
+    ck_assert_msg(strstr(text, what) != NULL, "'%s' is not in:\n%.2000s", what, text);
+}
+
+START_TEST(each_format)
+{
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    struct fab_fabric *f = leaf_spine(3, 2, 4);
+    struct fab_target *t = routed(f, &p);
+    char *text[FAB_EXPORT_COUNT];
+    for (unsigned i = 0; i < FAB_EXPORT_COUNT; i++)
+        text[i] = exported(f, t, i);
+    struct fab_fabric *again =
+        read_fabric(text[FAB_EXPORT_IBNETDISCOVER], strlen(text[FAB_EXPORT_IBNETDISCOVER]));
+    ck_assert_uint_eq(again->node_count, f->node_count);
+    ck_assert_uint_eq(again->link_count, f->link_count);
+    assert_has(text[FAB_EXPORT_IBNETDISCOVER], "\" lid 1 4x");
+    ck_assert_uint_eq(lines_with(text[FAB_EXPORT_DOT], " -- "), f->link_count);
+    ck_assert_uint_eq(lines_with(text[FAB_EXPORT_DOT], "shape=box"), f->switch_count);
+    ck_assert_uint_eq(lines_with(text[FAB_EXPORT_JSON], "{\"a\": "), f->link_count);
+    ck_assert_uint_eq(lines_with(text[FAB_EXPORT_JSON], "\"type\": \"adapter\""), 12);
+    assert_has(text[FAB_EXPORT_JSON], "\"generation\": 7,\n  \"engine\": \"updn\"");
+    ck_assert_uint_eq(lines_with(text[FAB_EXPORT_OPENSM_LST], "PHY=4x LOG=INI SPD=25\n"),
+                      2 * f->link_count);
+    ck_assert_uint_eq(lines_with(text[FAB_EXPORT_OPENSM_FDBS], "Switch 0x"), 5);
+    ck_assert_uint_eq(lines_with(text[FAB_EXPORT_OPENSM_FDBS], ": yes\n"), 5 * 17);
+    assert_has(text[FAB_EXPORT_OPENSM_FDBS], "0x0001 : 001  : 01   : yes\n");
+    ck_assert_uint_eq(lines_with(text[FAB_EXPORT_OPENSM_LFTS], " portguid 0x"), 5 * 17);
+    assert_has(text[FAB_EXPORT_OPENSM_LFTS], "Unicast lids [0-17] of switch Lid 13 guid 0x");
+    for (unsigned i = 0; i < FAB_EXPORT_COUNT; i++)
+        free(text[i]);
+    fab_target_unref(t);
+    fab_policy_fini(&p);
+    fab_fabric_unref(f);
+    fab_fabric_unref(again);
+}
+END_TEST
+
+START_TEST(slurm_groups)
+{
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    struct fab_fabric *f = fat_tree(4, 3, 1);
+    struct fab_target *t = routed(f, &p);
+    char *text = exported(f, t, FAB_EXPORT_SLURM);
+    ck_assert_uint_eq(lines_with(text, "Nodes="), 8);
+    ck_assert_uint_eq(lines_with(text, "Switches="), 5);
+    assert_has(text, "SwitchName=group-5 Switches=group-1,group-2,group-3,group-4\n");
+    free(text);
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+    f = grid((uint32_t[3]){3, 3, 1}, true, 2);
+    t = routed(f, &p);
+    text = exported(f, t, FAB_EXPORT_SLURM);
+    ck_assert_uint_eq(lines_with(text, "Nodes="), 9);
+    ck_assert_uint_eq(lines_with(text, "Switches="), 1);
+    free(text);
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+    fab_policy_fini(&p);
+}
+END_TEST
+
+/* Two hosts with two adapters each; names that break formats; adapters that nobody has named. */
+START_TEST(names)
+{
+    static const char *const descs[] = {"node1 mlx5_0", "node1 mlx5_1", "node2 mlx5_0",
+                                        "node3",        "a{b}\"c\\d'",  "\xff\x01[1-3]"};
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    struct fab_fabric *plain = leaf_spine(2, 1, 12), *f = NULL;
+    struct fab_builder *b = fab_builder_from(plain);
+    for (uint32_t i = 0; i < 24; i++) {
+        const char *desc = i < 6 ? descs[i] : "MT4123 ConnectX6 Mellanox Technologies";
+        fab_builder_desc(b, 3 + i, desc, strlen(desc));
+    }
+    ck_assert_int_eq(fab_builder_seal(b, &f), FAB_OK);
+    fab_builder_free(b);
+    fab_fabric_unref(plain);
+    struct fab_target *t = routed(f, &p);
+    char *text = exported(f, t, FAB_EXPORT_SLURM);
+    assert_has(text, "SwitchName=leaf-001 Nodes=");
+    assert_has(text, "node[1-3]");
+    ck_assert_uint_eq(lines_with(text, "MT4123"), 0);
+    ck_assert_uint_eq(lines_with(text, "Nodes="), 2);
+    assert_has(text, "\nSwitchName=leaf-002 Nodes=H-");
+    free(text);
+    text = exported(f, t, FAB_EXPORT_OPENSM_LST);
+    assert_has(text, "{a(b)\"c\\d'}");
+    assert_has(text, "{?\?[1-3]}");
+    free(text);
+    text = exported(f, t, FAB_EXPORT_JSON);
+    assert_has(text, "\"a{b}\\\"c\\\\d'\"");
+    assert_has(text, "\"\xef\xbf\xbd\xef\xbf\xbd[1-3]\"");
+    free(text);
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+    fab_policy_fini(&p);
+}
+END_TEST
+
+START_TEST(what_is_refused)
+{
+    struct fab_fabric *f = leaf_spine(2, 1, 1);
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    struct fab_target *t = routed(f, &p);
+    struct fab_export_input in = {.fabric = f, .lids = &t->lids};
+    struct fab_export *e = NULL;
+    ck_assert_int_eq(fab_export_new(&in, FAB_EXPORT_COUNT, &e), FAB_E_INVAL);
+    ck_assert_int_eq(fab_export_new(&in, FAB_EXPORT_OPENSM_FDBS, &e), FAB_E_INVAL);
+    ck_assert_int_eq(fab_export_new(&in, (enum fab_export_format) - 1, &e), FAB_E_INVAL);
+    ck_assert_ptr_null(e);
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+    fab_policy_fini(&p);
+}
+END_TEST
+
+/* Tables that lead in circles and nowhere are written as they are. */
+START_TEST(broken_tables)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("broken_tables", 9));
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    for (unsigned round = 0; round < 20; round++) {
+        struct fab_fabric *f = random_fabric(12, 3, 30, round);
+        struct fab_target *t = routed(f, &p);
+        for (unsigned i = 0; i < 200; i++)
+            fab_lft_row(&t->lft,
+                        (uint32_t)fab_prng_below(
+                            &prng, f->switch_count))[fab_prng_below(&prng, t->lft.top + 1)] =
+                (uint8_t)fab_prng_below(&prng, 256);
+        for (unsigned i = 0; i < FAB_EXPORT_COUNT; i++)
+            free(exported(f, t, i));
+        fab_target_unref(t);
+        fab_fabric_unref(f);
+    }
+    fab_policy_fini(&p);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("export");
+    TCase *t = tcase_create("export");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, each_format);
+    tcase_add_test(t, slurm_groups);
+    tcase_add_test(t, names);
+    tcase_add_test(t, what_is_refused);
+    tcase_add_test(t, broken_tables);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
