@@ -177,7 +177,6 @@ static int do_late(struct console *c, const char *argument, struct fab_text *out
         return misused(out, "late NODE MILLISECONDS");
     if (find(c, name, &at, out) != CMD_OK)
         return CMD_FAILED;
-    c->hub->slow = true;
     return told(fab_sim_late(c->hub->sim, at.node, late_ms * 1000, 0), name, out);
 }
 

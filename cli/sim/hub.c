@@ -318,7 +318,7 @@ void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len)
         memcpy(packet + MAD_AT, reply, sizeof reply);
         turn_round(packet);
         (void)give(h, client, packet);
-    } else if (reached != HUB_CLIENTS || (h->slow && status == 0)) {
+    } else if (reached != HUB_CLIENTS || (status == 0 && fab_sim_under_way(h->sim))) {
         remember(h, client, reached, packet);
     } else {
         lost(h, client, packet);

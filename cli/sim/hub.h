@@ -53,7 +53,6 @@ struct hub {
     struct hub_owner owner;
     unsigned top; /* no id from here on is in use */
     struct hub_client clients[HUB_CLIENTS];
-    bool slow;       /* answers of devices may be late: no answer yet does not mean lost */
     uint64_t now_ms; /* as the owner last said */
     unsigned wait_count;
     struct hub_wait waits[HUB_WAITS];

@@ -133,8 +133,9 @@ struct fab_sim {
     uint64_t now;
     struct fab_sim_pace pace;
     struct fab_sim_weather weather;
-    bool calm;  /* no weather */
-    bool noisy; /* some cable spoils packets, or did */
+    bool calm;      /* no weather */
+    bool under_way; /* something that the last MAD set off takes time */
+    bool noisy;     /* some cable spoils packets, or did */
     struct fab_prng prng;
     uint64_t trap_tid;
 };

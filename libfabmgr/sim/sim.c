@@ -207,6 +207,7 @@ int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
         return status;
     if (!has_port(s, node, port))
         return FAB_E_INVAL;
+    s->under_way = false;
     if (s->nodes[node].dead || !set_out(s, origin, dlid, mad))
         return 0;
     uint8_t bytes[FAB_MAD_SIZE];
@@ -215,6 +216,11 @@ int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
         return 0;
     memcpy(reply, bytes, FAB_MAD_SIZE);
     return 1;
+}
+
+bool fab_sim_under_way(const struct fab_sim *s)
+{
+    return s->under_way;
 }
 
 void send_late(struct fab_sim *s, const struct fab_sim_mail *parcel)

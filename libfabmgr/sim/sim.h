@@ -27,6 +27,9 @@ void fab_sim_free(struct fab_sim *s);
  * (INVAL). */
 int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
+/* Whether anything that the last fab_sim_send set off is still under way, so that a 0 of its may
+ * mean late; else it means that nothing will come. */
+bool fab_sim_under_way(const struct fab_sim *s);
 
 /* What devices send of themselves (traps), MADs for a manager attached at a port, and answers that
  * took their time, to whoever asked. */

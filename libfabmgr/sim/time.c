@@ -23,7 +23,9 @@ void post(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, struct
     if (queue_wrap(&s->queue, &m, &parcel) != FAB_OK)
         return;
     struct sim_event e = {.at = s->now + delay_us, .kind = kind, .a = parcel};
-    if (queue_put(&s->queue, &e) != FAB_OK)
+    if (queue_put(&s->queue, &e) == FAB_OK)
+        s->under_way = true;
+    else
         (void)queue_unwrap(&s->queue, parcel);
 }
 

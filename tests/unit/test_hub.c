@@ -11,6 +11,7 @@
 #include "cli/sim/console.h"
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/fault.h"
 #include "tests/unit/fabrics.h"
 
 enum {
@@ -458,6 +459,33 @@ START_TEST(late_answers)
     ck_assert_uint_eq(x.hub.wait_count, 0);
     fab_sim_loss(x.hub.sim, 1);
     (void)request(&x, id, FAB_LID_PERMISSIVE, &get_node);
+    ck_assert_uint_eq(x.count[id], 2);
+    ck_assert_uint_eq(status_of(x.last[id]), LOST);
+    ck_assert_uint_eq(x.hub.wait_count, 0);
+    lab_end(&x);
+}
+END_TEST
+
+/* A MAD that is held up on its way is not lost either, but may be later on. */
+START_TEST(late_requests)
+{
+    struct fab_sim_weather foul = {.delay = 1, .delay_us = 5000};
+    struct lab x;
+    lab_start(&x);
+    int id = come(&x, 10, "host-0001", false);
+    fab_sim_set_weather(x.hub.sim, &foul);
+    (void)request(&x, id, FAB_LID_PERMISSIVE, &get_node);
+    ck_assert_uint_eq(x.count[id], 0);
+    ck_assert_uint_eq(x.hub.wait_count, 1);
+    fab_sim_advance(x.hub.sim, 20000);
+    hub_collect(&x.hub);
+    ck_assert_uint_eq(x.count[id], 1);
+    ck_assert_uint_eq(status_of(x.last[id]), 0);
+    ck_assert_uint_eq(x.hub.wait_count, 0);
+    (void)request(&x, id, FAB_LID_PERMISSIVE, &get_node);
+    fab_sim_loss(x.hub.sim, 1);
+    fab_sim_advance(x.hub.sim, 40000);
+    hub_collect(&x.hub);
     ck_assert_uint_eq(x.count[id], 1);
     hub_tick(&x.hub, HUB_PATIENCE_MS + 1);
     ck_assert_uint_eq(x.count[id], 2);
@@ -553,6 +581,7 @@ static Suite *suite(void)
     tcase_add_test(c, places);
     tcase_add_test(c, console);
     tcase_add_test(c, late_answers);
+    tcase_add_test(c, late_requests);
     tcase_add_test(c, faults_that_take_time);
     tcase_add_test(c, console_mistakes);
     suite_add_tcase(s, c);
