@@ -179,16 +179,20 @@ static int prepare(struct fattree *t, char *why, size_t why_len)
     return t->ways != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 
-static void fill(struct fattree *t)
+static int fill(struct fattree *t)
 {
     struct fab_fill f = {.t = &t->tree, .lanes = &t->lanes, .way = t->ways, .lft = &t->lft};
-    for (f.first = 0; f.first < t->lanes.dests; f.first += FAB_LEGAL_BATCH) {
+    int status = fab_fill_init(&f);
+    for (f.first = 0; status == FAB_OK && f.first < t->lanes.dests; f.first += FAB_LEGAL_BATCH) {
         uint32_t left = t->lanes.dests - f.first;
         f.count = left < FAB_LEGAL_BATCH ? left : FAB_LEGAL_BATCH;
         fab_legal_ways(&t->slopes, t->lanes.sw + f.first, f.count, t->ways);
+        fab_fill_begin(&f);
         for (uint32_t s = 0; s < t->graph.n; s++)
             fab_fill_switch(&f, s);
     }
+    fab_fill_fini(&f);
+    return status;
 }
 
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, char *why, size_t why_len)
@@ -197,8 +201,9 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, char *
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;
     int status = prepare(&t, why, why_len);
+    if (status == FAB_OK)
+        status = fill(&t);
     if (status == FAB_OK) {
-        fill(&t);
         describe(&t, why, why_len);
         *ret_lft = t.lft;
     } else {

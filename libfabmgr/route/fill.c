@@ -19,9 +19,12 @@
  */
 #include "libfabmgr/route/fill.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
 
 #define BATCH FAB_LEGAL_BATCH
 #define LOOKS 64
@@ -31,7 +34,7 @@ struct row {
     lane16 v[BATCH / 16];
 };
 struct sets {
-    struct row count, in_slots, last;
+    uint8_t count[BATCH], in_slots[BATCH], last[BATCH];
 };
 
 static lane16 all(uint8_t x)
@@ -39,38 +42,48 @@ static lane16 all(uint8_t x)
     return (lane16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
 }
 
-static void add(struct row *to, lane16 is, unsigned i)
-{
-    to->v[i] -= is; /* true is -1 */
-}
-
-/* Candidates of s for all columns. */
-static void count_candidates(const struct fab_fill *f, uint32_t s, struct sets *ret)
+/* Candidates of s for the 16 columns from 16 * i on. turned: summit.c turned cables of s round, so
+ * that "above" does not mean "of a higher rank". last[] is right where count[] is 1. */
+static inline __attribute__((always_inline)) void
+count_sixteen(const struct fab_fill *f, uint32_t s, unsigned i, bool turned, struct sets *ret)
 {
     const struct row *way = (const struct row *)(const void *)f->way;
     const struct fab_slopes *sl = f->t->slopes;
-    const uint8_t *rank = f->t->o->rank;
-    struct sets sets = {0};
-    struct row need, climbs;
-    for (unsigned i = 0; i < BATCH / 16; i++) {
-        need.v[i] = (way[s].v[i] & all(FAB_LEGAL_HOPS)) - all(1);
-        climbs.v[i] = (lane16)(way[s].v[i] >= all(FAB_LEGAL_CLIMBS));
+    const uint8_t *higher = f->t->higher;
+    lane16 own = way[s].v[i], need = (own & all(FAB_LEGAL_HOPS)) - all(1);
+    lane16 climbs = (lane16)(own >= all(FAB_LEGAL_CLIMBS));
+    lane16 below = {0}, above = {0}, in_slots = {0}, last = {0}, at = {0};
+    uint32_t n = sl->at[s], mid = sl->mid[s], end = sl->at[s + 1];
+    for (; n < mid; n++, at += all(1)) {
+        lane16 is = (lane16)(way[sl->nbr[n]].v[i] == need);
+        below -= is; /* true is -1 */
+        last |= is & at;
+        if (turned)
+            in_slots -= is & all(higher[n]);
     }
-    for (uint32_t n = sl->at[s]; n < sl->at[s + 1]; n++) {
-        const struct row *from = &way[sl->nbr[n]];
-        lane16 slot = all(rank[sl->nbr[n]] > rank[s] ? 0xff : 0);
-        lane16 at = all((uint8_t)(n - sl->at[s]));
-        bool above = n >= sl->mid[s];
-        for (unsigned i = 0; i < BATCH / 16; i++) {
-            lane16 is =
-                above ? climbs.v[i] & (lane16)((from->v[i] & all(FAB_LEGAL_HOPS)) == need.v[i])
-                      : (lane16)(from->v[i] == need.v[i]);
-            add(&sets.count, is, i);
-            add(&sets.in_slots, is & slot, i);
-            sets.last.v[i] = (is & at) | (sets.last.v[i] & ~is);
-        }
+    for (; n < end; n++, at += all(1)) {
+        lane16 hops = way[sl->nbr[n]].v[i] & all(FAB_LEGAL_HOPS);
+        lane16 is = climbs & (lane16)(hops == need);
+        above -= is;
+        last |= is & at;
+        if (turned)
+            in_slots -= is & all(higher[n]);
     }
-    *ret = sets;
+    below += above;
+    in_slots = turned ? in_slots : above;
+    memcpy(ret->count + i * 16, &below, sizeof(below));
+    memcpy(ret->in_slots + i * 16, &in_slots, sizeof(in_slots));
+    memcpy(ret->last + i * 16, &last, sizeof(last));
+}
+
+static void count_candidates(const struct fab_fill *f, uint32_t s, struct sets *ret)
+{
+    for (unsigned i = 0; i * 16 < f->count; i++) {
+        if (f->t->turned[s])
+            count_sixteen(f, s, i, true, ret);
+        else
+            count_sixteen(f, s, i, false, ret);
+    }
 }
 
 /* ---- one destination at one switch ----------------------------------------------------------- */
@@ -81,23 +94,45 @@ struct cell {
     unsigned column;
     uint8_t *row; /* of the table */
     const struct fab_dest *lane;
-    uint32_t lane_at, lanes;
+    struct fab_lane_set set;
 };
+
+/* Short runs of bytes, without a call: two pieces that overlap. */
+static inline void copy_run(uint8_t *to, const uint8_t *from, uint32_t count)
+{
+    if (count >= 16 && count <= 32) {
+        lane16 head, tail;
+        memcpy(&head, from, 16);
+        memcpy(&tail, from + count - 16, 16);
+        memcpy(to, &head, 16);
+        memcpy(to + count - 16, &tail, 16);
+    } else {
+        memcpy(to, from, count);
+    }
+}
+static inline void set_run(uint8_t *to, uint8_t num, uint32_t count)
+{
+    if (count == 1) {
+        *to = num;
+    } else if (count >= 16 && count <= 32) {
+        lane16 piece = all(num);
+        memcpy(to, &piece, 16);
+        memcpy(to + count - 16, &piece, 16);
+    } else {
+        memset(to, num, count);
+    }
+}
 
 static void set_all(const struct cell *c, uint8_t num)
 {
-    const struct fab_dest *lane = c->lane;
-    if (lane[c->lanes - 1].lid - lane[0].lid + 1 == c->lanes) {
-        memset(c->row + lane[0].lid, num, c->lanes);
-        return;
-    }
-    for (uint32_t i = 0; i < c->lanes; i++)
-        c->row[lane[i].lid] = num;
+    set_run(c->row + c->set.lid, num, c->set.run);
+    for (uint32_t i = c->set.run; i < c->set.count; i++)
+        c->row[c->lane[i].lid] = num;
 }
 
 static void go_home(const struct cell *c)
 {
-    for (uint32_t i = 0; i < c->lanes; i++)
+    for (uint32_t i = 0; i < c->set.count; i++)
         c->row[c->lane[i].lid] = c->lane[i].port;
 }
 
@@ -126,16 +161,17 @@ static void make_wheel(const struct fab_fill *f, uint32_t s, struct wheel *w)
 
 static void take_slots(const struct cell *c, const struct wheel *w)
 {
-    const uint8_t *slot = w->gear->slot + c->lane_at;
+    const uint8_t *slot = w->gear->slot + c->set.at;
     uint8_t kind = w->gear->kind[c->dest];
-    if (kind == FAB_RUN_NEXT && slot[0] + c->lanes <= w->room) {
-        memcpy(c->row + c->lane[0].lid, w->num + slot[0], c->lanes);
-    } else if (kind == FAB_RUN_ONE) {
-        memset(c->row + c->lane[0].lid, w->num[slot[0]], c->lanes);
-    } else {
-        for (uint32_t i = 0; i < c->lanes; i++)
-            c->row[c->lane[i].lid] = w->num[slot[i]];
-    }
+    uint32_t i = c->set.run;
+    if (kind == FAB_RUN_ONE)
+        set_run(c->row + c->set.lid, w->num[slot[0]], c->set.run);
+    else if (kind == FAB_RUN_NEXT && slot[0] + c->set.run <= w->room)
+        copy_run(c->row + c->set.lid, w->num + slot[0], c->set.run);
+    else
+        i = 0;
+    for (; i < c->set.count; i++)
+        c->row[c->lane[i].lid] = w->num[slot[i]];
 }
 
 /* The cable to a neighbour that is meant by the k-th of those that are usual. The cables that are
@@ -155,22 +191,18 @@ static uint8_t parallel_port(const struct fab_tree *t, uint32_t s, uint32_t nbr,
     return num[k % count];
 }
 
-/* All lanes to one neighbour. */
-static void take_only(const struct cell *c, uint32_t nbr)
+/* All lanes to one neighbour, by several cables. */
+static __attribute__((noinline)) void take_parallel(const struct cell *c, uint32_t nbr)
 {
     const struct fab_tree *t = c->f->t;
     uint32_t cables = t->cables.at[nbr + 1] - t->cables.at[nbr];
     const uint8_t *num = t->cables.num + t->cables.at[nbr];
     const struct fab_gear *gear = &c->f->lanes->gear[c->f->lanes->down[c->s]];
-    if (cables == 1) {
-        set_all(c, num[0]);
-        return;
-    }
-    for (uint32_t i = 0; i < c->lanes; i++) {
+    for (uint32_t i = 0; i < c->set.count; i++) {
         const struct fab_dest *lane = &c->lane[i];
         uint32_t k = lane->number / t->divider[c->s] + lane->offset;
         c->row[lane->lid] =
-            gear->slots > 0 ? parallel_port(t, c->s, nbr, gear->slots, gear->slot[c->lane_at + i])
+            gear->slots > 0 ? parallel_port(t, c->s, nbr, gear->slots, gear->slot[c->set.at + i])
                             : num[k % cables];
     }
 }
@@ -266,20 +298,20 @@ static uint8_t descend(const struct choice *x, uint32_t number, uint32_t offset)
     return any_cable(x, turn / places + x->under);
 }
 
-static void choose(const struct cell *c, const struct wheel *w)
+static __attribute__((noinline)) void choose(const struct cell *c, const struct wheel *w)
 {
     struct choice x = {0};
     collect(c, &x);
     if (x.nbrs == 0)
         return;
-    for (uint32_t i = 0; i < c->lanes; i++) {
+    for (uint32_t i = 0; i < c->set.count; i++) {
         const struct fab_dest *lane = &c->lane[i];
         uint8_t *entry = &c->row[lane->lid];
         if (!x.upward || x.slots == 0) {
             *entry = descend(&x, lane->number, lane->offset);
             continue;
         }
-        uint32_t slot = w->gear->slot[c->lane_at + i];
+        uint32_t slot = w->gear->slot[c->set.at + i];
         uint32_t turn = lane->number / w->gear->divider + lane->offset;
         *entry = slot_is_good(&x, slot) ? x.slot_num[slot] : adopt(&x, slot, turn, lane->number);
     }
@@ -287,36 +319,116 @@ static void choose(const struct cell *c, const struct wheel *w)
 
 /* ---- one switch ------------------------------------------------------------------------------ */
 
-void fab_fill_switch(const struct fab_fill *f, uint32_t s)
+/* Copies from a switch that did the same: same gear, same slots. */
+static bool copy_model(const struct fab_fill *f, uint32_t s, uint8_t *row)
+{
+    const struct fab_tree *t = f->t;
+    uint32_t model = f->model[f->lanes->up[s]], slots = t->slot_at[s + 1] - t->slot_at[s];
+    if (model == FAB_NONE || f->ranges == 0 ||
+        memcmp(t->slot_num + t->slot_at[model], t->slot_num + t->slot_at[s], slots) != 0)
+        return false;
+    const uint8_t *from = fab_lft_row(f->lft, model);
+    for (uint32_t i = 0; i < f->ranges; i++)
+        memcpy(row + f->from[i], from + f->from[i], f->len[i]);
+    return true;
+}
+
+static bool all_full(const uint8_t *in_slots, uint32_t count, uint8_t full)
+{
+    uint8_t differs = 0;
+    for (uint32_t i = 0; i < count; i++)
+        differs |= in_slots[i] ^ full;
+    return differs == 0;
+}
+
+static void fill_cells(const struct fab_fill *f, struct cell *c, const struct sets *sets,
+                       const struct wheel *w, uint8_t full)
 {
     const struct fab_lanes *l = f->lanes;
-    const uint8_t *way = f->way + (size_t)s * BATCH;
-    union {
-        struct sets rows;
-        struct {
-            uint8_t count[BATCH], in_slots[BATCH], last[BATCH];
-        } by;
-    } sets;
+    const uint32_t first_nbr = f->t->slopes->at[c->s], count = f->count;
+    const uint8_t *lone = f->t->lone + first_nbr;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct fab_lane_set *set = &l->dest[f->first + i];
+        uint8_t num = sets->count[i] == 1 ? lone[sets->last[i]] : 0;
+        if (num != 0 && sets->in_slots[i] != full && set->count == 1) {
+            c->row[set->lid] = num;
+            continue;
+        }
+        c->column = i;
+        c->dest = f->first + i;
+        c->set = *set;
+        c->lane = l->lane + set->at;
+        if (sets->in_slots[i] == full)
+            take_slots(c, w);
+        else if (num != 0)
+            set_all(c, num);
+        else if (sets->count[i] == 1)
+            take_parallel(c, first_nbr + sets->last[i]);
+        else if (l->sw[c->dest] == c->s)
+            go_home(c);
+        else
+            choose(c, w);
+    }
+}
+
+void fab_fill_switch(const struct fab_fill *f, uint32_t s)
+{
+    struct sets sets;
     struct wheel wheel;
-    count_candidates(f, s, &sets.rows);
-    make_wheel(f, s, &wheel);
     struct cell c = {.f = f, .s = s, .row = fab_lft_row(f->lft, s)};
     uint8_t full = f->t->whole[s] ? f->t->slot_nbrs[s] : UINT8_MAX;
-    for (uint32_t i = 0; i < f->count; i++) {
-        c.column = i;
-        c.dest = f->first + i;
-        c.lane_at = l->at[c.dest];
-        c.lanes = l->at[c.dest + 1] - c.lane_at;
-        c.lane = l->lane + c.lane_at;
-        if (way[i] == FAB_LEGAL_NONE)
-            continue;
-        if (l->sw[c.dest] == s)
-            go_home(&c);
-        else if (sets.by.in_slots[i] == full)
-            take_slots(&c, &wheel);
-        else if (sets.by.count[i] == 1)
-            take_only(&c, f->t->slopes->at[s] + sets.by.last[i]);
-        else
-            choose(&c, &wheel);
+    count_candidates(f, s, &sets);
+    bool plain = all_full(sets.in_slots, f->count, full);
+    if (plain && copy_model(f, s, c.row))
+        return;
+    make_wheel(f, s, &wheel);
+    fill_cells(f, &c, &sets, &wheel, full);
+    if (plain)
+        f->model[f->lanes->up[s]] = s;
+}
+
+/* ---- 64 destinations ------------------------------------------------------------------------- */
+
+int fab_fill_init(struct fab_fill *f)
+{
+    f->model = fab_alloc_array(f->lanes->gears, sizeof(*f->model));
+    return f->model != NULL ? FAB_OK : FAB_E_NOMEM;
+}
+
+void fab_fill_fini(struct fab_fill *f)
+{
+    free(f->model);
+    f->model = NULL;
+}
+
+/* Adds [from, from + len) to the ranges, at the end of one if it follows on. */
+static void add_range(struct fab_fill *f, uint32_t from, uint32_t len)
+{
+    uint32_t i = 0;
+    while (i < f->ranges && f->from[i] + f->len[i] != from)
+        i++;
+    if (i == FAB_FILL_RANGES) {
+        f->ranges = FAB_NONE;
+        return;
     }
+    if (i == f->ranges) {
+        f->from[i] = from;
+        f->len[i] = 0;
+        f->ranges++;
+    }
+    f->len[i] += len;
+}
+
+void fab_fill_begin(struct fab_fill *f)
+{
+    memset(f->model, 0xff, f->lanes->gears * sizeof(*f->model)); /* FAB_NONE */
+    f->ranges = 0;
+    for (uint32_t d = f->first; d < f->first + f->count && f->ranges != FAB_NONE; d++) {
+        const struct fab_lane_set *set = &f->lanes->dest[d];
+        add_range(f, set->lid, set->run);
+        for (uint32_t i = set->run; i < set->count && f->ranges != FAB_NONE; i++)
+            add_range(f, f->lanes->lane[set->at + i].lid, 1);
+    }
+    if (f->ranges == FAB_NONE)
+        f->ranges = 0;
 }

@@ -5,13 +5,20 @@
 
 #include "libfabmgr/route/lanes.h"
 
+#define FAB_FILL_RANGES 8
 struct fab_fill {
     const struct fab_tree *t;
     const struct fab_lanes *lanes;
     uint32_t first, count; /* the destinations at hand: lanes->sw[first..first + count) */
     const uint8_t *way;    /* [n][64] of fab_legal_ways */
     const struct fab_lft *lft;
+    /* The LIDs at hand as ranges; 0: too many. */
+    uint32_t ranges, from[FAB_FILL_RANGES], len[FAB_FILL_RANGES];
+    uint32_t *model; /* [gears] a switch all of whose lanes at hand take their slots, or FAB_NONE */
 };
+int fab_fill_init(struct fab_fill *f);
+void fab_fill_fini(struct fab_fill *f);
+void fab_fill_begin(struct fab_fill *f); /* first, count are set */
 /* Those of one switch. ways are known. */
 void fab_fill_switch(const struct fab_fill *f, uint32_t s);
 

@@ -73,15 +73,17 @@ static void count_lanes(const struct fab_tree *t, const struct fab_lids *lids, u
     qsort(first, l->dests, sizeof(*first), by_lid);
 }
 
-static void fill_lanes(const struct fab_tree *t, const struct fab_lids *lids, uint32_t *next,
-                       struct fab_lanes *l)
+/* Those of the ends, or those of the switches themselves. */
+static void fill_lanes(const struct fab_tree *t, const struct fab_lids *lids, bool ends,
+                       uint32_t *next, struct fab_lanes *l)
 {
     uint32_t known = FAB_NONE;
     uint8_t seats[256];
     for (uint32_t lid = 1; lid <= lids->top; lid++) {
         uint32_t owner = lids->owner[lid], sw;
         uint8_t num;
-        if (owner == FAB_NONE || !attachment(t->f, owner, &sw, &num))
+        if (owner == FAB_NONE || fab_node_is_switch(t->f, t->f->ports[owner].node) == ends ||
+            !attachment(t->f, owner, &sw, &num))
             continue;
         if (num != 0 && known != sw) {
             fab_tree_seats(t->f, sw, t->first_host, seats);
@@ -95,6 +97,18 @@ static void fill_lanes(const struct fab_tree *t, const struct fab_lids *lids, ui
     }
 }
 
+static void measure_runs(struct fab_lanes *l)
+{
+    for (uint32_t d = 0; d < l->dests; d++) {
+        struct fab_lane_set *set = &l->dest[d];
+        const struct fab_dest *lane = l->lane + set->at;
+        set->run = 1;
+        set->lid = lane[0].lid;
+        while (set->run < set->count && lane[set->run].lid == lane[set->run - 1].lid + 1)
+            set->run++;
+    }
+}
+
 static int make_lanes(const struct fab_tree *t, const struct fab_lids *lids, struct fab_lanes *l)
 {
     size_t n = (size_t)t->g->n + 1;
@@ -102,21 +116,24 @@ static int make_lanes(const struct fab_tree *t, const struct fab_lids *lids, str
     struct first_lid *first = calloc(n, sizeof(*first));
     int status = FAB_E_NOMEM;
     l->sw = calloc(n, sizeof(*l->sw));
-    l->at = calloc(n + 1, sizeof(*l->at));
-    if (next == NULL || first == NULL || l->sw == NULL || l->at == NULL)
+    l->dest = calloc(n, sizeof(*l->dest));
+    if (next == NULL || first == NULL || l->sw == NULL || l->dest == NULL)
         goto out;
     count_lanes(t, lids, next, first, l);
     l->lane = fab_alloc_array(l->count, sizeof(*l->lane));
     if (l->lane == NULL)
         goto out;
-    for (uint32_t i = 0; i < l->dests; i++) {
+    for (uint32_t i = 0, at = 0; i < l->dests; i++) {
         uint32_t here = next[first[i].sw];
         l->sw[i] = first[i].sw;
-        l->at[i + 1] = l->at[i] + here;
+        l->dest[i] = (struct fab_lane_set){.at = at, .count = here};
         l->most = here > l->most ? here : l->most;
-        next[first[i].sw] = l->at[i];
+        next[first[i].sw] = at;
+        at += here;
     }
-    fill_lanes(t, lids, next, l);
+    fill_lanes(t, lids, true, next, l);
+    fill_lanes(t, lids, false, next, l);
+    measure_runs(l);
     status = FAB_OK;
 out:
     free(next);
@@ -126,13 +143,10 @@ out:
 
 /* ---- gears ----------------------------------------------------------------------------------- */
 
-static enum fab_run run_of(const struct fab_dest *lane, const uint8_t *slot, uint32_t count,
-                           uint32_t slots)
+static enum fab_run run_of(const uint8_t *slot, uint32_t count, uint32_t slots)
 {
     bool one = true, next = true;
     for (uint32_t i = 1; i < count; i++) {
-        if (lane[i].lid != lane[i - 1].lid + 1)
-            return FAB_RUN_ANY;
         one = one && slot[i] == slot[0];
         next = next && slot[i] == (slot[i - 1] + 1u) % slots;
     }
@@ -148,8 +162,7 @@ static int turn_gear(const struct fab_lanes *l, struct fab_gear *g)
     for (uint32_t i = 0; i < l->count; i++)
         g->slot[i] = (uint8_t)((l->lane[i].number / g->divider + l->lane[i].offset) % g->slots);
     for (uint32_t d = 0; d < l->dests; d++) {
-        uint32_t at = l->at[d];
-        g->kind[d] = (uint8_t)run_of(l->lane + at, g->slot + at, l->at[d + 1] - at, g->slots);
+        g->kind[d] = (uint8_t)run_of(g->slot + l->dest[d].at, l->dest[d].run, g->slots);
     }
     return FAB_OK;
 }
@@ -221,7 +234,7 @@ void fab_lanes_fini(struct fab_lanes *l)
     free(l->gear);
     free(l->lane);
     free(l->sw);
-    free(l->at);
+    free(l->dest);
     free(l->up);
     free(l->down);
     memset(l, 0, sizeof(*l));

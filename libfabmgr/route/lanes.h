@@ -17,18 +17,23 @@ struct fab_dest {
 struct fab_gear {
     uint32_t divider, slots;
     uint8_t *slot; /* [lanes] (number / divider + offset) mod slots */
-    uint8_t *kind; /* [destinations] enum fab_run of its lanes */
+    uint8_t *kind; /* [destinations] enum fab_run of the lanes that follow on */
 };
 enum fab_run {
     FAB_RUN_ANY,
-    FAB_RUN_ONE,  /* the LIDs follow each other, all have one slot */
-    FAB_RUN_NEXT, /* the LIDs follow each other, and so do the slots, round and round */
+    FAB_RUN_ONE,  /* all have one slot */
+    FAB_RUN_NEXT, /* the slots follow each other, too, round and round */
+};
+/* The lanes of one destination switch. */
+struct fab_lane_set {
+    uint32_t at, count; /* of lane[] */
+    uint32_t run, lid;  /* of the first `run` ones the LIDs follow on, from `lid` */
 };
 struct fab_lanes {
-    uint32_t count, dests; /* lanes; switches that have any */
-    struct fab_dest *lane; /* [count] by destination switch, then by LID */
-    uint32_t *sw;          /* [dests] destination switches, by their lowest LID */
-    uint32_t *at;          /* [dests + 1] lanes of sw[i] */
+    uint32_t count, dests;     /* lanes; switches that have any */
+    struct fab_dest *lane;     /* [count] by destination switch, ends first, then by LID */
+    struct fab_lane_set *dest; /* [dests] by their lowest LID */
+    uint32_t *sw;              /* [dests] their switches */
     uint32_t gears;
     struct fab_gear *gear;
     uint16_t *up;   /* [switches] gear for slots, */

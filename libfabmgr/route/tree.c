@@ -317,10 +317,14 @@ static int alloc_tree(struct fab_tree *t)
     t->divider = calloc(n, sizeof(*t->divider));
     t->slot_at = calloc(n, sizeof(*t->slot_at));
     t->slot_nbrs = calloc(n, sizeof(*t->slot_nbrs));
+    t->higher = calloc((size_t)t->slopes->at[t->g->n] + 1, 1);
+    t->lone = calloc((size_t)t->slopes->at[t->g->n] + 1, 1);
+    t->turned = calloc(n, sizeof(*t->turned));
     t->whole = calloc(n, sizeof(*t->whole));
     t->irregular_switch = calloc(n, sizeof(*t->irregular_switch));
     bool good = t->number && t->under && t->over && t->siblings && t->divider && t->slot_at &&
-                t->slot_nbrs && t->whole && t->irregular_switch;
+                t->slot_nbrs && t->higher && t->lone && t->turned && t->whole &&
+                t->irregular_switch;
     return good ? FAB_OK : FAB_E_NOMEM;
 }
 
@@ -363,6 +367,9 @@ void fab_tree_fini(struct fab_tree *t)
     free(t->slot_num);
     free(t->slot_nbr);
     free(t->slot_nbrs);
+    free(t->higher);
+    free(t->lone);
+    free(t->turned);
     free(t->whole);
     free(t->irregular_switch);
     memset(t, 0, sizeof(*t));

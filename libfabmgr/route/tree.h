@@ -39,7 +39,10 @@ struct fab_tree {
     uint32_t *slot_at;      /* [n + 1] */
     uint8_t *slot_num;      /* port, or 0: nothing there (now) */
     uint8_t *slot_nbr;      /* which of s's neighbours, counted from slopes.at[s] */
+    uint8_t *higher;        /* [neighbours] 0xff: of a higher rank, 0: not; as slopes.nbr */
+    uint8_t *lone;          /* [neighbours] the port, when there is one cable; else 0 */
     uint8_t *slot_nbrs;     /* [n] distinct neighbours in slots */
+    bool *turned;           /* [n] for some neighbour, above is not of a higher rank, or below is */
     bool *whole;            /* [n] all slots have a port */
     bool *irregular_switch; /* [n] */
 };

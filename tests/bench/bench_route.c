@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * CPU times and balance of addressing, routing, proof and plan, engine by engine:
- * `bench_route [radix | file]..`, with -e NAME for one engine only. Without arguments on fat trees
+ * `bench_route [radix | file]..`, with -e NAME for one engine only, -q NAME likewise and
+ * nothing but its times. Without arguments on fat trees
  * of 648 and 11,664 hosts; `bench_route -e fattree 64 80` for 65,536 and 128,000. Not part of
  * `make check`; prints, judges nothing.
  *
@@ -218,7 +219,7 @@ static void time_plan(const struct fab_fabric *f, const struct fab_policy *p,
 
 /* False: the engine does not take it. */
 static bool run_once(const struct fab_route_engine *engine, const struct fab_fabric *f,
-                     const struct fab_policy *p, struct times *t, bool print)
+                     const struct fab_policy *p, struct times *t, bool print, bool quick)
 {
     struct fab_target *target = fab_target_new();
     struct fab_verdict verdict;
@@ -249,8 +250,10 @@ static bool run_once(const struct fab_route_engine *engine, const struct fab_fab
                fab_verdict_good(&verdict) ? "good" : "BAD", verdict.pairs,
                verdict.unreachable_pairs, verdict.longest_path, verdict.dependencies, text);
         free(text);
-        print_balance(f, &target->lids, &target->lft);
-        print_shifts(f, &target->lids, &target->lft);
+        if (!quick)
+            print_balance(f, &target->lids, &target->lft);
+        if (!quick)
+            print_shifts(f, &target->lids, &target->lft);
     }
     if (target->lids.top <= FAB_LID_UNICAST_MAX)
         time_plan(f, p, target, t, print);
@@ -338,13 +341,13 @@ static double time_memset(uint32_t switches, uint32_t lids)
 }
 
 static void bench_engine(const struct fab_route_engine *engine, const struct fab_fabric *f,
-                         const struct fab_policy *p)
+                         const struct fab_policy *p, bool quick)
 {
     struct times t = {0};
     struct rusage usage;
     unsigned rounds = f->switch_count > 4000 ? 2 : ROUNDS;
     for (unsigned round = 0; round < rounds; round++) {
-        if (!run_once(engine, f, p, &t, round == 0))
+        if (!run_once(engine, f, p, &t, round == 0, quick))
             return;
     }
     getrusage(RUSAGE_SELF, &usage);
@@ -353,11 +356,11 @@ static void bench_engine(const struct fab_route_engine *engine, const struct fab
         "memory %ld MB\n",
         t.address, t.route, t.verify, t.plan, time_memset(f->switch_count, f->node_count),
         usage.ru_maxrss / 1024);
-    if (f->switch_count <= 4000)
+    if (f->switch_count <= 4000 && !quick)
         pull_some(engine, f, p);
 }
 
-static void bench(const char *name, struct fab_builder *b, const char *only)
+static void bench(const char *name, struct fab_builder *b, const char *only, bool quick)
 {
     struct fab_fabric *f;
     struct fab_policy p;
@@ -368,13 +371,13 @@ static void bench(const char *name, struct fab_builder *b, const char *only)
            f->switch_count, f->link_count);
     for (const struct fab_route_engine *const *e = fab_route_engines(); *e != NULL; e++) {
         if (only == NULL || strcmp(only, (*e)->name) == 0)
-            bench_engine(*e, f, &p);
+            bench_engine(*e, f, &p, quick);
     }
     fab_policy_fini(&p);
     fab_fabric_unref(f);
 }
 
-static void bench_tree(uint32_t radix, uint32_t levels, const char *only)
+static void bench_tree(uint32_t radix, uint32_t levels, const char *only, bool quick)
 {
     struct fab_builder *b;
     char name[64];
@@ -382,10 +385,10 @@ static void bench_tree(uint32_t radix, uint32_t levels, const char *only)
     must(fab_generate_fat_tree(
              &(struct fab_fat_tree_spec){.radix = radix, .levels = levels, .taper = 1}, &b),
          "generate");
-    bench(name, b, only);
+    bench(name, b, only, quick);
 }
 
-static void bench_file(const char *path, const char *only)
+static void bench_file(const char *path, const char *only, bool quick)
 {
     FILE *file = fopen(path, "rb");
     size_t room = 64u << 20, len;
@@ -404,26 +407,27 @@ static void bench_file(const char *path, const char *only)
         exit(1);
     }
     free(text);
-    bench(path, b, only);
+    bench(path, b, only, quick);
 }
 
 int main(int argc, char **argv)
 {
     const char *only = NULL;
     int first = 1;
-    if (argc > 2 && strcmp(argv[1], "-e") == 0) {
+    bool quick = argc > 2 && strcmp(argv[1], "-q") == 0;
+    if (argc > 2 && (quick || strcmp(argv[1], "-e") == 0)) {
         only = argv[2];
         first = 3;
     }
     for (int i = first; i < argc; i++) {
         if (atoi(argv[i]) > 0)
-            bench_tree((uint32_t)atoi(argv[i]), 3, only);
+            bench_tree((uint32_t)atoi(argv[i]), 3, only, quick);
         else
-            bench_file(argv[i], only);
+            bench_file(argv[i], only, quick);
     }
     if (argc == first) {
-        bench_tree(36, 2, only);
-        bench_tree(36, 3, only);
+        bench_tree(36, 2, only, quick);
+        bench_tree(36, 3, only, quick);
     }
     return 0;
 }
