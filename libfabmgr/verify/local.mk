@@ -4,6 +4,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/follow.h \
 	%D%/net.c \
 	%D%/net.h \
+	%D%/sheaf.c \
 	%D%/trace.c \
 	%D%/verify.c \
 	%D%/verify.h \

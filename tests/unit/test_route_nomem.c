@@ -78,6 +78,16 @@ static int do_route(const struct job *j)
     return status;
 }
 
+static int do_fattree(const struct job *j)
+{
+    struct fab_lft lft;
+    struct fab_route_input in = {.fabric = j->f, .policy = &j->policy, .lids = &j->target->lids};
+    int status = fab_route_engine_by_name("fattree")->run(&in, &lft, NULL, 0);
+    if (status == FAB_OK)
+        fab_lft_fini(&lft);
+    return status;
+}
+
 static int do_ranks(const struct job *j)
 {
     struct fab_ranks ranks;
@@ -184,12 +194,25 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+START_TEST(so_in_a_tree)
+{
+    struct job j = {.f = fat_tree(4, 3, 1)};
+    fab_policy_defaults(&j.policy);
+    j.target = routed(j.f, &j.policy);
+    fail_each(&j, do_fattree, 30);
+    fail_each(&j, do_verify, 10);
+    fab_target_unref(j.target);
+    fab_fabric_unref(j.f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("route nomem");
     TCase *tcase = tcase_create("engines");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, every_allocation_may_fail);
+    tcase_add_test(tcase, so_in_a_tree);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

@@ -118,6 +118,50 @@ START_TEST(agrees_with_the_naive_proof)
 }
 END_TEST
 
+/* Trees are full of switches whose ports lead to the same places and whose tables are the same,
+ * which the proof makes use of. */
+START_TEST(agrees_on_trees_full_of_siblings)
+{
+    static const uint32_t shapes[][3] = {{4, 2, 1}, {4, 3, 1}, {6, 2, 2}, {8, 2, 1}, {6, 2, 1}};
+    struct fab_prng prng;
+    unsigned good = 0, bad = 0;
+    fab_prng_init(&prng, test_seed("siblings", 13));
+    for (unsigned i = 0; i < 150; i++) {
+        const uint32_t *shape = shapes[i % 5];
+        struct fab_fabric *f = fat_tree(shape[0], shape[1], shape[2]);
+        struct fab_policy p;
+        fab_policy_defaults(&p);
+        p.lmc = i % 11 == 0 ? 1 : 0;
+        struct fab_target *t = fab_target_new();
+        char why[200];
+        assigned(f, &p, &t->lids);
+        struct fab_route_input in = {.fabric = f, .policy = &p, .lids = &t->lids};
+        const char *engine = i % 2 == 0 ? "fattree" : "updn";
+        ck_assert_int_eq(fab_route_engine_by_name(engine)->run(&in, &t->lft, why, sizeof(why)),
+                         FAB_OK);
+        if (i >= 20)
+            damage_entries(f, t, &prng, 1 + (uint32_t)fab_prng_below(&prng, 8));
+        if (i % 3 == 0) { /* the same mistake at all siblings */
+            uint32_t lid = 1 + (uint32_t)fab_prng_below(&prng, t->lids.top);
+            for (uint32_t sw = 1; sw < 3; sw++)
+                fab_lft_row(&t->lft, sw)[lid] = fab_lft_row(&t->lft, 0)[lid];
+        }
+        struct naive n = naive_verify(f, t, 64);
+        struct fab_verdict v = proven(f, t, 64);
+        assert_agrees(&n, &v);
+        assert_witness(f, t, &v);
+        good += fab_verdict_good(&v);
+        bad += !fab_verdict_good(&v);
+        fab_verdict_fini(&v);
+        fab_target_unref(t);
+        fab_fabric_unref(f);
+    }
+    printf("# %u good, %u bad\n", good, bad);
+    ck_assert_uint_gt(good, 15);
+    ck_assert_uint_gt(bad, 50);
+}
+END_TEST
+
 /* Random spanning trees a destination: all arrive, and the graph is mostly cyclic. */
 static void route_at_random(const struct fab_fabric *f, struct fab_target *t, struct fab_prng *prng)
 {
@@ -351,11 +395,17 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        agrees_with_the_naive_proof,    finds_cycles_as_the_naive_proof_does,
-        a_missing_entry_is_unreachable, a_wrong_host_is_unreachable,
-        a_dead_port_is_named,           a_loop_is_shown,
-        a_long_way_is_a_failure,        a_ring_clockwise_is_a_cycle,
-        further_lids_are_checked,       islands_need_not_meet,
+        agrees_on_trees_full_of_siblings,
+        agrees_with_the_naive_proof,
+        finds_cycles_as_the_naive_proof_does,
+        a_missing_entry_is_unreachable,
+        a_wrong_host_is_unreachable,
+        a_dead_port_is_named,
+        a_loop_is_shown,
+        a_long_way_is_a_failure,
+        a_ring_clockwise_is_a_cycle,
+        further_lids_are_checked,
+        islands_need_not_meet,
         traces_go_where_packets_go,
     };
     Suite *suite = suite_create("verify");
