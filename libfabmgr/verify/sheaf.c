@@ -24,24 +24,29 @@
 #define COLUMNS FAB_WALK_COLUMNS
 #define ON_WAY UINT16_MAX
 #define NESTING 64 /* longest chain of switches that is resolved here */
-#define PORTS 256
-
-enum look { PLAIN = 0, SPREAD, LIKE_MODEL };
+#define PORTS 256  /* of a switch, port 0 included */
 
 struct fab_sheaf {
     const struct fab_net *net;
     const uint8_t *tile;
     uint32_t *model;     /* [n] the first switch whose ports lead where this one's lead */
+    uint32_t *family;    /* [n] switches by model, the model first */
     uint32_t *followers; /* [n] models: how many others have it as theirs */
-    uint8_t *like;       /* [n] LIKE_MODEL: has the model's entries in this tile; or PLAIN */
-    uint8_t *look;       /* [n] enum look, of the LIDs at hand */
-    bool *even;          /* [n] all the entries at hand are the same */
-    uint8_t *entry;      /* [n] the first of the entries at hand */
-    uint32_t *next;      /* [n] plain ones: the next switch */
-    uint16_t *depth;     /* [n] of the LIDs at hand, 0: not known */
+    uint32_t *as;  /* [n] in this tile: the model where its entries are the same, else itself */
+    uint32_t *own; /* [owns] switches that are as themselves */
+    uint32_t owns;
+    bool *even;          /* [n] of own: all the entries at hand are the same */
+    uint8_t *entry;      /* [n] of own: the first of the entries at hand */
+    uint32_t *next;      /* [n] of own and even: the next switch, or as whom it is */
+    uint16_t *depth;     /* [n] of own, for the LIDs at hand; 0: not known */
     uint32_t *place;     /* [n] models: where their collection begins */
     uint64_t *collected; /* [models' ports][words] */
+    struct given *given; /* [ports of one switch * words] */
     uint32_t words;
+};
+struct given { /* bits of a collection */
+    uint32_t at;
+    uint64_t bits;
 };
 
 /* ---- siblings ---------------------------------------------------------------------------------
@@ -97,6 +102,7 @@ static int find_models(struct fab_sheaf *s)
         if (i == 0 || all[i].sign != all[i - 1].sign)
             model = all[i].sw;
         bool same = siblings(s->net, model, all[i].sw);
+        s->family[i] = all[i].sw;
         s->model[all[i].sw] = same ? model : all[i].sw;
         s->followers[model] += same && all[i].sw != model;
     }
@@ -115,7 +121,8 @@ static int make_room(struct fab_sheaf *s)
                        : s->words;
     }
     s->collected = calloc(ports + 1, s->words * sizeof(*s->collected));
-    return s->collected != NULL ? FAB_OK : FAB_E_NOMEM;
+    s->given = calloc(PORTS * s->words, sizeof(*s->given));
+    return s->collected != NULL && s->given != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 
 int fab_sheaf_new(const struct fab_net *net, struct fab_sheaf **ret)
@@ -129,17 +136,18 @@ int fab_sheaf_new(const struct fab_net *net, struct fab_sheaf **ret)
     size_t n = (size_t)net->n + 1;
     s->net = net;
     s->model = calloc(n, sizeof(*s->model));
+    s->family = calloc(n, sizeof(*s->family));
     s->followers = calloc(n, sizeof(*s->followers));
-    s->like = calloc(n, sizeof(*s->like));
-    s->look = calloc(n, sizeof(*s->look));
+    s->as = calloc(n, sizeof(*s->as));
+    s->own = calloc(n, sizeof(*s->own));
     s->even = calloc(n, sizeof(*s->even));
     s->entry = calloc(n, sizeof(*s->entry));
     s->next = calloc(n, sizeof(*s->next));
     s->depth = calloc(n, sizeof(*s->depth));
     s->place = calloc(n, sizeof(*s->place));
     int status = FAB_E_NOMEM;
-    if (s->model && s->followers && s->like && s->look && s->even && s->entry && s->next &&
-        s->depth && s->place)
+    if (s->model && s->family && s->followers && s->as && s->own && s->even && s->entry &&
+        s->next && s->depth && s->place)
         status = find_models(s);
     if (status == FAB_OK)
         status = make_room(s);
@@ -155,15 +163,17 @@ void fab_sheaf_free(struct fab_sheaf *s)
     if (s == NULL)
         return;
     free(s->model);
+    free(s->family);
     free(s->followers);
-    free(s->like);
-    free(s->look);
+    free(s->as);
+    free(s->own);
     free(s->even);
     free(s->entry);
     free(s->next);
     free(s->depth);
     free(s->place);
     free(s->collected);
+    free(s->given);
     free(s);
 }
 
@@ -173,11 +183,14 @@ void fab_sheaf_free(struct fab_sheaf *s)
 void fab_sheaf_begin(struct fab_sheaf *s, const uint8_t *tile)
 {
     s->tile = tile;
+    s->owns = 0;
     for (uint32_t sw = 0; sw < s->net->n; sw++) {
         uint32_t model = s->model[sw];
         bool like = model != sw && memcmp(tile + (size_t)sw * COLUMNS,
                                           tile + (size_t)model * COLUMNS, COLUMNS) == 0;
-        s->like[sw] = like ? LIKE_MODEL : PLAIN;
+        s->as[sw] = like ? model : sw;
+        s->own[s->owns] = sw;
+        s->owns += !like;
     }
 }
 
@@ -188,28 +201,31 @@ static inline uint64_t *bits_of(const struct fab_sheaf *s, struct fab_channels *
                                 : channels->bits + (size_t)s->net->first[sw] * s->words;
 }
 
-static void give(const struct fab_sheaf *s, uint32_t model, uint32_t to,
-                 struct fab_channels *channels)
+/* Takes what was collected for the model. Returns how many words hold something. */
+static uint32_t take(struct fab_sheaf *s, uint32_t model)
 {
-    size_t count = (size_t)s->net->port_room[model] * s->words;
-    const uint64_t *from = s->collected + (size_t)s->place[model] * s->words;
-    uint64_t *bits = channels->bits + (size_t)s->net->first[to] * s->words;
-    for (size_t i = 0; i < count; i++)
-        bits[i] |= from[i];
+    uint32_t count = s->net->port_room[model] * s->words, found = 0;
+    uint64_t *from = s->collected + (size_t)s->place[model] * s->words;
+    for (uint32_t i = 0; i < count; i++) {
+        s->given[found] = (struct given){i, from[i]};
+        found += from[i] != 0;
+        from[i] = 0;
+    }
+    return found;
 }
 
 void fab_sheaf_end(struct fab_sheaf *s, struct fab_channels *channels)
 {
-    for (uint32_t sw = 0; sw < s->net->n; sw++) {
-        if (s->like[sw] == LIKE_MODEL)
-            give(s, s->model[sw], sw, channels);
-        else if (s->followers[sw] > 0)
-            give(s, sw, sw, channels);
-    }
-    for (uint32_t sw = 0; sw < s->net->n; sw++) {
+    uint32_t found = 0;
+    for (uint32_t k = 0; k < s->net->n; k++) {
+        uint32_t sw = s->family[k];
         if (s->followers[sw] > 0)
-            memset(s->collected + (size_t)s->place[sw] * s->words, 0,
-                   (size_t)s->net->port_room[sw] * s->words * sizeof(*s->collected));
+            found = take(s, sw);
+        else if (s->as[sw] == sw)
+            continue;
+        uint64_t *bits = channels->bits + (size_t)s->net->first[sw] * s->words;
+        for (uint32_t i = 0; i < found; i++)
+            bits[s->given[i].at] |= s->given[i].bits;
     }
 }
 
@@ -243,22 +259,12 @@ static bool all_same(const uint8_t *byte, uint32_t count)
 
 static void look_at(struct fab_sheaf *s, const struct fab_bundle *b)
 {
-    const uint8_t *tile = s->tile + b->at, *like = s->like;
-    uint8_t *look = s->look, *entry = s->entry;
-    uint32_t n = s->net->n;
-    for (uint32_t sw = 0; sw < n; sw++)
-        entry[sw] = tile[(size_t)sw * COLUMNS];
-    memcpy(look, like, n);
-    if (b->count == 1) {
-        memset(s->even, true, n * sizeof(*s->even));
-        return;
-    }
-    for (uint32_t sw = 0; sw < n; sw++) { /* a model comes before those that are like it */
-        bool even = like[sw] == LIKE_MODEL ? s->even[s->model[sw]]
-                                           : all_same(tile + (size_t)sw * COLUMNS, b->count);
-        s->even[sw] = even;
-        if (like[sw] == PLAIN && !even)
-            look[sw] = SPREAD;
+    const uint8_t *tile = s->tile + b->at;
+    for (uint32_t k = 0; k < s->owns; k++) {
+        uint32_t sw = s->own[k];
+        s->entry[sw] = tile[(size_t)sw * COLUMNS];
+        s->even[sw] = b->count == 1 || all_same(tile + (size_t)sw * COLUMNS, b->count);
+        s->depth[sw] = 0;
     }
 }
 
@@ -272,8 +278,6 @@ static bool wait_at(const struct fab_sheaf *s, const struct fab_bundle *b, uint6
                     uint8_t num, uint32_t to, uint32_t from, uint32_t count)
 {
     const uint8_t *there = entries(s, b, to) + from;
-    if (to == b->sw)
-        return true; /* it leaves there: no channel */
     for (uint32_t i = 0; i < count; i++) {
         if (there[i] >= s->net->port_room[to])
             return false;
@@ -282,29 +286,39 @@ static bool wait_at(const struct fab_sheaf *s, const struct fab_bundle *b, uint6
     return true;
 }
 
-static bool step_plain(struct fab_sheaf *s, const struct fab_bundle *b,
-                       struct fab_channels *channels)
+/* The next switch by this entry, as whom it is; FAB_NONE: none, or one that takes itself for the
+ * destination. */
+static inline uint32_t step(const struct fab_sheaf *s, const struct fab_bundle *b, uint32_t sw,
+                            uint8_t num)
 {
-    const uint32_t n = s->net->n, words = s->words, *hop = s->net->hop, *first = s->net->first;
-    const uint16_t *room = s->net->port_room;
-    const uint8_t *look = s->look, *entry = s->entry;
-    uint32_t *next = s->next;
-    for (uint32_t sw = 0; sw < n; sw++) {
-        if (look[sw] != PLAIN || sw == b->sw)
+    const struct fab_net *net = s->net;
+    uint32_t to = num < net->port_room[sw] ? net->hop[net->first[sw] + num] : FAB_NONE;
+    if (to >= net->n || to == b->sw)
+        return to < net->n ? to : FAB_NONE;
+    return s->as[to] != b->sw ? s->as[to] : FAB_NONE;
+}
+
+static bool step_even(struct fab_sheaf *s, const struct fab_bundle *b,
+                      struct fab_channels *channels)
+{
+    const uint32_t owns = s->owns, words = s->words;
+    for (uint32_t k = 0; k < owns; k++) {
+        uint32_t sw = s->own[k];
+        if (!s->even[sw] || sw == b->sw)
             continue;
-        uint8_t num = entry[sw];
-        uint32_t to = num < room[sw] ? hop[first[sw] + num] : FAB_NONE;
-        if (to >= n)
+        uint8_t num = s->entry[sw];
+        uint32_t to = step(s, b, sw, num);
+        if (to == FAB_NONE)
             return false;
-        next[sw] = to;
+        s->next[sw] = to;
         if (to == b->sw)
             continue; /* it leaves there: no channel */
         uint64_t *bits = bits_of(s, channels, sw);
         if (!s->even[to]) {
             if (!wait_at(s, b, bits, num, to, 0, b->count))
                 return false;
-        } else if (entry[to] < room[to]) {
-            note(bits, words, num, entry[to]);
+        } else if (s->entry[to] < s->net->port_room[to]) {
+            note(bits, words, num, s->entry[to]);
         } else {
             return false;
         }
@@ -319,13 +333,11 @@ static bool resolve(struct fab_sheaf *s, const struct fab_bundle *b, uint32_t sw
 static bool resolve_spread(struct fab_sheaf *s, const struct fab_bundle *b, uint32_t sw,
                            uint32_t nesting, uint16_t *ret_depth)
 {
-    const struct fab_net *net = s->net;
     const uint8_t *entry = entries(s, b, sw);
     uint16_t depth = 0;
     for (uint32_t i = 0; i < b->count; i++) {
-        uint32_t to =
-            entry[i] < net->port_room[sw] ? net->hop[net->first[sw] + entry[i]] : FAB_NONE;
-        if (to >= net->n || (s->depth[to] == 0 && !resolve(s, b, to, nesting + 1)) ||
+        uint32_t to = step(s, b, sw, entry[i]);
+        if (to == FAB_NONE || (s->depth[to] == 0 && !resolve(s, b, to, nesting + 1)) ||
             s->depth[to] == ON_WAY || (depth != 0 && s->depth[to] != depth))
             return false;
         depth = s->depth[to];
@@ -337,18 +349,10 @@ static bool resolve_spread(struct fab_sheaf *s, const struct fab_bundle *b, uint
 static bool resolve(struct fab_sheaf *s, const struct fab_bundle *b, uint32_t sw, uint32_t nesting)
 {
     uint16_t depth = 0;
-    uint32_t model = s->model[sw];
     if (nesting > NESTING)
         return false;
     s->depth[sw] = ON_WAY;
-    if (s->look[sw] == LIKE_MODEL) {
-        if (model == b->sw || (s->depth[model] == 0 && !resolve(s, b, model, nesting + 1)) ||
-            s->depth[model] == ON_WAY)
-            return false;
-        s->depth[sw] = s->depth[model];
-        return true;
-    }
-    if (s->look[sw] == PLAIN) {
+    if (s->even[sw]) {
         uint32_t to = s->next[sw];
         if (s->depth[to] == 0 && !resolve(s, b, to, nesting + 1))
             return false;
@@ -364,21 +368,20 @@ static bool resolve(struct fab_sheaf *s, const struct fab_bundle *b, uint32_t sw
 
 static bool find_depths(struct fab_sheaf *s, const struct fab_bundle *b, uint32_t *ret_deepest)
 {
-    uint32_t n = s->net->n, deepest = 1;
-    memset(s->depth, 0, n * sizeof(*s->depth));
+    uint32_t deepest = 1;
     s->depth[b->sw] = 1; /* (between calls of resolve() nobody is ON_WAY) */
-    for (uint32_t sw = 0; sw < n; sw++) {
-        uint32_t like = s->depth[s->model[sw]], plain = s->depth[s->next[sw]];
+    for (uint32_t k = 0; k < s->owns; k++) {
+        uint32_t sw = s->own[k];
         if (s->depth[sw] != 0)
             continue;
-        if (s->look[sw] == LIKE_MODEL && like != 0 && s->model[sw] != b->sw)
-            s->depth[sw] = (uint16_t)like;
-        else if (s->look[sw] == PLAIN && plain != 0)
-            s->depth[sw] = (uint16_t)(plain + 1);
+        uint16_t next = s->even[sw] ? s->depth[s->next[sw]] : 0;
+        if (next != 0)
+            s->depth[sw] = (uint16_t)(next + 1);
         else if (!resolve(s, b, sw, 0))
             return false;
-        deepest = s->depth[sw] > deepest ? s->depth[sw] : deepest;
     }
+    for (uint32_t k = 0; k < s->owns; k++)
+        deepest = s->depth[s->own[k]] > deepest ? s->depth[s->own[k]] : deepest;
     *ret_deepest = deepest;
     return true;
 }
@@ -387,14 +390,15 @@ static bool find_depths(struct fab_sheaf *s, const struct fab_bundle *b, uint32_
 static bool step_spread(struct fab_sheaf *s, const struct fab_bundle *b,
                         struct fab_channels *channels)
 {
-    const struct fab_net *net = s->net;
-    for (uint32_t sw = 0; sw < net->n; sw++) {
+    for (uint32_t k = 0; k < s->owns; k++) {
+        uint32_t sw = s->own[k];
         const uint8_t *entry = entries(s, b, sw);
-        if (s->look[sw] != SPREAD || sw == b->sw)
+        if (s->even[sw] || sw == b->sw)
             continue;
         uint64_t *bits = bits_of(s, channels, sw);
         for (uint32_t i = 0; i < b->count; i++) {
-            if (!wait_at(s, b, bits, entry[i], net->hop[net->first[sw] + entry[i]], i, 1))
+            uint32_t to = step(s, b, sw, entry[i]);
+            if (to != b->sw && !wait_at(s, b, bits, entry[i], to, i, 1))
                 return false;
         }
     }
@@ -407,6 +411,6 @@ bool fab_sheaf_walk(struct fab_sheaf *s, const struct fab_bundle *b, struct fab_
     if (memcmp(entries(s, b, b->sw), b->num, b->count) != 0)
         return false;
     look_at(s, b);
-    return step_plain(s, b, channels) && find_depths(s, b, ret_deepest) &&
+    return step_even(s, b, channels) && find_depths(s, b, ret_deepest) &&
            step_spread(s, b, channels);
 }

@@ -21,6 +21,7 @@
 #include "libfabmgr/base/status.h"
 
 #define COLUMNS FAB_WALK_COLUMNS
+#define AHEAD 24 /* rows are far from each other: fetched before they are copied */
 #define ON_WAY 0xffff
 #define LOST 0xfffe
 #define DEEPEST 0xfffd
@@ -185,8 +186,12 @@ static void count_back_to_back(struct fab_walk *w, uint32_t owner)
 static void load_tile(struct fab_walk *w, uint32_t first_lid)
 {
     const struct fab_lft *lft = w->net->in->lft;
-    for (uint32_t sw = 0; sw < w->net->n; sw++)
-        memcpy(w->tile + (size_t)sw * COLUMNS, fab_lft_row(lft, sw) + first_lid, COLUMNS);
+    for (uint32_t sw = 0; sw < w->net->n; sw++) {
+        const uint8_t *entries = fab_lft_row(lft, sw) + first_lid;
+        if (sw + AHEAD < w->net->n)
+            __builtin_prefetch(entries + AHEAD * lft->stride);
+        memcpy(w->tile + (size_t)sw * COLUMNS, entries, COLUMNS);
+    }
 }
 
 /* Where the LID leaves the switches; false: nobody has it, or no switch leads there. */
