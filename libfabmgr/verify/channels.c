@@ -20,7 +20,7 @@ int fab_channels_init(struct fab_channels *c, const struct fab_net *net)
 {
     struct fab_channels made = {.net = net, .words = 1};
     for (uint32_t sw = 0; sw < net->n; sw++) {
-        uint32_t words = (net->port_room[sw] + 63u) / 64;
+        uint32_t words = (net->port_room[sw] + 62u) / 64;
         made.words = words > made.words ? words : made.words;
     }
     made.bits = calloc((size_t)net->ports + 1, made.words * sizeof(*made.bits));
@@ -52,7 +52,7 @@ static struct successors successors_of(const struct fab_channels *c, uint32_t ch
     if (peer < c->net->n) {
         s.end = word + c->words;
         s.left = *word;
-        s.base = c->net->first[peer];
+        s.base = c->net->first[peer] + 1;
     }
     return s;
 }
@@ -74,8 +74,8 @@ static bool next_successor(struct successors *s, uint32_t *ret_channel)
 static uint64_t channel_bits(const struct fab_net *net, uint32_t sw, uint32_t word)
 {
     uint64_t bits = 0;
-    for (uint32_t i = 0; i < 64 && word * 64 + i < net->port_room[sw]; i++)
-        bits |= (uint64_t)(net->hop[net->first[sw] + word * 64 + i] < net->n) << i;
+    for (uint32_t i = 0; i < 64 && word * 64 + i + 1 < net->port_room[sw]; i++)
+        bits |= (uint64_t)(net->hop[net->first[sw] + word * 64 + i + 1] < net->n) << i;
     return bits;
 }
 

@@ -6,7 +6,8 @@
 #include "libfabmgr/verify/net.h"
 
 /* A channel is the out port of a switch whose cable leads to another switch, by its port id. It
- * depends on the channels of that switch that its packets go on to: one bit a port of the peer. */
+ * depends on the channels of that switch that its packets go on to: bit i is port i + 1 of the peer
+ * (port 0 has no cable). */
 struct fab_channels {
     const struct fab_net *net;
     uint32_t words; /* a channel: enough for the widest switch */
@@ -15,9 +16,15 @@ struct fab_channels {
 int fab_channels_init(struct fab_channels *c, const struct fab_net *net);
 void fab_channels_fini(struct fab_channels *c);
 
+/* In the words of one channel. */
+static inline void fab_channels_note(uint64_t *words, uint8_t next_num)
+{
+    if (next_num > 0)
+        words[(next_num - 1) / 64] |= UINT64_C(1) << ((next_num - 1) % 64);
+}
 static inline void fab_channels_depend(struct fab_channels *c, uint32_t channel, uint8_t next_num)
 {
-    c->bits[(size_t)channel * c->words + next_num / 64] |= UINT64_C(1) << (next_num % 64);
+    fab_channels_note(c->bits + (size_t)channel * c->words, next_num);
 }
 /* Forgets dependencies on what is no channel (the last cable to an end); counts what is left. */
 uint64_t fab_channels_settle(struct fab_channels *c);

@@ -6,8 +6,8 @@
  *   - Others spread them: these are looked at one by one. But siblings, whose ports lead to the
  *     same switches, mostly spread them alike: where 64 entries of a switch are those of its model
  *     (the first of its siblings), each of its channels waits for just what the model's channel of
- *     the same port waits for. The model's dependencies of a tile are collected by themselves, and
- *     given to all who are like it when the tile is done.
+ *     the same port waits for. The model's dependencies are collected by themselves, and given to
+ *     all who were like it before a tile comes where somebody is not.
  *
  * All arrive, when each switch has a depth, one for all the LIDs, and each of its next switches one
  * less. Where that is not so, though all may arrive by ways of different lengths, the caller looks
@@ -32,6 +32,7 @@ struct fab_sheaf {
     uint32_t *model;     /* [n] the first switch whose ports lead where this one's lead */
     uint32_t *family;    /* [n] switches by model, the model first */
     uint32_t *followers; /* [n] models: how many others have it as theirs */
+    uint32_t *unlike;    /* [n] models: how many of these are not like it in this tile */
     uint32_t *as;  /* [n] in this tile: the model where its entries are the same, else itself */
     uint32_t *own; /* [owns] switches that are as themselves */
     uint32_t owns;
@@ -102,10 +103,14 @@ static int find_models(struct fab_sheaf *s)
         if (i == 0 || all[i].sign != all[i - 1].sign)
             model = all[i].sw;
         bool same = siblings(s->net, model, all[i].sw);
-        s->family[i] = all[i].sw;
         s->model[all[i].sw] = same ? model : all[i].sw;
         s->followers[model] += same && all[i].sw != model;
     }
+    for (uint32_t sw = 0; sw < n; sw++)
+        all[sw] = (struct signed_switch){s->model[sw], sw};
+    qsort(all, n, sizeof(*all), by_sign);
+    for (uint32_t i = 0; i < n; i++)
+        s->family[i] = all[i].sw;
     free(all);
     return FAB_OK;
 }
@@ -116,17 +121,15 @@ static int make_room(struct fab_sheaf *s)
     for (uint32_t sw = 0; sw < s->net->n; sw++) {
         s->place[sw] = (uint32_t)ports;
         ports += s->followers[sw] > 0 ? s->net->port_room[sw] : 0;
-        s->words = (s->net->port_room[sw] + 63u) / 64 > s->words
-                       ? (s->net->port_room[sw] + 63u) / 64
-                       : s->words;
     }
     s->collected = calloc(ports + 1, s->words * sizeof(*s->collected));
     s->given = calloc(PORTS * s->words, sizeof(*s->given));
     return s->collected != NULL && s->given != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 
-int fab_sheaf_new(const struct fab_net *net, struct fab_sheaf **ret)
+int fab_sheaf_new(const struct fab_channels *channels, struct fab_sheaf **ret)
 {
+    const struct fab_net *net = channels->net;
     *ret = NULL;
     if (!every_switch_sends(net))
         return FAB_OK;
@@ -135,9 +138,11 @@ int fab_sheaf_new(const struct fab_net *net, struct fab_sheaf **ret)
         return FAB_E_NOMEM;
     size_t n = (size_t)net->n + 1;
     s->net = net;
+    s->words = channels->words;
     s->model = calloc(n, sizeof(*s->model));
     s->family = calloc(n, sizeof(*s->family));
     s->followers = calloc(n, sizeof(*s->followers));
+    s->unlike = calloc(n, sizeof(*s->unlike));
     s->as = calloc(n, sizeof(*s->as));
     s->own = calloc(n, sizeof(*s->own));
     s->even = calloc(n, sizeof(*s->even));
@@ -146,8 +151,8 @@ int fab_sheaf_new(const struct fab_net *net, struct fab_sheaf **ret)
     s->depth = calloc(n, sizeof(*s->depth));
     s->place = calloc(n, sizeof(*s->place));
     int status = FAB_E_NOMEM;
-    if (s->model && s->family && s->followers && s->as && s->own && s->even && s->entry &&
-        s->next && s->depth && s->place)
+    if (s->model && s->family && s->followers && s->unlike && s->as && s->own && s->even &&
+        s->entry && s->next && s->depth && s->place)
         status = find_models(s);
     if (status == FAB_OK)
         status = make_room(s);
@@ -165,6 +170,7 @@ void fab_sheaf_free(struct fab_sheaf *s)
     free(s->model);
     free(s->family);
     free(s->followers);
+    free(s->unlike);
     free(s->as);
     free(s->own);
     free(s->even);
@@ -179,20 +185,6 @@ void fab_sheaf_free(struct fab_sheaf *s)
 
 /* ---- a tile -----------------------------------------------------------------------------------
  */
-
-void fab_sheaf_begin(struct fab_sheaf *s, const uint8_t *tile)
-{
-    s->tile = tile;
-    s->owns = 0;
-    for (uint32_t sw = 0; sw < s->net->n; sw++) {
-        uint32_t model = s->model[sw];
-        bool like = model != sw && memcmp(tile + (size_t)sw * COLUMNS,
-                                          tile + (size_t)model * COLUMNS, COLUMNS) == 0;
-        s->as[sw] = like ? model : sw;
-        s->own[s->owns] = sw;
-        s->owns += !like;
-    }
-}
 
 static inline uint64_t *bits_of(const struct fab_sheaf *s, struct fab_channels *channels,
                                 uint32_t sw)
@@ -214,18 +206,60 @@ static uint32_t take(struct fab_sheaf *s, uint32_t model)
     return found;
 }
 
+/* Gives the collection of family[k], a model, to itself and to its followers: to all, or to those
+ * that are like it now. */
+static void give(struct fab_sheaf *s, uint32_t k, bool to_all, struct fab_channels *channels)
+{
+    uint32_t model = s->family[k], found = take(s, model);
+    for (; found > 0 && k < s->net->n && s->model[s->family[k]] == model; k++) {
+        uint32_t sw = s->family[k];
+        uint64_t *bits = channels->bits + (size_t)s->net->first[sw] * s->words;
+        for (uint32_t i = 0; i < found && (to_all || s->as[sw] == model); i++)
+            bits[s->given[i].at] |= s->given[i].bits;
+    }
+}
+
+static void compare_with_models(struct fab_sheaf *s)
+{
+    s->owns = 0;
+    for (uint32_t sw = 0; sw < s->net->n; sw++) {
+        uint32_t model = s->model[sw];
+        bool like = model != sw && memcmp(s->tile + (size_t)sw * COLUMNS,
+                                          s->tile + (size_t)model * COLUMNS, COLUMNS) == 0;
+        s->as[sw] = like ? model : sw;
+        s->own[s->owns] = sw;
+        s->owns += !like;
+        s->unlike[sw] = 0;
+        s->unlike[model] += !like && model != sw; /* (a model comes before its followers) */
+    }
+}
+
+/* A collection may wait as long as all followers are like the model: then it is theirs too. */
+static void give_where_unlike(struct fab_sheaf *s, bool to_all, struct fab_channels *channels)
+{
+    for (uint32_t k = 0; k < s->net->n; k++) {
+        if (s->unlike[s->family[k]] > 0)
+            give(s, k, to_all, channels);
+    }
+}
+
+void fab_sheaf_begin(struct fab_sheaf *s, const uint8_t *tile, struct fab_channels *channels)
+{
+    s->tile = tile;
+    compare_with_models(s);
+    give_where_unlike(s, true, channels); /* of the tiles before */
+}
+
 void fab_sheaf_end(struct fab_sheaf *s, struct fab_channels *channels)
 {
-    uint32_t found = 0;
+    give_where_unlike(s, false, channels);
+}
+
+void fab_sheaf_finish(struct fab_sheaf *s, struct fab_channels *channels)
+{
     for (uint32_t k = 0; k < s->net->n; k++) {
-        uint32_t sw = s->family[k];
-        if (s->followers[sw] > 0)
-            found = take(s, sw);
-        else if (s->as[sw] == sw)
-            continue;
-        uint64_t *bits = channels->bits + (size_t)s->net->first[sw] * s->words;
-        for (uint32_t i = 0; i < found; i++)
-            bits[s->given[i].at] |= s->given[i].bits;
+        if (s->followers[s->family[k]] > 0)
+            give(s, k, true, channels);
     }
 }
 
@@ -268,9 +302,9 @@ static void look_at(struct fab_sheaf *s, const struct fab_bundle *b)
     }
 }
 
-static void note(uint64_t *bits, uint32_t words, uint8_t num, uint8_t next_num)
+static inline void note(uint64_t *bits, uint32_t words, uint8_t num, uint8_t next_num)
 {
-    bits[(size_t)num * words + next_num / 64] |= UINT64_C(1) << (next_num % 64);
+    fab_channels_note(bits + (size_t)num * words, next_num);
 }
 
 /* What the channel `num` waits for at `to`, which it leads to, for the LIDs from..from + count. */

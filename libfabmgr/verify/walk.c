@@ -21,7 +21,8 @@
 #include "libfabmgr/base/status.h"
 
 #define COLUMNS FAB_WALK_COLUMNS
-#define AHEAD 24 /* rows are far from each other: fetched before they are copied */
+#define TILES 4
+#define AHEAD 12u /* rows */
 #define ON_WAY 0xffff
 #define LOST 0xfffe
 #define DEEPEST 0xfffd
@@ -38,15 +39,15 @@ int fab_walk_init(struct fab_walk *w, const struct fab_net *net)
 {
     struct fab_walk made = {.net = net};
     size_t n = (size_t)net->n + 1;
-    made.tile = fab_alloc_array(n, COLUMNS);
+    made.tiles = fab_alloc_array(n, TILES * COLUMNS);
     made.entry = fab_alloc_array(n, sizeof(*made.entry));
     made.depth = fab_alloc_array(n, sizeof(*made.depth));
     made.stack = fab_alloc_array(n, sizeof(*made.stack));
     int ret = FAB_E_NOMEM;
-    if (made.tile && made.entry && made.depth && made.stack)
+    if (made.tiles && made.entry && made.depth && made.stack)
         ret = fab_channels_init(&made.channels, net);
     if (ret == FAB_OK)
-        ret = fab_sheaf_new(net, &made.sheaf);
+        ret = fab_sheaf_new(&made.channels, &made.sheaf);
     if (ret != FAB_OK) {
         fab_walk_fini(&made);
         return ret;
@@ -59,7 +60,7 @@ void fab_walk_fini(struct fab_walk *w)
 {
     fab_channels_fini(&w->channels);
     fab_sheaf_free(w->sheaf);
-    free(w->tile);
+    free(w->tiles);
     free(w->entry);
     free(w->depth);
     free(w->stack);
@@ -183,14 +184,20 @@ static void count_back_to_back(struct fab_walk *w, uint32_t owner)
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-static void load_tile(struct fab_walk *w, uint32_t first_lid)
+/* Rows are far from each other in memory: each is visited for 256 entries at a time, and fetched
+ * ahead. */
+static void load_tiles(struct fab_walk *w, uint32_t first_lid)
 {
     const struct fab_lft *lft = w->net->in->lft;
-    for (uint32_t sw = 0; sw < w->net->n; sw++) {
+    size_t left = (lft->stride - first_lid) / COLUMNS, n = w->net->n;
+    uint32_t count = left < TILES ? (uint32_t)left : TILES;
+    for (uint32_t sw = 0; sw < n; sw++) {
         const uint8_t *entries = fab_lft_row(lft, sw) + first_lid;
-        if (sw + AHEAD < w->net->n)
-            __builtin_prefetch(entries + AHEAD * lft->stride);
-        memcpy(w->tile + (size_t)sw * COLUMNS, entries, COLUMNS);
+        for (uint32_t i = 0; i < count; i++) {
+            if (sw + AHEAD < n)
+                __builtin_prefetch(entries + AHEAD * lft->stride + i * COLUMNS);
+            memcpy(w->tiles + (i * n + sw) * COLUMNS, entries + i * COLUMNS, COLUMNS);
+        }
     }
 }
 
@@ -233,11 +240,16 @@ static void walk_tile(struct fab_walk *w, uint32_t first_lid)
 void fab_walk_all(struct fab_walk *w)
 {
     for (uint32_t lid = 0; lid <= w->net->in->lids->top; lid += COLUMNS) {
-        load_tile(w, lid);
+        uint32_t i = lid / COLUMNS % TILES;
+        if (i == 0)
+            load_tiles(w, lid);
+        w->tile = w->tiles + (size_t)i * w->net->n * COLUMNS;
         if (w->sheaf != NULL)
-            fab_sheaf_begin(w->sheaf, w->tile);
+            fab_sheaf_begin(w->sheaf, w->tile, &w->channels);
         walk_tile(w, lid);
         if (w->sheaf != NULL)
             fab_sheaf_end(w->sheaf, &w->channels);
     }
+    if (w->sheaf != NULL)
+        fab_sheaf_finish(w->sheaf, &w->channels);
 }

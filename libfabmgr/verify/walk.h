@@ -15,7 +15,8 @@ struct fab_walk {
     uint64_t pairs, unreachable;
     uint32_t longest;
     uint32_t bad_lid, bad_switch; /* the first failure: lowest LID, then lowest switch; or 0 */
-    uint8_t *tile;                /* [n][64] entries of the LIDs at hand */
+    uint8_t *tiles;               /* [4][n][64] entries of 256 LIDs, and */
+    uint8_t *tile;                /* those of the LIDs at hand */
     uint8_t *entry;               /* [n] those of one LID */
     uint16_t *depth;              /* [n] switches to pass on the way to the LID at hand */
     uint32_t *stack;              /* [n] */
@@ -36,13 +37,14 @@ struct fab_bundle {
  */
 
 /* *ret is NULL where that does not apply: some switch sends nothing, or cannot reach all others. */
-int fab_sheaf_new(const struct fab_net *net, struct fab_sheaf **ret);
+int fab_sheaf_new(const struct fab_channels *channels, struct fab_sheaf **ret);
 void fab_sheaf_free(struct fab_sheaf *s);
-/* Before and after the LIDs of a tile. */
-void fab_sheaf_begin(struct fab_sheaf *s, const uint8_t *tile);
+/* Before and after the LIDs of a tile; after all of them. */
+void fab_sheaf_begin(struct fab_sheaf *s, const uint8_t *tile, struct fab_channels *channels);
 void fab_sheaf_end(struct fab_sheaf *s, struct fab_channels *channels);
-/* True: all arrive, all dependencies are noted (at fab_sheaf_end), *ret_deepest is the longest way.
- * False: not seen at a glance; what was noted is true nevertheless. */
+void fab_sheaf_finish(struct fab_sheaf *s, struct fab_channels *channels);
+/* True: all arrive, all dependencies are noted (at fab_sheaf_finish), *ret_deepest is the longest
+ * way. False: not seen at a glance; what was noted is true nevertheless. */
 bool fab_sheaf_walk(struct fab_sheaf *s, const struct fab_bundle *b, struct fab_channels *channels,
                     uint32_t *ret_deepest);
 
