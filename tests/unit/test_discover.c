@@ -277,6 +277,7 @@ static void silent_node(uint8_t type)
         uint32_t port = fab_port_id(x.built, near, silent[i].near_port);
         ck_assert_uint_eq(fab_peer_node(x.built, port), node);
         ck_assert_uint_eq(silent[i].attr_id, FAB_ATTR_NODE_INFO);
+        ck_assert_uint_eq(silent[i].guid, 0); /* it did not say who it is */
         ck_assert_int_eq(silent[i].status, FAB_E_TIMEOUT);
     }
     ck_assert_int_eq(fab_discover_result(d, &x.found), FAB_OK);
@@ -332,6 +333,7 @@ START_TEST(a_switch_that_only_tells_its_name)
     for (uint32_t i = 0; i < count; i++) {
         ck_assert_uint_eq(silent[i].near_guid, x.built->nodes[leaf].guid);
         ck_assert_uint_eq(silent[i].near_port, port);
+        ck_assert_uint_eq(silent[i].guid, x.built->nodes[spine].guid);
     }
     fab_discover_free(d);
     bench_free(&x);
