@@ -81,6 +81,8 @@ static void say_routing_text(struct out *o, const Fabric__V1__Status *s)
     show_time(s->publish_time, when);
     out_textf(o, "Routing", OUT_PLAIN, "%s, generation %" PRIu64 "%s%s", r->engine, s->generation,
               when[0] != '\0' ? " of " : "", when);
+    if (r->reason[0] != '\0')
+        out_textf(o, "Reason", OUT_PLAIN, "%s", r->reason);
     if (r->deadlock_free && r->unreachable_pairs == 0)
         out_textf(o, "Verdict", OUT_GOOD,
                   "deadlock-free, all %" PRIu64 " pairs reachable, at most %u switch%s on a path",
@@ -98,6 +100,7 @@ static void say_routing(struct out *o, const Fabric__V1__Status *s)
     if (r == NULL) {
         out_textf(o, "Routing", OUT_WARN, "no tables yet");
         out_none(o, "routing_engine", NULL);
+        out_none(o, "routing_reason", NULL);
         out_none(o, "deadlock_free", NULL);
         out_none(o, "unreachable_pairs", NULL);
         return;
@@ -106,6 +109,7 @@ static void say_routing(struct out *o, const Fabric__V1__Status *s)
     show_time_utc(s->publish_time, when);
     out_text(o, "published_at", NULL, OUT_PLAIN, when);
     out_text(o, "routing_engine", NULL, OUT_PLAIN, r->engine);
+    out_text(o, "routing_reason", NULL, OUT_PLAIN, r->reason);
     out_bool(o, "deadlock_free", NULL, OUT_PLAIN, r->deadlock_free);
     out_number(o, "unreachable_pairs", NULL, OUT_PLAIN, r->unreachable_pairs);
     out_number(o, "pairs", NULL, OUT_PLAIN, r->pairs);

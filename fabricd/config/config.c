@@ -199,12 +199,17 @@ static bool tls_incomplete(const struct config *c, char *path, size_t len, const
     return c->tls.cert != NULL || c->tls.key != NULL || c->tls.ca != NULL;
 }
 
-/* The policy says whether it may be a name; the router, whether there is such an engine. */
+/* The policy says whether they may be names; the router, whether there are such engines. */
 static int check_engine(const char *engine, char *why, size_t why_len)
 {
-    if (fab_route_engine_by_name(engine) != NULL)
-        return FAB_OK;
-    size_t used = (size_t)snprintf(why, why_len, "engine is '%s', expected auto", engine);
+    struct fab_route_chain chain;
+    char unknown[80] = "";
+    int rc = fab_route_chain_parse(engine, &chain, unknown, sizeof(unknown));
+    if (rc == FAB_E_LIMIT)
+        snprintf(why, why_len, "engine names more than %d engines", FAB_ROUTE_CHAIN_MAX);
+    if (rc != FAB_E_NOT_FOUND)
+        return rc == FAB_OK ? FAB_OK : FAB_E_INVAL;
+    size_t used = (size_t)snprintf(why, why_len, "engine is '%s', expected auto", unknown);
     for (const struct fab_route_engine *const *e = fab_route_engines(); *e != NULL; e++)
         if (used < why_len)
             used += (size_t)snprintf(why + used, why_len - used, "%s%s",

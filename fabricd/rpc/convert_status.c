@@ -63,6 +63,7 @@ static Fabric__V1__RoutingStatus *routing(struct answer *a, const struct fab_vie
     if (m == NULL)
         return NULL;
     m->engine = answer_text(a, v->target->engine);
+    m->reason = answer_text(a, v->target->reason);
     m->deadlock_free = v->verdict.deadlock_free;
     m->unreachable_pairs = v->verdict.unreachable_pairs;
     m->pairs = v->verdict.pairs;

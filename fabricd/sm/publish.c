@@ -85,8 +85,9 @@ static void tell_tables(struct sm *s)
         return;
     bus_say(s->in.bus, EVENT_INFO, "tables-published", "fabric", 0, 0,
             "generation %" PRIu64 ": engine %s, proved free of deadlock, %" PRIu64
-            " pairs reach each other, longest path %u switches",
-            s->generation, s->model.target->engine, s->verdict.pairs, s->verdict.longest_path);
+            " pairs reach each other, longest path %u switches; %s",
+            s->generation, s->model.target->engine, s->verdict.pairs, s->verdict.longest_path,
+            s->model.target->reason);
 }
 
 static void plan_retry(struct sm *s)

@@ -26,33 +26,20 @@ struct sm_job {
     struct fab_verdict verdict;
     char *witness;
     int status;
-    char why[200];
+    char why[200];    /* of the engine that ran last */
+    char passed[260]; /* engines that were passed over, and why */
     uint64_t route_us, verify_us;
     bool over;
 };
 
 /* ---- on the worker ---- */
 
-static int run_engine(struct sm_job *j, const struct fab_route_engine *engine)
+/* Adds to the sentence about those that were passed over. */
+static void pass_over(struct sm_job *j, const char *engine, const char *why)
 {
-    struct fab_route_input in = {
-        .fabric = j->fabric, .policy = &j->policy, .lids = &j->target->lids};
-    snprintf(j->target->engine, sizeof(j->target->engine), "%s", engine->name);
-    return engine->run(&in, &j->target->lft, j->why, sizeof(j->why));
-}
-
-/* The engine of the policy, or for "auto" the first one that takes this topology. */
-static int route(struct sm_job *j)
-{
-    if (strcmp(j->policy.engine, "auto") != 0) {
-        const struct fab_route_engine *engine = fab_route_engine_by_name(j->policy.engine);
-        return engine ? run_engine(j, engine) : FAB_E_NOT_FOUND;
-    }
-    int r = FAB_E_UNSUPPORTED;
-    for (const struct fab_route_engine *const *e = fab_route_engines();
-         *e && r == FAB_E_UNSUPPORTED; e++)
-        r = run_engine(j, *e);
-    return r;
+    size_t used = strlen(j->passed);
+    snprintf(j->passed + used, sizeof(j->passed) - used, "%s%s: %s", used > 0 ? "; " : "", engine,
+             why);
 }
 
 static int prove(struct sm_job *j)
@@ -63,22 +50,68 @@ static int prove(struct sm_job *j)
         .lft = &j->target->lft,
         .max_hops = j->policy.max_hops,
     };
+    uint64_t start = clock_now_us();
     int r = fab_verify(&in, &j->verdict);
-    if (r == FAB_OK && !fab_verdict_good(&j->verdict))
-        (void)fab_witness_text(j->fabric, &j->verdict.witness, &j->witness);
+    j->verify_us += clock_now_us() - start;
+    return r;
+}
+
+static int run_engine(struct sm_job *j, const struct fab_route_engine *engine)
+{
+    struct fab_route_input in = {
+        .fabric = j->fabric, .policy = &j->policy, .lids = &j->target->lids};
+    uint64_t start = clock_now_us();
+    j->why[0] = 0;
+    snprintf(j->target->engine, sizeof(j->target->engine), "%s", engine->name);
+    int r = engine->run(&in, &j->target->lft, j->why, sizeof(j->why));
+    j->route_us += clock_now_us() - start;
+    return r == FAB_OK ? prove(j) : r;
+}
+
+/* Forgets what an engine made that is passed over. */
+static void discard(struct sm_job *j)
+{
+    fab_verdict_fini(&j->verdict);
+    fab_lft_fini(&j->target->lft);
+}
+
+static void give_reason(struct sm_job *j)
+{
+    snprintf(j->target->reason, sizeof(j->target->reason), "%s%s%s", j->why,
+             j->passed[0] ? "; passed over " : "", j->passed);
+}
+
+/* The first engine of the chain that takes this topology and proves itself; if none does, the
+ * verdict is that of the last one. */
+static int route(struct sm_job *j)
+{
+    struct fab_route_chain chain;
+    int r = fab_route_chain_parse(j->policy.engine, &chain, j->why, sizeof(j->why));
+    for (uint32_t i = 0; r == FAB_OK && i < chain.count; i++) {
+        const struct fab_route_engine *engine = chain.engine[i];
+        bool last = i + 1 == chain.count;
+        int status = run_engine(j, engine);
+        if (status != FAB_OK && status != FAB_E_UNSUPPORTED)
+            return status;
+        if (status == FAB_OK && (last || fab_verdict_good(&j->verdict))) {
+            give_reason(j);
+            return FAB_OK;
+        }
+        pass_over(j, engine->name, status == FAB_OK ? "failed its proof" : j->why);
+        if (status == FAB_OK)
+            discard(j);
+        else if (last)
+            r = FAB_E_UNSUPPORTED;
+    }
     return r;
 }
 
 static void work(void *ctx)
 {
     struct sm_job *j = ctx;
-    uint64_t start = clock_now_us();
     j->status = route(j);
-    uint64_t routed = clock_now_us();
-    if (j->status == FAB_OK)
-        j->status = prove(j);
-    j->route_us = routed - start;
-    j->verify_us = clock_now_us() - routed;
+    if (j->status == FAB_OK && !fab_verdict_good(&j->verdict))
+        (void)fab_witness_text(j->fabric, &j->verdict.witness, &j->witness);
 }
 
 /* ---- on the loop ---- */
@@ -170,16 +203,27 @@ static void raise_alarm(struct sm *s, const struct sm_job *j)
             s->alarm, j->witness ? j->witness : "none");
 }
 
+static void tell_unsupported(struct sm *s, const struct sm_job *j)
+{
+    snprintf(s->alarm, sizeof(s->alarm), "no engine takes this topology: %.220s", j->passed);
+    bus_say(s->in.bus, EVENT_ERROR, "routing-refused", j->policy.engine, 0, 0,
+            "no tables, the old ones stay: %s", s->alarm);
+}
+
 /* OK: the tables are good. */
 static int judge(struct sm *s, struct sm_job *j)
 {
+    if (j->status == FAB_E_UNSUPPORTED) {
+        tell_unsupported(s, j);
+        return SM_ROUND_OVER;
+    }
     if (j->status != FAB_OK) {
         log_error("sm", "routing failed: %s%s%s", fab_status_text(j->status), j->why[0] ? ": " : "",
                   j->why);
         return j->status;
     }
-    log_debug("sm", "routed engine=%s route_ms=%.1f proof_ms=%.1f", j->target->engine,
-              (double)j->route_us / 1e3, (double)j->verify_us / 1e3);
+    log_debug("sm", "routed engine=%s route_ms=%.1f proof_ms=%.1f reason=\"%s\"", j->target->engine,
+              (double)j->route_us / 1e3, (double)j->verify_us / 1e3, j->target->reason);
     if (!fab_verdict_good(&j->verdict)) {
         raise_alarm(s, j);
         return SM_ROUND_OVER;

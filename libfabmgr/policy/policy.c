@@ -10,6 +10,7 @@
 #include "libfabmgr/policy/policy.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,17 +81,36 @@ static int check_domains(const struct fab_policy *p, char *why, size_t why_len)
     return FAB_OK;
 }
 
-/* Which engines there are is the router's business; here it is only a name. */
+#define ENGINE_NAME 31
+
+/* Names with commas between. */
+static bool is_chain(const char *text, size_t len)
+{
+    const char *at = text, *end = text + len;
+    for (;;) {
+        at += strspn(at, " ");
+        size_t name = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789-_");
+        if (name == 0 || name > ENGINE_NAME)
+            return false;
+        at += name;
+        at += strspn(at, " ");
+        if (at == end)
+            return true;
+        if (*at++ != ',')
+            return false;
+    }
+}
+
+/* Which engines there are is the router's business; here they are only names. */
 static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
 {
     size_t len = strnlen(p->engine, sizeof p->engine);
-    if (len > 0 && len < sizeof p->engine &&
-        strspn(p->engine, "abcdefghijklmnopqrstuvwxyz0123456789-_") == len)
+    if (len > 0 && len < sizeof p->engine && is_chain(p->engine, len))
         return FAB_OK;
     snprintf(why, why_len,
-             "engine is \"%.*s\", it can be \"auto\" or the name of an engine: 1 to %zu of a-z, "
-             "0-9, - and _",
-             (int)len, p->engine, sizeof p->engine - 1);
+             "engine is \"%.*s\", it can be \"auto\" or the name of an engine: 1 to %d of a-z, "
+             "0-9, - and _; or several with commas between",
+             (int)len, p->engine, ENGINE_NAME);
     return FAB_E_RANGE;
 }
 

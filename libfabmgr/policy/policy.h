@@ -20,8 +20,8 @@ struct fab_policy {
     uint8_t vl_stall_count, leaf_vl_stall_count;
     uint8_t subnet_timeout;             /* 4.096 us * 2^n */
     uint8_t phy_errors, overrun_errors; /* thresholds */
-    char engine[32];                    /* routing engine: "updn" or "auto" */
-    uint64_t *roots; /* node GUIDs of root switches; none: found from the topology */
+    char engine[128]; /* routing engines to try in order, as "fattree, updn"; or "auto" */
+    uint64_t *roots;  /* node GUIDs of root switches; none: found from the topology */
     size_t root_count;
     uint16_t max_hops; /* proof: longest accepted path in switches, default 64 */
 };

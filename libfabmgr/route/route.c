@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The registry of engines. The first is what "auto" means. */
+/*
+ * The registry of engines, and chains of them. "auto" tries them in the order of the table, which
+ * is from the best tables to the widest taste; the last one takes any topology.
+ */
 #include "libfabmgr/route/route.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "libfabmgr/base/status.h"
 #include "libfabmgr/route/engines.h"
 
 static const struct fab_route_engine *const engines[] = {&fab_route_fattree, &fab_route_updn, NULL};
@@ -16,10 +21,50 @@ const struct fab_route_engine *const *fab_route_engines(void)
 const struct fab_route_engine *fab_route_engine_by_name(const char *name)
 {
     if (strcmp(name, "auto") == 0)
-        return engines[1];
+        return engines[sizeof(engines) / sizeof(*engines) - 2];
     for (size_t i = 0; engines[i] != NULL; i++) {
         if (strcmp(engines[i]->name, name) == 0)
             return engines[i];
     }
     return NULL;
+}
+
+static int add_name(struct fab_route_chain *chain, const char *name, size_t len, char *why,
+                    size_t why_len)
+{
+    if (chain->count == FAB_ROUTE_CHAIN_MAX)
+        return FAB_E_LIMIT;
+    for (size_t i = 0; engines[i] != NULL; i++) {
+        if (strncmp(engines[i]->name, name, len) != 0 || engines[i]->name[len] != '\0')
+            continue;
+        chain->engine[chain->count++] = engines[i];
+        return FAB_OK;
+    }
+    snprintf(why, why_len, "%.*s", (int)(len < 64 ? len : 64), name);
+    return FAB_E_NOT_FOUND;
+}
+
+int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *why, size_t why_len)
+{
+    struct fab_route_chain chain = {.count = 0};
+    int status = FAB_OK;
+    if (strcmp(text, "auto") == 0) {
+        for (size_t i = 0; engines[i] != NULL; i++)
+            chain.engine[chain.count++] = engines[i];
+        *ret = chain;
+        return FAB_OK;
+    }
+    for (const char *name = text; status == FAB_OK;) {
+        name += strspn(name, " ");
+        size_t len = strcspn(name, " ,");
+        status = add_name(&chain, name, len, why, why_len);
+        name += len;
+        name += strspn(name, " ");
+        if (*name != ',')
+            break;
+        name++;
+    }
+    if (status == FAB_OK)
+        *ret = chain;
+    return status;
 }

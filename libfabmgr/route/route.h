@@ -23,8 +23,19 @@ struct fab_route_engine {
     int (*run)(const struct fab_route_input *in, struct fab_lft *ret_lft, char *why,
                size_t why_len);
 };
-const struct fab_route_engine *const *fab_route_engines(void);             /* NULL-terminated */
-const struct fab_route_engine *fab_route_engine_by_name(const char *name); /* NULL: none */
+const struct fab_route_engine *const *fab_route_engines(void); /* NULL-terminated */
+/* NULL: none. "auto" is the engine that takes any topology. */
+const struct fab_route_engine *fab_route_engine_by_name(const char *name);
+
+/* Engines to be tried in order, each when the one before does not take the topology or fails its
+ * proof: names with commas between, or "auto", which is all that there are, the best first. */
+#define FAB_ROUTE_CHAIN_MAX 16
+struct fab_route_chain {
+    const struct fab_route_engine *engine[FAB_ROUTE_CHAIN_MAX];
+    uint32_t count;
+};
+/* NOT_FOUND: one is not known, or there is none, named in why[]; LIMIT: too many. */
+int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *why, size_t why_len);
 
 /* Ranks of switches, 0 for leaves: found from the topology (see rank.c), or from the roots of the
  * policy. A link is "up" from a to b when (rank, guid order) of b is greater: a total order, so

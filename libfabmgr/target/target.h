@@ -51,8 +51,9 @@ static inline uint32_t fab_lft_blocks(const struct fab_lft *t)
 struct fab_target {
     struct fab_lids lids;
     struct fab_lft lft;
-    char engine[32]; /* the engine that made the tables */
-    int refs;        /* private, atomic */
+    char engine[32];  /* the engine that made the tables */
+    char reason[480]; /* a sentence: what it saw, and which ones were passed over, why */
+    int refs;         /* private, atomic */
 };
 struct fab_target *fab_target_new(void);
 struct fab_target *fab_target_ref(const struct fab_target *t);

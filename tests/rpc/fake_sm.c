@@ -77,6 +77,7 @@ static int make_tables(const struct fab_fabric *f, const struct fab_policy *p, s
     if (rc < 0)
         return rc;
     snprintf(t->engine, sizeof t->engine, "updn");
+    snprintf(t->reason, sizeof t->reason, "%s; passed over fattree: a test", why);
     const struct fab_verify_input verify = {f, &t->lids, &t->lft, 64};
     return fab_verify(&verify, ret_verdict);
 }

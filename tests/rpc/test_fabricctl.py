@@ -51,11 +51,13 @@ def status_has_what_scripts_need():
         assert status["state"] == "idle" and status["generation"] == 1
         assert (status["switches"], status["hosts"], status["links"]) == (6, 16, 24)
         assert status["routing_engine"] == "updn" and status["deadlock_free"] is True
+        assert status["routing_reason"].endswith("; passed over fattree: a test")
         assert status["unreachable_pairs"] == 0 and status["last_sweep_ms"] == 12.345
         assert status["last_reroute_ms"] is None and status["smps_sent"] == 678
         assert status["silent_places"][0]["place"] == "behind a port\ufffd of 'spine-1'"
         text = succeeds(s.address, "status")
         assert len(text.splitlines()) <= 24 and "6 switches, 16 hosts" in text
+        assert "passed over fattree" in text
 
 
 def before_the_first_view():

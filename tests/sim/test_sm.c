@@ -54,6 +54,50 @@ START_TEST(brings_up_any_fabric)
 }
 END_TEST
 
+/* What was recognised, and who was passed over, is said. */
+START_TEST(says_why_it_took_an_engine)
+{
+    struct lab lab;
+    struct fab_builder *b;
+    bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    struct fab_view *v = sm_view(lab.sm);
+    ck_assert_str_eq(v->target->engine, "fattree");
+    ck_assert_str_eq(v->target->reason, "fat tree of 2 levels, 6 leaves");
+    fab_view_unref(v);
+    lab_close(&lab);
+    struct fab_hypercube_spec cube = {.dimensions = 3, .hosts = 1, .parallel = 1};
+    ck_assert_int_eq(fab_generate_hypercube(&cube, &b), FAB_OK);
+    bring_up(&lab, b, NULL);
+    v = sm_view(lab.sm);
+    ck_assert_str_eq(v->target->engine, "updn");
+    ck_assert_ptr_nonnull(
+        strstr(v->target->reason, "; passed over fattree: not ranked: 12 of 12 cables join"));
+    fab_view_unref(v);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+/* An engine that does not take the fabric: no tables, and it is said. */
+START_TEST(refuses_in_words)
+{
+    struct lab lab;
+    struct fab_builder *b;
+    struct fab_hypercube_spec cube = {.dimensions = 3, .hosts = 1, .parallel = 1};
+    ck_assert_int_eq(fab_generate_hypercube(&cube, &b), FAB_OK);
+    lab_open(&lab, b, NULL);
+    lab_stop(&lab);
+    strcpy(lab.config.policy.engine, "fattree");
+    lab_begin(&lab, NULL);
+    sm_start(lab.sm);
+    lab_await(&lab, 10, "routing-refused");
+    struct sm_status status;
+    sm_get_status(lab.sm, &status);
+    ck_assert_ptr_nonnull(strstr(status.alarm, "fattree: not ranked"));
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(bears_loss)
 {
     struct lab lab;
@@ -616,6 +660,9 @@ static Suite *suite(void)
     tcase_add_test(t, brings_up_small);
     tcase_add_test(t, brings_up_648);
     tcase_add_test(t, brings_up_any_fabric);
+    tcase_add_test(t, says_why_it_took_an_engine);
+    tcase_add_test(t, refuses_in_words);
+
     tcase_add_test(t, bears_loss);
     tcase_add_test(t, goes_round_a_pulled_cable_and_back);
     tcase_add_test(t, loses_and_regains_a_host);

@@ -92,7 +92,7 @@ static const char everything[] =
     "  phy_errors: 9\n"
     "  overrun_errors: 10\n"
     "routing:\n"
-    "  engine: updn\n"
+    "  engine: fattree, updn\n"
     "  roots: [0x0002c90300000001, 0002c90300000002, '0002:c903:0000:00AB']\n"
     "  max_hops: 32\n"
     "journal: {keep: 77}\n";
@@ -137,7 +137,7 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(p->subnet_timeout, 17);
     ck_assert_uint_eq(p->phy_errors, 9);
     ck_assert_uint_eq(p->overrun_errors, 10);
-    ck_assert_str_eq(p->engine, "updn");
+    ck_assert_str_eq(p->engine, "fattree, updn");
     ck_assert_uint_eq(p->root_count, 3);
     ck_assert_uint_eq(p->roots[0], 0x0002c90300000001);
     ck_assert_uint_eq(p->roots[1], 0x0002c90300000002);
@@ -220,12 +220,19 @@ static const struct {
      "f.yaml:1:19: routing.roots[0] is '0x00000000000000000', expected a switch GUID of 16 hex "
      "digits, such as 0x0002c90300000001"},
     {"routing: {engine: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}\n",
-     "f.yaml:1:19: routing.engine is 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', expected "
-     "the "
-     "name of a routing engine, or auto"},
+     "f.yaml:1:11: engine is \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\", it can be "
+     "\"auto\" "
+     "or the name of an engine: 1 to 31 of a-z, 0-9, - and _; or several with commas between"},
     {"routing:\n  engine: A B\n",
      "f.yaml:2:3: engine is \"A B\", it can be \"auto\" or the name of "
-     "an engine: 1 to 31 of a-z, 0-9, - and _"},
+     "an engine: 1 to 31 of a-z, 0-9, - and _; or several with commas between"},
+    {"routing:\n  engine: fattree, , updn\n",
+     "f.yaml:2:3: engine is \"fattree, , updn\", it can be \"auto\" or the name of "
+     "an engine: 1 to 31 of a-z, 0-9, - and _; or several with commas between"},
+    {"routing:\n  engine: fattree, minhopp, updn\n",
+     "f.yaml:2:3: engine is 'minhopp', expected auto, fattree or updn"},
+    {"routing:\n  engine: updn, auto\n",
+     "f.yaml:2:3: engine is 'auto', expected auto, fattree or updn"},
     {"routing:\n  max_hops: 9\n  engine: minhop\n",
      "f.yaml:3:3: engine is 'minhop', expected auto, fattree or updn"},
     {"routing:\n  roots: [0002c90300000001, 0002c90300000001]\n",

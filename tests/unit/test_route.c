@@ -404,6 +404,29 @@ START_TEST(an_empty_fabric_has_empty_tables)
 }
 END_TEST
 
+START_TEST(chains_are_tried_in_their_order)
+{
+    struct fab_route_chain chain;
+    char why[80] = "";
+    ck_assert_int_eq(fab_route_chain_parse("auto", &chain, why, sizeof(why)), FAB_OK);
+    ck_assert_uint_ge(chain.count, 2);
+    ck_assert_str_eq(chain.engine[0]->name, "fattree");
+    ck_assert_int_eq(fab_route_chain_parse("updn ,fattree", &chain, why, sizeof(why)), FAB_OK);
+    ck_assert_uint_eq(chain.count, 2);
+    ck_assert_str_eq(chain.engine[0]->name, "updn");
+    ck_assert_str_eq(chain.engine[1]->name, "fattree");
+    ck_assert_int_eq(fab_route_chain_parse("updn, ftree", &chain, why, sizeof(why)),
+                     FAB_E_NOT_FOUND);
+    ck_assert_str_eq(why, "ftree");
+    ck_assert_int_eq(fab_route_chain_parse("", &chain, why, sizeof(why)), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_route_chain_parse("updn,", &chain, why, sizeof(why)), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_route_chain_parse("updn,updn,updn,updn,updn,updn,updn,updn,updn,updn,updn,"
+                                           "updn,updn,updn,updn,updn,updn",
+                                           &chain, why, sizeof(why)),
+                     FAB_E_LIMIT);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -421,6 +444,7 @@ int main(void)
         aggregation_nodes_make_no_leaf,
         roots_of_the_policy_are_on_top,
         engines_are_found_by_name,
+        chains_are_tried_in_their_order,
         an_empty_fabric_has_empty_tables,
     };
     Suite *suite = suite_create("route");
