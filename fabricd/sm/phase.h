@@ -29,7 +29,8 @@ struct sm_phase {
 };
 
 extern const struct sm_phase sm_phase_light, sm_phase_port, sm_phase_discover, sm_phase_sminfo,
-    sm_phase_readback, sm_phase_address, sm_phase_route, sm_phase_program, sm_phase_publish;
+    sm_phase_readback, sm_phase_address, sm_phase_route, sm_phase_program, sm_phase_recheck,
+    sm_phase_publish;
 
 enum sm_round_kind {
     SM_ROUND_NONE,

@@ -109,6 +109,7 @@ struct sm_sminfo {
     struct fab_path info_paths[SM_MAX_OTHERS];
     uint16_t info_lids[SM_MAX_OTHERS];
 };
+enum sm_touched { SM_WRITTEN = 1, SM_SILENT = 2, SM_UNSURE = 4 };
 struct sm_programming {
     struct fab_plan plan;
     struct fab_plan_input in;
@@ -116,8 +117,9 @@ struct sm_programming {
     int stage;
     bool tables_wait; /* for the stage before them */
     uint32_t failed, told, blocks, switches, writes;
-    uint32_t unsure;  /* switches that may have changed unseen */
-    uint8_t *touched; /* [node_count] flags of program.c */
+    uint32_t unsure;   /* switches that may have changed unseen; after recheck: that have */
+    uint8_t *touched;  /* [node_count] enum sm_touched */
+    uint64_t *written; /* recheck: set of ports whose state was written */
     uint64_t last_write_us;
 };
 struct sm_job; /* a computation on the worker (route.c) */

@@ -14,12 +14,11 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/private.h"
 
-enum { WRITTEN = 1, SILENT = 2 }; /* touched[] */
-
 static void fini(struct sm_programming *p)
 {
     fab_plan_fini(&p->plan);
     free(p->touched);
+    free(p->written);
     *p = (struct sm_programming){0};
 }
 
@@ -34,9 +33,8 @@ static bool tables_wait(const struct sm *s)
     return false;
 }
 
-/* A switch that did not know of us sent no trap for what changed since it was looked at, and this
- * round clears its PortStateChange, which would have told: it is looked at once more. */
-static void look_twice(struct sm *s)
+/* Switches that did not know of us when they were looked at; recheck.c says why that matters. */
+static void note_unsure(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct sm_programming *p = &s->program;
@@ -44,7 +42,7 @@ static void look_twice(struct sm *s)
         const struct fab_port_info *own = &f->ports[fab_port_id(f, sw, 0)].info;
         if (!f->switches[sw].port_state_change || own->sm_lid == p->in.sm_lid)
             continue;
-        sm_guids_add(&s->retry, f->nodes[sw].guid);
+        p->touched[sw] |= SM_UNSURE;
         p->unsure++;
     }
 }
@@ -69,7 +67,7 @@ static int enter(struct sm *s)
         .tune = s->tune,
     };
     s->tune = false;
-    look_twice(s);
+    note_unsure(s);
     p->tables_wait = tables_wait(s);
     return fab_plan_make(&p->in, &p->plan);
 }
@@ -82,7 +80,7 @@ static bool all_sent(const struct sm_programming *p)
 /* A node that did not answer a write is not asked for the rest: it would only cost time. */
 static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_op *op)
 {
-    return s->program.touched[op->node] & SILENT ? NULL : sm_model_path(&s->model, op->port);
+    return s->program.touched[op->node] & SM_SILENT ? NULL : sm_model_path(&s->model, op->port);
 }
 
 /* A stage with nothing in it holds up nobody. */
@@ -153,12 +151,12 @@ static void tell_failed(struct sm *s, const struct fab_plan_op *op, const struct
 static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
 {
     struct sm_programming *p = &s->program;
-    bool known = p->touched[op->node] & SILENT;
+    bool known = p->touched[op->node] & SM_SILENT;
     p->failed++;
     if (op->attr_id == FAB_ATTR_LFT)
         fab_observed_forget(&s->model.observed, op->node);
     if (a->status == FAB_E_TIMEOUT)
-        p->touched[op->node] |= SILENT;
+        p->touched[op->node] |= SM_SILENT;
     sm_guids_add(&s->retry, s->model.fabric->nodes[op->node].guid);
     if (!known && p->told++ < SM_EVENTS_A_ROUND)
         tell_failed(s, op, a);
@@ -174,8 +172,8 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
     if (op->attr_id == FAB_ATTR_LFT) {
         fab_observed_block(&s->model.observed, op->node, op->block, data);
         p->blocks++;
-        p->switches += !(p->touched[op->node] & WRITTEN);
-        p->touched[op->node] |= WRITTEN;
+        p->switches += !(p->touched[op->node] & SM_WRITTEN);
+        p->touched[op->node] |= SM_WRITTEN;
     } else if (op->attr_id == FAB_ATTR_PORT_INFO) {
         if (fab_attr_unpack(&fab_attr_port_info, data, len, &port) == FAB_OK)
             f->ports[op->port].info = port;

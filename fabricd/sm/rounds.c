@@ -20,7 +20,9 @@
 #define STIR_STEP 8 /* looks after which the pause between them doubles */
 #define STIR_MOST 6 /* times */
 
-#define PROGRAMMING &sm_phase_address, &sm_phase_route, &sm_phase_program, &sm_phase_publish, NULL
+#define PROGRAMMING                                                                                \
+    &sm_phase_address, &sm_phase_route, &sm_phase_program, &sm_phase_recheck, &sm_phase_publish,   \
+        NULL
 
 static const struct sm_phase *const full_phases[] = {&sm_phase_discover, &sm_phase_sminfo,
                                                      &sm_phase_readback, PROGRAMMING};
