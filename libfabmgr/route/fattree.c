@@ -29,8 +29,8 @@
 
 /* Cables within a rank: more than one of so many, and it is no tree. */
 #define FLAT_SHARE 20
-/* Switches that lack more than a quarter of the cables of their level: likewise. */
-#define IRREGULAR_SHARE 4
+/* Switches whose cables are not those of their level (slots.c): likewise. */
+#define IRREGULAR_SHARE 5
 /* More than one of so many cables up is missing: likewise. */
 #define SHORT_SHARE 8
 

@@ -4,11 +4,11 @@
  * (number / divider) mod slots; a slot whose cable is gone is left empty, and the others stay what
  * they are.
  *
- * Where s has (nearly) all the cables that its level has, there is a slot for each place among the
- * switches above (tree.c: `over`), also for those that are not there, times the parallel cables
- * that are usual on this level; slot p * places + o is the p-th cable to place o. So all switches
- * of a group mean the same upper switch by the same slot, which is what makes shifts free of
- * conflict.
+ * Where s has nearly all the cables that its level has, and not many more, there is a slot for each
+ * place among the switches above (tree.c: `over`), also for those that are not there, times the
+ * parallel cables that are usual on this level; slot p * places + o is the p-th cable to place o.
+ * So all switches of a group mean the same upper switch by the same slot, which is what makes
+ * shifts free of conflict.
  *
  * Other switches have a slot a cable, faster cables several. These are not stable: a cable that is
  * lost there moves many.
@@ -69,6 +69,7 @@ static void first_ports(struct fab_tree *t)
 /* What there is above one switch. */
 struct above {
     uint32_t neighbours, cables, places, parallel;
+    uint32_t usable;          /* cables, not counting more than `parallel` to one neighbour */
     uint8_t slowest, fastest; /* times slower than the fastest of the fabric */
 };
 
@@ -81,6 +82,7 @@ static struct above look_up(const struct fab_tree *t, uint32_t s)
             continue;
         a.neighbours++;
         a.cables += cables;
+        a.usable += cables < a.parallel ? cables : a.parallel;
         a.places = t->siblings[t->slopes->nbr[i]];
     }
     for (uint32_t p = t->g->port_at[s]; p < t->g->port_at[s + 1]; p++) {
@@ -92,11 +94,14 @@ static struct above look_up(const struct fab_tree *t, uint32_t s)
     return a;
 }
 
+/* It has most of what its level has, a quarter or one neighbour less at worst, and not much more
+ * that no slot would use. */
 static bool is_regular(const struct above *a)
 {
     uint32_t slots = a->places * a->parallel;
+    uint32_t bearable = slots / 4 > a->parallel ? slots / 4 : a->parallel;
     return a->cables > 0 && a->fastest == a->slowest && slots <= FAB_TREE_SLOTS &&
-           a->cables * 4 >= slots * 3;
+           a->usable + bearable >= slots && a->cables - a->usable <= slots / 4;
 }
 
 static uint32_t weight(const struct above *a, uint8_t slow)

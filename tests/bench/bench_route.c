@@ -303,24 +303,32 @@ out:
     fab_fabric_unref(now);
 }
 
+/* Some cable of the switch to one with a greater id: in generated trees that is up. */
+static uint32_t cable_up(const struct fab_fabric *f, uint32_t sw, uint32_t which, bool *ret_hosts)
+{
+    uint32_t cable = FAB_NONE;
+    *ret_hosts = false;
+    for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
+        uint32_t port = fab_port_id(f, sw, (uint8_t)num), peer = fab_peer_node(f, port);
+        if (peer == FAB_NONE || !fab_port_is_up(f, port))
+            continue;
+        if (!fab_node_is_switch(f, peer))
+            *ret_hosts = *ret_hosts || !f->nodes[peer].aggregation;
+        else if (peer > sw && (cable == FAB_NONE || which-- > 0))
+            cable = port;
+    }
+    return cable;
+}
+
 /* One cable of a switch with hosts, and one of a switch without. */
 static void pull_some(const struct fab_route_engine *engine, const struct fab_fabric *f,
                       const struct fab_policy *p)
 {
-    bool done[2] = {false, false};
-    for (uint32_t sw = f->switch_count / 3; sw < f->switch_count; sw++) {
-        uint32_t cable = FAB_NONE;
-        bool hosts = false, inner = false;
-        for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t port = fab_port_id(f, sw, (uint8_t)num), peer = fab_peer_node(f, port);
-            if (peer == FAB_NONE || !fab_port_is_up(f, port))
-                continue;
-            hosts = hosts || (!fab_node_is_switch(f, peer) && !f->nodes[peer].aggregation);
-            if (fab_node_is_switch(f, peer) && !inner)
-                cable = port;
-            inner = inner || (fab_node_is_switch(f, peer) && peer > sw);
-        }
-        if (cable == FAB_NONE || done[hosts] || (!hosts && !inner))
+    bool done[2] = {false, false}, hosts;
+    for (uint32_t i = 0; i < f->switch_count; i++) {
+        uint32_t sw = (f->switch_count / 3 + i * 97) % f->switch_count;
+        uint32_t cable = cable_up(f, sw, 4, &hosts);
+        if (cable == FAB_NONE || done[hosts])
             continue;
         done[hosts] = true;
         pull(engine, f, p, cable);
