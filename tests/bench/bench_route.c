@@ -2,9 +2,9 @@
 /*
  * CPU times and balance of addressing, routing, proof and plan, engine by engine:
  * `bench_route [radix | file]..`, with -e NAME for one engine only, -q NAME likewise and
- * nothing but its times. Without arguments on fat trees
- * of 648 and 11,664 hosts; `bench_route -e fattree 64 80` for 65,536 and 128,000. Not part of
- * `make check`; prints, judges nothing.
+ * nothing but its times. DAMAGE=n in the environment pulls n of 1000 cables first. Without
+ * arguments on fat trees of 648 and 11,664 hosts; `bench_route -e fattree 64 80` for 65,536 and
+ * 128,000. Not part of `make check`; prints, judges nothing.
  *
  * Balance is over all ordered pairs of hosts: how many pairs each cable direction between switches
  * carries, the greatest over the mean, and how many directions carry none ("dark"). Shifts: host i
@@ -19,6 +19,7 @@
 #include <time.h>
 
 #include "libfabmgr/address/address.h"
+#include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/fabric/text.h"
@@ -368,6 +369,29 @@ static void bench_engine(const struct fab_route_engine *engine, const struct fab
         pull_some(engine, f, p);
 }
 
+/* Consumes f. Without some cables between switches, so many of a thousand. */
+static struct fab_fabric *damage(struct fab_fabric *f, uint32_t per_mille, uint64_t seed)
+{
+    struct fab_builder *b = fab_builder_from(f);
+    struct fab_prng prng;
+    struct fab_fabric *rest;
+    fab_prng_init(&prng, seed);
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        uint32_t ref;
+        must(fab_builder_find(b, f->nodes[sw].guid, &ref), "find");
+        for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
+            uint32_t peer = fab_peer_node(f, fab_port_id(f, sw, (uint8_t)num));
+            if (peer != FAB_NONE && peer > sw && fab_node_is_switch(f, peer) &&
+                fab_prng_below(&prng, 1000) < per_mille)
+                must(fab_builder_unlink(b, ref, (uint8_t)num), "unlink");
+        }
+    }
+    must(fab_builder_seal(b, &rest), "seal");
+    fab_builder_free(b);
+    fab_fabric_unref(f);
+    return rest;
+}
+
 static void bench(const char *name, struct fab_builder *b, const char *only, bool quick)
 {
     struct fab_fabric *f;
@@ -375,6 +399,8 @@ static void bench(const char *name, struct fab_builder *b, const char *only, boo
     must(fab_builder_seal(b, &f), "seal");
     fab_builder_free(b);
     fab_policy_defaults(&p);
+    if (getenv("DAMAGE") != NULL)
+        f = damage(f, (uint32_t)atoi(getenv("DAMAGE")), 1);
     printf("%s: %u ends, %u switches, %u cables\n", name, f->node_count - f->switch_count,
            f->switch_count, f->link_count);
     for (const struct fab_route_engine *const *e = fab_route_engines(); *e != NULL; e++) {
