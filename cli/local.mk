@@ -14,11 +14,15 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_node.c \
 	cli/ctl/cmd_path.c \
 	cli/ctl/cmd_port.c \
+	cli/ctl/cmd_quality.c \
 	cli/ctl/cmd_route.c \
 	cli/ctl/cmd_sim.c \
 	cli/ctl/cmd_status.c \
 	cli/ctl/cmd_sweep.c \
 	cli/ctl/cmd_version.c \
+	cli/ctl/cmd_whatif.c \
+	cli/ctl/job.c \
+	cli/ctl/job.h \
 	cli/ctl/list.c \
 	cli/ctl/list.h \
 	cli/ctl/output.c \
@@ -27,7 +31,9 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/output_json.c \
 	cli/ctl/output_text.c \
 	cli/ctl/show.c \
-	cli/ctl/show.h
+	cli/ctl/show.h \
+	cli/ctl/show_quality.c \
+	cli/ctl/show_quality.h
 cli_libctl_la_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS)
 
 cli_fabricctl_SOURCES = cli/ctl/main.c

@@ -47,6 +47,7 @@ library_floors='
 5 verify
 5 plan
 5 quality
+5 whatif
 6 view
 7 sa
 7 export

@@ -234,6 +234,12 @@ EXTRA_PROGRAMS += tests/bench/bench_quality
 tests_bench_bench_quality_SOURCES = tests/bench/bench_quality.c
 tests_bench_bench_quality_LDADD = libfabmgr/libfabmgr.la
 
+# ---- whatif
+UNIT_TESTS += tests/unit/test_whatif
+tests_unit_test_whatif_SOURCES = tests/unit/test_whatif.c
+tests_unit_test_whatif_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_whatif_LDADD = $(LIB_TEST_LIBS)
+
 # ---- export
 UNIT_TESTS += tests/unit/test_export
 tests_unit_test_export_SOURCES = tests/unit/test_export.c

@@ -25,11 +25,17 @@ enum exit_code {
 struct session {
     struct fab_client *client;
     struct out *out;
+    enum out_format out_format;
     int argc; /* arguments after the command's words */
     char **argv;
-    uint32_t count;     /* -n */
-    uint64_t after;     /* --after */
-    int severity;       /* --severity, as in the contract */
+    uint32_t count;                   /* -n */
+    uint64_t after;                   /* --after */
+    int severity;                     /* --severity, as in the contract */
+    const char *hosts, *job, *engine; /* NULL: not given */
+    uint32_t samples;                 /* 0: not given */
+    uint64_t seed;
+    char **fails; /* [fail_count] of --fail */
+    size_t fail_count;
     const char *format; /* --format; NULL: not given */
     const char *file;   /* -o of commands that write files; NULL: not given */
 };
@@ -48,7 +54,8 @@ struct cmd {
 extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_node_list,
     cmd_node_show, cmd_port_list, cmd_port_show, cmd_port_disable, cmd_port_enable, cmd_link_list,
     cmd_path, cmd_route_show, cmd_route_verify, cmd_event_list, cmd_event_watch, cmd_sim_unlink,
-    cmd_sim_relink, cmd_topo_export, cmd_route_export;
+    cmd_sim_relink, cmd_topo_export, cmd_route_export, cmd_route_quality, cmd_route_compare,
+    cmd_route_whatif;
 
 /* ---- asking -------------------------------------------------------------------------------------
  */

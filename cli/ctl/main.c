@@ -20,10 +20,11 @@
 #define TIMEOUT_SLOW_MS 600000
 
 static const struct cmd *const cmds[] = {
-    &cmd_status,       &cmd_node_list,   &cmd_node_show,   &cmd_port_list,   &cmd_port_show,
-    &cmd_port_disable, &cmd_port_enable, &cmd_link_list,   &cmd_path,        &cmd_route_show,
-    &cmd_route_verify, &cmd_event_list,  &cmd_event_watch, &cmd_sweep,       &cmd_reroute,
-    &cmd_version,      &cmd_sim_unlink,  &cmd_sim_relink,  &cmd_topo_export, &cmd_route_export,
+    &cmd_status,        &cmd_node_list,     &cmd_node_show,    &cmd_port_list,   &cmd_port_show,
+    &cmd_port_disable,  &cmd_port_enable,   &cmd_link_list,    &cmd_path,        &cmd_route_show,
+    &cmd_route_verify,  &cmd_event_list,    &cmd_event_watch,  &cmd_sweep,       &cmd_reroute,
+    &cmd_version,       &cmd_sim_unlink,    &cmd_sim_relink,   &cmd_topo_export, &cmd_route_export,
+    &cmd_route_quality, &cmd_route_compare, &cmd_route_whatif,
 };
 #define CMD_COUNT (sizeof cmds / sizeof cmds[0])
 
@@ -60,11 +61,17 @@ static void print_help(void)
          "  -n, --count N          how many events\n"
          "      --after SEQ        events after this one\n"
          "      --severity WORD    events of this severity (info) or worse\n"
+         "      --hosts A,B[1-8]   the hosts of a job, in the order of its ranks\n"
+         "      --job FILE         the same, one a line\n"
+         "      --samples N        random permutations and bisections (1000)\n"
+         "      --seed N           of all that is random (0)\n"
+         "      --engine NAME      the engine to ask\n"
+         "      --fail WHAT        NODE/PORT: a cable; NODE: all its cables. More than once\n"
          "      --format FORMAT    of an export; there -o FILE is where it goes\n"
          "  -h, --help             this text\n"
          "  -V, --version          the version of fabricctl\n"
          "\nExit codes: 0 done, 1 failed, 2 usage, 3 no manager answers, 4 not found,\n"
-         "5 the routes are not sound (route verify, path).");
+         "5 the routes are not sound (route verify, quality, compare, whatif; path).");
 }
 
 /* ---- the command line --------------------------------------------------------------------------
@@ -102,6 +109,12 @@ static const struct option long_options[] = {
     {"after", required_argument, NULL, OPT_OWN + 'a'},
     {"severity", required_argument, NULL, OPT_OWN + 's'},
     {"format", required_argument, NULL, OPT_OWN + 'f'},
+    {"hosts", required_argument, NULL, OPT_OWN + 'h'},
+    {"job", required_argument, NULL, OPT_OWN + 'j'},
+    {"samples", required_argument, NULL, OPT_OWN + 'm'},
+    {"seed", required_argument, NULL, OPT_OWN + 'd'},
+    {"engine", required_argument, NULL, OPT_OWN + 'e'},
+    {"fail", required_argument, NULL, OPT_OWN + 'x'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {0},
@@ -154,6 +167,26 @@ static int parse_severity(struct options *o, const char *text)
     return complain(EXIT_USAGE, "--severity %s: debug, info, warning or error is expected", text);
 }
 
+static int add_failure(struct session *s, const char *text)
+{
+    char **fails = reallocarray(s->fails, s->fail_count + 1, sizeof *fails);
+    if (fails == NULL)
+        return complain(EXIT_FAILED, "out of memory");
+    s->fails = fails;
+    s->fails[s->fail_count++] = (char *)(uintptr_t)text;
+    return EXIT_OK;
+}
+
+static int parse_word(struct session *s, char letter, const char *text)
+{
+    const char **to = letter == 'h'   ? &s->hosts
+                      : letter == 'j' ? &s->job
+                      : letter == 'e' ? &s->engine
+                                      : &s->format;
+    *to = text;
+    return EXIT_OK;
+}
+
 static int parse_own(struct options *o, char letter, const char *text)
 {
     struct session *s = &o->session;
@@ -171,9 +204,16 @@ static int parse_own(struct options *o, char letter, const char *text)
         return parse_number("--after", text, INT64_MAX, &s->after);
     case 's':
         return parse_severity(o, text);
+    case 'm':
+        rc = parse_number("--samples", text, 100000, &n);
+        s->samples = (uint32_t)n;
+        return rc;
+    case 'd':
+        return parse_number("--seed", text, UINT64_MAX, &s->seed);
+    case 'x':
+        return add_failure(s, text);
     default:
-        s->format = text;
-        return EXIT_OK;
+        return parse_word(s, letter, text);
     }
 }
 
@@ -293,6 +333,7 @@ static int run(const struct cmd *c, struct options *o)
         return code == FAB_GRPC_INVALID_ARGUMENT ? EXIT_USAGE : rc;
     }
     int rc = EXIT_FAILED;
+    o->session.out_format = o->format;
     o->session.out = out_new(o->format, stdout, wants_colour());
     if (o->session.out != NULL) {
         rc = c->run(&o->session);
@@ -303,6 +344,7 @@ static int run(const struct cmd *c, struct options *o)
             rc = complain(EXIT_FAILED, "the output could not be written");
     }
     fab_client_close(o->session.client);
+    free(o->session.fails);
     return rc;
 }
 

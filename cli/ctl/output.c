@@ -100,6 +100,14 @@ void out_millis(struct out *o, const char *key, const char *label, enum out_tone
     o->ops->value(o, &(struct value){key, label, text, VALUE_BARE, tone});
 }
 
+void out_real(struct out *o, const char *key, const char *label, enum out_tone tone, double value,
+              unsigned decimals)
+{
+    char text[340]; /* the longest double */
+    snprintf(text, sizeof text, "%.*f", (int)decimals, value);
+    o->ops->value(o, &(struct value){key, label, text, VALUE_BARE, tone});
+}
+
 void out_bool(struct out *o, const char *key, const char *label, enum out_tone tone, bool value)
 {
     o->ops->value(o, &(struct value){key, label, value ? "true" : "false", VALUE_BARE, tone});

@@ -41,6 +41,9 @@ void out_number(struct out *o, const char *key, const char *label, enum out_tone
 /* Milliseconds with their fraction, given in microseconds. */
 void out_millis(struct out *o, const char *key, const char *label, enum out_tone tone,
                 uint64_t microseconds);
+/* With so many decimals. */
+void out_real(struct out *o, const char *key, const char *label, enum out_tone tone, double value,
+              unsigned decimals);
 void out_bool(struct out *o, const char *key, const char *label, enum out_tone tone, bool value);
 void out_none(struct out *o, const char *key, const char *label); /* null; "-" */
 /* A table: in JSON "key": [{...}, ...]. Rows have the values of the columns, in their order; a

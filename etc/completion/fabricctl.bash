@@ -39,6 +39,7 @@ _fabricctl_offer_port()
 _fabricctl_offer_names()
 {
     case $1 in
+    'route whatif'*) _fabricctl_offer_port ;;
     'route show') _fabricctl_offer "$(_fabricctl_nodes switch)" ;;
     'port show' | 'port disable' | 'port enable' | 'sim '*) _fabricctl_offer_port ;;
     'node show' | 'port list' | 'link list' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
@@ -75,14 +76,16 @@ _fabricctl()
         ;;
     --severity) mapfile -t COMPREPLY < <(compgen -W 'debug info warning error' -- "$cur") && return ;;
     --tls-ca | --tls-cert | --tls-key) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
-    --timeout | --tls-name | -n | --count | --after) return ;;
+    --job) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
+    --timeout | --tls-name | -n | --count | --after | --samples | --seed | --engine) return ;;
     esac
     # The words of the command so far, without options and their values.
     words=()
     for ((i = 0; i < ${#line[@]}; i++)); do
         case ${line[i]} in
         -s | --server | --tls-*) server+=("${line[i]}" "${line[++i]}") ;;
-        -o | --output | --timeout | -n | --count | --after | --severity | --format) ((++i)) ;;
+        -o | --output | --timeout | -n | --count | --after | --severity | --format | \
+            --hosts | --job | --samples | --seed | --engine | --fail) ((++i)) ;;
         -*) ;;
         *) words+=("${line[i]}") ;;
         esac
@@ -93,7 +96,7 @@ _fabricctl()
     node) offer='list show' ;;
     port) offer='list show disable enable' ;;
     link) offer='list' ;;
-    route) offer='show verify export' ;;
+    route) offer='show verify quality compare whatif export' ;;
     topo) offer='export' ;;
     event) offer='list watch' ;;
     sim) offer='unlink relink' ;;
@@ -106,6 +109,8 @@ _fabricctl()
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
         [[ -n $formats ]] && offer+=' --format'
+        [[ "${words[*]:0:2}" =~ ^route\ (quality|compare|whatif)$ ]] && offer+=' --hosts --job --samples --seed'
+        [[ "${words[*]:0:2}" == 'route whatif' ]] && offer+=' --fail --engine'
     fi
     mapfile -t COMPREPLY < <(compgen -W "$offer" -- "$cur")
 }

@@ -29,6 +29,7 @@ Fabric__V1__Verdict *convert_verdict(struct answer *a, const struct fab_view *v,
 Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
                                    const struct sm_silent *silent, uint32_t silent_count,
                                    const struct fab_view *v);
+Google__Protobuf__Duration *convert_duration(struct answer *a, uint64_t us);
 Fabric__V1__Event *convert_event(struct answer *a, const struct event *e);
 
 #endif

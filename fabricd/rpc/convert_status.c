@@ -18,7 +18,7 @@ static Google__Protobuf__Timestamp *timestamp(struct answer *a, int64_t unix_us)
     return m;
 }
 
-static Google__Protobuf__Duration *duration(struct answer *a, uint64_t us)
+Google__Protobuf__Duration *convert_duration(struct answer *a, uint64_t us)
 {
     Google__Protobuf__Duration *m =
         ANSWER_NEW(a, Google__Protobuf__Duration, google__protobuf__duration);
@@ -79,9 +79,9 @@ static Fabric__V1__SweepStatus *sweep(struct answer *a, const struct sm_status *
         return NULL;
     m->sweeps = s->sweeps;
     if (s->last_sweep_us != 0)
-        m->last_sweep = duration(a, s->last_sweep_us);
+        m->last_sweep = convert_duration(a, s->last_sweep_us);
     if (s->last_reroute_us != 0)
-        m->last_reroute = duration(a, s->last_reroute_us);
+        m->last_reroute = convert_duration(a, s->last_reroute_us);
     return m;
 }
 
@@ -131,7 +131,7 @@ Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
     m->alarm = answer_text(a, s->alarm);
     m->master_lid = s->master_lid;
     m->master_guid = answer_guid(a, s->master_guid);
-    m->uptime = duration(a, s->uptime_us);
+    m->uptime = convert_duration(a, s->uptime_us);
     m->version = answer_text(a, fab_version());
     if (v == NULL)
         return m;

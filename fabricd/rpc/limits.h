@@ -23,5 +23,9 @@
 #define RPC_PAGE_MAX 2000u
 #define RPC_EVENTS_KEPT 4096u /* how far a follower of events may fall behind */
 #define RPC_SILENT_SHOWN 100u
+#define RPC_STUDIES_MAX 8u     /* of routes, under way or waiting */
+#define RPC_JOB_ENDS 200000u   /* ends of a job */
+#define RPC_FAILURES_MAX 4096u /* of one what-if, in names */
+#define RPC_LOST_SHOWN 100u
 
 #endif

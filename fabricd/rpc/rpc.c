@@ -11,6 +11,7 @@
 #include "fabricd/rpc/follower.h"
 #include "fabricd/rpc/journal.h"
 #include "fabricd/rpc/server.h"
+#include "fabricd/rpc/study.h"
 #include "fabricd/rpc/tls.h"
 #include "libfabmgr/base/status.h"
 
@@ -64,6 +65,7 @@ int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t wh
         return FAB_E_NOMEM;
     r->in = *in;
     LIST_INIT(&r->followers);
+    LIST_INIT(&r->studies);
     list_services(r);
     int rc = FAB_E_NOMEM;
     r->turn = loop_timer_new(in->loop, followers_turn, r);
@@ -90,6 +92,7 @@ void rpc_stop(struct rpc *r)
         listen_close(r->listeners[i]);
     free(r->listeners);
     conn_set_free(r->conns);
+    studies_end(r);
     journal_free(r->journal);
     loop_timer_free(r->turn);
     SSL_CTX_free(r->ssl_ctx);

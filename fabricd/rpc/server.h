@@ -11,11 +11,15 @@
 
 struct journal;
 struct follower;
+struct study;
+struct worker;
 
 struct rpc {
     struct rpc_input in;
     struct journal *journal;
     LIST_HEAD(, follower) followers; /* of events */
+    LIST_HEAD(, study) studies;      /* under way */
+    struct worker *student;          /* does them; made for the first one */
     struct loop_timer *turn;         /* due when they may have something to read */
     struct conn_set *conns;
     struct listener **listeners; /* [listener_count] */
@@ -49,6 +53,9 @@ call_handler list_nodes, get_node;                            /* service_node.c 
 call_handler list_ports, get_port, disable_port, enable_port; /* service_port.c */
 call_handler list_links;                                      /* service_link.c */
 call_handler trace_path, get_forwarding_table, get_verdict;   /* service_route.c */
+call_handler get_quality;                                     /* service_quality.c */
+call_handler compare_engines;                                 /* service_compare.c */
+call_handler what_if;                                         /* service_whatif.c */
 call_handler export_file;                                     /* service_export.c */
 call_handler list_events, watch_events;                       /* service_event.c */
 

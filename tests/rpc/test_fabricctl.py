@@ -38,7 +38,10 @@ def every_command_speaks_json():
         for line in ("status", "node list", "node list switch", "node show leaf-001", "port list",
                      "port list leaf-002", "port show leaf-001/1", "link list",
                      "link list spine-001", "path host-0001 host-0016", "path leaf-001 host-0002",
-                     "route show leaf-001", "route verify", "event list", "version"):
+                     "route show leaf-001", "route verify", "route quality",
+                     "route quality --hosts host-[0001-0009] --samples 9 --seed 3",
+                     "route compare", "route compare updn", "route whatif leaf-001/5",
+                     "route whatif --fail spine-001 --fail host-0002 --engine updn", "event list", "version"):
             answer = json.loads(succeeds(s.address, "-o", "json", *line.split()))
             assert isinstance(answer, dict) and answer, line
         events = succeeds(s.address, "event", "watch", "-n", "3", "-o", "json").splitlines()

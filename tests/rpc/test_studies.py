@@ -1,11 +1,16 @@
 """Exports and studies of routes, by a stock gRPC client."""
 
+import contextlib
 import json
+import os
 import re
+import subprocess
+import tempfile
 
 import grpc
 
-from harness import channel, export_pb2, Fabric, fails, fake, fake_fabric, main, wait_until
+from harness import (BUILD, WORK, channel, export_pb2, Fabric, fails, fake, fake_fabric, main,
+                     quality_pb2, running, socket_path, wait_until)
 
 FORMATS = [f for f in export_pb2.ExportFormat.values() if f]
 
@@ -53,7 +58,140 @@ def exports_are_checked():
         fails(grpc.StatusCode.FAILED_PRECONDITION, lambda: list(fabric.Export(format=1)))
 
 
+def options(**fields):
+    return quality_pb2.QualityOptions(**fields)
+
+
+def quality_adds_up():
+    with fake_fabric(leaves=6, spines=3, hosts=4) as fabric:
+        answer = fabric.GetQuality()
+        q = answer.quality
+        assert (q.ends, q.leaves, q.channels) == (24, 6, 36)
+        assert q.pairs == 24 * 23 == sum(h.pairs for h in q.hops) and q.lost_pairs == 0
+        assert [(h.switches, h.pairs) for h in q.hops] == [(1, 72), (3, 480)]
+        assert q.all_to_all.bound == 27 <= q.all_to_all.max == q.all_to_all.worst[0].load
+        assert abs(q.all_to_all.mean * 36 - 2 * 480) < 1e-6
+        assert q.shifts.every and q.shifts.tried == 23 and q.shifts.bound == 2 <= q.shifts.max
+        assert q.random_permutations.tried == q.bisections.tried == 1000
+        assert 0 < q.bisections.min <= q.bisections.mean <= 1
+        assert answer.engine == "updn" and answer.generation == 1
+        again = fabric.GetQuality().quality
+        assert again == q
+        other = fabric.GetQuality(options=options(seed=1, samples=7)).quality
+        assert other.bisections.tried == 7 and other.all_to_all == q.all_to_all
+
+
+def jobs_are_lists_of_hosts():
+    with fake_fabric(leaves=4, spines=2, hosts=4) as fabric:
+        def ends(*names):
+            return fabric.GetQuality(options=options(ends=names, samples=1)).quality.ends
+        assert ends("host-[0001-0003,0009]") == 4
+        assert ends("host-0001", "2", "host-0003/1") == 3
+        for code, text, names in (
+                ("NOT_FOUND", "host-0099", ["host-[0001,0099]"]),
+                ("INVALID_ARGUMENT", "twice", ["host-0001", "1"]),
+                ("INVALID_ARGUMENT", "switch", ["leaf-001"]),
+                ("INVALID_ARGUMENT", "host-", ["host-"]),
+                ("NOT_FOUND", "[", ["host-[0003-0001]"])):
+            why = fails(grpc.StatusCode[code], fabric.GetQuality, options=options(ends=names))
+            assert text in why, why
+        # As many as there are numbers: it must end soon, at the first that is not there.
+        fails(grpc.StatusCode.NOT_FOUND, fabric.GetQuality,
+              options=options(ends=["x[0-999999999][0-999999999]"]))
+        assert "100000" in fails(grpc.StatusCode.INVALID_ARGUMENT, fabric.GetQuality,
+                                 options=options(samples=100001))
+
+
+def engines_are_compared():
+    with fake_fabric(leaves=6, spines=3, hosts=4) as fabric:
+        reports = [r.report for r in fabric.CompareEngines()]
+        names = [r.engine for r in reports]
+        assert "updn" in names and len(set(names)) == len(names)
+        assert [r.engine for r in reports if r.in_force] == ["updn"]
+        for r in reports:
+            assert r.summary
+            assert r.routed or r.reason
+            assert not r.routed or (r.verdict.good and r.quality.pairs == 24 * 23)
+        in_force = next(r for r in reports if r.in_force)
+        assert in_force.quality == fabric.GetQuality().quality
+        one = [r.report.engine for r in fabric.CompareEngines(engines=["updn"])]
+        assert one == ["updn"]
+        fails(grpc.StatusCode.NOT_FOUND, lambda: list(fabric.CompareEngines(engines=["no"])))
+
+
+def what_would_fail_is_checked():
+    with fake_fabric(leaves=4, spines=2, hosts=4) as fabric:
+        for code, failures in (("NOT_FOUND", ["nobody"]), ("NOT_FOUND", ["leaf-001/99"]),
+                               ("INVALID_ARGUMENT", []), ("INVALID_ARGUMENT", ["leaf-001/0"])):
+            fails(grpc.StatusCode[code], fabric.WhatIf, failures=failures)
+        fails(grpc.StatusCode.NOT_FOUND, fabric.WhatIf, failures=["leaf-001/5"], engine="no")
+
+
+@contextlib.contextmanager
+def daemon(**size):
+    folder = tempfile.mkdtemp(dir=WORK)
+    net = os.path.join(folder, "net")
+    arguments = [f"--{k}={v}" for k, v in size.items()]
+    subprocess.run([os.path.join(BUILD, "cli/fabsim"), "generate", "leaf-spine", *arguments, "-o",
+                    net], check=True)
+    address = "unix:" + socket_path()
+    command = [os.path.join(BUILD, "fabricd/fabricd"), "--sim", net, "--state-dir", folder,
+               "--listen", address]
+    with running(command, lambda process: None), channel(address) as c:
+        fabric = Fabric(c)
+        wait_until(lambda: fabric.GetStatus().status.generation > 0)
+        yield fabric, Fabric(c, "fabric.v1.SimService")
+
+
+def what_is_foretold_happens():
+    with daemon(leaves=6, spines=3, hosts=4) as (fabric, sim):
+        told = fabric.WhatIf(failures=["leaf-002/5"])
+        assert told.cables == 1 and told.lost_end_count == told.lost_switches == 0
+        assert told.report.routed and told.report.verdict.good and told.report.in_force
+        assert told.quality_before == fabric.GetQuality().quality
+        before = fabric.GetStatus().status.generation
+        sim.Unlink(node="leaf-002", port_number=5)
+        wait_until(lambda: fabric.GetStatus().status.generation > before)
+        events = fabric.ListEvents().events
+        done = next(e.message for e in events if e.type == "reroute-done")
+        assert f"{told.blocks_changed} blocks on {told.switches_changed} switches" in done, done
+        assert fabric.GetQuality().quality == told.report.quality
+        # Another one, of more: a leaf, and a job that loses hosts with it.
+        told = fabric.WhatIf(failures=["leaf-003", "host-0002/1"],
+                             options=options(ends=["host-[0005-0012]"]))
+        assert told.lost_switches == 1 and told.lost_end_count == 5
+        assert [e.end.node_name for e in told.lost_ends] == [
+            "host-0002", "host-0009", "host-0010", "host-0011", "host-0012"]
+        assert (told.quality_before.ends, told.report.quality.ends) == (8, 4)
+        assert "cut off" in fails(grpc.StatusCode.INVALID_ARGUMENT, fabric.WhatIf,
+                                  failures=["host-0001"])
+
+
+def studies_are_bounded_and_can_be_left():
+    with fake(leaves=36, spines=18, hosts=30) as s, channel(s.address) as c:
+        fabric = Fabric(c)
+        calls = [fabric.GetQuality(future=True, options=options(samples=100000))
+                 for _ in range(20)]
+        codes = []
+        for call in calls[8:]:
+            codes.append(call.exception(20).code())
+        assert codes.count(grpc.StatusCode.RESOURCE_EXHAUSTED) >= 11, codes
+        assert fabric.GetStatus(timeout=5).status.generation == 1
+        for call in calls:
+            call.cancel()
+        # Those that were cancelled make way for others, long before they would be done.
+        wait_until(lambda: fabric.GetQuality(options=options(samples=1)).quality.ends == 1080)
+        calls = [fabric.GetQuality(future=True, options=options(samples=100000)) for _ in range(3)]
+    # And the manager ends while some are under way.
+
+
 main([
+    quality_adds_up,
+    jobs_are_lists_of_hosts,
+    engines_are_compared,
+    what_would_fail_is_checked,
+    what_is_foretold_happens,
+    studies_are_bounded_and_can_be_left,
     each_format_is_exported,
     large_exports_come_in_pieces_and_can_be_left,
     exports_are_checked,

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabricctl route quality, route compare.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/ctl/cmd.h"
+#include "cli/ctl/job.h"
+#include "cli/ctl/show.h"
+#include "cli/ctl/show_quality.h"
+#include "fabric/v1/quality.pb-c.h"
+
+/* ---- quality -----------------------------------------------------------------------------------
+ */
+
+static int say_quality(struct out *o, const Fabric__V1__GetQualityResponse *r)
+{
+    char took[SHOW_LEN];
+    show_duration(microseconds_of(r->time), took);
+    out_record(o, NULL);
+    out_textf(o, "Routing", OUT_PLAIN, "%s, generation %" PRIu64 "; measured in %s", r->engine,
+              r->generation, took);
+    out_text(o, "engine", NULL, OUT_PLAIN, r->engine);
+    out_number(o, "generation", NULL, OUT_PLAIN, r->generation);
+    out_millis(o, "time_ms", NULL, OUT_PLAIN, microseconds_of(r->time));
+    out_quality(o, r->quality);
+    out_record_end(o);
+    return r->quality->lost_pairs > 0 ? EXIT_UNSOUND : EXIT_OK;
+}
+
+static int quality(struct session *s)
+{
+    Fabric__V1__QualityOptions options;
+    Fabric__V1__GetQualityRequest q = FABRIC__V1__GET_QUALITY_REQUEST__INIT;
+    Fabric__V1__GetQualityResponse *r = NULL;
+    struct job job;
+    int rc = job_options(s, &job, &options);
+    q.options = &options;
+    if (rc == EXIT_OK)
+        rc = ask(s, "GetQuality", &q.base, &fabric__v1__get_quality_response__descriptor, &r);
+    if (rc == EXIT_OK && r->quality != NULL)
+        rc = say_quality(s->out, r);
+    free_reply(r);
+    job_fini(&job);
+    return rc;
+}
+
+/* ---- compare -----------------------------------------------------------------------------------
+ */
+
+static const struct out_column columns[] = {
+    {"engine", "ENGINE", false},
+    {"verdict", "VERDICT", false},
+    {"route_ms", "ROUTE MS", true},
+    {"verify_ms", "PROOF MS", true},
+    {"all_to_all", "ALL-TO-ALL", true},
+    {"bound", "BOUND", true},
+    {"max_over_mean", "MAX/MEAN", true},
+    {"unused", "UNUSED", true},
+    {"shift", "SHIFT", true},
+    {"random", "RANDOM", true},
+    {"bisection", "BISECTION", true},
+    {"longest_path", "SWITCHES", true},
+};
+
+struct comparing {
+    struct out *out;
+    bool any_good;
+    char refusals[2048]; /* of those that do not take the fabric, a line each */
+};
+
+static void say_figures(struct out *o, const Fabric__V1__Quality *q)
+{
+    const Fabric__V1__AllToAll *all = q->all_to_all;
+    if (all == NULL || q->shifts == NULL || q->random_permutations == NULL || q->bisections == NULL)
+        return;
+    out_number(o, NULL, "ALL-TO-ALL", OUT_PLAIN, all->max);
+    out_number(o, NULL, "BOUND", OUT_DIM, all->bound);
+    out_real(o, NULL, "MAX/MEAN", OUT_PLAIN, all->max_over_mean, 2);
+    out_number(o, NULL, "UNUSED", OUT_PLAIN, all->unused_channels);
+    out_number(o, NULL, "SHIFT", OUT_PLAIN, q->shifts->max);
+    out_number(o, NULL, "RANDOM", OUT_PLAIN, q->random_permutations->median);
+    out_real(o, NULL, "BISECTION", OUT_PLAIN, q->bisections->mean, 3);
+}
+
+static void say_none(struct out *o)
+{
+    for (size_t i = 3; i < sizeof columns / sizeof columns[0]; i++)
+        out_none(o, NULL, columns[i].label);
+}
+
+static void say_report(struct out *o, const Fabric__V1__EngineReport *r)
+{
+    char name[SHOW_LEN];
+    snprintf(name, sizeof name, "%.60s%s", r->engine, r->in_force ? " *" : "");
+    out_row(o);
+    out_text(o, NULL, "ENGINE", OUT_PLAIN, name);
+    out_text(o, "engine", NULL, OUT_PLAIN, r->engine);
+    out_text(o, "summary", NULL, OUT_PLAIN, r->summary);
+    out_bool(o, "in_force", NULL, OUT_PLAIN, r->in_force);
+    out_bool(o, "routed", NULL, OUT_PLAIN, r->routed);
+    out_text(o, "reason", NULL, OUT_PLAIN, r->reason);
+    out_text(o, "verdict", "VERDICT", r->routed ? tone_verdict(r->verdict) : OUT_DIM,
+             r->routed ? show_verdict(r->verdict) : "refuses");
+    out_millis(o, "route_ms", "ROUTE MS", OUT_PLAIN, microseconds_of(r->route_time));
+    if (r->routed && r->verdict != NULL && r->quality != NULL) {
+        out_millis(o, "verify_ms", "PROOF MS", OUT_PLAIN, microseconds_of(r->verify_time));
+        say_figures(o, r->quality);
+        out_number(o, "longest_path", "SWITCHES", OUT_PLAIN, r->verdict->longest_path);
+        out_bool(o, "good", NULL, OUT_PLAIN, r->verdict->good);
+        out_text(o, "witness", NULL, OUT_PLAIN, r->verdict->witness);
+        out_quality_keys(o, "", r->quality);
+    } else {
+        say_none(o);
+    }
+    out_row_end(o);
+}
+
+static bool each_report(void *ctx, const ProtobufCMessage *message)
+{
+    struct comparing *c = ctx;
+    const Fabric__V1__EngineReport *r =
+        ((const Fabric__V1__CompareEnginesResponse *)message)->report;
+    if (r == NULL)
+        return true;
+    say_report(c->out, r);
+    c->any_good = c->any_good || (r->verdict != NULL && r->verdict->good);
+    size_t len = strlen(c->refusals);
+    if (!r->routed)
+        snprintf(c->refusals + len, sizeof c->refusals - len, "%.60s: %.250s\n", r->engine,
+                 r->reason);
+    return !out_broken(c->out);
+}
+
+static void say_refusals(struct out *o, const char *text)
+{
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
+        out_note(o, OUT_DIM, "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+static int compare(struct session *s)
+{
+    Fabric__V1__QualityOptions options;
+    Fabric__V1__CompareEnginesRequest q = FABRIC__V1__COMPARE_ENGINES_REQUEST__INIT;
+    struct comparing c = {.out = s->out};
+    struct fab_client_error error = {.code = FAB_GRPC_OK};
+    struct job job;
+    int rc = job_options(s, &job, &options);
+    q.options = &options;
+    q.engines = s->argv;
+    q.n_engines = (size_t)s->argc;
+    if (rc == EXIT_OK) {
+        out_record(s->out, NULL);
+        out_table(s->out, "engines", columns, sizeof columns / sizeof columns[0], false);
+        fab_client_stream(s->client, "fabric.v1.FabricService/CompareEngines", &q.base,
+                          &fabric__v1__compare_engines_response__descriptor, each_report, &c,
+                          &error);
+        out_table_end(s->out);
+        say_refusals(s->out, c.refusals);
+        out_record_end(s->out);
+    }
+    if (error.code != FAB_GRPC_OK)
+        rc = say_error(&error);
+    job_fini(&job);
+    return rc == EXIT_OK && !c.any_good ? EXIT_UNSOUND : rc;
+}
+
+const struct cmd cmd_route_quality = {
+    .noun = "route",
+    .verb = "quality",
+    .args = "[--hosts LIST] [--job FILE]",
+    .summary = "how evenly the tables in force spread traffic",
+    .options = "hjmd",
+    .slow = true,
+    .run = quality,
+};
+const struct cmd cmd_route_compare = {
+    .noun = "route",
+    .verb = "compare",
+    .args = "[ENGINE]...",
+    .summary = "what each engine would make of the fabric",
+    .max_args = 64,
+    .options = "hjmd",
+    .slow = true,
+    .run = compare,
+};

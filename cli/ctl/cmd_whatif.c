@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabricctl route whatif.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/ctl/cmd.h"
+#include "cli/ctl/job.h"
+#include "cli/ctl/show.h"
+#include "cli/ctl/show_quality.h"
+#include "fabric/v1/quality.pb-c.h"
+
+#define NAMED 6 /* lost ends, in text */
+
+static void say_lost(struct out *o, const Fabric__V1__WhatIfResponse *r)
+{
+    char names[NAMED * SHOW_LEN] = "", one[SHOW_LEN];
+    for (size_t i = 0; i < r->n_lost_ends && i < NAMED; i++) {
+        size_t len = strlen(names);
+        show_port(r->lost_ends[i]->end, one);
+        snprintf(names + len, sizeof names - len, "%s%s", i > 0 ? ", " : ": ", one);
+    }
+    bool none = r->lost_switches + r->lost_end_count == 0;
+    if (none)
+        out_textf(o, "Lost", OUT_GOOD, "nothing: all ends still reach each other");
+    else
+        out_textf(o, "Lost", OUT_BAD, "%u switch%s, %u end%s%s%s", r->lost_switches,
+                  r->lost_switches == 1 ? "" : "es", r->lost_end_count,
+                  r->lost_end_count == 1 ? "" : "s", names,
+                  r->lost_end_count > NAMED ? ", ..." : "");
+    out_number(o, "cables", NULL, OUT_PLAIN, r->cables);
+    out_number(o, "lost_switches", NULL, OUT_PLAIN, r->lost_switches);
+    out_number(o, "lost_end_count", NULL, OUT_PLAIN, r->lost_end_count);
+    out_table(o, "lost_ends", NULL, 0, false);
+    for (size_t i = 0; i < r->n_lost_ends; i++) {
+        out_row(o);
+        out_port_keys(o, "", r->lost_ends[i]->end);
+        out_number(o, "lid", NULL, OUT_PLAIN, r->lost_ends[i]->lid);
+        out_row_end(o);
+    }
+    out_table_end(o);
+}
+
+static void say_change(struct out *o, const Fabric__V1__WhatIfResponse *r)
+{
+    out_textf(o, "Writes", OUT_PLAIN,
+              "%" PRIu64 " of %" PRIu64 " blocks on %u switch%s, for %" PRIu64 " entries",
+              r->blocks_changed, r->blocks, r->switches_changed,
+              r->switches_changed == 1 ? "" : "es", r->entries_changed);
+    out_number(o, "blocks_changed", NULL, OUT_PLAIN, r->blocks_changed);
+    out_number(o, "blocks", NULL, OUT_PLAIN, r->blocks);
+    out_number(o, "switches_changed", NULL, OUT_PLAIN, r->switches_changed);
+    out_number(o, "entries_changed", NULL, OUT_PLAIN, r->entries_changed);
+}
+
+static void say_engine(struct out *o, const Fabric__V1__EngineReport *e)
+{
+    char route[SHOW_LEN], verify[SHOW_LEN];
+    show_duration(microseconds_of(e->route_time), route);
+    show_duration(microseconds_of(e->verify_time), verify);
+    if (e->routed)
+        out_textf(o, "Engine", OUT_PLAIN, "%s, in %s and %s for the proof", e->engine, route,
+                  verify);
+    else
+        out_textf(o, "Engine", OUT_BAD, "%s refuses: %s", e->engine, e->reason);
+    if (e->routed)
+        out_textf(o, "Verdict", tone_verdict(e->verdict), "%s", show_verdict(e->verdict));
+    out_text(o, "engine", NULL, OUT_PLAIN, e->engine);
+    out_bool(o, "engine_in_force", NULL, OUT_PLAIN, e->in_force);
+    out_bool(o, "routed", NULL, OUT_PLAIN, e->routed);
+    out_text(o, "reason", NULL, OUT_PLAIN, e->reason);
+    out_millis(o, "route_ms", NULL, OUT_PLAIN, microseconds_of(e->route_time));
+    out_millis(o, "verify_ms", NULL, OUT_PLAIN, microseconds_of(e->verify_time));
+    out_bool(o, "good", NULL, OUT_PLAIN, e->verdict != NULL && e->verdict->good);
+    out_lines(o, "witness", e->verdict != NULL ? e->verdict->witness : "");
+}
+
+/* ---- now and then ------------------------------------------------------------------------------
+ */
+
+static void say_pair(struct out *o, const char *name, unsigned decimals, double now, double then,
+                     bool more_is_worse)
+{
+    bool worse = more_is_worse ? then > now : then < now;
+    out_row(o);
+    out_text(o, NULL, "FIGURE", OUT_PLAIN, name);
+    out_real(o, NULL, "NOW", OUT_PLAIN, now, decimals);
+    out_real(o, NULL, "THEN", worse ? OUT_WARN : OUT_PLAIN, then, decimals);
+    out_row_end(o);
+}
+
+static void say_pairs(struct out *o, const Fabric__V1__Quality *now,
+                      const Fabric__V1__Quality *then)
+{
+    static const struct out_column columns[] = {
+        {NULL, "FIGURE", false}, {NULL, "NOW", true}, {NULL, "THEN", true}};
+    if (!now->all_to_all || !then->all_to_all || !now->shifts || !then->shifts ||
+        !now->bisections || !then->bisections || !now->random_permutations ||
+        !then->random_permutations)
+        return;
+    out_table(o, NULL, columns, sizeof columns / sizeof columns[0], false);
+    say_pair(o, "ends", 0, now->ends, then->ends, false);
+    say_pair(o, "all-to-all, max", 0, (double)now->all_to_all->max, (double)then->all_to_all->max,
+             true);
+    say_pair(o, "all-to-all, bound", 0, (double)now->all_to_all->bound,
+             (double)then->all_to_all->bound, true);
+    say_pair(o, "max/mean", 2, now->all_to_all->max_over_mean, then->all_to_all->max_over_mean,
+             true);
+    say_pair(o, "worst shift", 0, now->shifts->max, then->shifts->max, true);
+    say_pair(o, "random, median", 0, now->random_permutations->median,
+             then->random_permutations->median, true);
+    say_pair(o, "bisection", 3, now->bisections->mean, then->bisections->mean, false);
+    out_table_end(o);
+}
+
+static int say(struct out *o, enum out_format format, const Fabric__V1__WhatIfResponse *r)
+{
+    const Fabric__V1__EngineReport *e = r->report;
+    out_record(o, NULL);
+    out_textf(o, "Fails", OUT_PLAIN, "%u cable%s", r->cables, r->cables == 1 ? "" : "s");
+    out_number(o, "generation", NULL, OUT_PLAIN, r->generation);
+    say_lost(o, r);
+    say_engine(o, e);
+    if (e->routed)
+        say_change(o, r);
+    if (r->quality_before != NULL)
+        out_quality_keys(o, "before_", r->quality_before);
+    if (e->quality != NULL)
+        out_quality_keys(o, "after_", e->quality);
+    if (format == OUT_TEXT && r->quality_before != NULL && e->quality != NULL)
+        say_pairs(o, r->quality_before, e->quality);
+    out_record_end(o);
+    return e->verdict != NULL && e->verdict->good ? EXIT_OK : EXIT_UNSOUND;
+}
+
+/* What --fail named, and what stands without it. */
+static int add_arguments(struct session *s)
+{
+    char **all = reallocarray(s->fails, s->fail_count + (size_t)s->argc + 1, sizeof *all);
+    if (all == NULL)
+        return complain(EXIT_FAILED, "out of memory");
+    s->fails = all;
+    for (int i = 0; i < s->argc; i++)
+        s->fails[s->fail_count++] = s->argv[i];
+    if (s->fail_count == 0)
+        return complain(EXIT_USAGE, "what fails? Say NODE/PORT for a cable, NODE for all of its");
+    return EXIT_OK;
+}
+
+static int whatif(struct session *s)
+{
+    Fabric__V1__QualityOptions options;
+    Fabric__V1__WhatIfRequest q = FABRIC__V1__WHAT_IF_REQUEST__INIT;
+    Fabric__V1__WhatIfResponse *r = NULL;
+    struct job job;
+    int rc = job_options(s, &job, &options);
+    if (rc == EXIT_OK)
+        rc = add_arguments(s);
+    q.failures = s->fails;
+    q.n_failures = s->fail_count;
+    q.engine = (char *)(uintptr_t)(s->engine != NULL ? s->engine : "");
+    q.options = &options;
+    if (rc == EXIT_OK)
+        rc = ask(s, "WhatIf", &q.base, &fabric__v1__what_if_response__descriptor, &r);
+    if (rc == EXIT_OK && r->report != NULL)
+        rc = say(s->out, s->out_format, r);
+    free_reply(r);
+    job_fini(&job);
+    return rc;
+}
+
+const struct cmd cmd_route_whatif = {
+    .noun = "route",
+    .verb = "whatif",
+    .args = "NODE[/PORT]... [--engine NAME]",
+    .summary = "what would happen if cables or nodes failed",
+    .max_args = 4096,
+    .options = "hjmdex",
+    .slow = true,
+    .run = whatif,
+};

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lists of hosts. The manager expands "node[01-16]"; we make such lists of files that name every
+ * host, because a request is bounded and hosts of a job mostly count up.
+ */
+#include "cli/ctl/job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGITS_MAX 9
+
+void job_fini(struct job *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        free(job->names[i]);
+    free(job->names);
+    *job = (struct job){0};
+}
+
+static bool append(struct job *job, const char *name, size_t len)
+{
+    if (job->count == job->room) {
+        size_t room = job->room == 0 ? 64 : 2 * job->room;
+        char **names = reallocarray(job->names, room, sizeof *names);
+        if (names == NULL)
+            return false;
+        job->names = names;
+        job->room = room;
+    }
+    job->names[job->count] = strndup(name, len);
+    return job->names[job->count] != NULL && ++job->count > 0;
+}
+
+/* "node07" is "node", 7 and two digits; "node[03-07]" its end, with where the list begins. */
+struct numbered {
+    size_t prefix, digits;
+    unsigned long first_at, number;
+    bool list;
+};
+
+static bool take_apart(const char *name, size_t len, struct numbered *ret)
+{
+    struct numbered n = {0};
+    n.list = len > 0 && name[len - 1] == ']';
+    size_t end = len - n.list;
+    while (n.digits < end && n.digits <= DIGITS_MAX && name[end - n.digits - 1] >= '0' &&
+           name[end - n.digits - 1] <= '9')
+        n.digits++;
+    if (n.digits == 0 || n.digits > DIGITS_MAX)
+        return false;
+    n.number = strtoul(name + end - n.digits, NULL, 10);
+    n.prefix = end - n.digits;
+    if (n.list) { /* of ours: prefix[first-last] */
+        const char *open = memchr(name, '[', len);
+        if (open == NULL || n.prefix != (size_t)(open - name) + n.digits + 2)
+            return false;
+        n.prefix = (size_t)(open - name);
+    }
+    *ret = n;
+    return true;
+}
+
+bool job_add(struct job *job, const char *name, size_t len)
+{
+    struct numbered last, now;
+    const char *before = job->count > 0 ? job->names[job->count - 1] : "";
+    if (memchr(name, '[', len) != NULL || !take_apart(name, len, &now) ||
+        !take_apart(before, strlen(before), &last) || last.prefix != now.prefix ||
+        last.digits != now.digits || last.number + 1 != now.number ||
+        memcmp(before, name, now.prefix) != 0)
+        return append(job, name, len);
+    char *grown = NULL;
+    const char *first = before + last.prefix + last.list;
+    if (asprintf(&grown, "%.*s[%.*s-%.*s]", (int)now.prefix, name, (int)now.digits, first,
+                 (int)now.digits, name + now.prefix) < 0)
+        return false;
+    free(job->names[job->count - 1]);
+    job->names[job->count - 1] = grown;
+    return true;
+}
+
+bool job_split(struct job *job, const char *list)
+{
+    bool inside = false;
+    const char *from = list;
+    for (const char *c = list;; c++) {
+        if (*c == '[' || *c == ']')
+            inside = *c == '[';
+        if (*c != '\0' && (*c != ',' || inside))
+            continue;
+        if (c > from && !append(job, from, (size_t)(c - from)))
+            return false;
+        from = c + 1;
+        if (*c == '\0')
+            return true;
+    }
+}
+
+/* One host a line; # begins a comment. */
+static bool add_line(struct job *job, const char *line)
+{
+    line += strspn(line, " \t");
+    size_t len = strcspn(line, "#\r\n");
+    while (len > 0 && (line[len - 1] == ' ' || line[len - 1] == '\t'))
+        len--;
+    return len == 0 || job_add(job, line, len);
+}
+
+static int read_file(struct job *job, const char *path)
+{
+    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+    char *line = NULL;
+    size_t room = 0;
+    bool fine = true;
+    if (f == NULL)
+        return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
+    while (fine && getline(&line, &room, f) >= 0)
+        fine = add_line(job, line);
+    int failed = ferror(f) ? errno : 0;
+    free(line);
+    if (f != stdin)
+        fclose(f);
+    if (failed)
+        return complain(EXIT_FAILED, "%s: %s", path, strerror(failed));
+    return fine ? EXIT_OK : complain(EXIT_FAILED, "out of memory");
+}
+
+int job_options(struct session *s, struct job *job, Fabric__V1__QualityOptions *ret)
+{
+    *job = (struct job){0};
+    fabric__v1__quality_options__init(ret);
+    ret->samples = s->samples;
+    ret->seed = s->seed;
+    if (s->hosts != NULL && !job_split(job, s->hosts))
+        return complain(EXIT_FAILED, "out of memory");
+    int rc = s->job != NULL ? read_file(job, s->job) : EXIT_OK;
+    if (rc == EXIT_OK && job->count == 0 && (s->hosts != NULL || s->job != NULL))
+        rc = complain(EXIT_USAGE, "a job has at least one host; %s names none",
+                      s->job != NULL ? s->job : "--hosts");
+    ret->ends = job->names;
+    ret->n_ends = job->count;
+    return rc;
+}

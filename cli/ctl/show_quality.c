@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Figures of quality. A figure that has a bound is good where it reaches it, and a warning where it
+ * is more than twice that.
+ */
+#include "cli/ctl/show_quality.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/ctl/show.h"
+
+static const Fabric__V1__AllToAll no_all = FABRIC__V1__ALL_TO_ALL__INIT;
+static const Fabric__V1__Shifts no_shifts = FABRIC__V1__SHIFTS__INIT;
+static const Fabric__V1__RandomPermutations no_random = FABRIC__V1__RANDOM_PERMUTATIONS__INIT;
+static const Fabric__V1__Bisections no_bisections = FABRIC__V1__BISECTIONS__INIT;
+
+static const Fabric__V1__AllToAll *all_of(const Fabric__V1__Quality *q)
+{
+    return q->all_to_all != NULL ? q->all_to_all : &no_all;
+}
+static const Fabric__V1__Shifts *shifts_of(const Fabric__V1__Quality *q)
+{
+    return q->shifts != NULL ? q->shifts : &no_shifts;
+}
+static const Fabric__V1__RandomPermutations *random_of(const Fabric__V1__Quality *q)
+{
+    return q->random_permutations != NULL ? q->random_permutations : &no_random;
+}
+static const Fabric__V1__Bisections *bisections_of(const Fabric__V1__Quality *q)
+{
+    return q->bisections != NULL ? q->bisections : &no_bisections;
+}
+
+/* ---- for programs ------------------------------------------------------------------------------
+ */
+
+void out_quality_keys(struct out *o, const char *prefix, const Fabric__V1__Quality *q)
+{
+    const Fabric__V1__AllToAll *all = all_of(q);
+    const Fabric__V1__Shifts *shifts = shifts_of(q);
+    const Fabric__V1__RandomPermutations *random = random_of(q);
+    const Fabric__V1__Bisections *bisections = bisections_of(q);
+    const struct {
+        const char *key;
+        uint64_t value;
+    } numbers[] = {
+        {"ends", q->ends},
+        {"leaves", q->leaves},
+        {"channels", q->channels},
+        {"pairs", q->pairs},
+        {"lost_pairs", q->lost_pairs},
+        {"all_to_all_max", all->max},
+        {"all_to_all_bound", all->bound},
+        {"all_to_all_min_ends", all->min_ends},
+        {"unused_channels", all->unused_channels},
+        {"shift_max", shifts->max},
+        {"permutation_bound", shifts->bound},
+        {"shift_worst", shifts->worst_shift},
+        {"shifts_tried", shifts->tried},
+        {"random_median", random->median},
+        {"random_max", random->max},
+        {"random_tried", random->tried},
+        {"bisections_tried", bisections->tried},
+    };
+    const struct {
+        const char *key;
+        double value;
+    } reals[] = {
+        {"all_to_all_mean", all->mean},        {"all_to_all_sigma", all->sigma},
+        {"max_over_mean", all->max_over_mean}, {"bisection_mean", bisections->mean},
+        {"bisection_min", bisections->min},
+    };
+    char key[64];
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        snprintf(key, sizeof key, "%s%s", prefix, numbers[i].key);
+        out_number(o, key, NULL, OUT_PLAIN, numbers[i].value);
+    }
+    for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++) {
+        snprintf(key, sizeof key, "%s%s", prefix, reals[i].key);
+        out_real(o, key, NULL, OUT_PLAIN, reals[i].value, 6);
+    }
+    snprintf(key, sizeof key, "%sshifts_every", prefix);
+    out_bool(o, key, NULL, OUT_PLAIN, shifts->every);
+}
+
+static void out_hops(struct out *o, const Fabric__V1__Quality *q)
+{
+    out_table(o, "hops", NULL, 0, false);
+    for (size_t i = 0; i < q->n_hops; i++) {
+        out_row(o);
+        out_number(o, "switches", NULL, OUT_PLAIN, q->hops[i]->switches);
+        out_number(o, "pairs", NULL, OUT_PLAIN, q->hops[i]->pairs);
+        out_row_end(o);
+    }
+    out_table_end(o);
+}
+
+/* ---- for people --------------------------------------------------------------------------------
+ */
+
+static enum out_tone tone_of(uint64_t value, uint64_t bound)
+{
+    return value <= bound ? OUT_GOOD : value > 2 * bound ? OUT_WARN : OUT_PLAIN;
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void say_all(struct out *o, const Fabric__V1__Quality *q)
+{
+    const Fabric__V1__AllToAll *all = all_of(q);
+    out_textf(o, "All-to-all", tone_of(all->max, all->bound),
+              "at most %" PRIu64 " unit%s over a channel; no routing has less than %" PRIu64,
+              all->max, plural(all->max), all->bound);
+    out_textf(o, "Balance", OUT_PLAIN, "max/mean %.2f, mean %.1f, sigma %.1f; %u channel%s unused",
+              all->max_over_mean, all->mean, all->sigma, all->unused_channels,
+              plural(all->unused_channels));
+}
+
+static void say_permutations(struct out *o, const Fabric__V1__Quality *q)
+{
+    const Fabric__V1__Shifts *s = shifts_of(q);
+    const Fabric__V1__RandomPermutations *r = random_of(q);
+    const Fabric__V1__Bisections *b = bisections_of(q);
+    if (s->tried > 0)
+        out_textf(o, "Shifts", tone_of(s->max, s->bound),
+                  "at most %u flow%s over a channel (bound %u); %s%u tried", s->max, plural(s->max),
+                  s->bound, s->every ? "all " : "", s->tried);
+    if (r->tried > 0)
+        out_textf(o, "Random", OUT_PLAIN,
+                  "median %u, at most %u flow%s over a channel; %u permutations", r->median, r->max,
+                  plural(r->max), r->tried);
+    if (b->tried > 0)
+        out_textf(o, "Bisection", OUT_PLAIN,
+                  "%.1f %% of the bandwidth of the ends (at least %.1f %%); %u random halves",
+                  100 * b->mean, 100 * b->min, b->tried);
+}
+
+static void say_hops(struct out *o, const Fabric__V1__Quality *q)
+{
+    char text[200] = "";
+    uint64_t sum = 0, pairs = 0;
+    for (size_t i = 0; i < q->n_hops; i++) {
+        size_t len = strlen(text);
+        sum += q->hops[i]->switches * q->hops[i]->pairs;
+        pairs += q->hops[i]->pairs;
+        snprintf(text + len, sizeof text - len, "%s%u: %" PRIu64, i > 0 ? ", " : "",
+                 q->hops[i]->switches, q->hops[i]->pairs);
+    }
+    if (pairs > 0)
+        out_textf(o, "Switches", OUT_PLAIN, "%.2f on a path; pairs by their number %s",
+                  (double)sum / (double)pairs, text);
+}
+
+static void say_worst(struct out *o, const Fabric__V1__AllToAll *all)
+{
+    static const struct out_column columns[] = {
+        {"load", "LOAD", true}, {"from", "FROM", false}, {"to", "TO", false}};
+    char from[SHOW_LEN], to[SHOW_LEN];
+    out_table(o, "worst", columns, sizeof columns / sizeof columns[0], false);
+    for (size_t i = 0; i < all->n_worst; i++) {
+        show_port(all->worst[i]->from, from);
+        show_port(all->worst[i]->to, to);
+        out_row(o);
+        out_number(o, "load", "LOAD", OUT_PLAIN, all->worst[i]->load);
+        out_text(o, NULL, "FROM", OUT_PLAIN, from);
+        out_port_keys(o, "from_", all->worst[i]->from);
+        out_text(o, NULL, "TO", OUT_PLAIN, to);
+        out_port_keys(o, "to_", all->worst[i]->to);
+        out_row_end(o);
+    }
+    out_table_end(o);
+}
+
+void out_quality(struct out *o, const Fabric__V1__Quality *q)
+{
+    out_textf(o, "Ends", OUT_PLAIN, "%u on %u leaves; the fabric has %u channels", q->ends,
+              q->leaves, q->channels);
+    if (q->lost_pairs > 0)
+        out_textf(o, "Lost", OUT_BAD, "%" PRIu64 " of %" PRIu64 " pairs do not reach each other",
+                  q->lost_pairs, q->lost_pairs + q->pairs);
+    say_all(o, q);
+    say_permutations(o, q);
+    say_hops(o, q);
+    out_quality_keys(o, "", q);
+    out_hops(o, q);
+    say_worst(o, all_of(q));
+}
+
+const char *show_verdict(const Fabric__V1__Verdict *v)
+{
+    if (v == NULL)
+        return "-";
+    if (!v->deadlock_free)
+        return "DEADLOCK";
+    return v->unreachable_pairs > 0 ? "UNREACHABLE" : v->good ? "sound" : "NOT SOUND";
+}
+
+enum out_tone tone_verdict(const Fabric__V1__Verdict *v)
+{
+    return v != NULL && v->good ? OUT_GOOD : OUT_BAD;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Figures of quality, as they are said. */
+#ifndef CLI_CTL_SHOW_QUALITY_H
+#define CLI_CTL_SHOW_QUALITY_H
+
+#include "cli/ctl/output.h"
+#include "fabric/v1/quality.pb-c.h"
+
+/* JSON only: all figures, in a record or a row. Keys begin with prefix ("before_"). */
+void out_quality_keys(struct out *o, const char *prefix, const Fabric__V1__Quality *q);
+/* As lines for people, and the tables "hops" and "worst". */
+void out_quality(struct out *o, const Fabric__V1__Quality *q);
+/* A verdict as a word, and in what tone: "sound". */
+const char *show_verdict(const Fabric__V1__Verdict *v);
+enum out_tone tone_verdict(const Fabric__V1__Verdict *v);
+
+#endif

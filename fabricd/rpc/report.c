@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Whom studies measure, and reports of engines. All but measure_init runs on the worker, on sealed
+ * values: to find thousands of ends by their names takes a while, too.
+ */
+#include "fabricd/rpc/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/rpc/limits.h"
+#include "fabricd/rpc/names.h"
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+/* ---- whom --------------------------------------------------------------------------------------
+ */
+
+static int copy_names(struct measure *m, char **names, size_t count)
+{
+    m->names = calloc(count + 1, sizeof *m->names);
+    for (size_t i = 0; m->names != NULL && i < count; i++) {
+        m->names[i] = strdup(names[i]);
+        if (m->names[i] == NULL)
+            return FAB_E_NOMEM;
+        m->name_count++;
+    }
+    return m->names != NULL ? FAB_OK : FAB_E_NOMEM;
+}
+
+int measure_init(struct measure *m, struct call *c, const Fabric__V1__QualityOptions *options)
+{
+    *m = (struct measure){.samples = FAB_QUALITY_SAMPLES};
+    if (options == NULL)
+        return FAB_OK;
+    m->seed = options->seed;
+    if (options->samples > FAB_QUALITY_SAMPLES_MAX) {
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "samples is %u; at most %u are accepted",
+                    options->samples, FAB_QUALITY_SAMPLES_MAX);
+        return FAB_E_INVAL;
+    }
+    if (options->samples > 0)
+        m->samples = options->samples;
+    int rc = copy_names(m, options->ends, options->n_ends);
+    if (rc < 0) {
+        measure_fini(m);
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+    }
+    return rc;
+}
+
+void measure_fini(struct measure *m)
+{
+    for (size_t i = 0; i < m->name_count; i++)
+        free(m->names[i]);
+    free(m->names);
+    free(m->ends);
+    *m = (struct measure){0};
+}
+
+struct resolving {
+    struct measure *m;
+    struct study *s;
+    size_t room;
+    uint64_t *seen; /* by port id */
+};
+
+static int refuse(struct study *s, enum fab_grpc_code code, const char *name, const char *what)
+{
+    s->code = code;
+    snprintf(s->why, sizeof s->why, "'%.200s' %s", name, what);
+    return FAB_E_INVAL;
+}
+
+static int add_end(struct resolving *r, const char *name, uint32_t port)
+{
+    const struct fab_fabric *f = r->s->view->fabric;
+    struct measure *m = r->m;
+    if (fab_node_is_switch(f, f->ports[port].node))
+        return refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "is a switch, and no end of a job");
+    if (!fab_port_is_up(f, port) || fab_peer_node(f, port) >= f->switch_count)
+        return refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "has no working cable to a switch");
+    if (!fab_bits_take(r->seen, port))
+        return refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "comes twice");
+    if (m->end_count == RPC_JOB_ENDS)
+        return refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "is one end too many");
+    uint32_t *ends = fab_grow(m->ends, sizeof *ends, m->end_count + 1, &r->room);
+    if (ends == NULL)
+        return FAB_E_NOMEM;
+    m->ends = ends;
+    m->ends[m->end_count++] = port;
+    return FAB_OK;
+}
+
+static int resolve_name(void *ctx, const char *name)
+{
+    struct resolving *r = ctx;
+    char why[512] = "";
+    uint32_t port;
+    if (study_stopped(r->s))
+        return FAB_E_BUSY;
+    int rc = fab_view_find_end(r->s->view, name, &port, why, sizeof why);
+    if (rc == FAB_OK)
+        return add_end(r, name, port);
+    r->s->code = rc == FAB_E_EXISTS ? FAB_GRPC_INVALID_ARGUMENT : fab_grpc_code_of(rc);
+    snprintf(r->s->why, sizeof r->s->why, "%s", why[0] != '\0' ? why : fab_status_text(rc));
+    return rc;
+}
+
+/* A name with [...] that somebody really has is taken as it is. */
+static int resolve_text(struct resolving *r, const char *text)
+{
+    char why[512];
+    uint32_t port;
+    if (strchr(text, '[') != NULL &&
+        fab_view_find_end(r->s->view, text, &port, why, sizeof why) == FAB_OK)
+        return add_end(r, text, port);
+    return names_each(text, resolve_name, r);
+}
+
+bool measure_resolve(struct measure *m, struct study *s)
+{
+    if (m->name_count == 0 || m->ends != NULL)
+        return true;
+    struct resolving r = {m, s, 0, fab_bits_new(s->view->fabric->port_count)};
+    int rc = r.seen != NULL ? FAB_OK : FAB_E_NOMEM;
+    for (size_t i = 0; i < m->name_count && rc == FAB_OK; i++)
+        rc = resolve_text(&r, m->names[i]);
+    if (rc < 0 && s->code == FAB_GRPC_OK)
+        study_fail(s, rc, "the ends could not be found");
+    free(r.seen);
+    return rc == FAB_OK;
+}
+
+/* ---- figures -----------------------------------------------------------------------------------
+ */
+
+bool measure_quality(const struct measure *m, struct study *s, const struct fab_fabric *fabric,
+                     const struct fab_lids *lids, const struct fab_lft *lft,
+                     struct fab_quality *ret)
+{
+    const struct fab_quality_input in = {.fabric = fabric,
+                                         .lids = lids,
+                                         .lft = lft,
+                                         .ends = m->ends,
+                                         .end_count = m->end_count,
+                                         .samples = m->samples,
+                                         .seed = m->seed,
+                                         .stopped = study_stopped,
+                                         .stopped_ctx = s};
+    int rc = fab_quality_measure(&in, ret);
+    if (rc < 0)
+        study_fail(s, rc, "the quality could not be measured");
+    return rc == FAB_OK;
+}
+
+static int route(struct report *r, const struct study *s, const struct fab_fabric *fabric,
+                 const struct fab_lids *lids)
+{
+    const struct fab_route_input in = {.fabric = fabric, .policy = &s->view->policy, .lids = lids};
+    uint64_t start = clock_now_us();
+    r->why[0] = '\0';
+    r->status = r->engine->run(&in, &r->lft, r->why, sizeof r->why);
+    r->route_us = clock_now_us() - start;
+    return r->status;
+}
+
+bool report_make(struct report *r, struct study *s, const struct measure *m,
+                 const struct fab_fabric *fabric, const struct fab_lids *lids)
+{
+    int rc = route(r, s, fabric, lids);
+    if (rc == FAB_E_UNSUPPORTED)
+        return true;
+    if (rc == FAB_OK) {
+        const struct fab_verify_input in = {fabric, lids, &r->lft, s->view->policy.max_hops};
+        uint64_t start = clock_now_us();
+        rc = fab_verify(&in, &r->verdict);
+        r->verify_us = clock_now_us() - start;
+    }
+    if (rc < 0)
+        study_fail(s, rc, "an engine could not be tried");
+    return rc == FAB_OK && measure_quality(m, s, fabric, lids, &r->lft, &r->quality);
+}
+
+void report_fini(struct report *r)
+{
+    fab_verdict_fini(&r->verdict);
+    fab_lft_fini(&r->lft);
+    *r = (struct report){0};
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What studies of routes are made of: whom they measure, and what an engine makes of a fabric. */
+#ifndef FABRICD_RPC_REPORT_H
+#define FABRICD_RPC_REPORT_H
+
+#include "fabric/v1/quality.pb-c.h"
+#include "fabricd/rpc/answer.h"
+#include "fabricd/rpc/study.h"
+#include "libfabmgr/quality/quality.h"
+#include "libfabmgr/route/route.h"
+
+struct measure { /* a copy of QualityOptions; m may be NULL */
+    char **names;
+    size_t name_count;
+    uint32_t *ends; /* [end_count], of the view; NULL: all */
+    uint32_t end_count;
+    uint32_t samples;
+    uint64_t seed;
+};
+/* INVAL (the call is finished), NOMEM (likewise). */
+int measure_init(struct measure *m, struct call *c, const Fabric__V1__QualityOptions *options);
+void measure_fini(struct measure *m);
+/* On the worker: finds the ends. False: the study has failed. */
+bool measure_resolve(struct measure *m, struct study *s);
+/* Likewise: of any tables; ends are port ids of `fabric`. */
+bool measure_quality(const struct measure *m, struct study *s, const struct fab_fabric *fabric,
+                     const struct fab_lids *lids, const struct fab_lft *lft,
+                     struct fab_quality *ret);
+
+struct report {
+    const struct fab_route_engine *engine;
+    int status; /* UNSUPPORTED: why says what the engine does not like */
+    char why[200];
+    uint64_t route_us, verify_us;
+    struct fab_lft lft;
+    struct fab_verdict verdict;
+    struct fab_quality quality;
+};
+/* On the worker: routes, proves, measures. False: the study has failed or was stopped. */
+bool report_make(struct report *r, struct study *s, const struct measure *m,
+                 const struct fab_fabric *fabric, const struct fab_lids *lids);
+void report_fini(struct report *r);
+
+/* Ids are those of the view's fabric, of which nothing else is used. */
+Fabric__V1__Quality *convert_quality(struct answer *a, const struct fab_view *v,
+                                     const struct fab_quality *q);
+Fabric__V1__EngineReport *convert_report(struct answer *a, const struct fab_view *v,
+                                         const struct report *r);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * CompareEngines: what each engine makes of the fabric as it is known. One engine is one turn of
+ * the worker, and its report is sent before the next begins.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/report.h"
+#include "libfabmgr/base/status.h"
+
+#define ENGINES_MAX 64
+
+struct compare_study {
+    struct study study;
+    struct measure measure;
+    const struct fab_route_engine *engines[ENGINES_MAX];
+    size_t count, next;
+    struct report report;
+};
+
+static void work(struct study *s)
+{
+    struct compare_study *c = (struct compare_study *)s;
+    c->report.engine = c->engines[c->next++];
+    if (measure_resolve(&c->measure, s))
+        report_make(&c->report, s, &c->measure, s->view->fabric, &s->view->target->lids);
+}
+
+static bool tell(struct study *s)
+{
+    struct compare_study *c = (struct compare_study *)s;
+    Fabric__V1__CompareEnginesResponse m = FABRIC__V1__COMPARE_ENGINES_RESPONSE__INIT;
+    struct answer a = {0};
+    m.generation = s->view->generation;
+    m.report = convert_report(&a, s->view, &c->report);
+    if (m.report != NULL)
+        m.report->in_force = strcmp(c->report.engine->name, s->view->target->engine) == 0;
+    report_fini(&c->report);
+    if (answer_send(&a, s->call, &m.base) < 0)
+        return false;
+    if (c->next == c->count)
+        call_finish(s->call, FAB_GRPC_OK, NULL);
+    return c->next < c->count;
+}
+
+static void compare_free(struct study *s)
+{
+    struct compare_study *c = (struct compare_study *)s;
+    report_fini(&c->report);
+    measure_fini(&c->measure);
+    free(c);
+}
+
+static int pick_all(struct compare_study *s)
+{
+    for (const struct fab_route_engine *const *e = fab_route_engines();
+         *e != NULL && s->count < ENGINES_MAX; e++)
+        s->engines[s->count++] = *e;
+    return FAB_OK;
+}
+
+static int pick(struct compare_study *s, struct call *c, const Fabric__V1__CompareEnginesRequest *q)
+{
+    if (q->n_engines == 0)
+        return pick_all(s);
+    for (size_t i = 0; i < q->n_engines; i++) {
+        const struct fab_route_engine *e = fab_route_engine_by_name(q->engines[i]);
+        if (e == NULL || s->count == ENGINES_MAX) {
+            call_finish(c, FAB_GRPC_NOT_FOUND, "there is no engine '%.60s'", q->engines[i]);
+            return FAB_E_NOT_FOUND;
+        }
+        s->engines[s->count++] = e;
+    }
+    return FAB_OK;
+}
+
+void compare_engines(struct call *c, const void *request)
+{
+    static const struct study_kind kind = {work, tell, compare_free};
+    const Fabric__V1__CompareEnginesRequest *q = request;
+    struct fab_view *v = need_target(c);
+    if (v == NULL)
+        return;
+    struct compare_study *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+    else if (measure_init(&s->measure, c, q->options) == FAB_OK && pick(s, c, q) == FAB_OK)
+        study_start(c, v, &kind, &s->study);
+    else
+        compare_free(&s->study);
+    fab_view_unref(v);
+}

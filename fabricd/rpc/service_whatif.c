@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * WhatIf: what the manager would do if cables or whole nodes failed: who would be lost, what would
+ * be programmed, how good that would be.
+ *
+ * The engine is the one in force, or the one that was asked for. Where the one in force does not
+ * take what is left and the policy leaves the choice, the others are asked in their order, as the
+ * manager would.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/limits.h"
+#include "fabricd/rpc/report.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/whatif/whatif.h"
+
+struct whatif_study {
+    struct study study;
+    struct measure measure;
+    const struct fab_route_engine *engine; /* NULL: as the manager would */
+    uint32_t *ports;                       /* [port_count] of cables that fail */
+    size_t port_count, port_room;
+    struct fab_whatif whatif;
+    struct fab_whatif_change change;
+    struct report report;
+    struct fab_quality before;
+};
+
+/* ---- on the worker -----------------------------------------------------------------------------
+ */
+
+static bool damage(struct whatif_study *w)
+{
+    struct study *s = &w->study;
+    const struct fab_target *t = s->view->target;
+    const struct fab_whatif_input in = {s->view->fabric, &t->lids, &t->lft, w->ports,
+                                        (uint32_t)w->port_count};
+    int rc = fab_whatif_make(&in, &w->whatif);
+    if (rc == FAB_E_UNREACHABLE) {
+        s->code = FAB_GRPC_INVALID_ARGUMENT;
+        snprintf(s->why, sizeof s->why,
+                 "the manager itself would be cut off: no switch would be left in its reach");
+    } else if (rc < 0) {
+        study_fail(s, rc, "it could not be computed");
+    }
+    return rc == FAB_OK;
+}
+
+/* The job as it would be then: without those that are lost. */
+static bool left_over(const struct whatif_study *w, struct measure *ret)
+{
+    *ret = (struct measure){.samples = w->measure.samples, .seed = w->measure.seed};
+    if (w->measure.ends == NULL)
+        return true;
+    ret->ends = fab_alloc_array(w->measure.end_count, sizeof *ret->ends);
+    for (uint32_t i = 0; ret->ends != NULL && i < w->measure.end_count; i++) {
+        uint32_t now = w->whatif.port_now[w->measure.ends[i]];
+        if (now != FAB_NONE && fab_port_is_up(w->whatif.fabric, now))
+            ret->ends[ret->end_count++] = now;
+    }
+    return ret->ends != NULL;
+}
+
+static bool try_engine(struct whatif_study *w, const struct measure *m,
+                       const struct fab_route_engine *engine)
+{
+    report_fini(&w->report);
+    w->report.engine = engine;
+    return report_make(&w->report, &w->study, m, w->whatif.fabric, &w->whatif.lids);
+}
+
+static bool choose(struct whatif_study *w, const struct measure *m)
+{
+    const struct fab_view *v = w->study.view;
+    const struct fab_route_engine *in_force = fab_route_engine_by_name(v->target->engine);
+    const struct fab_route_engine *const *all = fab_route_engines();
+    bool fine = true;
+    if (w->engine != NULL)
+        return try_engine(w, m, w->engine);
+    if (in_force != NULL)
+        fine = try_engine(w, m, in_force);
+    while (fine && (w->report.engine == NULL || w->report.status == FAB_E_UNSUPPORTED) &&
+           strcmp(v->policy.engine, "auto") == 0 && *all != NULL)
+        fine = try_engine(w, m, *all++);
+    return fine;
+}
+
+static void work(struct study *s)
+{
+    struct whatif_study *w = (struct whatif_study *)s;
+    const struct fab_target *t = s->view->target;
+    struct measure left;
+    if (!measure_resolve(&w->measure, s) || !damage(w) ||
+        !measure_quality(&w->measure, s, s->view->fabric, &t->lids, &t->lft, &w->before))
+        return;
+    if (!left_over(w, &left))
+        study_fail(s, FAB_E_NOMEM, "it could not be computed");
+    else if (choose(w, &left) && w->report.engine == NULL)
+        study_fail(s, FAB_E_NOT_FOUND, "the engine of the tables in force is not there any more");
+    else if (s->code == FAB_GRPC_OK && w->report.status == FAB_OK)
+        fab_whatif_compare(&w->whatif.kept, &w->report.lft, &w->change);
+    measure_fini(&left);
+}
+
+/* ---- on the loop -------------------------------------------------------------------------------
+ */
+
+static void fill_lost(struct answer *a, const struct whatif_study *w, Fabric__V1__WhatIfResponse *m)
+{
+    const struct fab_view *v = w->study.view;
+    uint32_t count = w->whatif.lost_count < RPC_LOST_SHOWN ? w->whatif.lost_count : RPC_LOST_SHOWN;
+    m->lost_switches = w->whatif.lost_switches;
+    m->lost_end_count = w->whatif.lost_count;
+    m->lost_ends = answer_alloc(a, count, sizeof *m->lost_ends);
+    for (uint32_t i = 0; m->lost_ends != NULL && i < count; i++) {
+        Fabric__V1__LostEnd *e = ANSWER_NEW(a, Fabric__V1__LostEnd, fabric__v1__lost_end);
+        if (e == NULL)
+            return;
+        e->end = convert_port_ref(a, v, w->whatif.lost[i]);
+        e->lid = v->target->lids.base[w->whatif.lost[i]];
+        m->lost_ends[m->n_lost_ends++] = e;
+    }
+}
+
+static bool tell(struct study *s)
+{
+    const struct whatif_study *w = (const struct whatif_study *)s;
+    const struct fab_view then = {.fabric = w->whatif.fabric};
+    Fabric__V1__WhatIfResponse m = FABRIC__V1__WHAT_IF_RESPONSE__INIT;
+    struct answer a = {0};
+    m.generation = s->view->generation;
+    m.cables = w->whatif.cables;
+    fill_lost(&a, w, &m);
+    m.report = convert_report(&a, &then, &w->report);
+    if (m.report != NULL)
+        m.report->in_force = strcmp(w->report.engine->name, s->view->target->engine) == 0;
+    m.entries_changed = w->change.entries;
+    m.blocks_changed = w->change.blocks;
+    m.switches_changed = w->change.switches;
+    m.blocks = w->change.all_blocks;
+    m.quality_before = convert_quality(&a, s->view, &w->before);
+    answer_reply(&a, s->call, &m.base);
+    return false;
+}
+
+static void whatif_free(struct study *s)
+{
+    struct whatif_study *w = (struct whatif_study *)s;
+    report_fini(&w->report);
+    fab_whatif_fini(&w->whatif);
+    measure_fini(&w->measure);
+    free(w->ports);
+    free(w);
+}
+
+/* ---- the request -------------------------------------------------------------------------------
+ */
+
+static int add_cable(struct whatif_study *w, struct call *c, uint32_t port)
+{
+    uint32_t *ports = fab_grow(w->ports, sizeof *ports, w->port_count + 1, &w->port_room);
+    if (ports == NULL) {
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+        return FAB_E_NOMEM;
+    }
+    w->ports = ports;
+    w->ports[w->port_count++] = port;
+    return FAB_OK;
+}
+
+static int add_node(struct whatif_study *w, struct call *c, const struct fab_fabric *f,
+                    uint32_t node)
+{
+    int rc = FAB_OK;
+    for (uint32_t i = 1; i <= f->nodes[node].num_ports && rc == FAB_OK; i++)
+        if (f->ports[f->nodes[node].first_port + i].peer != FAB_NONE)
+            rc = add_cable(w, c, f->nodes[node].first_port + i);
+    return rc;
+}
+
+/* "NODE/PORT": true when NODE is one; its length and the number. */
+static bool is_port(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
+                    uint32_t *ret_number)
+{
+    const char *slash = strrchr(text, '/');
+    size_t digits = slash != NULL ? strspn(slash + 1, "0123456789") : 0;
+    char why[200];
+    uint32_t id;
+    if (digits == 0 || digits > 3 || slash[1 + digits] != '\0' ||
+        (size_t)(slash - text) > FAB_NODE_DESC_LEN)
+        return false;
+    snprintf(node, FAB_NODE_DESC_LEN + 1, "%.*s", (int)(slash - text), text);
+    *ret_number = (uint32_t)strtoul(slash + 1, NULL, 10);
+    return fab_view_find_node(v, node, &id, why, sizeof why) == FAB_OK;
+}
+
+static int add_failure(struct whatif_study *w, struct call *c, const struct fab_view *v,
+                       const char *text)
+{
+    char node[FAB_NODE_DESC_LEN + 1];
+    uint32_t number, id;
+    if (!is_port(v, text, node, &number)) {
+        int rc = find_node(c, v, text, &id);
+        return rc == FAB_OK ? add_node(w, c, v->fabric, id) : rc;
+    }
+    int rc = find_port(c, v, node, number, &id);
+    if (rc == FAB_OK && v->fabric->ports[id].peer == FAB_NONE) {
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "'%.200s' has no cable that could fail", text);
+        return FAB_E_INVAL;
+    }
+    return rc == FAB_OK ? add_cable(w, c, id) : rc;
+}
+
+static int read_request(struct whatif_study *w, struct call *c, const struct fab_view *v,
+                        const Fabric__V1__WhatIfRequest *q)
+{
+    int rc = measure_init(&w->measure, c, q->options);
+    if (rc < 0)
+        return rc;
+    if (q->n_failures == 0 || q->n_failures > RPC_FAILURES_MAX) {
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "1 to %u failures are expected",
+                    RPC_FAILURES_MAX);
+        return FAB_E_INVAL;
+    }
+    if (q->engine[0] != '\0' && (w->engine = fab_route_engine_by_name(q->engine)) == NULL) {
+        call_finish(c, FAB_GRPC_NOT_FOUND, "there is no engine '%.60s'", q->engine);
+        return FAB_E_NOT_FOUND;
+    }
+    for (size_t i = 0; i < q->n_failures && rc == FAB_OK; i++)
+        rc = add_failure(w, c, v, q->failures[i]);
+    return rc;
+}
+
+void what_if(struct call *c, const void *request)
+{
+    static const struct study_kind kind = {work, tell, whatif_free};
+    struct fab_view *v = need_target(c);
+    if (v == NULL)
+        return;
+    struct whatif_study *w = calloc(1, sizeof *w);
+    if (w == NULL)
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+    else if (read_request(w, c, v, request) == FAB_OK)
+        study_start(c, v, &kind, &w->study);
+    else
+        whatif_free(&w->study);
+    fab_view_unref(v);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lists of hosts: as the manager expands them, and as fabricctl makes them.
+ */
+#include "fabricd/rpc/names.h"
+
+#include <string.h>
+
+#include "cli/ctl/job.h"
+#include "libfabmgr/base/status.h"
+#include "tests/unit/testing.h"
+
+struct expansion {
+    char text[400];
+    unsigned count, stop_after;
+};
+
+static int collect(void *ctx, const char *name)
+{
+    struct expansion *e = ctx;
+    size_t len = strlen(e->text);
+    snprintf(e->text + len, sizeof e->text - len, "%s%s", len > 0 ? " " : "", name);
+    return ++e->count == e->stop_after ? FAB_E_LIMIT : FAB_OK;
+}
+
+START_TEST(lists_are_expanded)
+{
+    static const char *const cases[][2] = {
+        {"node1", "node1"},
+        {"", ""},
+        {"n[1-3]", "n1 n2 n3"},
+        {"n[08-11]x", "n08x n09x n10x n11x"},
+        {"n[1,3,5-6]", "n1 n3 n5 n6"},
+        {"r[1-2]n[01-02]", "r1n01 r1n02 r2n01 r2n02"},
+        {"a[b] n[1-2] mlx", "a[b] n1 mlx a[b] n2 mlx"},
+        {"n[3-1]", "n[3-1]"},
+        {"n[1-", "n[1-"},
+        {"n[]", "n[]"},
+        {"n[1,]", "n[1,]"},
+        {"n[0000000000001-2]", "n[0000000000001-2]"},
+        {"[1][2][3][4][5]", "1234[5]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct expansion e = {.text = ""};
+        ck_assert_int_eq(names_each(cases[i][0], collect, &e), FAB_OK);
+        ck_assert_str_eq(e.text, cases[i][1]);
+    }
+    struct expansion e = {.stop_after = 2};
+    ck_assert_int_eq(names_each("n[0-999999999]", collect, &e), FAB_E_LIMIT);
+    ck_assert_str_eq(e.text, "n0 n1");
+    char longest[600];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    ck_assert_int_eq(names_each(longest, collect, &e), FAB_E_LIMIT);
+}
+END_TEST
+
+static void assert_job(struct job *job, const char *want)
+{
+    char text[400] = "";
+    for (size_t i = 0; i < job->count; i++) {
+        size_t len = strlen(text);
+        snprintf(text + len, sizeof text - len, "%s%s", i > 0 ? " " : "", job->names[i]);
+    }
+    ck_assert_str_eq(text, want);
+    job_fini(job);
+}
+
+START_TEST(command_lines_are_split)
+{
+    struct job job = {0};
+    ck_assert(job_split(&job, "a,b[1-3,5],c"));
+    assert_job(&job, "a b[1-3,5] c");
+    ck_assert(job_split(&job, ",,a,,"));
+    assert_job(&job, "a");
+    ck_assert(job_split(&job, "a[1,2"));
+    assert_job(&job, "a[1,2");
+    ck_assert(job_split(&job, ""));
+    assert_job(&job, "");
+}
+END_TEST
+
+START_TEST(files_are_folded)
+{
+    static const struct {
+        const char *lines[6], *want;
+    } cases[] = {
+        {{"n1", "n2", "n3", "n5"}, "n[1-3] n5"},
+        {{"n08", "n09", "n10"}, "n[08-10]"},
+        {{"n8", "n9", "n10", "n11"}, "n[8-9] n[10-11]"},
+        {{"n2", "n1"}, "n2 n1"},
+        {{"n1", "m2", "m3"}, "n1 m[2-3]"},
+        {{"a", "b"}, "a b"},
+        {{"n[1-2]", "n3"}, "n[1-3]"},
+        {{"r1n9", "r2n0"}, "r1n9 r2n0"},
+        {{"x[1]2", "x[1]3"}, "x[1]2 x[1]3"},
+        {{"1", "2", "3"}, "[1-3]"},
+        {{"n00000000001", "n00000000002"}, "n00000000001 n00000000002"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct job job = {0};
+        for (size_t j = 0; j < 6 && cases[i].lines[j] != NULL; j++)
+            ck_assert(job_add(&job, cases[i].lines[j], strlen(cases[i].lines[j])));
+        assert_job(&job, cases[i].want);
+    }
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("names");
+    TCase *t = tcase_create("names");
+    tcase_add_test(t, lists_are_expanded);
+    tcase_add_test(t, command_lines_are_split);
+    tcase_add_test(t, files_are_folded);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
