@@ -212,6 +212,11 @@ tests_unit_test_plan_SOURCES = tests/unit/test_plan.c
 tests_unit_test_plan_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_plan_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_order
+tests_unit_test_order_SOURCES = tests/unit/test_order.c
+tests_unit_test_order_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_order_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_route_nomem
 tests_unit_test_route_nomem_SOURCES = tests/unit/test_route_nomem.c
 tests_unit_test_route_nomem_CFLAGS = $(TEST_CFLAGS)
@@ -223,6 +228,9 @@ tests_unit_test_route_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=cal
 EXTRA_PROGRAMS += tests/bench/bench_route
 tests_bench_bench_route_SOURCES = tests/bench/bench_route.c
 tests_bench_bench_route_LDADD = libfabmgr/libfabmgr.la
+EXTRA_PROGRAMS += tests/bench/bench_plan
+tests_bench_bench_plan_SOURCES = tests/bench/bench_plan.c
+tests_bench_bench_plan_LDADD = libfabmgr/libfabmgr.la
 
 # ---- quality
 UNIT_TESTS += tests/unit/test_quality

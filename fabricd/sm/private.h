@@ -115,7 +115,9 @@ struct sm_programming {
     struct fab_plan_input in;
     uint32_t next; /* op */
     int stage;
-    bool tables_wait; /* for the stage before them */
+    bool tables_wait;  /* for the stage before them */
+    uint32_t awaited;  /* table writes without an answer that others wait for */
+    uint64_t torn[16]; /* bitset of block numbers: one that others wait for failed */
     uint32_t failed, told, blocks, switches, writes;
     uint32_t unsure;   /* switches that may have changed unseen; after recheck: that have */
     uint8_t *touched;  /* [node_count] enum sm_touched */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "programming": the difference between what stands and what shall stand, written in the
- * stages of the plan. Payloads are made when a write is sent; half a million writes need no queue.
+ * stages of the plan, and within the tables behind its barriers. Payloads are made when a write is
+ * sent; half a million writes need no queue.
  *
  * Each acknowledged write changes the model: the answer to a Set carries the attribute as it is
  * now. A write that was refused or not answered makes its node a suspect of a later look, and for
@@ -103,13 +104,30 @@ static bool may_go_on(struct sm *s)
     return p->stage < FAB_STAGE_COUNT;
 }
 
+static bool is_torn(const struct sm_programming *p, const struct fab_plan_op *op)
+{
+    return op->waits && (p->torn[op->block / 64 % 16] >> op->block % 64 & 1) != 0;
+}
+
+/* What waits for a write that failed would close a loop: that block is left for the next round. */
+static void tear(struct sm *s, const struct fab_plan_op *op)
+{
+    if (op->awaited)
+        s->program.torn[op->block / 64 % 16] |= UINT64_C(1) << op->block % 64;
+    sm_guids_add(&s->retry, s->model.fabric->nodes[op->node].guid);
+}
+
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     struct sm_programming *p = &s->program;
     while (may_go_on(s)) {
         const struct fab_plan_op *op = &p->plan.ops[p->next];
+        if (op->barrier && p->awaited)
+            return false;
         ret->tag = p->next++;
-        ret->path = path_of(s, op);
+        ret->path = is_torn(p, op) ? NULL : path_of(s, op);
+        if (!ret->path)
+            tear(s, op);
         if (!ret->path || fab_plan_encode(&p->in, op, ret->data, &ret->attr_mod) != FAB_OK) {
             p->failed++;
             continue;
@@ -117,6 +135,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         ret->method = FAB_METHOD_SET;
         ret->attr_id = op->attr_id;
         p->writes++;
+        p->awaited += op->awaited;
         return true;
     }
     return false;
@@ -153,11 +172,11 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
     struct sm_programming *p = &s->program;
     bool known = p->touched[op->node] & SM_SILENT;
     p->failed++;
+    tear(s, op);
     if (op->attr_id == FAB_ATTR_LFT)
         fab_observed_forget(&s->model.observed, op->node);
     if (a->status == FAB_E_TIMEOUT)
         p->touched[op->node] |= SM_SILENT;
-    sm_guids_add(&s->retry, s->model.fabric->nodes[op->node].guid);
     if (!known && p->told++ < SM_EVENTS_A_ROUND)
         tell_failed(s, op, a);
 }
@@ -187,6 +206,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     struct sm_programming *p = &s->program;
     const struct fab_plan_op *op = &p->plan.ops[tag];
+    p->awaited -= op->awaited;
     if (a->status == FAB_OK && a->len >= FAB_SMP_DATA)
         acknowledged(s, op, a->data, a->len);
     else

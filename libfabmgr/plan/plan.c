@@ -8,7 +8,8 @@
  * working cable are left alone: nobody can use them, and they get everything when they come up.
  * The one exception is our own port, which is reached without a cable.
  *
- * Ops stand in the order of node ids, so that a plan depends on nothing but its input.
+ * Ops stand in the order of node ids, those of tables in the order of order.c, so that a plan
+ * depends on nothing but its input.
  */
 #include "libfabmgr/plan/plan.h"
 
@@ -17,6 +18,7 @@
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/differ.h"
+#include "libfabmgr/plan/order.h"
 
 struct draft {
     const struct fab_plan_input *in;
@@ -173,6 +175,22 @@ static int each(struct draft *d, uint32_t count, int (*plan_one)(struct draft *,
     return ret;
 }
 
+/* What was drafted from `start` on, in order. */
+static int order_routes(struct draft *d, size_t start, struct fab_plan *plan)
+{
+    struct fab_plan_op *ops = NULL;
+    size_t count = 0;
+    int ret = fab_plan_order(d->in, d->ops + start, d->count - start, &ops, &count,
+                             &plan->unordered, &plan->unchecked);
+    if (ret != FAB_OK || ops == NULL)
+        return ret;
+    d->count = start;
+    for (size_t i = 0; i < count && ret == FAB_OK; i++)
+        ret = add(d, ops[i]);
+    free(ops);
+    return ret;
+}
+
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret)
 {
     const struct fab_fabric *f = in->fabric;
@@ -193,7 +211,10 @@ int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret)
         in->target->lids.port_count != f->port_count)
         return FAB_E_INVAL;
     for (unsigned stage = 0; stage < FAB_STAGE_COUNT; stage++) {
+        size_t start = d.count;
         int status = each(&d, stages[stage].count, stages[stage].plan_one);
+        if (status == FAB_OK && stage == FAB_STAGE_ROUTES && d.count > start)
+            status = order_routes(&d, start, &plan);
         if (status != FAB_OK) {
             free(d.ops);
             return status;
@@ -232,6 +253,16 @@ static int encode_switch(const struct fab_plan_input *in, const struct fab_plan_
     return fab_attr_pack(&fab_attr_switch_info, &want, data, FAB_SMP_DATA);
 }
 
+static void encode_block(const struct fab_plan_input *in, const struct fab_plan_op *op,
+                         uint8_t data[FAB_SMP_DATA])
+{
+    size_t offset = (size_t)op->block * FAB_LFT_BLOCK;
+    memcpy(data, fab_lft_row(&in->target->lft, op->node) + offset, FAB_LFT_BLOCK);
+    for (unsigned i = 0; i < FAB_LFT_BLOCK && op->keep != 0; i++)
+        if (op->keep >> i & 1)
+            data[i] = fab_lft_row(&in->observed->lft, op->node)[offset + i];
+}
+
 int fab_plan_encode(const struct fab_plan_input *in, const struct fab_plan_op *op,
                     uint8_t data[FAB_SMP_DATA], uint32_t *ret_attr_mod)
 {
@@ -248,8 +279,7 @@ int fab_plan_encode(const struct fab_plan_input *in, const struct fab_plan_op *o
         break;
     case FAB_ATTR_LFT:
         attr_mod = op->block;
-        memcpy(data, fab_lft_row(&in->target->lft, op->node) + (size_t)op->block * FAB_LFT_BLOCK,
-               FAB_LFT_BLOCK);
+        encode_block(in, op, data);
         break;
     default:
         ret = FAB_E_INVAL;

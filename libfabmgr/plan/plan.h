@@ -6,7 +6,9 @@
  *   SWITCH     SwitchInfo (LinearFDBTop, life time), switch port 0 (LID, SM LID)
  *   TRUNKS     PortInfo of both ends of cables between switches: MTU, VLs, timers; Init -> Armed
  *   TRUNKS_UP  Armed -> Active: no table shall lead into a cable that does not carry traffic yet
- *   ROUTES     LFT blocks that differ from what the switch is known to hold
+ *   ROUTES     LFT blocks that differ from what the switch is known to hold, in the order of
+ *              order.c: first those that end a loss, and none that would close a loop or cut a path
+ *              that works, in whatever mixture of old and new tables there is on the way
  *   ENDS       PortInfo of adapters, routers and of the switch ports before them: LID, SM LID, ...
  *   ENDS_UP    Armed -> Active: an end that comes up finds its routes in place
  */
@@ -49,10 +51,18 @@ struct fab_plan_op {
     uint16_t attr_id; /* SWITCH_INFO, PORT_INFO, LFT */
     uint16_t block;   /* LFT */
     uint8_t state;    /* PortInfo: port state to ask for, or FAB_STATE_NOP */
+    uint64_t keep;    /* LFT: a bit for each entry that stays as it is; a later write changes it */
+    bool awaited;     /* LFT: there are later writes that must not come before this one */
+    bool waits;       /* LFT: it is one of those, for some write of the same block number */
+    bool barrier; /* LFT: send it, and what follows, when all awaited ones before are answered */
 };
+/* Writes that no barrier parts may be under way together, and take effect in any order. */
 struct fab_plan {
     struct fab_plan_op *ops; /* ordered by stage */
     uint32_t stage_start[FAB_STAGE_COUNT + 1];
+    uint32_t unordered; /* table writes for which there is no good order */
+    bool unchecked;     /* too much changes for the order to be looked at as a whole. With either,
+                           loops and losses are possible on the way */
 };
 struct fab_plan_input {
     const struct fab_fabric *fabric;
