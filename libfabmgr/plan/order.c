@@ -17,14 +17,15 @@
  * No mixed way turns up after it came down, either, by the ranks of the fabric as it is now: so
  * most mixtures of up-down tables have an acyclic channel dependency graph, but not all, since the
  * old tables may be of other ranks. Measured by tests/unit/test_order on trees, after each write:
- * with a lone cable 1 to 2 % of the mixtures have a cycle somewhere, with many faults at once 10 %
- * (without this rule 33 %); on random fabrics half. Loops and losses: none.
+ * with a lone cable 1 to 2 % of the mixtures have a cycle somewhere, with many faults at once 6 to
+ * 10 % (without this rule 33 %); on random fabrics half. Loops and losses: none.
  *
  * A block holds 64 destinations, which may want opposite orders. Then a switch's block is written
  * in parts: first the entries that may go, while the others stay as they are. For one destination
- * the wishes do not contradict each other as a rule, so there is a part that may go; should there
- * be none, one goes as it is, and is counted (`unordered`). Tables that are not known (a switch
- * that is new, or was told to forget) have no old paths.
+ * the wishes do not contradict each other, but for those about turns, which are given up for a
+ * block where it gets stuck; so there is a part that may go. (Should there be none, one goes as it
+ * is, and is counted in `unordered`.) Tables that are not known (a switch that is new, or was told
+ * to forget) have no old paths.
  *
  * The analysis is bounded by STEPS_MOST; what is beyond it is written in an order that only prefers
  * the dropping and the near (`unchecked`), which happens when all tables change at a time.
@@ -35,7 +36,6 @@
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/route/route.h"
 
 #define STEPS_MOST 4000000u /* entries looked at: some 40 ms */
 #define HOPS_MOST 64u       /* of a path; one that is longer does not arrive */
@@ -44,12 +44,13 @@
 
 struct item {                                   /* a block to write */
     uint32_t sw, drops, far, wave, waits, edge; /* edge: the first, or FAB_NONE */
-    uint64_t changed, written;                  /* entries */
+    uint64_t differs, changed, written;         /* entries; changed: that differ and are in use */
     bool known, urgent, awaited;
 };
 struct edge { /* the entry of one item is written before the same of another */
     uint32_t before, after, next;
     uint8_t entry;
+    bool soft, gone; /* soft: given up where nothing else goes on */
 };
 struct part { /* a write */
     struct fab_plan_op op;
@@ -65,7 +66,7 @@ struct order {
     uint32_t *changed;                /* switches whose entry for this destination changes */
     uint32_t *stack, *open, *index, *low, *group; /* of the search for circles, by switch */
     uint8_t *phase;
-    struct fab_ranks ranks;
+    uint32_t *rank; /* by switch: cables from the nearest leaf */
     uint32_t counter, base, open_count, changed_count, steps;
     uint64_t *blocked;  /* by item: entries that must wait */
     uint32_t *queue;    /* items that wait for nothing */
@@ -142,8 +143,7 @@ static uint32_t length(struct order *o, uint32_t sw,
 static bool is_changed(const struct order *o, uint32_t sw)
 {
     uint32_t i = o->slot[sw];
-    return i != FAB_NONE && (!o->items[i].known ||
-                             fab_lft_row(&o->in->observed->lft, sw)[o->lid] != new_entry(o, sw));
+    return i != FAB_NONE && (o->items[i].differs >> o->lid % FAB_LFT_BLOCK & 1) != 0;
 }
 
 /* The first switch after sw on a path whose entry changes, or FAB_NONE. */
@@ -231,7 +231,7 @@ static bool in_circle(const struct order *o, uint32_t a, uint32_t b)
 
 /* ---- what waits for what -------------------------------------------------------------------- */
 
-static int add_edge(struct order *o, uint32_t before_sw, uint32_t after_sw)
+static int add_edge(struct order *o, uint32_t before_sw, uint32_t after_sw, bool soft)
 {
     uint32_t before = o->slot[before_sw], after = o->slot[after_sw];
     int ret = grow((void **)&o->edges, o->edge_count, &o->edge_room, sizeof(*o->edges));
@@ -240,6 +240,7 @@ static int add_edge(struct order *o, uint32_t before_sw, uint32_t after_sw)
     o->edges[o->edge_count] = (struct edge){.before = before,
                                             .after = after,
                                             .next = o->items[before].edge,
+                                            .soft = soft,
                                             .entry = (uint8_t)(o->lid % FAB_LFT_BLOCK)};
     o->items[before].edge = o->edge_count++;
     o->items[before].awaited = true;
@@ -254,17 +255,21 @@ static int keep_until_left(struct order *o, uint32_t sw)
     uint32_t at = next_changed(o, sw, old_hop);
     for (uint32_t hops = 0; hops < HOPS_MOST && at != FAB_NONE && ret == FAB_OK; hops++) {
         if (length(o, at, new_hop) == FAB_NONE)
-            ret = add_edge(o, sw, at);
+            ret = add_edge(o, sw, at, false);
         at = next_changed(o, at, old_hop);
     }
     return ret;
 }
 
-/* Down and then up again, by the ranks of today. */
+static bool is_up(const struct order *o, uint32_t from, uint32_t to)
+{
+    return o->rank[to] != o->rank[from] ? o->rank[to] > o->rank[from] : to > from;
+}
+
+/* Down and then up again. */
 static bool turns_up(const struct order *o, uint32_t from, uint32_t at, uint32_t to)
 {
-    const uint32_t *order = o->ranks.order;
-    return to != ENDS && to != DROPS && order[at] < order[from] && order[to] > order[at];
+    return to != ENDS && to != DROPS && is_up(o, at, from) && is_up(o, at, to);
 }
 
 /* Neither of the mixed ways over sw and its next switch, old or new, turns up. */
@@ -273,9 +278,9 @@ static int keep_turns(struct order *o, uint32_t sw)
     uint32_t old = old_hop(o, sw), now = new_hop(o, sw);
     int ret = FAB_OK;
     if (old < ENDS && is_changed(o, old) && turns_up(o, sw, old, new_hop(o, old)))
-        ret = add_edge(o, sw, old);
+        ret = add_edge(o, sw, old, true);
     if (ret == FAB_OK && now < ENDS && is_changed(o, now) && turns_up(o, sw, now, old_hop(o, now)))
-        ret = add_edge(o, now, sw);
+        ret = add_edge(o, now, sw, true);
     return ret;
 }
 
@@ -283,7 +288,7 @@ static int keep_turns(struct order *o, uint32_t sw)
 static int avoid_circle(struct order *o, uint32_t sw)
 {
     uint32_t first = next_changed(o, sw, new_hop);
-    return first != FAB_NONE && in_circle(o, first, sw) ? add_edge(o, first, sw) : FAB_OK;
+    return first != FAB_NONE && in_circle(o, first, sw) ? add_edge(o, first, sw, false) : FAB_OK;
 }
 
 /* After all on the new path that do not work yet, up to one that does; and as above. */
@@ -294,7 +299,7 @@ static int lead_where_it_works(struct order *o, uint32_t sw)
     for (uint32_t at = first; at != FAB_NONE && ret == FAB_OK; at = next_changed(o, at, new_hop)) {
         bool works = length(o, at, old_hop) != FAB_NONE;
         if (!works || (at == first && in_circle(o, at, sw)))
-            ret = add_edge(o, at, sw);
+            ret = add_edge(o, at, sw, false);
         if (works)
             break;
     }
@@ -356,7 +361,7 @@ static void told(struct order *o, uint32_t i, uint64_t entries, uint32_t wave, u
 {
     for (uint32_t e = o->items[i].edge; e != FAB_NONE; e = o->edges[e].next) {
         struct item *after = &o->items[o->edges[e].after];
-        if ((entries >> o->edges[e].entry & 1) == 0)
+        if ((entries >> o->edges[e].entry & 1) == 0 || o->edges[e].gone)
             continue;
         if (after->wave <= wave)
             after->wave = wave + 1;
@@ -365,7 +370,22 @@ static void told(struct order *o, uint32_t i, uint64_t entries, uint32_t wave, u
     }
 }
 
-/* Wishes that contradict each other: the first item goes as it is. */
+/* Wishes that contradict each other: those for turns are given up in this block. False: none. */
+static bool give_up_turns(struct order *o, uint32_t *queued)
+{
+    bool any = false;
+    for (uint32_t e = 0; e < o->edge_count; e++) {
+        struct edge *edge = &o->edges[e];
+        if (!edge->soft || edge->gone || (o->items[edge->before].written >> edge->entry & 1) != 0)
+            continue;
+        any = edge->gone = true;
+        if (--o->items[edge->after].waits == 0)
+            o->queue[(*queued)++] = edge->after;
+    }
+    return any;
+}
+
+/* Still (it should not be): the first item goes as it is. */
 static int break_knot(struct order *o, const uint32_t *items, uint32_t count, uint32_t *queued)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -389,7 +409,7 @@ static int write_some(struct order *o, const uint32_t *items, uint32_t count, ui
         o->blocked[items[i]] = o->items[items[i]].written;
     for (uint32_t e = 0; e < o->edge_count; e++) {
         const struct edge *edge = &o->edges[e];
-        if ((o->items[edge->before].written >> edge->entry & 1) == 0)
+        if (!edge->gone && (o->items[edge->before].written >> edge->entry & 1) == 0)
             o->blocked[edge->after] |= UINT64_C(1) << edge->entry;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -402,7 +422,7 @@ static int write_some(struct order *o, const uint32_t *items, uint32_t count, ui
     }
     o->steps += o->edge_count + count;
     if (best == FAB_NONE)
-        return break_knot(o, items, count, queued);
+        return give_up_turns(o, queued) ? FAB_OK : break_knot(o, items, count, queued);
     uint64_t entries = o->items[best].changed & ~o->blocked[best];
     uint32_t wave = o->items[best].wave;
     o->items[best].awaited = true;
@@ -449,6 +469,20 @@ static void find_urgent(struct order *o, const uint32_t *items, uint32_t count)
     }
 }
 
+/* Entries of an item that differ; all, where they are not known. */
+static uint64_t find_differing(const struct order *o, const struct item *item, uint32_t block)
+{
+    size_t offset = (size_t)block * FAB_LFT_BLOCK;
+    const uint8_t *now = fab_lft_row(&o->in->target->lft, item->sw) + offset;
+    uint64_t differs = 0;
+    if (!item->known)
+        return UINT64_MAX;
+    const uint8_t *old = fab_lft_row(&o->in->observed->lft, item->sw) + offset;
+    for (unsigned i = 0; i < FAB_LFT_BLOCK; i++)
+        differs |= (uint64_t)(old[i] != now[i]) << i;
+    return differs;
+}
+
 static int order_block(struct order *o, uint32_t block)
 {
     const struct fab_lids *lids = &o->in->target->lids;
@@ -456,8 +490,11 @@ static int order_block(struct order *o, uint32_t block)
     uint32_t count = o->block_start[block + 1] - o->block_start[block];
     int ret = FAB_OK;
     o->edge_count = 0;
-    for (uint32_t i = 0; i < count; i++)
-        o->slot[o->items[items[i]].sw] = items[i];
+    for (uint32_t i = 0; i < count; i++) {
+        struct item *item = &o->items[items[i]];
+        o->slot[item->sw] = items[i];
+        item->differs = find_differing(o, item, block);
+    }
     for (uint32_t i = 0; i < FAB_LFT_BLOCK && ret == FAB_OK && o->steps < STEPS_MOST; i++) {
         o->lid = block * FAB_LFT_BLOCK + i;
         o->owner = o->lid <= lids->top ? lids->owner[o->lid] : FAB_NONE;
@@ -538,6 +575,43 @@ static void find_hops(struct order *o)
     }
 }
 
+static uint32_t count_ends(const struct order *o, uint32_t sw)
+{
+    const struct fab_node *n = &o->in->fabric->nodes[sw];
+    uint32_t ends = 0;
+    for (uint32_t port = n->first_port + 1; port <= n->first_port + n->num_ports; port++)
+        ends += o->hop[port] == ENDS;
+    return ends;
+}
+
+/* Leaves are the switches with a quarter as many ends as the one with the most; a switch above them
+ * with a server or two is none. Ranks of the engine would be better, and take longer than all else
+ * here; on trees they are the same. */
+static void find_ranks(struct order *o)
+{
+    uint32_t count = o->in->fabric->switch_count, most = 0, queued = 0;
+    uint32_t *ends = o->low, *queue = o->open; /* (not in use yet) */
+    for (uint32_t sw = 0; sw < count; sw++) {
+        ends[sw] = count_ends(o, sw);
+        most = ends[sw] > most ? ends[sw] : most;
+    }
+    for (uint32_t sw = 0; sw < count; sw++) {
+        o->rank[sw] = ends[sw] * 4 >= most ? 0 : FAB_NONE;
+        if (o->rank[sw] == 0)
+            queue[queued++] = sw;
+    }
+    for (uint32_t at = 0; at < queued; at++) {
+        const struct fab_node *n = &o->in->fabric->nodes[queue[at]];
+        for (uint32_t port = n->first_port + 1; port <= n->first_port + n->num_ports; port++) {
+            uint32_t to = o->hop[port];
+            if (to >= ENDS || o->rank[to] != FAB_NONE)
+                continue;
+            o->rank[to] = o->rank[queue[at]] + 1;
+            queue[queued++] = to;
+        }
+    }
+}
+
 static void sort_by_block(struct order *o, uint32_t blocks)
 {
     for (uint32_t i = 0; i < o->count; i++)
@@ -553,19 +627,18 @@ static void sort_by_block(struct order *o, uint32_t blocks)
 
 static void fini(struct order *o)
 {
-    void *all[] = {o->items,   o->by_block, o->block_start, o->hop,    o->slot,  o->stack,
-                   o->changed, o->open,     o->index,       o->low,    o->group, o->phase,
-                   o->edges,   o->parts,    o->queue,       o->blocked};
+    void *all[] = {o->items,   o->by_block, o->block_start, o->hop,     o->slot,  o->stack,
+                   o->changed, o->open,     o->index,       o->low,     o->group, o->phase,
+                   o->edges,   o->parts,    o->queue,       o->blocked, o->rank};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         free(all[i]);
-    fab_ranks_fini(&o->ranks);
 }
 
 static int allocate(struct order *o, uint32_t blocks)
 {
     const struct fab_fabric *f = o->in->fabric;
     uint32_t **by_switch[] = {&o->slot,  &o->stack, &o->changed, &o->open,
-                              &o->index, &o->low,   &o->group};
+                              &o->index, &o->low,   &o->group,   &o->rank};
     o->items = calloc(o->count, sizeof(*o->items));
     o->by_block = calloc(o->count, sizeof(*o->by_block));
     o->block_start = calloc(blocks + 1u, sizeof(*o->block_start));
@@ -597,10 +670,8 @@ static int init(struct order *o, uint32_t blocks)
             .known = fab_observed_known(o->in->observed, o->ops[i].node, o->ops[i].block),
         };
     sort_by_block(o, blocks);
-    ret = fab_ranks_find(o->in->fabric, o->in->policy, &o->ranks);
-    if (ret != FAB_OK)
-        return ret;
     find_hops(o);
+    find_ranks(o);
     return FAB_OK;
 }
 
