@@ -15,6 +15,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_path.c \
 	cli/ctl/cmd_port.c \
 	cli/ctl/cmd_quality.c \
+	cli/ctl/cmd_reroute.c \
 	cli/ctl/cmd_route.c \
 	cli/ctl/cmd_sim.c \
 	cli/ctl/cmd_status.c \

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl sweep, reroute: set the manager to work and wait until it is done. Nothing is printed
+ * fabricctl sweep: set the manager to work and wait until it is done. Nothing is printed
  * unless something went wrong.
  */
 #include "cli/ctl/cmd.h"
-#include "fabric/v1/route.pb-c.h"
 #include "fabric/v1/status.pb-c.h"
 
 static int sweep(struct session *s)
@@ -16,24 +15,9 @@ static int sweep(struct session *s)
     return rc;
 }
 
-static int reroute(struct session *s)
-{
-    const Fabric__V1__RerouteRequest q = FABRIC__V1__REROUTE_REQUEST__INIT;
-    Fabric__V1__RerouteResponse *r = NULL;
-    int rc = ask(s, "Reroute", &q.base, &fabric__v1__reroute_response__descriptor, &r);
-    free_reply(r);
-    return rc;
-}
-
 const struct cmd cmd_sweep = {
     .noun = "sweep",
     .summary = "look at the whole fabric now, and wait until that is done",
     .slow = true,
     .run = sweep,
-};
-const struct cmd cmd_reroute = {
-    .noun = "reroute",
-    .summary = "compute, prove and program new tables for the fabric as known",
-    .slow = true,
-    .run = reroute,
 };

@@ -20,11 +20,11 @@
 #define TIMEOUT_SLOW_MS 600000
 
 static const struct cmd *const cmds[] = {
-    &cmd_status,        &cmd_node_list,     &cmd_node_show,    &cmd_port_list,   &cmd_port_show,
-    &cmd_port_disable,  &cmd_port_enable,   &cmd_link_list,    &cmd_path,        &cmd_route_show,
-    &cmd_route_verify,  &cmd_event_list,    &cmd_event_watch,  &cmd_sweep,       &cmd_reroute,
-    &cmd_version,       &cmd_sim_unlink,    &cmd_sim_relink,   &cmd_topo_export, &cmd_route_export,
-    &cmd_route_quality, &cmd_route_compare, &cmd_route_whatif,
+    &cmd_status,       &cmd_node_list,    &cmd_node_show,     &cmd_port_list,     &cmd_port_show,
+    &cmd_port_disable, &cmd_port_enable,  &cmd_link_list,     &cmd_path,          &cmd_route_show,
+    &cmd_route_verify, &cmd_event_list,   &cmd_event_watch,   &cmd_sweep,         &cmd_reroute_list,
+    &cmd_reroute_show, &cmd_reroute,      &cmd_version,       &cmd_sim_unlink,    &cmd_sim_relink,
+    &cmd_topo_export,  &cmd_route_export, &cmd_route_quality, &cmd_route_compare, &cmd_route_whatif,
 };
 #define CMD_COUNT (sizeof cmds / sizeof cmds[0])
 
@@ -282,7 +282,7 @@ static int complain_verbs(const char *noun, const char *verb)
     char verbs[120] = "";
     for (size_t i = 0; i < CMD_COUNT; i++) {
         size_t n = strlen(verbs);
-        if (strcmp(cmds[i]->noun, noun) == 0)
+        if (strcmp(cmds[i]->noun, noun) == 0 && cmds[i]->verb != NULL)
             snprintf(verbs + n, sizeof verbs - n, "%s%s", n > 0 ? ", " : "", cmds[i]->verb);
     }
     if (verbs[0] == '\0')

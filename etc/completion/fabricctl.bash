@@ -99,13 +99,15 @@ _fabricctl()
     route) offer='show verify quality compare whatif export' ;;
     topo) offer='export' ;;
     event) offer='list watch' ;;
+    reroute) offer='list show' ;;
     sim) offer='unlink relink' ;;
     'node list') offer='switch adapter router' ;;
-    'event '*) cur=${cur:--} ;;
+    'event '* | 'reroute list') cur=${cur:--} ;;
     *) [[ $cur == -* ]] || { _fabricctl_offer_names "${words[*]:0:2}" && return; } ;;
     esac
     if [[ $cur == -* ]]; then
         offer='-s --server -o --output --timeout --tls-ca --tls-cert --tls-key --tls-name -h --help'
+        [[ "${words[*]:0:2}" == 'reroute list' ]] && offer+=' -n --count'
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
         [[ -n $formats ]] && offer+=' --format'

@@ -7,6 +7,7 @@
 #include "fabric/v1/link.pb-c.h"
 #include "fabric/v1/node.pb-c.h"
 #include "fabric/v1/port.pb-c.h"
+#include "fabric/v1/reroute.pb-c.h"
 #include "fabric/v1/route.pb-c.h"
 #include "fabric/v1/status.pb-c.h"
 #include "fabricd/base/bus.h"
@@ -31,5 +32,6 @@ Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
                                    const struct fab_view *v);
 Google__Protobuf__Duration *convert_duration(struct answer *a, uint64_t us);
 Fabric__V1__Event *convert_event(struct answer *a, const struct event *e);
+Fabric__V1__Reroute *convert_reroute(struct answer *a, const struct reroute *r);
 
 #endif

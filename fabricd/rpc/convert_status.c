@@ -158,3 +158,33 @@ Fabric__V1__Event *convert_event(struct answer *a, const struct event *e)
     m->port_number = e->port;
     return m;
 }
+
+static Google__Protobuf__Duration *step(struct answer *a, uint64_t us)
+{
+    return us != 0 ? duration(a, us) : NULL;
+}
+
+Fabric__V1__Reroute *convert_reroute(struct answer *a, const struct reroute *r)
+{
+    Fabric__V1__Reroute *m = ANSWER_NEW(a, Fabric__V1__Reroute, fabric__v1__reroute);
+    if (m == NULL)
+        return NULL;
+    m->generation = r->generation;
+    m->cause = answer_text(a, r->cause);
+    m->time = timestamp(a, r->time_us);
+    m->known = step(a, r->known_us);
+    m->computed = step(a, r->computed_us);
+    m->proved = step(a, r->proved_us);
+    m->first_write = step(a, r->first_write_us);
+    m->last_write = step(a, r->last_write_us);
+    m->entries = r->entries;
+    m->blocks = r->blocks;
+    m->switches = r->switches;
+    m->failed = r->failed;
+    m->links_lost = r->links_lost;
+    m->links_gained = r->links_gained;
+    m->nodes_lost = r->nodes_lost;
+    m->nodes_gained = r->nodes_gained;
+    m->engine = answer_text(a, r->engine);
+    return m;
+}

@@ -57,6 +57,7 @@ call_handler get_quality;                                     /* service_quality
 call_handler compare_engines;                                 /* service_compare.c */
 call_handler what_if;                                         /* service_whatif.c */
 call_handler export_file;                                     /* service_export.c */
+call_handler list_reroutes, get_reroute;                      /* service_reroute.c */
 call_handler list_events, watch_events;                       /* service_event.c */
 
 #endif

@@ -77,6 +77,7 @@ int sm_tell_changes(struct sm *s, const struct fab_fabric *old, const struct fab
         bus_say(s->in.bus, EVENT_WARNING, "fabric-changed", "fabric", 0, 0,
                 "%zu more changes of nodes and cables", told - SM_EVENTS_A_ROUND);
     tell_island(s, old, changes, count);
+    sm_reroute_changes(s, changes, count);
     free(changes);
     *ret_count = count;
     return FAB_OK;

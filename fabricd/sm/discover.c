@@ -6,6 +6,7 @@
  * A scoped look that ends oddly (we ourselves are not in it, or it lost half of the fabric) is not
  * believed: the whole fabric is looked at instead.
  */
+#include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/sm/private.h"
 
@@ -97,6 +98,7 @@ static bool look_wider(struct sm *s, const struct fab_fabric *now)
     if (found == 0)
         return false;
     s->want.trap_us = s->run.trap_us;
+    sm_keep_cause(s);
     s->look_again = true;
     if (added == 0 || suspects.many)
         sm_want_full(s);
@@ -142,6 +144,7 @@ static int leave(struct sm *s)
         return FAB_E_UNREACHABLE;
     }
     r = take(s, fabric);
+    s->run.known_us = clock_now_us();
     fab_discover_free(s->discover);
     s->discover = NULL;
     return r;

@@ -65,6 +65,8 @@ static bool finished(const struct sm *s)
 static int leave(struct sm *s)
 {
     s->light_aborts = 0;
+    if (s->want.suspects.count && !s->want.trap_us)
+        sm_want_cause(s, "light look");
     if (s->scan.unanswered && s->scan.unanswered == s->model.fabric->switch_count)
         sm_want_full(s);
     return FAB_OK;

@@ -14,6 +14,7 @@
 #define SM_MAX_OTHERS 64     /* other managers that are asked for SMInfo */
 #define SM_PLACE_LEN 128     /* text of a place: "leaf-3/12" */
 #define SM_EVENTS_A_ROUND 64 /* single events of one kind; beyond that one summary */
+#define SM_REROUTES 256      /* kept in memory */
 #define SM_RETRY_FIRST_US 100000u
 #define SM_CAP_IS_SM 0x2u /* PortInfo CapabilityMask, IBA 14.2.5.6 */
 
@@ -82,6 +83,7 @@ struct sm_want {
     struct sm_guids suspects;
     uint64_t trap_us; /* when the first trap since the last look came; 0: none */
     struct sm_port_op *ports;
+    char cause[96]; /* of the next look; "": nothing special */
 };
 
 /* ---- the running round (run.c) ----------------------------------------------------------------
@@ -95,6 +97,9 @@ struct sm_run {
     bool same;     /* the look found the ids and cables known before */
     bool computed; /* tables were computed in this round */
     struct loop_timer *advance;
+    char cause[96];
+    uint64_t known_us, computed_us, proved_us; /* when; 0: not in this round */
+    struct reroute changed;                    /* nodes and links lost and gained */
 };
 
 /* State of single phases; each belongs to the file of its phase. */
@@ -122,7 +127,8 @@ struct sm_programming {
     uint32_t unsure;   /* switches that may have changed unseen; after recheck: that have */
     uint8_t *touched;  /* [node_count] enum sm_touched */
     uint64_t *written; /* recheck: set of ports whose state was written */
-    uint64_t last_write_us;
+    uint32_t entries;  /* that changed */
+    uint64_t first_write_us, last_write_us;
 };
 struct sm_job; /* a computation on the worker (route.c) */
 
@@ -169,6 +175,8 @@ struct sm {
     bool is_sm_set;
     bool tune; /* the policy changed: write timers and thresholds too */
 
+    struct reroute *reroutes; /* ring of SM_REROUTES, or NULL: none yet */
+    uint64_t reroute_count;
     uint64_t generation, started_us, sweeps, last_sweep_us, last_reroute_us;
     char alarm[256];
 };
@@ -199,6 +207,14 @@ void sm_want_suspects(struct sm *s, const struct sm_guids *g);
 void sm_want_full(struct sm *s);
 void sm_full_later(struct sm *s); /* a full sweep in a while, one for many calls */
 void sm_retry_later(struct sm *s);
+
+/* ---- reroutes.c ---- */
+/* Why the next look is wanted; the first word counts. */
+void sm_want_cause(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void sm_take_cause(struct sm *s); /* for the round that begins */
+void sm_keep_cause(struct sm *s); /* of the running round, for one that takes its place */
+void sm_reroute_changes(struct sm *s, const struct fab_change *changes, size_t count);
+void sm_reroute_record(struct sm *s); /* after its view was published */
 
 /* ---- silent.c ---- */
 int sm_silent_update(struct sm *s, const struct fab_silent *found, uint32_t count, bool scoped);

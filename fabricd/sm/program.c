@@ -135,6 +135,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         ret->method = FAB_METHOD_SET;
         ret->attr_id = op->attr_id;
         p->writes++;
+        if (op->attr_id == FAB_ATTR_LFT && !p->first_write_us)
+            p->first_write_us = clock_now_us();
         p->awaited += op->awaited;
         return true;
     }
@@ -181,6 +183,20 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
         tell_failed(s, op, a);
 }
 
+/* Of a block that was not known: all that lead somewhere. */
+static uint32_t count_changed(const struct sm *s, const struct fab_plan_op *op, const uint8_t *data)
+{
+    const struct fab_observed *o = &s->model.observed;
+    bool known = fab_observed_known(o, op->node, op->block);
+    uint32_t changed = 0;
+    if (op->node >= o->lft.switch_count || op->block >= o->blocks)
+        return 0;
+    const uint8_t *was = fab_lft_row(&o->lft, op->node) + (size_t)op->block * FAB_LFT_BLOCK;
+    for (unsigned i = 0; i < FAB_LFT_BLOCK; i++)
+        changed += data[i] != (known ? was[i] : FAB_LFT_NO_ROUTE);
+    return changed;
+}
+
 static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8_t *data,
                          size_t len)
 {
@@ -189,6 +205,7 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
     struct fab_port_info port;
     struct fab_switch_info sw;
     if (op->attr_id == FAB_ATTR_LFT) {
+        p->entries += count_changed(s, op, data);
         fab_observed_block(&s->model.observed, op->node, op->block, data);
         p->blocks++;
         p->switches += !(p->touched[op->node] & SM_WRITTEN);

@@ -102,12 +102,15 @@ static int enter(struct sm *s)
 {
     size_t changes = 0;
     const struct fab_view *old = s->model.view;
+    bool old_known = old != NULL; /* it goes when the new one is published */
     int r = old ? sm_tell_changes(s, old->fabric, s->model.fabric, &changes) : FAB_OK;
     tell_reroute(s);
     if (r == FAB_OK && (!old || changes || s->run.computed || s->program.writes))
         r = publish(s);
     if (r != FAB_OK)
         return r;
+    if (old_known)
+        sm_reroute_record(s);
     tell_tables(s);
     tell_sweep(s);
     plan_retry(s);

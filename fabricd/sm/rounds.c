@@ -131,6 +131,8 @@ void sm_round_begun(struct sm *s)
         s->run.trap_us = s->want.trap_us;
         s->want.trap_us = 0;
     }
+    if (kind == SM_ROUND_SCOPED || kind == SM_ROUND_FULL || kind == SM_ROUND_REROUTE)
+        sm_take_cause(s);
     for (struct sm_waiter *w = s->waiters; w; w = w->next)
         w->running = w->running || serves(kind, w->kind);
 }

@@ -29,6 +29,7 @@ struct sm_job {
     char why[200];    /* of the engine that ran last */
     char passed[260]; /* engines that were passed over, and why */
     uint64_t route_us, verify_us;
+    uint64_t computed_us, proved_us; /* when, by the engine that ran last */
     bool over;
 };
 
@@ -52,7 +53,8 @@ static int prove(struct sm_job *j)
     };
     uint64_t start = clock_now_us();
     int r = fab_verify(&in, &j->verdict);
-    j->verify_us += clock_now_us() - start;
+    j->proved_us = clock_now_us();
+    j->verify_us += j->proved_us - start;
     return r;
 }
 
@@ -64,7 +66,8 @@ static int run_engine(struct sm_job *j, const struct fab_route_engine *engine)
     j->why[0] = 0;
     snprintf(j->target->engine, sizeof(j->target->engine), "%s", engine->name);
     int r = engine->run(&in, &j->target->lft, j->why, sizeof(j->why));
-    j->route_us += clock_now_us() - start;
+    j->computed_us = clock_now_us();
+    j->route_us += j->computed_us - start;
     return r == FAB_OK ? prove(j) : r;
 }
 
@@ -233,6 +236,8 @@ static int judge(struct sm *s, struct sm_job *j)
     s->verdict = j->verdict;
     j->verdict = (struct fab_verdict){0};
     s->run.computed = true;
+    s->run.computed_us = j->computed_us;
+    s->run.proved_us = j->proved_us;
     return FAB_OK;
 }
 

@@ -127,6 +127,7 @@ static void free_phases(struct sm *s)
     free(s->port_op);
     free(s->silent);
     free(s->disabled);
+    free(s->reroutes);
 }
 
 void sm_free(struct sm *s)

@@ -14,6 +14,7 @@
 
 #include "fabricd/agent/agent.h"
 #include "fabricd/base/bus.h"
+#include "fabricd/base/reroute.h"
 #include "fabricd/config/config.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/store/store.h"
@@ -49,6 +50,10 @@ struct sm_status {
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
 struct fab_view *sm_view(const struct sm *s); /* a reference for the caller, or NULL: none yet */
+
+/* The reroutes in memory (some hundred) of generations before `before` (0: no bound), newest
+ * first. Older ones: store_reroutes. */
+uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, uint32_t max);
 
 /* The silent places of the last sweep, for people. */
 struct sm_silent {

@@ -6,6 +6,7 @@
  * 128 (a link of a switch changed) and 144 (capabilities of a port changed) make their node a
  * suspect: a scoped look follows. All other traps are told and nothing more.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "fabricd/base/clock.h"
@@ -53,6 +54,7 @@ static void look_again(struct sm *s, uint64_t guid)
         return;
     s->restarts++;
     s->want.trap_us = s->run.trap_us;
+    sm_keep_cause(s);
     sm_want_suspects(s, &s->suspects);
     sm_run_abort(s);
 }
@@ -68,14 +70,26 @@ static void make_room(struct sm *s)
     sm_run_abort(s);
 }
 
-static void suspect(struct sm *s, uint64_t guid)
+static void name_of(const struct sm *s, uint64_t guid, char name[SM_PLACE_LEN])
 {
+    const struct fab_fabric *f = s->model.view ? s->model.view->fabric : NULL;
+    uint32_t node = f && guid ? fab_fabric_node_by_guid(f, guid) : FAB_NONE;
+    snprintf(name, SM_PLACE_LEN, "an unknown node");
+    if (node != FAB_NONE)
+        sm_node_name(f, node, name);
+}
+
+static void suspect(struct sm *s, uint64_t guid, uint32_t trap)
+{
+    char name[SM_PLACE_LEN];
     if (!guid) {
         sm_full_later(s); /* whoever sends nonsense shall not make us sweep all the time */
         return;
     }
     if (!s->want.trap_us)
         s->want.trap_us = clock_now_us();
+    name_of(s, guid, name);
+    sm_want_cause(s, "trap %u from %.64s", trap, name);
     sm_want_suspect(s, guid);
     look_again(s, guid);
     make_room(s);
@@ -84,11 +98,8 @@ static void suspect(struct sm *s, uint64_t guid)
 
 static void tell(struct sm *s, const struct fab_notice *n, uint64_t guid)
 {
-    char name[SM_PLACE_LEN] = "an unknown node";
-    const struct fab_fabric *f = s->model.view ? s->model.view->fabric : NULL;
-    uint32_t node = f && guid ? fab_fabric_node_by_guid(f, guid) : FAB_NONE;
-    if (node != FAB_NONE)
-        sm_node_name(f, node, name);
+    char name[SM_PLACE_LEN];
+    name_of(s, guid, name);
     bus_say(s->in.bus, EVENT_DEBUG, "trap", name, guid, 0, "trap %u from LID %u (%s)", n->trap,
             n->issuer_lid, name);
 }
@@ -105,6 +116,6 @@ void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_
         return;
     uint64_t guid = node_of(s, &notice);
     if (notice.generic && (notice.trap == TRAP_LINK_STATE || notice.trap == TRAP_LOCAL_CHANGE))
-        suspect(s, guid);
+        suspect(s, guid, notice.trap);
     tell(s, &notice, guid);
 }

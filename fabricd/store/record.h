@@ -11,10 +11,11 @@
 #include <sys/queue.h>
 
 #include "fabricd/base/bus.h"
+#include "fabricd/base/reroute.h"
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/view/view.h"
 
-enum record_kind { RECORD_EVENT, RECORD_SET, RECORD_DISABLED };
+enum record_kind { RECORD_EVENT, RECORD_SET, RECORD_DISABLED, RECORD_REROUTE };
 
 /* A set of tables that was published. */
 struct record_set {
@@ -39,6 +40,7 @@ struct record {
         struct event event;
         struct record_set set;
         struct record_disabled disabled;
+        struct reroute reroute;
     };
     char texts[]; /* what the pointers above point to */
 };
@@ -47,6 +49,7 @@ STAILQ_HEAD(record_queue, record);
 struct record *record_of_event(const struct event *e); /* NULL: no memory */
 struct record *record_of_view(const struct fab_view *v, const char *reason, uint64_t duration_us);
 struct record *record_of_disabled(uint64_t node_guid, uint8_t port, bool disabled);
+struct record *record_of_reroute(const struct reroute *reroute);
 
 /* Everything that goes into one transaction. Of leases and views only the latest counts. */
 struct batch {

@@ -120,8 +120,29 @@ static const char step_1[] =
     "  datetime(link.last_seen, 'unixepoch') AS last_seen, link.current AS current"
     "  FROM link JOIN node a ON a.guid = node_a JOIN node b ON b.guid = node_b;";
 
-static const char *const steps_sql[] = {step_1};
-const struct schema_steps schema_steps = {steps_sql, 1};
+/* Why tables were written again, and how long it took: *_us are after time_us, 0 is "not done". */
+static const char step_2[] = "CREATE TABLE reroute ("
+                             "  generation INTEGER PRIMARY KEY,"
+                             "  time_us INTEGER NOT NULL,"
+                             "  cause TEXT NOT NULL,"
+                             "  engine TEXT NOT NULL,"
+                             "  known_us INTEGER NOT NULL,"
+                             "  computed_us INTEGER NOT NULL,"
+                             "  proved_us INTEGER NOT NULL,"
+                             "  first_write_us INTEGER NOT NULL,"
+                             "  last_write_us INTEGER NOT NULL,"
+                             "  entries INTEGER NOT NULL,"
+                             "  blocks INTEGER NOT NULL,"
+                             "  switches INTEGER NOT NULL,"
+                             "  failed INTEGER NOT NULL,"
+                             "  links_lost INTEGER NOT NULL,"
+                             "  links_gained INTEGER NOT NULL,"
+                             "  nodes_lost INTEGER NOT NULL,"
+                             "  nodes_gained INTEGER NOT NULL"
+                             ");";
+
+static const char *const steps_sql[] = {step_1, step_2};
+const struct schema_steps schema_steps = {steps_sql, 2};
 
 /* ---- small things ---- */
 

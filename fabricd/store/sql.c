@@ -64,6 +64,12 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_EVENT_TRIM] = "DELETE FROM event WHERE seq <= ?1",
     [SQL_DISABLED_PUT] =
         "INSERT OR IGNORE INTO disabled_port(node_guid, port, since) VALUES (?1, ?2, ?3)",
+    [SQL_REROUTE_PUT] = "INSERT OR REPLACE INTO reroute(generation, time_us, cause, engine, "
+                        "known_us, computed_us, proved_us, first_write_us, last_write_us, entries, "
+                        "blocks, switches, failed, links_lost, links_gained, nodes_lost, "
+                        "nodes_gained) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
+                        "?13, ?14, ?15, ?16, ?17)",
+    [SQL_REROUTE_TRIM] = "DELETE FROM reroute WHERE generation <= ?1",
     [SQL_DISABLED_DELETE] = "DELETE FROM disabled_port WHERE node_guid = ?1 AND port = ?2",
 };
 

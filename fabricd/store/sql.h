@@ -35,6 +35,8 @@ enum sql_id {
     SQL_EVENT_TRIM,
     SQL_DISABLED_PUT,
     SQL_DISABLED_DELETE,
+    SQL_REROUTE_PUT,
+    SQL_REROUTE_TRIM,
     SQL_COUNT
 };
 

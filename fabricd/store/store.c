@@ -125,6 +125,15 @@ void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool 
         tell_no_memory("a disabled port");
 }
 
+void store_put_reroute(struct store *s, const struct reroute *reroute)
+{
+    struct record *r = record_of_reroute(reroute);
+    if (r != NULL)
+        writer_put_event(s->writer, r);
+    else
+        tell_no_memory("a reroute");
+}
+
 void store_journal_keep(struct store *s, uint32_t events)
 {
     writer_keep(s->writer, events);
@@ -274,6 +283,46 @@ int store_events(struct store *s, uint64_t after, uint64_t before, bool newest_f
         sqlite3_bind_int64(stmt, 3, limit);
         while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
             hand_row(stmt, fn, ctx);
+    }
+    sqlite3_finalize(stmt);
+    return sql_status(code);
+}
+
+/* ---- reroutes ---- */
+
+static void hand_reroute(sqlite3_stmt *stmt, reroute_handler *fn, void *ctx)
+{
+    struct reroute r = {
+        .generation = (uint64_t)sqlite3_column_int64(stmt, 0),
+        .time_us = sqlite3_column_int64(stmt, 1),
+    };
+    uint64_t *const times[] = {&r.known_us, &r.computed_us, &r.proved_us, &r.first_write_us,
+                               &r.last_write_us};
+    uint32_t *const counts[] = {&r.entries,    &r.blocks,       &r.switches,   &r.failed,
+                                &r.links_lost, &r.links_gained, &r.nodes_lost, &r.nodes_gained};
+    snprintf(r.cause, sizeof(r.cause), "%s", text_of(stmt, 2));
+    snprintf(r.engine, sizeof(r.engine), "%s", text_of(stmt, 3));
+    for (int i = 0; i < 5; i++)
+        *times[i] = (uint64_t)sqlite3_column_int64(stmt, 4 + i);
+    for (int i = 0; i < 8; i++)
+        *counts[i] = (uint32_t)sqlite3_column_int64(stmt, 9 + i);
+    fn(ctx, &r);
+}
+
+int store_reroutes(struct store *s, uint64_t before, uint32_t limit, reroute_handler *fn, void *ctx)
+{
+    static const char sql[] =
+        "SELECT generation, time_us, cause, engine, known_us, computed_us, proved_us, "
+        "first_write_us, last_write_us, entries, blocks, switches, failed, links_lost, "
+        "links_gained, nodes_lost, nodes_gained FROM reroute WHERE generation < ?1 "
+        "ORDER BY generation DESC LIMIT ?2";
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(s->reader, sql, -1, &stmt, NULL);
+    if (code == SQLITE_OK) {
+        sqlite3_bind_int64(stmt, 1, before == 0 ? INT64_MAX : clamp(before));
+        sqlite3_bind_int64(stmt, 2, limit);
+        while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
+            hand_reroute(stmt, fn, ctx);
     }
     sqlite3_finalize(stmt);
     return sql_status(code);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "fabricd/base/bus.h"
+#include "fabricd/base/reroute.h"
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/view/view.h"
 
@@ -33,6 +34,8 @@ void store_put_leases(struct store *s, const struct fab_lease *leases, size_t co
 void store_put_view(struct store *s, const struct fab_view *view, const char *reason,
                     uint64_t duration_us); /* registry of nodes/ports/links, table set record */
 void store_put_event(struct store *s, const struct event *e);
+void store_put_reroute(struct store *s,
+                       const struct reroute *r); /* those of the last 10,000 generations are kept */
 void store_journal_keep(struct store *s, uint32_t events);
 /* Ports that an operator disabled: kept over restarts. */
 void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool disabled);
@@ -49,5 +52,8 @@ void store_flush(struct store *s); /* waits until all is written; tests and shut
  * each, and may not call the store. Events of the last 50 ms may not be there yet. */
 int store_events(struct store *s, uint64_t after, uint64_t before, bool newest_first,
                  uint32_t limit, bus_handler *fn, void *ctx);
+/* Reroutes of generations before `before` (0: no bound), newest first; likewise. */
+int store_reroutes(struct store *s, uint64_t before, uint32_t limit, reroute_handler *fn,
+                   void *ctx);
 
 #endif

@@ -95,6 +95,19 @@ static int put_disabled(struct writer *w, const struct record_disabled *d)
     return sql_run(&w->sql, SQL_DISABLED_DELETE, "gi", d->node_guid, (int64_t)d->port);
 }
 
+static int put_reroute(struct writer *w, const struct reroute *r)
+{
+    int status = sql_run(
+        &w->sql, SQL_REROUTE_PUT, "iittiiiiiiiiiiiii", (int64_t)r->generation, r->time_us, r->cause,
+        r->engine, (int64_t)r->known_us, (int64_t)r->computed_us, (int64_t)r->proved_us,
+        (int64_t)r->first_write_us, (int64_t)r->last_write_us, (int64_t)r->entries,
+        (int64_t)r->blocks, (int64_t)r->switches, (int64_t)r->failed, (int64_t)r->links_lost,
+        (int64_t)r->links_gained, (int64_t)r->nodes_lost, (int64_t)r->nodes_gained);
+    if (status == FAB_OK && r->generation > SETS_KEPT)
+        status = sql_run(&w->sql, SQL_REROUTE_TRIM, "i", (int64_t)(r->generation - SETS_KEPT));
+    return status;
+}
+
 static int put_record(struct writer *w, const struct record *r)
 {
     switch (r->kind) {
@@ -104,6 +117,8 @@ static int put_record(struct writer *w, const struct record *r)
         return put_set(w, &r->set);
     case RECORD_DISABLED:
         return put_disabled(w, &r->disabled);
+    case RECORD_REROUTE:
+        return put_reroute(w, &r->reroute);
     }
     return FAB_E_INVAL;
 }

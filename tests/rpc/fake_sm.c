@@ -136,6 +136,31 @@ struct fab_view *sm_view(const struct sm *s)
     return s->view != NULL ? fab_view_ref(s->view) : NULL;
 }
 
+/* Generations 300 to 3, all alike. */
+uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, uint32_t max)
+{
+    uint32_t count = 0;
+    (void)s;
+    for (uint64_t g = 300; g >= 3 && count < max; g--) {
+        if (before != 0 && g >= before)
+            continue;
+        ret[count++] = (struct reroute){.generation = g,
+                                        .time_us = 1795179476000000,
+                                        .cause = "trap 128 from leaf-001",
+                                        .engine = "updn",
+                                        .known_us = 400,
+                                        .computed_us = 700,
+                                        .proved_us = 900,
+                                        .first_write_us = 1000,
+                                        .last_write_us = 2500,
+                                        .entries = 12,
+                                        .blocks = 4,
+                                        .switches = 3,
+                                        .links_lost = 1};
+    }
+    return count;
+}
+
 uint32_t sm_silent_places(const struct sm *s, struct sm_silent *ret, uint32_t max)
 {
     (void)s;

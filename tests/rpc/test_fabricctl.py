@@ -48,6 +48,18 @@ def every_command_speaks_json():
         assert [json.loads(e)["type"] for e in events] == ["trap"] * 3
 
 
+def reroutes_are_listed_and_shown():
+    with fake() as s:
+        rows = json.loads(succeeds(s.address, "reroute", "list", "-n", "3", "-o", "json"))
+        assert [r["generation"] for r in rows["reroutes"]] == [300, 299, 298]
+        assert rows["reroutes"][0]["last_write_ms"] == 2.5 and rows["reroutes"][0]["blocks"] == 4
+        assert len(succeeds(s.address, "reroute", "list").splitlines()) == 51
+        assert len(succeeds(s.address, "reroute", "list", "-n", "5000").splitlines()) == 299
+        one = json.loads(succeeds(s.address, "reroute", "show", "42", "-o", "json"))
+        assert one["cause"] == "trap 128 from leaf-001" and one["known_ms"] == 0.4
+        assert "12 entries in 4 blocks on 3 switches" in succeeds(s.address, "reroute", "show", "42")
+
+
 def status_has_what_scripts_need():
     with fake() as s:
         status = json.loads(succeeds(s.address, "status", "-o", "json"))
@@ -198,6 +210,7 @@ def the_daemon_ends_while_it_is_watched():
 
 main([
     every_command_speaks_json,
+    reroutes_are_listed_and_shown,
     status_has_what_scripts_need,
     before_the_first_view,
     tables_are_aligned_and_whole,

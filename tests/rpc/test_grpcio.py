@@ -120,6 +120,23 @@ def pages_add_up_to_the_whole():
                 assert pages(call, field, size, **more) == whole, (method, size)
 
 
+def reroutes_are_told_newest_first():
+    with fake_fabric() as f:
+        whole = f.ListReroutes().reroutes
+        assert [r.generation for r in whole] == list(range(300, 2, -1))
+        for size in (1, 7, 298, 1000):
+            assert pages(f.ListReroutes, "reroutes", size) == list(whole), size
+        one = f.GetReroute(generation=42).reroute
+        assert one == whole[300 - 42] and one.cause == "trap 128 from leaf-001"
+        steps = (one.known, one.computed, one.proved, one.first_write, one.last_write)
+        assert [s.nanos for s in steps] == [400000, 700000, 900000, 1000000, 2500000]
+        assert (one.entries, one.blocks, one.switches, one.links_lost) == (12, 4, 3, 1)
+        for nothing in (0, 2, 301, 2**63, 2**64 - 1):
+            assert str(nothing) in fails(Code.NOT_FOUND, f.GetReroute, generation=nothing)
+        fails(Code.INVALID_ARGUMENT, f.ListReroutes,
+              page_token=f.ListNodes(page_size=1).next_page_token)
+
+
 def large_fabrics_come_in_pages_of_a_thousand():
     with fake_fabric(leaves=40, spines=20, hosts=100) as f:
         first = f.ListNodes()
@@ -685,6 +702,7 @@ main([
     paths_and_tables_agree,
     work_is_asked_for_and_awaited,
     pages_add_up_to_the_whole,
+    reroutes_are_told_newest_first,
     large_fabrics_come_in_pages_of_a_thousand,
     page_tokens_are_checked,
     errors_have_codes_and_help,

@@ -560,7 +560,7 @@ START_TEST(kill_while_it_is_made_leaves_all_or_nothing)
         kill(child, SIGKILL);
         ck_assert_int_eq(waitpid(child, NULL, 0), child);
         store_close(open_store());
-        ck_assert_int_eq(ask("PRAGMA user_version"), 1);
+        ck_assert_int_eq(ask("PRAGMA user_version"), 2);
         if (kill_round % 3 != 2)
             ck_assert_int_eq(system(command), 0);
     }
@@ -659,11 +659,11 @@ START_TEST(a_newer_schema_is_refused)
     change("PRAGMA user_version = 7");
     assert_refused(
         FAB_E_UNSUPPORTED,
-        "has schema version 7, this fabricd knows versions up to 1; nothing was changed");
+        "has schema version 7, this fabricd knows versions up to 2; nothing was changed");
 }
 END_TEST
 
-/* The version stands in the log only, the header of the file still says 1. */
+/* The version stands in the log only, the header of the file still says 2. */
 START_TEST(a_newer_schema_in_the_log_is_refused)
 {
     char wal[300], copy[300], command[1200];
@@ -763,32 +763,79 @@ START_TEST(the_directory_is_made)
 }
 END_TEST
 
+/* ---- reroutes ---- */
+
+static void keep_reroute(void *ctx, const struct reroute *r)
+{
+    struct reroute *last = ctx;
+    *last = *r;
+}
+
+START_TEST(reroutes_are_kept_newest_first)
+{
+    char why[600] = "";
+    struct store *s = NULL;
+    ck_assert_int_eq(store_open(dir, &s, why, sizeof(why)), FAB_OK);
+    struct reroute r = {.time_us = 1795179476000000,
+                        .cause = "trap 128 from leaf-3",
+                        .engine = "fattree",
+                        .known_us = 1,
+                        .computed_us = 2,
+                        .proved_us = 3,
+                        .first_write_us = 4,
+                        .last_write_us = 5,
+                        .entries = 6,
+                        .blocks = 7,
+                        .switches = 8,
+                        .failed = 9,
+                        .links_lost = 10,
+                        .links_gained = 11,
+                        .nodes_lost = 12,
+                        .nodes_gained = 13};
+    struct reroute got = {0};
+    for (r.generation = 1; r.generation <= 5; r.generation++)
+        store_put_reroute(s, &r);
+    store_flush(s);
+    ck_assert_int_eq(store_reroutes(s, 0, 1, keep_reroute, &got), FAB_OK);
+    r.generation = 5;
+    ck_assert_mem_eq(&got, &r, sizeof(r));
+    ck_assert_int_eq(store_reroutes(s, 4, 2, keep_reroute, &got), FAB_OK);
+    ck_assert_uint_eq(got.generation, 2);
+    r.generation = 10003; /* those of long ago make room */
+    store_put_reroute(s, &r);
+    store_flush(s);
+    ck_assert_int_eq(store_reroutes(s, 10003, 9, keep_reroute, &got), FAB_OK);
+    ck_assert_uint_eq(got.generation, 4);
+    store_close(s);
+}
+END_TEST
+
 /* ---- migrations ---- */
 
 START_TEST(an_older_schema_is_brought_up_after_a_copy)
 {
-    const char *two[] = {schema_steps.sql[0],
-                         "ALTER TABLE lease ADD COLUMN note TEXT; UPDATE lease SET note = 'x'"};
-    const char *broken[] = {two[0], two[1], "CREATE TABLE a(b); CREATE TABLE a(b)"};
-    struct schema_steps to_two = {two, 2}, to_three = {broken, 3};
+    const char *three[] = {schema_steps.sql[0], schema_steps.sql[1],
+                           "ALTER TABLE lease ADD COLUMN note TEXT; UPDATE lease SET note = 'x'"};
+    const char *broken[] = {three[0], three[1], three[2], "CREATE TABLE a(b); CREATE TABLE a(b)"};
+    struct schema_steps to_three = {three, 3}, to_four = {broken, 4};
     char why[600] = "", command[700];
     sqlite3 *db = NULL;
     fill_store();
-    ck_assert_int_eq(schema_open(db_path, &to_two, &db, why, sizeof(why)), FAB_OK);
+    ck_assert_int_eq(schema_open(db_path, &to_three, &db, why, sizeof(why)), FAB_OK);
     sqlite3_close(db);
     ck_assert_int_eq(ask("SELECT count(*) FROM lease WHERE note = 'x'"), SET_SIZE);
-    ck_assert_int_eq(ask("PRAGMA user_version"), 2);
+    ck_assert_int_eq(ask("PRAGMA user_version"), 3);
     snprintf(
         command, sizeof(command),
-        "set -- '%s'.v1-*; test $# = 1 && test \"$(sqlite3 \"$1\" 'PRAGMA user_version; SELECT "
-        "count(*) FROM lease' | tr '\\n' ' ')\" = '1 200 '",
+        "set -- '%s'.v2-*; test $# = 1 && test \"$(sqlite3 \"$1\" 'PRAGMA user_version; SELECT "
+        "count(*) FROM lease' | tr '\\n' ' ')\" = '2 200 '",
         db_path);
     if (system("command -v sqlite3 >/dev/null") == 0)
         ck_assert_int_eq(system(command), 0);
-    ck_assert_int_eq(schema_open(db_path, &to_three, &db, why, sizeof(why)) != FAB_OK, 1);
-    ck_assert_msg(strstr(why, "could not be brought from schema version 2 to 3") != NULL, "%s",
+    ck_assert_int_eq(schema_open(db_path, &to_four, &db, why, sizeof(why)) != FAB_OK, 1);
+    ck_assert_msg(strstr(why, "could not be brought from schema version 3 to 4") != NULL, "%s",
                   why);
-    ck_assert_int_eq(ask("PRAGMA user_version"), 2);
+    ck_assert_int_eq(ask("PRAGMA user_version"), 3);
     ck_assert_int_eq(ask("SELECT count(*) FROM sqlite_schema WHERE name = 'a'"), 0);
 }
 END_TEST
@@ -862,6 +909,7 @@ int main(void)
     tcase_add_test(tcase, events_come_back_in_pages);
     tcase_add_test(tcase, the_journal_is_trimmed);
     tcase_add_test(tcase, disabled_ports_come_back);
+    tcase_add_test(tcase, reroutes_are_kept_newest_first);
     tcase_add_test(tcase, the_registry_shows_the_fabric);
     tcase_add_loop_test(tcase, what_goes_away_is_kept_and_marked, 0, 2);
     tcase_add_test(tcase, an_unchanged_fabric_writes_no_row);

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabricctl reroute, reroute list, reroute show.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/ctl/list.h"
+#include "cli/ctl/show.h"
+#include "fabric/v1/reroute.pb-c.h"
+#include "fabric/v1/route.pb-c.h"
+
+#define COUNT_DEFAULT 50
+
+/* ---- the request --------------------------------------------------------------------------------
+ */
+
+static int reroute(struct session *s)
+{
+    const Fabric__V1__RerouteRequest q = FABRIC__V1__REROUTE_REQUEST__INIT;
+    Fabric__V1__RerouteResponse *r = NULL;
+    int rc = ask(s, "Reroute", &q.base, &fabric__v1__reroute_response__descriptor, &r);
+    free_reply(r);
+    return rc;
+}
+
+/* ---- the record ---------------------------------------------------------------------------------
+ */
+
+static const struct out_column columns[] = {
+    {"generation", "ID", true},       {"time", "TIME", false},
+    {"last_write_ms", "TOOK", true},  {"blocks", "BLOCKS", true},
+    {"switches", "SWITCHES", true},   {"links_lost", "LOST", true},
+    {"links_gained", "GAINED", true}, {"cause", "CAUSE", false},
+};
+
+static void say_millis(struct out *o, const char *key, const Google__Protobuf__Duration *d)
+{
+    if (d != NULL)
+        out_millis(o, key, NULL, OUT_PLAIN, microseconds_of(d));
+    else
+        out_none(o, key, NULL);
+}
+
+/* What only JSON has; in text it is put together. */
+static void say_keys(struct out *o, const Fabric__V1__Reroute *r)
+{
+    char utc[SHOW_LEN];
+    show_time_utc(r->time, utc);
+    out_text(o, "time", NULL, OUT_PLAIN, utc);
+    say_millis(o, "known_ms", r->known);
+    say_millis(o, "computed_ms", r->computed);
+    say_millis(o, "proved_ms", r->proved);
+    say_millis(o, "first_write_ms", r->first_write);
+    say_millis(o, "last_write_ms", r->last_write);
+    out_text(o, "engine", NULL, OUT_PLAIN, r->engine);
+    out_number(o, "entries", NULL, OUT_PLAIN, r->entries);
+    out_number(o, "failed", NULL, OUT_PLAIN, r->failed);
+    out_number(o, "nodes_lost", NULL, OUT_PLAIN, r->nodes_lost);
+    out_number(o, "nodes_gained", NULL, OUT_PLAIN, r->nodes_gained);
+}
+
+static void say_row(struct out *o, const Fabric__V1__Reroute *r)
+{
+    char when[SHOW_LEN], took[SHOW_LEN] = "-";
+    show_time(r->time, when);
+    if (r->last_write != NULL)
+        show_duration(microseconds_of(r->last_write), took);
+    out_row(o);
+    out_number(o, "generation", "ID", OUT_PLAIN, r->generation);
+    out_text(o, NULL, "TIME", OUT_PLAIN, when);
+    out_text(o, NULL, "TOOK", OUT_PLAIN, took);
+    out_number(o, "blocks", "BLOCKS", OUT_PLAIN, r->blocks);
+    out_number(o, "switches", "SWITCHES", OUT_PLAIN, r->switches);
+    out_number(o, "links_lost", "LOST", OUT_PLAIN, r->links_lost);
+    out_number(o, "links_gained", "GAINED", OUT_PLAIN, r->links_gained);
+    out_text(o, "cause", "CAUSE", OUT_PLAIN, r->cause);
+    say_keys(o, r);
+    out_row_end(o);
+}
+
+static int list(struct session *s)
+{
+    Fabric__V1__ListReroutesRequest q = FABRIC__V1__LIST_REROUTES_REQUEST__INIT;
+    Fabric__V1__ListReroutesResponse *r = NULL;
+    uint32_t left = s->count > 0 ? s->count : COUNT_DEFAULT;
+    int rc = EXIT_OK;
+    out_record(s->out, NULL);
+    out_table(s->out, "reroutes", columns, sizeof columns / sizeof columns[0], false);
+    while (rc == EXIT_OK && left > 0) {
+        Fabric__V1__ListReroutesResponse *page = NULL;
+        q.page_size = left < 1000 ? left : 1000;
+        q.page_token = r != NULL ? r->next_page_token : q.page_token;
+        rc =
+            ask(s, "ListReroutes", &q.base, &fabric__v1__list_reroutes_response__descriptor, &page);
+        free_reply(r);
+        r = page;
+        if (rc != EXIT_OK)
+            break;
+        for (size_t i = 0; i < r->n_reroutes; i++)
+            say_row(s->out, r->reroutes[i]);
+        left -= r->n_reroutes < left ? (uint32_t)r->n_reroutes : left;
+        if (r->next_page_token[0] == '\0')
+            break;
+    }
+    free_reply(r);
+    out_table_end(s->out);
+    out_record_end(s->out);
+    return rc;
+}
+
+static void say_step(struct out *o, const char *label, const Google__Protobuf__Duration *d)
+{
+    char text[SHOW_LEN] = "-";
+    if (d != NULL)
+        show_duration(microseconds_of(d), text);
+    out_text(o, NULL, label, OUT_PLAIN, text);
+}
+
+static void say(struct out *o, const Fabric__V1__Reroute *r)
+{
+    char when[SHOW_LEN];
+    show_time(r->time, when);
+    out_record(o, NULL);
+    out_number(o, "generation", "Generation", OUT_PLAIN, r->generation);
+    out_text(o, "cause", "Cause", OUT_PLAIN, r->cause);
+    out_textf(o, "Began", OUT_PLAIN, "%s; times below are after this", when);
+    say_step(o, "Cause known", r->known);
+    say_step(o, "Computed", r->computed);
+    say_step(o, "Proved", r->proved);
+    say_step(o, "First write", r->first_write);
+    say_step(o, "Last write", r->last_write);
+    out_textf(o, "Written", r->failed > 0 ? OUT_WARN : OUT_PLAIN,
+              "%u entries in %u blocks on %u switches; %u writes failed", r->entries, r->blocks,
+              r->switches, r->failed);
+    out_textf(o, "Links", OUT_PLAIN, "%u lost, %u gained", r->links_lost, r->links_gained);
+    out_textf(o, "Nodes", OUT_PLAIN, "%u lost, %u gained", r->nodes_lost, r->nodes_gained);
+    out_text(o, NULL, "Engine", OUT_PLAIN, r->engine);
+    say_keys(o, r);
+    out_number(o, "blocks", NULL, OUT_PLAIN, r->blocks);
+    out_number(o, "switches", NULL, OUT_PLAIN, r->switches);
+    out_number(o, "links_lost", NULL, OUT_PLAIN, r->links_lost);
+    out_number(o, "links_gained", NULL, OUT_PLAIN, r->links_gained);
+    out_record_end(o);
+}
+
+static int show(struct session *s)
+{
+    Fabric__V1__GetRerouteRequest q = FABRIC__V1__GET_REROUTE_REQUEST__INIT;
+    Fabric__V1__GetRerouteResponse *r = NULL;
+    char *end;
+    q.generation = strtoull(s->argv[0], &end, 10);
+    if (s->argv[0][0] < '0' || s->argv[0][0] > '9' || *end != '\0')
+        return complain(EXIT_USAGE, "'%s' is no generation: a number is expected", s->argv[0]);
+    int rc = ask(s, "GetReroute", &q.base, &fabric__v1__get_reroute_response__descriptor, &r);
+    if (rc == EXIT_OK && r->reroute != NULL)
+        say(s->out, r->reroute);
+    free_reply(r);
+    return rc;
+}
+
+const struct cmd cmd_reroute = {
+    .noun = "reroute",
+    .summary = "compute, prove and program new tables for the fabric as known",
+    .slow = true,
+    .run = reroute,
+};
+const struct cmd cmd_reroute_list = {
+    .noun = "reroute",
+    .verb = "list",
+    .args = "[-n COUNT]",
+    .summary = "the newest reroutes (50), newest first",
+    .options = "n",
+    .run = list,
+};
+const struct cmd cmd_reroute_show = {
+    .noun = "reroute",
+    .verb = "show",
+    .args = "ID",
+    .summary = "one of them, step by step",
+    .min_args = 1,
+    .max_args = 1,
+    .run = show,
+};
