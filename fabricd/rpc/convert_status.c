@@ -161,7 +161,7 @@ Fabric__V1__Event *convert_event(struct answer *a, const struct event *e)
 
 static Google__Protobuf__Duration *step(struct answer *a, uint64_t us)
 {
-    return us != 0 ? duration(a, us) : NULL;
+    return us != 0 ? convert_duration(a, us) : NULL;
 }
 
 Fabric__V1__Reroute *convert_reroute(struct answer *a, const struct reroute *r)
