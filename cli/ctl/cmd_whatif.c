@@ -123,6 +123,9 @@ static int say(struct out *o, enum out_format format, const Fabric__V1__WhatIfRe
     out_number(o, "generation", NULL, OUT_PLAIN, r->generation);
     say_lost(o, r);
     say_engine(o, e);
+    if (r->passed_over[0] != '\0')
+        out_text(o, NULL, "Passed over", OUT_DIM, r->passed_over);
+    out_text(o, "passed_over", NULL, OUT_PLAIN, r->passed_over);
     if (e->routed)
         say_change(o, r);
     if (r->quality_before != NULL)

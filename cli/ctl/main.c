@@ -65,7 +65,7 @@ static void print_help(void)
          "      --job FILE         the same, one a line\n"
          "      --samples N        random permutations and bisections (1000)\n"
          "      --seed N           of all that is random (0)\n"
-         "      --engine NAME      the engine to ask\n"
+         "      --engine NAME      the engine to ask, or several, with commas\n"
          "      --fail WHAT        NODE/PORT: a cable; NODE: all its cables. More than once\n"
          "      --format FORMAT    of an export; there -o FILE is where it goes\n"
          "  -h, --help             this text\n"

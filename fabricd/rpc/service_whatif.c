@@ -3,9 +3,7 @@
  * WhatIf: what the manager would do if cables or whole nodes failed: who would be lost, what would
  * be programmed, how good that would be.
  *
- * The engine is the one in force, or the one that was asked for. Where the one in force does not
- * take what is left and the policy leaves the choice, the others are asked in their order, as the
- * manager would.
+ * Engines are asked in the order of the policy, as the manager would, or as the request says.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +19,9 @@
 struct whatif_study {
     struct study study;
     struct measure measure;
-    const struct fab_route_engine *engine; /* NULL: as the manager would */
-    uint32_t *ports;                       /* [port_count] of cables that fail */
+    struct fab_route_chain chain; /* engines to ask in order */
+    char passed[512];             /* those that were asked in vain, and why */
+    uint32_t *ports;              /* [port_count] of cables that fail */
     size_t port_count, port_room;
     struct fab_whatif whatif;
     struct fab_whatif_change change;
@@ -73,20 +72,25 @@ static bool try_engine(struct whatif_study *w, const struct measure *m,
     return report_make(&w->report, &w->study, m, w->whatif.fabric, &w->whatif.lids);
 }
 
+/* "fattree: irregular: ...; " for one that gave way to the next. */
+static void pass_over(struct whatif_study *w)
+{
+    size_t len = strlen(w->passed);
+    snprintf(w->passed + len, sizeof w->passed - len, "%s: %s; ", w->report.engine->name,
+             w->report.status == FAB_OK ? "failed its proof" : w->report.why);
+}
+
 static bool choose(struct whatif_study *w, const struct measure *m)
 {
-    const struct fab_view *v = w->study.view;
-    const struct fab_route_engine *in_force = fab_route_engine_by_name(v->target->engine);
-    const struct fab_route_engine *const *all = fab_route_engines();
-    bool fine = true;
-    if (w->engine != NULL)
-        return try_engine(w, m, w->engine);
-    if (in_force != NULL)
-        fine = try_engine(w, m, in_force);
-    while (fine && (w->report.engine == NULL || w->report.status == FAB_E_UNSUPPORTED) &&
-           strcmp(v->policy.engine, "auto") == 0 && *all != NULL)
-        fine = try_engine(w, m, *all++);
-    return fine;
+    for (uint32_t i = 0; i < w->chain.count; i++) {
+        if (i > 0)
+            pass_over(w);
+        if (!try_engine(w, m, w->chain.engine[i]))
+            return false;
+        if (w->report.status == FAB_OK && fab_verdict_good(&w->report.verdict))
+            break;
+    }
+    return true;
 }
 
 static void work(struct study *s)
@@ -99,9 +103,7 @@ static void work(struct study *s)
         return;
     if (!left_over(w, &left))
         study_fail(s, FAB_E_NOMEM, "it could not be computed");
-    else if (choose(w, &left) && w->report.engine == NULL)
-        study_fail(s, FAB_E_NOT_FOUND, "the engine of the tables in force is not there any more");
-    else if (s->code == FAB_GRPC_OK && w->report.status == FAB_OK)
+    else if (choose(w, &left) && w->report.status == FAB_OK)
         fab_whatif_compare(&w->whatif.kept, &w->report.lft, &w->change);
     measure_fini(&left);
 }
@@ -138,6 +140,7 @@ static bool tell(struct study *s)
     m.report = convert_report(&a, &then, &w->report);
     if (m.report != NULL)
         m.report->in_force = strcmp(w->report.engine->name, s->view->target->engine) == 0;
+    m.passed_over = answer_text(&a, w->passed);
     m.entries_changed = w->change.entries;
     m.blocks_changed = w->change.blocks;
     m.switches_changed = w->change.switches;
@@ -226,9 +229,12 @@ static int read_request(struct whatif_study *w, struct call *c, const struct fab
                     RPC_FAILURES_MAX);
         return FAB_E_INVAL;
     }
-    if (q->engine[0] != '\0' && (w->engine = fab_route_engine_by_name(q->engine)) == NULL) {
-        call_finish(c, FAB_GRPC_NOT_FOUND, "there is no engine '%.60s'", q->engine);
-        return FAB_E_NOT_FOUND;
+    char why[200] = "";
+    rc = fab_route_chain_parse(q->engine[0] != '\0' ? q->engine : v->policy.engine, &w->chain, why,
+                               sizeof why);
+    if (rc < 0) {
+        call_finish(c, fab_grpc_code_of(rc), "%s", why);
+        return rc;
     }
     for (size_t i = 0; i < q->n_failures && rc == FAB_OK; i++)
         rc = add_failure(w, c, v, q->failures[i]);

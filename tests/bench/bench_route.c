@@ -6,10 +6,7 @@
  * arguments on fat trees of 648 and 11,664 hosts; `bench_route -e fattree 64 80` for 65,536 and
  * 128,000. Not part of `make check`; prints, judges nothing.
  *
- * Balance is over all ordered pairs of hosts: how many pairs each cable direction between switches
- * carries, the greatest over the mean, and how many directions carry none ("dark"). Shifts: host i
- * sends to host i + k, hosts by LID, for all k of small fabrics and some of large ones; the most
- * such flows on one cable.
+ * Figures of quality are those of libfabmgr/quality; bench_quality has all of them.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,8 +21,10 @@
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/fabric/text.h"
 #include "libfabmgr/plan/plan.h"
+#include "libfabmgr/quality/quality.h"
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/verify/verify.h"
+#include "libfabmgr/whatif/whatif.h"
 
 #define ROUNDS 5
 
@@ -44,109 +43,18 @@ static void must(int status, const char *what)
     exit(1);
 }
 
-/* Adds the pairs that reach `dst` to load[] by out port id. */
-static void load_of(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t dst,
-                    uint32_t lid, const uint32_t *hosts, uint64_t *load)
-{
-    uint32_t home = fab_peer_node(f, dst);
-    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
-        uint32_t at = sw;
-        if (hosts[sw] == 0)
-            continue;
-        while (at != home) {
-            uint32_t port = fab_port_id(f, at, fab_lft_row(lft, at)[lid]);
-            load[port] += hosts[sw];
-            at = fab_peer_node(f, port);
-        }
-    }
-}
-
-struct flows {
-    uint32_t *hosts, count; /* end ports by LID */
-    uint32_t *load;         /* [ports] */
-    uint32_t *used, use;    /* ports with a load */
-};
-
-static uint32_t shift_by(const struct fab_fabric *f, const struct fab_lids *lids,
-                         const struct fab_lft *lft, struct flows *w, uint32_t k)
-{
-    uint32_t most = 0;
-    w->use = 0;
-    for (uint32_t i = 0; i < w->count; i++) {
-        uint32_t dst = w->hosts[(i + k) % w->count], home = fab_peer_node(f, dst);
-        for (uint32_t at = fab_peer_node(f, w->hosts[i]); at != home;) {
-            uint32_t port = fab_port_id(f, at, fab_lft_row(lft, at)[lids->base[dst]]);
-            if (w->load[port]++ == 0)
-                w->used[w->use++] = port;
-            most = w->load[port] > most ? w->load[port] : most;
-            at = fab_peer_node(f, port);
-        }
-    }
-    for (uint32_t i = 0; i < w->use; i++)
-        w->load[w->used[i]] = 0;
-    return most;
-}
-
-#define SHIFT_WORK 40000000u
-
-static void print_shifts(const struct fab_fabric *f, const struct fab_lids *lids,
-                         const struct fab_lft *lft)
-{
-    struct flows w = {0};
-    w.hosts = calloc(f->port_count, sizeof(*w.hosts));
-    w.load = calloc(f->port_count, sizeof(*w.load));
-    w.used = calloc(f->port_count, sizeof(*w.used));
-    uint32_t worst = 0, shifts = 0;
-    for (uint32_t lid = 1; lid <= lids->top; lid++) {
-        uint32_t port = lids->owner[lid];
-        if (port == FAB_NONE || lids->base[port] != lid || f->ports[port].node < f->switch_count ||
-            f->nodes[f->ports[port].node].aggregation || !fab_port_is_up(f, port) ||
-            fab_peer_node(f, port) >= f->switch_count)
-            continue;
-        w.hosts[w.count++] = port;
-    }
-    uint32_t step = (uint32_t)((uint64_t)w.count * w.count / SHIFT_WORK) + 1;
-    for (uint32_t k = 1; k < w.count; k += step, shifts++) {
-        uint32_t most = shift_by(f, lids, lft, &w, k);
-        worst = most > worst ? most : worst;
-    }
-    printf("  shifts: worst %u (of %u shifts)\n", worst, shifts);
-    free(w.hosts);
-    free(w.load);
-    free(w.used);
-}
-
-static void print_balance(const struct fab_fabric *f, const struct fab_lids *lids,
+static void print_quality(const struct fab_fabric *f, const struct fab_lids *lids,
                           const struct fab_lft *lft)
 {
-    uint64_t *load = calloc(f->port_count, sizeof(*load)), most = 0, sum = 0;
-    uint32_t *hosts = calloc(f->switch_count + 1, sizeof(*hosts)), dark = 0, channels = 0;
-    for (unsigned pass = 0; pass < 2; pass++) {
-        for (uint32_t port = 0; port < f->port_count; port++) {
-            uint32_t node = f->ports[port].node, peer = fab_peer_node(f, port);
-            if (fab_node_is_switch(f, node) || f->nodes[node].aggregation || peer == FAB_NONE ||
-                !fab_node_is_switch(f, peer) || !fab_port_is_up(f, port))
-                continue;
-            if (pass == 0)
-                hosts[peer]++;
-            else
-                load_of(f, lft, port, lids->base[port], hosts, load);
-        }
-    }
-    for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t peer = fab_peer_node(f, port);
-        if (peer == FAB_NONE || !fab_node_is_switch(f, peer) ||
-            !fab_node_is_switch(f, f->ports[port].node) || !fab_port_is_up(f, port))
-            continue;
-        channels++;
-        dark += load[port] == 0;
-        sum += load[port];
-        most = load[port] > most ? load[port] : most;
-    }
-    printf("  all-to-all: max %" PRIu64 ", max/mean %.2f, %u of %u channels dark\n", most,
-           channels > 0 && sum > 0 ? (double)most * channels / (double)sum : 0.0, dark, channels);
-    free(load);
-    free(hosts);
+    struct fab_quality q;
+    must(
+        fab_quality_measure(&(struct fab_quality_input){.fabric = f, .lids = lids, .lft = lft}, &q),
+        "quality");
+    printf("  all-to-all: max %" PRIu64 " (bound %" PRIu64
+           "), max/mean %.2f, %u of %u channels dark; "
+           "worst of %u shifts: %u (bound %u)\n",
+           q.all.max, q.all.bound, fab_quality_imbalance(&q), q.all.unused, q.channels,
+           q.shift.tried, q.shift.max, q.permutation_bound);
 }
 
 struct times {
@@ -252,9 +160,7 @@ static bool run_once(const struct fab_route_engine *engine, const struct fab_fab
                verdict.unreachable_pairs, verdict.longest_path, verdict.dependencies, text);
         free(text);
         if (!quick)
-            print_balance(f, &target->lids, &target->lft);
-        if (!quick)
-            print_shifts(f, &target->lids, &target->lft);
+            print_quality(f, &target->lids, &target->lft);
     }
     if (target->lids.top <= FAB_LID_UNICAST_MAX)
         time_plan(f, p, target, t, print);
@@ -271,7 +177,8 @@ static void pull(const struct fab_route_engine *engine, const struct fab_fabric 
     struct fab_builder *b = fab_builder_from(f);
     struct fab_fabric *now;
     char why[200] = "";
-    uint32_t ref, blocks = 0, switches = 0, entries = 0;
+    struct fab_whatif_change change;
+    uint32_t ref;
     must(fab_builder_find(b, f->nodes[f->ports[port].node].guid, &ref), "find");
     must(fab_builder_unlink(b, ref, f->ports[port].num), "unlink");
     must(fab_builder_seal(b, &now), "seal");
@@ -283,20 +190,11 @@ static void pull(const struct fab_route_engine *engine, const struct fab_fabric 
                why);
         goto out;
     }
-    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
-        const uint8_t *x = fab_lft_row(&before->lft, sw), *y = fab_lft_row(&after->lft, sw);
-        uint32_t here = 0;
-        for (uint32_t k = 0; k < fab_lft_blocks(&before->lft); k++)
-            here += memcmp(x + (size_t)k * 64, y + (size_t)k * 64, 64) != 0;
-        for (size_t lid = 0; lid < before->lft.stride; lid++)
-            entries += x[lid] != y[lid];
-        blocks += here;
-        switches += here > 0;
-    }
-    printf("  pull %s port %u (to %s): %u entries, %u blocks on %u switches\n",
+    fab_whatif_compare(&before->lft, &after->lft, &change);
+    printf("  pull %s port %u (to %s): %" PRIu64 " entries, %" PRIu64 " blocks on %u switches\n",
            f->nodes[f->ports[port].node].desc, f->ports[port].num,
-           f->nodes[fab_peer_node(f, port)].desc, entries, blocks, switches);
-    print_balance(now, &after->lids, &after->lft);
+           f->nodes[fab_peer_node(f, port)].desc, change.entries, change.blocks, change.switches);
+    print_quality(now, &after->lids, &after->lft);
 out:
     fab_target_unref(before);
     fab_target_unref(after);
