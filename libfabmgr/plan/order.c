@@ -18,7 +18,7 @@
  * most mixtures of up-down tables have an acyclic channel dependency graph, but not all, since the
  * old tables may be of other ranks. Measured by tests/unit/test_order on trees, after each write:
  * with a lone cable 1 to 2 % of the mixtures have a cycle somewhere, with many faults at once 6 to
- * 10 % (without this rule 33 %); on random fabrics half. Loops and losses: none.
+ * 15 % (without this rule 33 %); on random fabrics half. Loops and losses: none.
  *
  * A block holds 64 destinations, which may want opposite orders. Then a switch's block is written
  * in parts: first the entries that may go, while the others stay as they are. For one destination

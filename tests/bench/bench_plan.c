@@ -79,8 +79,12 @@ static void time_change(const char *what, const struct fab_fabric *f, const stru
         barriers += plan.ops[i].barrier;
         waits += plan.ops[i].waits;
     }
-    printf("%-24s %8.2f ms  %7u writes, %u in parts; %u wait, %u barriers; unordered %u%s\n", what,
-           least, to - from, parts, waits, barriers, plan.unordered,
+    uint64_t entries = 0;
+    for (size_t i = 0; i < now->lft.stride * f->switch_count; i++)
+        entries += now->lft.entries[i] != old->lft.entries[i];
+    printf("%-24s %8.2f ms  %" PRIu64
+           " entries, %u writes, %u in parts; %u wait, %u barriers; unordered %u%s\n",
+           what, least, entries, to - from, parts, waits, barriers, plan.unordered,
            plan.unchecked ? ", UNCHECKED" : "");
     fab_plan_fini(&plan);
     fab_observed_fini(&at);
