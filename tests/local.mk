@@ -254,6 +254,13 @@ tests_unit_test_export_SOURCES = tests/unit/test_export.c
 tests_unit_test_export_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_export_LDADD = $(LIB_TEST_LIBS)
 
+# ---- quality, whatif, export: without memory
+UNIT_TESTS += tests/unit/test_studies_nomem
+tests_unit_test_studies_nomem_SOURCES = tests/unit/test_studies_nomem.c
+tests_unit_test_studies_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_studies_nomem_LDADD = $(LIB_TEST_LIBS)
+tests_unit_test_studies_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 # ---- the RPC, its client and fabricctl
 include tests/rpc/local.mk
 

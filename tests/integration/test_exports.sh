@@ -114,6 +114,25 @@ else
     ok 'real fabrics # SKIP FABRICD_TOPOLOGIES is not set'
 fi
 
+# ---- every family, dressed and damaged
+while read -r family; do
+    # shellcheck disable=SC2086
+    "$fabsim" generate $family >family.net || not_ok "$family: is generated"
+    check "$family: comes up" bring_up "$scratch/family.net"
+    check "$family: is exported" exports
+    stop "$manager"
+    check "$family: ibdmchk finds no credit loop and every path" judge_routes
+done <<'FAMILIES'
+leaf-spine --leaves 12 --spines 6 --hosts 8 --aggregation-nodes --missing 5%
+fat-tree --radix 8 --levels 3 --missing 5% --shuffle-guids
+rail --servers 16 --adapters 4 --group-size 8 --spines 2
+dragonfly --group-size 4 --global 2 --hosts 2
+dragonfly-plus --leaves 3 --spines 3 --global 1 --hosts 3
+hypercube --dimensions 4 --hosts 2 --missing 3
+hyperx --size 4x4 --hosts 2
+mesh --size 4x4x3 --hosts 1
+FAMILIES
+
 # ---- the commands
 bring_up "$scratch/xgft.net"
 like 'without -o it goes to standard output' "$(ctl topo export | head -30)" '^Ca.*"H-'
