@@ -15,7 +15,7 @@
  *   outbox.c what arrives for managers
  *   gsi.c, perf.c, congestion.c        general services of devices: counters, congestion control
  *
- * Not simulated: directed routes with a LID-routed part, data traffic, virtual lanes.
+ * Not simulated: directed routes that end in a LID-routed part, data traffic, virtual lanes.
  */
 #include "libfabmgr/sim/sim.h"
 
@@ -93,10 +93,12 @@ static bool move(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid, ui
 {
     if (!mad->directed)
         return move_lid(s, dlid, least_state(mad), at);
-    if (mad->dr_slid != FAB_LID_PERMISSIVE || mad->dr_dlid != FAB_LID_PERMISSIVE)
+    if (mad->dr_dlid != FAB_LID_PERMISSIVE)
         return false;
     if (mad->returning)
-        return move_back(s, bytes, mad->path.hops, at);
+        return mad->dr_slid == FAB_LID_PERMISSIVE && move_back(s, bytes, mad->path.hops, at);
+    if (mad->dr_slid != FAB_LID_PERMISSIVE && !move_lid(s, dlid, FAB_STATE_INIT, at))
+        return false;
     return mad->hop_pointer == 0 && move_out(s, bytes, mad->path.hops, at);
 }
 
@@ -115,8 +117,9 @@ static bool move_answer(struct fab_sim *s, const struct fab_mad *mad, uint16_t s
 {
     if (lose(s))
         return false;
-    bool arrived = mad->directed ? move_back(s, bytes, mad->path.hops, at)
-                                 : move_lid(s, slid, least_state(mad), at);
+    bool arrived = !mad->directed || move_back(s, bytes, mad->path.hops, at);
+    if (arrived && (!mad->directed || mad->dr_slid != FAB_LID_PERMISSIVE))
+        arrived = move_lid(s, mad->directed ? mad->dr_slid : slid, least_state(mad), at);
     return arrived && lid_port(s, *at) == lid_port(s, origin);
 }
 

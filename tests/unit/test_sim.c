@@ -432,6 +432,31 @@ START_TEST(lids_lead_where_tables_say)
 }
 END_TEST
 
+/* By LID to a switch, and along a directed route from there (as ibportstate asks). */
+START_TEST(directed_routes_from_a_lid)
+{
+    struct lab x = lab_managed();
+    uint32_t up = uplink(&x), far = x.f->ports[up].peer;
+    uint16_t ours = (uint16_t)(x.r.node + 1), leaf = (uint16_t)(x.self_switch + 1);
+    struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                          .method = FAB_METHOD_GET,
+                          .attr_id = FAB_ATTR_NODE_INFO,
+                          .dr_slid = ours,
+                          .path = {.hops = 1, .port = {0, x.f->ports[up].num}}};
+    uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
+    struct fab_node_info info;
+    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, leaf, bytes, reply), 1);
+    fab_attr_unpack(&fab_attr_node_info, reply + 64, FAB_SMP_DATA, &info);
+    ck_assert_uint_eq(info.node_guid, x.f->nodes[x.f->ports[far].node].guid);
+    ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 500, bytes, reply), 0);
+    mad.dr_slid = (uint16_t)(ours + 1); /* the answer goes to somebody else */
+    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, leaf, bytes, reply), 0);
+    lab_free(&x);
+}
+END_TEST
+
 START_TEST(wrong_tables_lose)
 {
     struct lab x = lab_managed();
@@ -756,6 +781,7 @@ static Suite *suite(void)
     tcase_add_test(c, directed_routes);
     tcase_add_test(c, not_a_mad);
     tcase_add_test(c, lids_lead_where_tables_say);
+    tcase_add_test(c, directed_routes_from_a_lid);
     tcase_add_test(c, wrong_tables_lose);
     tcase_add_test(c, loops_and_tops_lose);
     tcase_add_test(c, data_needs_active_links);
