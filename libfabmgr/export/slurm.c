@@ -28,6 +28,10 @@ struct host {
     uint32_t prefix, width; /* of the name: the rest is a number of `width` digits */
     uint64_t number;
 };
+struct label { /* of a switch with hosts */
+    char name[NAME_LEN];
+    uint32_t sw;
+};
 struct group {
     uint32_t sw;     /* one of its switches */
     uint32_t number; /* of its line, from 1; 0: it is the switch */
@@ -36,6 +40,8 @@ struct slurm {
     const struct fab_fabric *f;
     struct host *hosts;
     uint32_t host_count;
+    struct label *labels; /* [label_count] by switch */
+    uint32_t label_count;
     uint32_t *level;      /* [switches] cables to the nearest switch with hosts */
     uint32_t *parent;     /* [switches] of the union-find */
     uint32_t *queue;      /* [switches] */
@@ -143,20 +149,52 @@ static int find_hosts(struct slurm *s)
 /* ---- lines -------------------------------------------------------------------------------------
  */
 
-/* Switches often have no names of their own: then it is the GUID. */
-static void switch_name(const struct slurm *s, uint32_t sw, char name[NAME_LEN])
+static int by_label(const void *a, const void *b)
 {
-    char other[NAME_LEN];
-    name_of(s->f, sw, 'S', name);
+    const struct label *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order != 0 ? order : (x->sw > y->sw) - (x->sw < y->sw);
+}
+
+static int by_labelled(const void *a, const void *b)
+{
+    const struct label *x = a, *y = b;
+    return (x->sw > y->sw) - (x->sw < y->sw);
+}
+
+/* Switches often have no names of their own: those that share one go by their GUIDs. */
+static int label_switches(struct slurm *s)
+{
+    uint32_t count = 0;
+    s->labels = fab_alloc_array(s->f->switch_count, sizeof *s->labels);
+    if (s->labels == NULL)
+        return FAB_E_NOMEM;
     for (uint32_t i = 0; i < s->host_count; i++) {
-        if (s->hosts[i].sw == sw || (i > 0 && s->hosts[i].sw == s->hosts[i - 1].sw))
+        if (i > 0 && s->hosts[i].sw == s->hosts[i - 1].sw)
             continue;
-        name_of(s->f, s->hosts[i].sw, 'S', other);
-        if (strcmp(name, other) == 0) {
-            snprintf(name, NAME_LEN, "S-%016" PRIx64, s->f->nodes[sw].guid);
-            return;
+        s->labels[count].sw = s->hosts[i].sw;
+        name_of(s->f, s->hosts[i].sw, 'S', s->labels[count++].name);
+    }
+    qsort(s->labels, count, sizeof *s->labels, by_label);
+    for (uint32_t from = 0, to; from < count; from = to) {
+        for (to = from + 1; to < count && strcmp(s->labels[from].name, s->labels[to].name) == 0;)
+            to++;
+        for (uint32_t i = from; to - from > 1 && i < to; i++) {
+            uint64_t guid = s->f->nodes[s->labels[i].sw].guid;
+            snprintf(s->labels[i].name, NAME_LEN, "S-%016" PRIx64, guid);
         }
     }
+    qsort(s->labels, count, sizeof *s->labels, by_labelled);
+    s->label_count = count;
+    return FAB_OK;
+}
+
+static const char *label_of(const struct slurm *s, uint32_t sw)
+{
+    const struct label key = {.sw = sw};
+    const struct label *found =
+        bsearch(&key, s->labels, s->label_count, sizeof *s->labels, by_labelled);
+    return found != NULL ? found->name : "";
 }
 
 static bool goes_on(const struct host *x, const struct host *y)
@@ -187,9 +225,7 @@ static void write_family(const struct slurm *s, uint32_t from, uint32_t to, stru
 static uint32_t write_leaf(const struct slurm *s, uint32_t from, struct fab_text *t)
 {
     uint32_t to = from;
-    char name[NAME_LEN];
-    switch_name(s, s->hosts[from].sw, name);
-    fab_text_addf(t, "SwitchName=%s Nodes=", name);
+    fab_text_addf(t, "SwitchName=%s Nodes=", label_of(s, s->hosts[from].sw));
     while (to < s->host_count && s->hosts[to].sw == s->hosts[from].sw) {
         uint32_t start = to++;
         while (to < s->host_count && s->hosts[to].sw == s->hosts[from].sw &&
@@ -204,13 +240,10 @@ static uint32_t write_leaf(const struct slurm *s, uint32_t from, struct fab_text
 
 static void write_group(const struct slurm *s, const struct group *g, struct fab_text *t)
 {
-    char name[NAME_LEN];
-    if (g->number > 0) {
+    if (g->number > 0)
         fab_text_addf(t, "group-%u", g->number);
-        return;
-    }
-    switch_name(s, g->sw, name);
-    fab_text_add(t, name);
+    else
+        fab_text_add(t, label_of(s, g->sw));
 }
 
 /* ---- groups ------------------------------------------------------------------------------------
@@ -319,11 +352,14 @@ static int open_slurm(struct fab_export *e)
     struct fab_text t = {0};
     int rc = find_hosts(&s);
     if (rc == FAB_OK)
+        rc = label_switches(&s);
+    if (rc == FAB_OK)
         rc = write_all(&s, &t);
     if (rc == FAB_OK)
         rc = fab_text_take(&t, &e->whole, &e->whole_len);
     fab_text_fini(&t);
     free(s.hosts);
+    free(s.labels);
     free(s.level);
     free(s.parent);
     free(s.queue);
