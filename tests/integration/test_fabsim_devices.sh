@@ -23,6 +23,20 @@ host=$(lid 0,1,2 1)
 like 'the leaf has a LID' "$leaf" '^[0-9]+$'
 like 'a host has a LID' "$host" '^[0-9]+$'
 
+# ---- subnet management
+
+# shellcheck disable=SC2086
+for what in nodeinfo nodedesc switchinfo 'portinfo 0' 'portinfo 3' 'pkeys 0' 'pkeys 3' 'sl2vl 3' 'vlarb 3' \
+    guidinfo 'mepi 3'; do
+    check "smpquery $what of a switch" at host-0001 smpquery "${what% *}" "$leaf" ${what#"${what% *}"}
+done
+# shellcheck disable=SC2086
+for what in nodeinfo nodedesc portinfo pkeys sl2vl vlarb guidinfo 'mepi 1'; do
+    check "smpquery $what of a host" at host-0001 smpquery "${what% *}" "$host" ${what#"${what% *}"}
+done
+check 'a directed route from a LID' at host-0001 smpquery -c nodeinfo "$leaf" 0,2
+check 'ibportstate sees both ends of a cable' at host-0001 ibportstate "$leaf" 3 query
+
 cc() { at host-0001 ibccquery "$@"; }
 set_cc() { at host-0001 ibccconfig "$@"; }
 field() { sed -n "s/^$1:\.*//p" | head -"${2:-1}" | tail -1; }

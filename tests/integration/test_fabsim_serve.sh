@@ -235,6 +235,13 @@ check 'fabricd brings it up' await 60 settled 0
 at host-0001 ibnetdiscover >ours.nd 2>/dev/null
 at host-0001 dump_fts -n >ours.fts 2>/dev/null
 check 'its tables take every host everywhere' "$python" "$here/judge.py" --strict ours.nd ours.fts
+leaf=$(at host-0001 smpquery portinfo -D 0,1 0 2>/dev/null | sed -n 's/^Lid:\.*//p')
+for tool in "perfquery -x $leaf 1" "ibccquery CongestionInfo $leaf" \
+    "ibccconfig SwitchCongestionSetting $leaf 0x1f 0x1e 0x2 5 8 3 1:7 250" \
+    "ibccquery SwitchCongestionSetting $leaf" "ibportstate $leaf 1 query" 'iblinkinfo -l'; do
+    # shellcheck disable=SC2086
+    check "${tool%% *} ${tool#* } under fabricd" at host-0001 $tool
+done
 generation=$(status generation)
 sim_ctl unlink leaf-001/5
 check 'it notices a pulled cable' await 60 settled "$generation"
