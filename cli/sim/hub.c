@@ -34,6 +34,7 @@
 
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/wire/gs.h"
 
 #define MAGIC 0xdeadbeefu
 #define NODE_NAME_MAX 32
@@ -300,6 +301,17 @@ static void correct(const struct hub *h, unsigned id, uint8_t *packet, uint16_t 
         fab_put_be16(mad + TID_AT, (uint16_t)id);
 }
 
+/* libumad2sim has room for 224 bytes of a MAD and hands out what was in its memory for the rest,
+ * where PortCountersExtended has the last of its error counters: clients are not told of those. */
+static void hide_wide_errors(uint8_t *mad)
+{
+    enum { ATTR_AT = 16, CAP_MASK2_AT = 64 + 4, RESP_TIME_BITS = 5 };
+    if (mad[CLASS_AT] != FAB_CLASS_PERF || fab_be16(mad + ATTR_AT) != FAB_ATTR_CLASS_PORT_INFO)
+        return;
+    uint32_t caps = fab_be32(mad + CAP_MASK2_AT);
+    fab_put_be32(mad + CAP_MASK2_AT, caps & ~((uint32_t)FAB_PERF2_ERRORS_EXT << RESP_TIME_BITS));
+}
+
 void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len)
 {
     struct hub_client *c = client < h->top ? &h->clients[client] : NULL;
@@ -317,6 +329,7 @@ void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len)
     if (status == 1) {
         memcpy(packet + MAD_AT, reply, sizeof reply);
         turn_round(packet);
+        hide_wide_errors(packet + MAD_AT);
         (void)give(h, client, packet);
     } else if (reached != HUB_CLIENTS || (status == 0 && fab_sim_under_way(h->sim))) {
         remember(h, client, reached, packet);

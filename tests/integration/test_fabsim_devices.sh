@@ -94,13 +94,13 @@ check 'and with it something is' set_cc -c 0x1234 CACongestionSetting "$host" 1 
 count() { at host-0001 perfquery "$@" >out 2>err; }
 check 'perfquery of a switch port' count "$leaf" 3
 check 'perfquery -x of a switch port' count -x "$leaf" 3
-like 'with error counters of 64 bits' "$(cat out)" '^VL15Dropped'
+at host-0001 ibqueryerrors >out 2>err
+same 'ibqueryerrors makes nothing up' 0 "$(grep -c 'VL15Dropped\|PortXmitWait' out)"
 check 'perfquery of a host' count "$host" 1
 check 'perfquery of all ports' count -a "$leaf"
 same 'no link was down yet' 0 "$(count "$leaf" 3 && field LinkDownedCounter <out)"
 timeout 20 "$fabsim" ctl unlink leaf-001/3 && timeout 20 "$fabsim" ctl relink leaf-001/3
 same 'a cable that was pulled is counted' 1 "$(count "$leaf" 3 && field LinkDownedCounter <out)"
-same 'in both views' 1 "$(count -x "$leaf" 3 && field LinkDownedCounter <out)"
 at host-0001 ibqueryerrors >out 2>err
 like 'ibqueryerrors finds it' "$(cat out)" 'leaf-001'
 check 'perfquery -R resets' count -R "$leaf" 3
