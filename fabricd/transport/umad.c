@@ -21,6 +21,7 @@
 
 #include "fabricd/base/log.h"
 #include "fabricd/transport/transport.h"
+#include "fabricd/transport/turns.h"
 #include "fabricd/transport/waiter.h"
 #include "libfabmgr/base/status.h"
 
@@ -290,6 +291,8 @@ static int open_port(struct umad_transport *t, const umad_port_t *port, char *wh
     }
     t->simulated = fcntl(umad_get_fd(t->port_id), F_GETFD) < 0; /* not a kernel descriptor */
     t->base.window_max = window_for(t);
+    if (t->simulated)
+        turns_take();
     return FAB_OK;
 }
 
