@@ -163,7 +163,7 @@ static int route(struct report *r, const struct study *s, const struct fab_fabri
     const struct fab_route_input in = {.fabric = fabric, .policy = &s->view->policy, .lids = lids};
     uint64_t start = clock_now_us();
     r->why[0] = '\0';
-    r->status = r->engine->run(&in, &r->lft, r->why, sizeof r->why);
+    r->status = r->engine->run(&in, &r->lft, &r->vls, r->why, sizeof r->why);
     r->route_us = clock_now_us() - start;
     return r->status;
 }
@@ -175,7 +175,11 @@ bool report_make(struct report *r, struct study *s, const struct measure *m,
     if (rc == FAB_E_UNSUPPORTED)
         return true;
     if (rc == FAB_OK) {
-        const struct fab_verify_input in = {fabric, lids, &r->lft, s->view->policy.max_hops};
+        const struct fab_verify_input in = {.fabric = fabric,
+                                            .lids = lids,
+                                            .lft = &r->lft,
+                                            .max_hops = s->view->policy.max_hops,
+                                            .vls = &r->vls};
         uint64_t start = clock_now_us();
         rc = fab_verify(&in, &r->verdict);
         r->verify_us = clock_now_us() - start;
@@ -189,5 +193,6 @@ void report_fini(struct report *r)
 {
     fab_verdict_fini(&r->verdict);
     fab_lft_fini(&r->lft);
+    fab_vls_fini(&r->vls);
     *r = (struct report){0};
 }

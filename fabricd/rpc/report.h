@@ -33,6 +33,7 @@ struct report {
     char why[200];
     uint64_t route_us, verify_us;
     struct fab_lft lft;
+    struct fab_vls vls;
     struct fab_verdict verdict;
     struct fab_quality quality;
 };

@@ -26,8 +26,11 @@ struct fab_view *need_target(struct call *c)
 
 static struct fab_verify_input verify_input(const struct fab_view *v)
 {
-    return (struct fab_verify_input){v->fabric, &v->target->lids, &v->target->lft,
-                                     v->policy.max_hops};
+    return (struct fab_verify_input){.fabric = v->fabric,
+                                     .lids = &v->target->lids,
+                                     .lft = &v->target->lft,
+                                     .vls = &v->target->vls,
+                                     .max_hops = v->policy.max_hops};
 }
 
 /* ---- paths -------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ static int prove(struct sm_job *j)
         .fabric = j->fabric,
         .lids = &j->target->lids,
         .lft = &j->target->lft,
+        .vls = &j->target->vls,
         .max_hops = j->policy.max_hops,
     };
     uint64_t start = clock_now_us();
@@ -65,7 +66,7 @@ static int run_engine(struct sm_job *j, const struct fab_route_engine *engine)
     uint64_t start = clock_now_us();
     j->why[0] = 0;
     snprintf(j->target->engine, sizeof(j->target->engine), "%s", engine->name);
-    int r = engine->run(&in, &j->target->lft, j->why, sizeof(j->why));
+    int r = engine->run(&in, &j->target->lft, &j->target->vls, j->why, sizeof(j->why));
     j->computed_us = clock_now_us();
     j->route_us += j->computed_us - start;
     return r == FAB_OK ? prove(j) : r;
@@ -76,6 +77,7 @@ static void discard(struct sm_job *j)
 {
     fab_verdict_fini(&j->verdict);
     fab_lft_fini(&j->target->lft);
+    fab_vls_fini(&j->target->vls);
 }
 
 static void give_reason(struct sm_job *j)

@@ -4,6 +4,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/bitset.c \
 	%D%/bitset.h \
 	%D%/buf.h \
+	%D%/crew.h \
 	%D%/map.c \
 	%D%/map.h \
 	%D%/prng.c \

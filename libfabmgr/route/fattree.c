@@ -195,8 +195,11 @@ static int fill(struct fattree *t)
     return status;
 }
 
-static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, char *why, size_t why_len)
+static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
+               char *why, size_t why_len)
+
 {
+    (void)ret_vls; /* one lane */
     struct fattree t = {.in = in};
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;

@@ -5,6 +5,7 @@
 #ifndef LIBFABMGR_ROUTE_ROUTE_H
 #define LIBFABMGR_ROUTE_ROUTE_H
 
+#include "libfabmgr/base/crew.h"
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
 #include "libfabmgr/target/target.h"
@@ -13,15 +14,17 @@ struct fab_route_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy;
     const struct fab_lids *lids;
-    const struct fab_lft *prev; /* tables in force (same ids), or NULL: keep what can be kept */
+    const struct fab_lft *prev;  /* tables in force (same ids), or NULL: keep what can be kept */
+    const struct fab_crew *crew; /* helping hands, or NULL */
 };
 struct fab_route_engine {
     const char *name;
     const char *summary; /* one line for people */
-    /* Fills *ret_lft (caller calls fab_lft_fini). UNSUPPORTED: the topology does not suit it;
-     * why[] then holds a sentence. */
-    int (*run)(const struct fab_route_input *in, struct fab_lft *ret_lft, char *why,
-               size_t why_len);
+    /* Fills *ret_lft and, when it needs more than one lane, *ret_vls, which was zero (caller calls
+     * fab_lft_fini, fab_vls_fini). UNSUPPORTED: the topology does not suit it, or the ports on the
+     * way have too few VLs; why[] then holds a sentence that names the switch or cable. */
+    int (*run)(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
+               char *why, size_t why_len);
 };
 const struct fab_route_engine *const *fab_route_engines(void); /* NULL-terminated */
 /* NULL: none. "auto" is the engine that takes any topology. */

@@ -1,4 +1,6 @@
 libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/port.c \
 	%D%/target.c \
-	%D%/target.h
+	%D%/target.h \
+	%D%/vls.c \
+	%D%/vls.h

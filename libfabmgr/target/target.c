@@ -133,5 +133,6 @@ void fab_target_unref(struct fab_target *t)
         return;
     fab_lids_fini(&t->lids);
     fab_lft_fini(&t->lft);
+    fab_vls_fini(&t->vls);
     free(t);
 }

@@ -11,6 +11,7 @@
 
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
+#include "libfabmgr/target/vls.h"
 
 #define FAB_LFT_BLOCK 64
 #define FAB_LFT_NO_ROUTE 0xff /* InfiniBand: 255 in an LFT entry drops the packet */
@@ -51,6 +52,7 @@ static inline uint32_t fab_lft_blocks(const struct fab_lft *t)
 struct fab_target {
     struct fab_lids lids;
     struct fab_lft lft;
+    struct fab_vls vls;
     char engine[32];  /* the engine that made the tables */
     char reason[480]; /* a sentence: what it saw, and which ones were passed over, why */
     int refs;         /* private, atomic */

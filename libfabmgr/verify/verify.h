@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "libfabmgr/base/crew.h"
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/target/target.h"
 
@@ -34,6 +35,8 @@ struct fab_verify_input {
     const struct fab_lids *lids;
     const struct fab_lft *lft;
     uint32_t max_hops;
+    const struct fab_vls *vls;   /* NULL: one lane */
+    const struct fab_crew *crew; /* helping hands, or NULL */
 };
 /* OK: the verdict is filled, good or bad. NOMEM. Ends count as connected when cables join them:
  * only connected pairs are expected to reach each other. */

@@ -46,8 +46,8 @@ static struct fab_target *tables_of(const struct fab_fabric *f, const struct fab
          "address");
     free(notes);
     must(fab_route_engine_by_name(engine)->run(
-             &(struct fab_route_input){.fabric = f, .policy = p, .lids = &t->lids}, &t->lft, why,
-             sizeof(why)),
+             &(struct fab_route_input){.fabric = f, .policy = p, .lids = &t->lids}, &t->lft,
+             &t->vls, why, sizeof(why)),
          "route");
     return t;
 }

@@ -46,11 +46,12 @@ static void bench_engine(const struct fab_route_engine *engine, const struct fab
                          const struct fab_policy *p, const struct fab_lids *lids, uint32_t samples)
 {
     struct fab_lft lft;
+    struct fab_vls vls = {0};
     struct fab_quality q;
     char why[200] = "";
     double start = now_ms();
     int rc = engine->run(&(struct fab_route_input){.fabric = f, .policy = p, .lids = lids}, &lft,
-                         why, sizeof why);
+                         &vls, why, sizeof why);
     double routed = now_ms() - start;
     if (rc != FAB_OK) {
         printf("%-10s %s\n", engine->name, why);
@@ -63,6 +64,7 @@ static void bench_engine(const struct fab_route_engine *engine, const struct fab
     print(engine->name, &q);
     printf("   %.1f ms route, %.0f ms quality\n", routed, whole);
     fab_lft_fini(&lft);
+    fab_vls_fini(&vls);
 }
 
 static void bench(const char *name, struct fab_builder *b, uint32_t samples)

@@ -101,7 +101,7 @@ static int route_once(const struct fab_route_engine *engine, const struct fab_fa
                       size_t why_len)
 {
     struct fab_route_input in = {.fabric = f, .policy = p, .lids = &target->lids};
-    int status = engine->run(&in, &target->lft, why, why_len);
+    int status = engine->run(&in, &target->lft, &target->vls, why, why_len);
     if (status != FAB_E_UNSUPPORTED)
         must(status, "route");
     return status;

@@ -73,12 +73,13 @@ static int make_tables(const struct fab_fabric *f, const struct fab_policy *p, s
     if (rc < 0)
         return rc;
     const struct fab_route_input route = {.fabric = f, .policy = p, .lids = &t->lids};
-    rc = fab_route_engine_by_name("updn")->run(&route, &t->lft, why, sizeof why);
+    rc = fab_route_engine_by_name("updn")->run(&route, &t->lft, &t->vls, why, sizeof why);
     if (rc < 0)
         return rc;
     snprintf(t->engine, sizeof t->engine, "updn");
     snprintf(t->reason, sizeof t->reason, "%s; passed over fattree: a test", why);
-    const struct fab_verify_input verify = {f, &t->lids, &t->lft, 64};
+    const struct fab_verify_input verify = {
+        .fabric = f, .lids = &t->lids, .lft = &t->lft, .max_hops = 64};
     return fab_verify(&verify, ret_verdict);
 }
 

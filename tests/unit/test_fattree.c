@@ -23,7 +23,7 @@ static struct fab_target *tree_routed(const struct fab_fabric *f, uint8_t lmc, c
     assigned(f, &p, &t->lids);
     struct fab_route_input in = {.fabric = f, .policy = &p, .lids = &t->lids};
     why[0] = '\0';
-    int status = fab_route_engine_by_name("fattree")->run(&in, &t->lft, why, 200);
+    int status = fab_route_engine_by_name("fattree")->run(&in, &t->lft, &t->vls, why, 200);
     fab_policy_fini(&p);
     if (status == FAB_OK)
         return t;
@@ -460,7 +460,8 @@ START_TEST(a_switch_that_goes_leaves_the_others_in_place)
         }
         ck_assert_int_eq(fab_lids_index(&t->lids), FAB_OK);
         struct fab_route_input in = {.fabric = rest, .policy = &p, .lids = &t->lids};
-        ck_assert_int_eq(fab_route_engine_by_name("fattree")->run(&in, &t->lft, why, 200), FAB_OK);
+        ck_assert_int_eq(fab_route_engine_by_name("fattree")->run(&in, &t->lft, &t->vls, why, 200),
+                         FAB_OK);
         uint64_t moved = 0, all = 0;
         for (uint32_t s = 0; s < rest->switch_count; s++) {
             uint32_t old = s < sw ? s : s + 1;

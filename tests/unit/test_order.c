@@ -161,7 +161,7 @@ static struct fab_target *tables_of(const struct fab_fabric *f, const char *engi
     fab_policy_defaults(&p);
     assigned(f, &p, &t->lids);
     struct fab_route_input in = {.fabric = f, .policy = &p, .lids = &t->lids};
-    int status = fab_route_engine_by_name(engine)->run(&in, &t->lft, why, sizeof(why));
+    int status = fab_route_engine_by_name(engine)->run(&in, &t->lft, &t->vls, why, sizeof(why));
     fab_policy_fini(&p);
     if (status == FAB_OK)
         return t;

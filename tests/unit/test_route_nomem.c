@@ -71,8 +71,9 @@ static int do_address(const struct job *j)
 static int do_route(const struct job *j)
 {
     struct fab_lft lft;
+    struct fab_vls vls = {0};
     struct fab_route_input in = {.fabric = j->f, .policy = &j->policy, .lids = &j->target->lids};
-    int status = fab_route_engine_by_name("updn")->run(&in, &lft, NULL, 0);
+    int status = fab_route_engine_by_name("updn")->run(&in, &lft, &vls, NULL, 0);
     if (status == FAB_OK)
         fab_lft_fini(&lft);
     return status;
@@ -81,8 +82,9 @@ static int do_route(const struct job *j)
 static int do_fattree(const struct job *j)
 {
     struct fab_lft lft;
+    struct fab_vls vls = {0};
     struct fab_route_input in = {.fabric = j->f, .policy = &j->policy, .lids = &j->target->lids};
-    int status = fab_route_engine_by_name("fattree")->run(&in, &lft, NULL, 0);
+    int status = fab_route_engine_by_name("fattree")->run(&in, &lft, &vls, NULL, 0);
     if (status == FAB_OK)
         fab_lft_fini(&lft);
     return status;

@@ -137,8 +137,8 @@ START_TEST(agrees_on_trees_full_of_siblings)
         assigned(f, &p, &t->lids);
         struct fab_route_input in = {.fabric = f, .policy = &p, .lids = &t->lids};
         const char *engine = i % 2 == 0 ? "fattree" : "updn";
-        ck_assert_int_eq(fab_route_engine_by_name(engine)->run(&in, &t->lft, why, sizeof(why)),
-                         FAB_OK);
+        ck_assert_int_eq(
+            fab_route_engine_by_name(engine)->run(&in, &t->lft, &t->vls, why, sizeof(why)), FAB_OK);
         if (i >= 20)
             damage_entries(f, t, &prng, 1 + (uint32_t)fab_prng_below(&prng, 8));
         if (i % 3 == 0) { /* the same mistake at all siblings */

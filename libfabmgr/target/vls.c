@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Service levels and virtual lanes as a value. */
+#include "libfabmgr/target/vls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+
+void fab_vls_init(struct fab_vls *v, uint8_t count)
+{
+    *v = (struct fab_vls){.count = count, .sls = count, .classes = 1};
+    for (unsigned in = 0; in < FAB_VL_CLASSES; in++) {
+        for (unsigned out = 0; out < FAB_VL_CLASSES; out++) {
+            for (unsigned sl = 0; sl < FAB_SLS; sl++)
+                v->vl[in][out][sl] = count > 0 ? (uint8_t)(sl % count) : 0;
+        }
+    }
+}
+
+static int provide(uint8_t **bytes, size_t size)
+{
+    uint8_t *made = calloc(size > 0 ? size : 1, 1);
+    if (made == NULL)
+        return FAB_E_NOMEM;
+    free(*bytes);
+    *bytes = made;
+    return FAB_OK;
+}
+
+int fab_vls_by_lid(struct fab_vls *v, uint32_t top)
+{
+    int ret = provide(&v->of_lid, (size_t)top + 1);
+    if (ret == FAB_OK)
+        v->top = top;
+    return ret;
+}
+
+int fab_vls_by_pair(struct fab_vls *v, uint32_t switches)
+{
+    int ret = provide(&v->of_pair, (size_t)switches * switches);
+    if (ret == FAB_OK)
+        v->switches = switches;
+    return ret;
+}
+
+int fab_vls_by_class(struct fab_vls *v, uint32_t ports)
+{
+    int ret = provide(&v->port_class, ports);
+    if (ret == FAB_OK)
+        v->ports = ports;
+    return ret;
+}
+
+static int duplicate(const uint8_t *bytes, size_t size, uint8_t **ret)
+{
+    int status = bytes != NULL ? provide(ret, size) : FAB_OK;
+    if (status == FAB_OK && bytes != NULL)
+        memcpy(*ret, bytes, size);
+    return status;
+}
+
+int fab_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy)
+{
+    struct fab_vls copy = *v;
+    copy.of_lid = copy.of_pair = copy.port_class = NULL;
+    int ret = duplicate(v->of_lid, (size_t)v->top + 1, &copy.of_lid);
+    if (ret == FAB_OK)
+        ret = duplicate(v->of_pair, (size_t)v->switches * v->switches, &copy.of_pair);
+    if (ret == FAB_OK)
+        ret = duplicate(v->port_class, v->ports, &copy.port_class);
+    if (ret == FAB_OK)
+        *ret_copy = copy;
+    else
+        fab_vls_fini(&copy);
+    return ret;
+}
+
+void fab_vls_fini(struct fab_vls *v)
+{
+    free(v->of_lid);
+    free(v->of_pair);
+    free(v->port_class);
+    memset(v, 0, sizeof(*v));
+}
