@@ -23,4 +23,5 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/summit.c \
 	%D%/tree.c \
 	%D%/tree.h \
-	%D%/updn.c
+	%D%/updn.c \
+	%D%/vls.c

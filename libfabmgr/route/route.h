@@ -40,6 +40,12 @@ struct fab_route_chain {
 /* NOT_FOUND: one is not known, or there is none, named in why[]; LIMIT: too many. */
 int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *why, size_t why_len);
 
+/* The data VLs, 1..FAB_VLS_MAX, that every working cable between switches will have under the
+ * policy. *ret_port: an end of the first cable that has no more (lowest id), or FAB_NONE without
+ * cables. Cables to ends do not count: there the lanes are folded, nothing waits behind them. */
+uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_policy *p,
+                                uint32_t *ret_port);
+
 /* Ranks of switches, 0 for leaves: found from the topology (see rank.c), or from the roots of the
  * policy. A link is "up" from a to b when (rank, guid order) of b is greater: a total order, so
  * that every cable has a direction, also between switches of one rank. */

@@ -58,6 +58,13 @@ static void address_fields(const struct fab_policy *p, const struct fab_lids *li
     want->client_reregister = new_manager && (want->cap_mask & CAP_CLIENT_REREGISTER) != 0;
 }
 
+static uint8_t op_vls(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port)
+{
+    const struct fab_port_info *ours = &f->ports[port].info;
+    const struct fab_port_info *theirs = &f->ports[f->ports[port].peer].info;
+    return agree(ours->op_vls, ours->vl_cap, theirs->vl_cap, p->max_op_vls);
+}
+
 static void link_fields(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port,
                         struct fab_port_info *want)
 {
@@ -68,7 +75,7 @@ static void link_fields(const struct fab_fabric *f, const struct fab_policy *p, 
         return;
     const struct fab_port_info *theirs = &f->ports[peer].info;
     want->neighbor_mtu = agree(want->neighbor_mtu, want->mtu_cap, theirs->mtu_cap, p->max_mtu);
-    want->op_vls = agree(want->op_vls, want->vl_cap, theirs->vl_cap, p->max_op_vls);
+    want->op_vls = op_vls(f, p, port);
 }
 
 /* How long a packet may wait at the head of a queue; shorter towards ends, so that a stuck adapter
@@ -114,6 +121,15 @@ void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p
             want.hoq_life = p->leaf_hoq_life;
     }
     *ret_want = want;
+}
+
+uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port)
+{
+    uint32_t peer = f->ports[port].peer;
+    if (peer == FAB_NONE)
+        return 1;
+    unsigned vls = fab_op_vls_count(lesser(op_vls(f, p, port), op_vls(f, p, peer)));
+    return vls > 0 ? (uint8_t)vls : 1;
 }
 
 /* PortStateChange is cleared by writing 1 (IBA 14.2.5.4), so what was read goes back. */

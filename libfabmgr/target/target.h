@@ -68,6 +68,9 @@ void fab_target_unref(struct fab_target *t);
 void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p,
                           const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,
                           struct fab_port_info *ret_want);
+/* The data VLs that the cable of `port` will have, 1..FAB_VLS_MAX, by OpVLs as above at both ends;
+ * 1 where it is not known. */
+uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port);
 /* Likewise for a switch: LinearFDBTop, LifeTimeValue, PortStateChange cleared. IBA 14.2.5.4. */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
                             const struct fab_lids *lids, uint32_t sw,
