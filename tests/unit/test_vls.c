@@ -59,7 +59,7 @@ END_TEST
 
 int main(void)
 {
-    static const TTest *const tests[] = {
+    const TTest *const tests[] = {
         the_weakest_cable_between_switches_counts,
         ends_do_not_count,
         without_cables_the_policy_counts,
