@@ -15,6 +15,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/order.c \
 	%D%/order.h \
 	%D%/rails.c \
+	%D%/roster.c \
+	%D%/roster.h \
 	%D%/route.c \
 	%D%/route.h \
 	%D%/slots.c \

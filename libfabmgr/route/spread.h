@@ -4,6 +4,7 @@
 #define LIBFABMGR_ROUTE_SPREAD_H
 
 #include "libfabmgr/route/legal.h"
+#include "libfabmgr/route/roster.h"
 
 /* The ports of fab_graph, those of each switch that lead down first, then those that lead up. */
 struct fab_ports {
@@ -14,15 +15,6 @@ struct fab_ports {
 };
 int fab_ports_make(const struct fab_graph *g, const struct fab_order *o, struct fab_ports *ret);
 void fab_ports_fini(struct fab_ports *p);
-
-/* One destination LID at a switch: a lane. */
-struct fab_lane {
-    uint32_t lid;
-    uint32_t number; /* its place in the topology, for D-mod-k */
-    uint8_t port;    /* at the destination's switch */
-    bool loaded;     /* hosts send to it: counts for the balance */
-};
-#define FAB_LANES 256 /* at one switch, one LID each end */
 
 /* What spreading works on; arrays are the caller's. */
 struct fab_spread {

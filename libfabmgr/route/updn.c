@@ -22,7 +22,6 @@
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/engines.h"
-#include "libfabmgr/route/number.h"
 #include "libfabmgr/route/order.h"
 #include "libfabmgr/route/spread.h"
 
@@ -32,9 +31,7 @@ struct updn {
     struct fab_order order;
     struct fab_slopes slopes;
     struct fab_spread spread;
-    uint32_t *sequence; /* [n] destination switches */
-    uint32_t edges;     /* of these have hosts, and come first */
-    uint32_t leaf_size; /* most hosts at one switch */
+    struct fab_roster roster;
     uint8_t *ways;
     struct fab_lft lft;
     bool careful;
@@ -48,64 +45,15 @@ struct updn {
 #define CAREFUL_WORK (UINT64_C(1) << 27)
 #define BETTER_PERCENT 75
 
-/* ---- the lanes of a destination switch ------------------------------------------------------ */
-
-/* LIDs of the ends of `sw`, the one at `offset` of each range; loaded ones before the others. */
-static uint32_t end_lanes(const struct updn *u, uint32_t sw, uint32_t offset, uint32_t number,
-                          bool loaded, struct fab_lane *lanes)
-{
-    const struct fab_fabric *f = u->in->fabric;
-    const struct fab_lids *lids = u->in->lids;
-    uint32_t count = 0;
-    for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-        uint32_t port = fab_port_id(f, sw, (uint8_t)num);
-        uint32_t peer = f->ports[port].peer;
-        if (peer == FAB_NONE || fab_node_is_switch(f, f->ports[peer].node) ||
-            !fab_port_is_up(f, port) || f->nodes[f->ports[peer].node].aggregation == loaded)
-            continue;
-        if (lids->base[peer] == 0 || offset >> lids->lmc[peer] != 0) {
-            number++;
-            continue;
-        }
-        lanes[count++] = (struct fab_lane){.lid = lids->base[peer] + offset,
-                                           .number = number++,
-                                           .port = (uint8_t)num,
-                                           .loaded = loaded};
-    }
-    return count;
-}
-
-/* A host's further LIDs (LMC) begin one number on, so that they differ from the first in every
- * choice that there is. */
-static uint32_t lanes_of(const struct updn *u, uint32_t sw, uint32_t index, uint32_t offset,
-                         struct fab_lane lanes[FAB_LANES])
-{
-    uint32_t number = (index < u->edges ? index * u->leaf_size : index) + offset;
-    uint32_t count = end_lanes(u, sw, offset, number, true, lanes);
-    count += end_lanes(u, sw, offset, index + offset, false, lanes + count);
-    uint32_t port0 = fab_port_id(u->in->fabric, sw, 0);
-    if (offset == 0 && u->in->lids->base[port0] != 0)
-        lanes[count++] = (struct fab_lane){.lid = u->in->lids->base[port0], .number = index};
-    return count;
-}
-
-static uint32_t widest_lmc(const struct fab_lids *lids)
-{
-    uint32_t lmc = 0;
-    for (uint32_t port = 0; port < lids->port_count; port++)
-        lmc = lids->lmc[port] > lmc ? lids->lmc[port] : lmc;
-    return lmc;
-}
-
 /* ---- all destinations ----------------------------------------------------------------------- */
 
-static void route_switch(struct updn *u, uint32_t index, uint32_t column, uint32_t lids_each)
+static void route_switch(struct updn *u, uint32_t index, uint32_t column)
 {
     struct fab_lane lanes[FAB_LANES];
     for (uint32_t s = 0; s < u->graph.n; s++)
         u->spread.column[s] = u->ways[(size_t)s * FAB_LEGAL_BATCH + column];
-    for (uint32_t offset = 0; offset < lids_each; offset++) {
-        uint32_t count = lanes_of(u, u->sequence[index], index, offset, lanes);
+    for (uint32_t offset = 0; offset < u->roster.lids_each; offset++) {
+        uint32_t count = fab_roster_lanes(&u->roster, index, offset, lanes);
         if (u->careful)
             fab_spread_carefully(&u->spread, lanes, count, &u->lft);
         else
@@ -115,12 +63,12 @@ static void route_switch(struct updn *u, uint32_t index, uint32_t column, uint32
 
 static void route_all(struct updn *u)
 {
-    uint32_t n = u->graph.n, lids_each = 1u << widest_lmc(u->in->lids);
+    uint32_t n = u->graph.n;
     for (uint32_t first = 0; first < n; first += FAB_LEGAL_BATCH) {
         uint32_t count = n - first < FAB_LEGAL_BATCH ? n - first : FAB_LEGAL_BATCH;
-        fab_legal_ways(&u->slopes, u->sequence + first, count, u->ways);
+        fab_legal_ways(&u->slopes, u->roster.sequence + first, count, u->ways);
         for (uint32_t i = 0; i < count; i++)
-            route_switch(u, first + i, i, lids_each);
+            route_switch(u, first + i, i);
     }
 }
 
@@ -188,13 +136,10 @@ static int prepare(struct updn *u)
         ret = fab_lft_init(&u->lft, in->fabric->switch_count, in->lids->top);
     if (ret != FAB_OK)
         return ret;
-    u->sequence = calloc((size_t)u->graph.n + 1, sizeof(*u->sequence));
     u->ways = fab_legal_alloc(u->graph.n);
-    if (u->sequence == NULL || u->ways == NULL)
+    if (u->ways == NULL)
         return FAB_E_NOMEM;
-    for (uint32_t s = 0; s < u->graph.n; s++)
-        u->leaf_size = u->graph.hosts[s] > u->leaf_size ? u->graph.hosts[s] : u->leaf_size;
-    return fab_number(&u->graph, &u->slopes, u->sequence, &u->edges);
+    return fab_roster_make(in, &u->graph, &u->slopes, &u->roster);
 }
 
 static void remark(const struct updn *u, char *why, size_t why_len)
@@ -223,9 +168,9 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
     } else {
         fab_lft_fini(&u.lft);
     }
-    free(u.sequence);
     free(u.ways);
     fab_spread_fini(&u.spread);
+    fab_roster_fini(&u.roster);
     fab_slopes_fini(&u.slopes);
     fab_order_fini(&u.order);
     fab_graph_fini(&u.graph);

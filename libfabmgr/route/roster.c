@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Destinations switch by switch, in the order in which neighbours stand side by side (number.c). */
+#include "libfabmgr/route/roster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+
+static uint32_t widest_lmc(const struct fab_lids *lids)
+{
+    uint32_t lmc = 0;
+    for (uint32_t port = 0; port < lids->port_count; port++)
+        lmc = lids->lmc[port] > lmc ? lids->lmc[port] : lmc;
+    return lmc;
+}
+
+int fab_roster_make(const struct fab_route_input *in, const struct fab_graph *g,
+                    const struct fab_slopes *slopes, struct fab_roster *ret)
+{
+    struct fab_roster r = {.in = in, .lids_each = 1u << widest_lmc(in->lids)};
+    r.sequence = calloc((size_t)g->n + 1, sizeof(*r.sequence));
+    if (r.sequence == NULL)
+        return FAB_E_NOMEM;
+    for (uint32_t s = 0; s < g->n; s++)
+        r.leaf_size = g->hosts[s] > r.leaf_size ? g->hosts[s] : r.leaf_size;
+    int status = fab_number(g, slopes, r.sequence, &r.edges);
+    if (status == FAB_OK)
+        *ret = r;
+    else
+        fab_roster_fini(&r);
+    return status;
+}
+
+void fab_roster_fini(struct fab_roster *r)
+{
+    free(r->sequence);
+    memset(r, 0, sizeof(*r));
+}
+
+static uint32_t end_lanes(const struct fab_roster *r, uint32_t sw, uint32_t offset, uint32_t number,
+                          bool loaded, struct fab_lane *lanes)
+{
+    const struct fab_fabric *f = r->in->fabric;
+    const struct fab_lids *lids = r->in->lids;
+    uint32_t count = 0;
+    for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
+        uint32_t port = fab_port_id(f, sw, (uint8_t)num);
+        uint32_t peer = f->ports[port].peer;
+        if (peer == FAB_NONE || fab_node_is_switch(f, f->ports[peer].node) ||
+            !fab_port_is_up(f, port) || f->nodes[f->ports[peer].node].aggregation == loaded)
+            continue;
+        if (lids->base[peer] == 0 || offset >> lids->lmc[peer] != 0) {
+            number++;
+            continue;
+        }
+        lanes[count++] = (struct fab_lane){.lid = lids->base[peer] + offset,
+                                           .number = number++,
+                                           .port = (uint8_t)num,
+                                           .loaded = loaded};
+    }
+    return count;
+}
+
+uint32_t fab_roster_lanes(const struct fab_roster *r, uint32_t index, uint32_t offset,
+                          struct fab_lane lanes[FAB_LANES])
+{
+    uint32_t sw = r->sequence[index];
+    uint32_t number = (index < r->edges ? index * r->leaf_size : index) + offset;
+    uint32_t count = end_lanes(r, sw, offset, number, true, lanes);
+    count += end_lanes(r, sw, offset, index + offset, false, lanes + count);
+    uint32_t port0 = fab_port_id(r->in->fabric, sw, 0);
+    if (offset == 0 && r->in->lids->base[port0] != 0)
+        lanes[count++] = (struct fab_lane){.lid = r->in->lids->base[port0], .number = index};
+    return count;
+}
