@@ -185,7 +185,7 @@ tests_unit_test_fabric_nomem_LDADD = $(LIB_TEST_LIBS)
 tests_unit_test_fabric_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # ---- address, route, verify, plan
-EXTRA_DIST += tests/unit/naive.h tests/unit/routing.h
+EXTRA_DIST += tests/unit/lanes.h tests/unit/naive.h tests/unit/routing.h
 
 UNIT_TESTS += tests/unit/test_address
 tests_unit_test_address_SOURCES = tests/unit/test_address.c
@@ -206,6 +206,11 @@ UNIT_TESTS += tests/unit/test_verify
 tests_unit_test_verify_SOURCES = tests/unit/test_verify.c
 tests_unit_test_verify_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_verify_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_verify_lanes
+tests_unit_test_verify_lanes_SOURCES = tests/unit/test_verify_lanes.c
+tests_unit_test_verify_lanes_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_verify_lanes_LDADD = $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_vls
 tests_unit_test_vls_SOURCES = tests/unit/test_vls.c

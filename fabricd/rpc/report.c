@@ -179,7 +179,8 @@ bool report_make(struct report *r, struct study *s, const struct measure *m,
                                             .lids = lids,
                                             .lft = &r->lft,
                                             .max_hops = s->view->policy.max_hops,
-                                            .vls = &r->vls};
+                                            .vls = &r->vls,
+                                            .policy = &s->view->policy};
         uint64_t start = clock_now_us();
         rc = fab_verify(&in, &r->verdict);
         r->verify_us = clock_now_us() - start;

@@ -30,6 +30,7 @@ static struct fab_verify_input verify_input(const struct fab_view *v)
                                      .lids = &v->target->lids,
                                      .lft = &v->target->lft,
                                      .vls = &v->target->vls,
+                                     .policy = &v->policy,
                                      .max_hops = v->policy.max_hops};
 }
 

@@ -50,6 +50,7 @@ static int prove(struct sm_job *j)
         .lids = &j->target->lids,
         .lft = &j->target->lft,
         .vls = &j->target->vls,
+        .policy = &j->policy,
         .max_hops = j->policy.max_hops,
     };
     uint64_t start = clock_now_us();
@@ -199,8 +200,9 @@ static bool finished(const struct sm *s)
 
 static void raise_alarm(struct sm *s, const struct sm_job *j)
 {
-    const char *what = j->verdict.deadlock_free ? "some ends cannot reach each other"
-                                                : "the tables could deadlock";
+    const char *what = !j->verdict.deadlock_free      ? "the tables could deadlock"
+                       : j->verdict.unreachable_pairs ? "some ends cannot reach each other"
+                                                      : "the tables ask too much of a device";
     snprintf(s->alarm, sizeof(s->alarm), "%s (engine %s, %" PRIu64 " unreachable pairs)", what,
              j->target->engine, j->verdict.unreachable_pairs);
     bus_say(s->in.bus, EVENT_ERROR, "proof-failed", j->target->engine, 0, 0,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The channel dependency graph as bit sets. Routing on one VL is free of deadlock when the graph
- * has no cycle (Dally & Seitz, IEEE ToC C-36, 1987; for tables that look at the destination only,
+ * The channel dependency graph as bit sets. Routing is free of deadlock when the graph has no cycle
+ * (Dally & Seitz, IEEE ToC C-36, 1987; with one VL and tables that look at the destination only,
  * also only then). Whether it has one: take away channels that nothing left depends on, until none
  * is left (acyclic) or all that remain are depended on (Kahn 1962). In the second case take away
  * those that depend on nothing, too; from anywhere in the rest any way leads into a cycle, and from
@@ -16,14 +16,15 @@
 
 #define STARTS 64 /* channels from which a shorter cycle is looked for */
 
-int fab_channels_init(struct fab_channels *c, const struct fab_net *net)
+int fab_channels_init(struct fab_channels *c, const struct fab_net *net, uint32_t lanes)
 {
-    struct fab_channels made = {.net = net, .words = 1};
+    struct fab_channels made = {.net = net, .lanes = lanes, .words = 1};
     for (uint32_t sw = 0; sw < net->n; sw++) {
         uint32_t words = (net->port_room[sw] + 62u) / 64;
         made.words = words > made.words ? words : made.words;
     }
-    made.bits = calloc((size_t)net->ports + 1, made.words * sizeof(*made.bits));
+    made.bits =
+        calloc((size_t)net->ports + 1, (size_t)lanes * lanes * made.words * sizeof(*made.bits));
     if (made.bits == NULL)
         return FAB_E_NOMEM;
     *c = made;
@@ -39,34 +40,46 @@ void fab_channels_fini(struct fab_channels *c)
 /* ---- walking the bits ----------------------------------------------------------------------- */
 
 struct successors {
-    const uint64_t *word, *end;
+    const uint64_t *words;
     uint64_t left;
-    uint32_t base; /* port id of bit 0 of the current word */
+    uint32_t at, count;     /* the current word */
+    uint32_t a_lane, lanes; /* words of one; lanes of a port */
+    uint32_t first;         /* port id of bit 0 */
 };
+
+static bool is_channel(const struct fab_channels *c, uint32_t channel)
+{
+    return c->net->hop[channel / c->lanes] < c->net->n;
+}
+
+static uint32_t channel_count(const struct fab_channels *c)
+{
+    return c->net->ports * c->lanes;
+}
 
 static struct successors successors_of(const struct fab_channels *c, uint32_t channel)
 {
-    const uint64_t *word = c->bits + (size_t)channel * c->words;
-    uint32_t peer = c->net->hop[channel];
-    struct successors s = {.word = word, .end = word};
-    if (peer < c->net->n) {
-        s.end = word + c->words;
-        s.left = *word;
-        s.base = c->net->first[peer] + 1;
+    uint32_t words = c->words * c->lanes;
+    struct successors s = {.words = c->bits + (size_t)channel * words, .lanes = c->lanes};
+    if (is_channel(c, channel)) {
+        s.count = words;
+        s.a_lane = c->words;
+        s.left = *s.words;
+        s.first = c->net->first[c->net->hop[channel / c->lanes]] + 1;
     }
     return s;
 }
 
 static bool next_successor(struct successors *s, uint32_t *ret_channel)
 {
-    while (s->word < s->end && s->left == 0) {
-        s->base += 64;
-        if (++s->word < s->end)
-            s->left = *s->word;
+    while (s->at < s->count && s->left == 0) {
+        if (++s->at < s->count)
+            s->left = s->words[s->at];
     }
-    if (s->word >= s->end)
+    if (s->at >= s->count)
         return false;
-    *ret_channel = s->base + (uint32_t)__builtin_ctzll(s->left);
+    uint32_t port = s->first + s->at % s->a_lane * 64 + (uint32_t)__builtin_ctzll(s->left);
+    *ret_channel = port * s->lanes + s->at / s->a_lane;
     s->left &= s->left - 1;
     return true;
 }
@@ -91,10 +104,12 @@ uint64_t fab_channels_settle(struct fab_channels *c)
         for (uint32_t w = 0; w < c->words && masked != peer; w++)
             mask[w] = channel_bits(net, peer, w);
         masked = peer;
-        for (uint32_t w = 0; w < c->words; w++) {
-            uint64_t *bits = &c->bits[(size_t)port * c->words + w];
-            *bits &= mask[w];
-            count += (uint64_t)__builtin_popcountll(*bits);
+        uint64_t *bits = c->bits + (size_t)port * c->lanes * c->lanes * c->words;
+        for (uint32_t lane = 0; lane < c->lanes * c->lanes; lane++) {
+            for (uint32_t w = 0; w < c->words; w++, bits++) {
+                *bits &= mask[w];
+                count += (uint64_t)__builtin_popcountll(*bits);
+            }
         }
     }
     return count;
@@ -104,23 +119,24 @@ uint64_t fab_channels_settle(struct fab_channels *c)
 
 struct search {
     const struct fab_channels *c;
-    uint32_t *wanted; /* [ports] channels that depend on it, of those that remain */
-    bool *remains;    /* [ports] */
-    uint32_t *queue;  /* [ports] */
-    uint32_t *from;   /* [ports] */
+    uint32_t count;   /* channels, and port ids that are none */
+    uint32_t *wanted; /* [count] channels that depend on it, of those that remain */
+    bool *remains;    /* [count] */
+    uint32_t *queue;  /* [count] */
+    uint32_t *from;   /* [count] */
 };
 
 /* Kahn: returns how many channels remain. */
 static uint32_t take_unwanted(struct search *s)
 {
-    uint32_t ports = s->c->net->ports, head = 0, tail = 0, remain = 0, next;
-    for (uint32_t ch = 0; ch < ports; ch++) {
+    uint32_t head = 0, tail = 0, remain = 0, next;
+    for (uint32_t ch = 0; ch < s->count; ch++) {
         struct successors it = successors_of(s->c, ch);
         while (next_successor(&it, &next))
             s->wanted[next]++;
     }
-    for (uint32_t ch = 0; ch < ports; ch++) {
-        s->remains[ch] = s->c->net->hop[ch] < s->c->net->n;
+    for (uint32_t ch = 0; ch < s->count; ch++) {
+        s->remains[ch] = is_channel(s->c, ch);
         remain += s->remains[ch];
         if (s->remains[ch] && s->wanted[ch] == 0)
             s->queue[tail++] = ch;
@@ -154,7 +170,7 @@ static void take_ends(struct search *s)
     bool taken = true;
     while (taken) {
         taken = false;
-        for (uint32_t ch = s->c->net->ports; ch-- > 0;) {
+        for (uint32_t ch = s->count; ch-- > 0;) {
             if (!s->remains[ch] || first_remaining_successor(s, ch) != FAB_NONE)
                 continue;
             s->remains[ch] = false;
@@ -167,7 +183,7 @@ static void take_ends(struct search *s)
 static uint32_t some_on_cycle(struct search *s)
 {
     uint32_t ch = 0;
-    memset(s->from, 0, s->c->net->ports * sizeof(*s->from));
+    memset(s->from, 0, s->count * sizeof(*s->from));
     while (!s->remains[ch])
         ch++;
     while (s->from[ch] == 0) {
@@ -182,7 +198,7 @@ static uint32_t some_on_cycle(struct search *s)
 static uint32_t cycle_through(struct search *s, uint32_t start, uint32_t limit)
 {
     uint32_t head = 0, tail = 0, level_end = 1, length = 1, next;
-    memset(s->from, 0xff, s->c->net->ports * sizeof(*s->from));
+    memset(s->from, 0xff, s->count * sizeof(*s->from));
     s->queue[tail++] = start;
     while (head < tail && length < limit) {
         uint32_t ch = s->queue[head++];
@@ -241,13 +257,13 @@ static int shortest_cycle(struct search *s, uint32_t **ret_cycle, uint32_t *ret_
 
 int fab_channels_cycle(const struct fab_channels *c, uint32_t **ret_cycle, uint32_t *ret_count)
 {
-    size_t ports = (size_t)c->net->ports + 1;
-    struct search s = {.c = c};
+    size_t room = (size_t)channel_count(c) + 1;
+    struct search s = {.c = c, .count = channel_count(c)};
     int ret = FAB_E_NOMEM;
-    s.wanted = calloc(ports, sizeof(*s.wanted));
-    s.remains = calloc(ports, sizeof(*s.remains));
-    s.queue = calloc(ports, sizeof(*s.queue));
-    s.from = calloc(ports, sizeof(*s.from));
+    s.wanted = calloc(room, sizeof(*s.wanted));
+    s.remains = calloc(room, sizeof(*s.remains));
+    s.queue = calloc(room, sizeof(*s.queue));
+    s.from = calloc(room, sizeof(*s.from));
     if (s.wanted != NULL && s.remains != NULL && s.queue != NULL && s.from != NULL)
         ret = take_unwanted(&s) == 0 ? FAB_OK : shortest_cycle(&s, ret_cycle, ret_count);
     free(s.wanted);

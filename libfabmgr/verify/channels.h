@@ -5,15 +5,16 @@
 
 #include "libfabmgr/verify/net.h"
 
-/* A channel is the out port of a switch whose cable leads to another switch, by its port id. It
- * depends on the channels of that switch that its packets go on to: bit i is port i + 1 of the peer
- * (port 0 has no cable). */
+/* A channel is a lane of the out port of a switch whose cable leads to another switch: port id *
+ * lanes + VL. It depends on the channels of that switch that its packets go on to: of each lane,
+ * bit i is port i + 1 of the peer (port 0 has no cable). */
 struct fab_channels {
     const struct fab_net *net;
-    uint32_t words; /* a channel: enough for the widest switch */
-    uint64_t *bits; /* [ports][words] */
+    uint32_t lanes; /* 1.. */
+    uint32_t words; /* a lane of the next: enough for the widest switch */
+    uint64_t *bits; /* [ports][lanes][lanes][words] */
 };
-int fab_channels_init(struct fab_channels *c, const struct fab_net *net);
+int fab_channels_init(struct fab_channels *c, const struct fab_net *net, uint32_t lanes);
 void fab_channels_fini(struct fab_channels *c);
 
 /* In the words of one channel. */
@@ -22,9 +23,15 @@ static inline void fab_channels_note(uint64_t *words, uint8_t next_num)
     if (next_num > 0)
         words[(next_num - 1) / 64] |= UINT64_C(1) << ((next_num - 1) % 64);
 }
+/* With one lane. */
 static inline void fab_channels_depend(struct fab_channels *c, uint32_t channel, uint8_t next_num)
 {
     fab_channels_note(c->bits + (size_t)channel * c->words, next_num);
+}
+static inline void fab_channels_depend_on(struct fab_channels *c, uint32_t channel,
+                                          uint8_t next_num, uint8_t next_vl)
+{
+    fab_channels_note(c->bits + ((size_t)channel * c->lanes + next_vl) * c->words, next_num);
 }
 /* Forgets dependencies on what is no channel (the last cable to an end); counts what is left. */
 uint64_t fab_channels_settle(struct fab_channels *c);

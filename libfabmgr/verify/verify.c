@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof. First all ways of all LIDs (walk.c), then the graph of what waits for what
- * (channels.c). A failed way is the witness when there is one: it is easier to understand than a
- * cycle, and often its cause. Every LID of an LMC range is checked; the pairs that are counted are
- * those of base LIDs, but a further LID that fails counts as unreachable, too. A way that is longer
- * than max_hops counts as none.
+ * The proof. First all ways of all LIDs (walk.c, flow.c), then the graph of what waits for what
+ * (channels.c), then what devices can do (limits.c). A failed way is the witness when there is one:
+ * it is easier to understand than a cycle, and often its cause. Every LID of an LMC range is
+ * checked; the pairs that are counted are those of base LIDs, but a further LID that fails counts
+ * as unreachable, too. A way that is longer than max_hops counts as none.
  */
 #include "libfabmgr/verify/verify.h"
 
@@ -12,8 +12,9 @@
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/verify/flow.h"
 #include "libfabmgr/verify/follow.h"
-#include "libfabmgr/verify/walk.h"
+#include "libfabmgr/verify/limits.h"
 
 /* The lowest port id at the switch that has a LID and is not the destination. */
 static uint32_t some_source(const struct fab_verify_input *in, uint32_t sw, uint32_t owner)
@@ -46,23 +47,40 @@ static int witness_way(const struct fab_walk *w, struct fab_witness *ret)
     return FAB_OK;
 }
 
-static int judge_channels(struct fab_walk *w, struct fab_verdict *v)
+/* From channels to ports and, where there are several lanes, VLs. */
+static int split(uint32_t *cycle, uint32_t count, uint32_t lanes, uint8_t **ret_vls)
+{
+    uint8_t *vls = NULL;
+    if (lanes > 1 && (vls = malloc(count)) == NULL)
+        return FAB_E_NOMEM;
+    for (uint32_t i = 0; i < count && lanes > 1; i++) {
+        vls[i] = (uint8_t)(cycle[i] % lanes);
+        cycle[i] /= lanes;
+    }
+    *ret_vls = vls;
+    return FAB_OK;
+}
+
+static int judge_channels(struct fab_channels *channels, struct fab_verdict *v)
 {
     uint32_t *cycle = NULL, count = 0;
-    v->dependencies = fab_channels_settle(&w->channels);
-    int status = fab_channels_cycle(&w->channels, &cycle, &count);
-    if (status != FAB_OK && status != FAB_E_CYCLE)
-        return status;
+    uint8_t *vls = NULL;
+    v->dependencies = fab_channels_settle(channels);
+    int status = fab_channels_cycle(channels, &cycle, &count);
     v->deadlock_free = status == FAB_OK;
-    if (status == FAB_E_CYCLE && v->witness.kind == FAB_OK)
+    if (status != FAB_E_CYCLE)
+        return status;
+    status = v->witness.kind == FAB_OK ? split(cycle, count, channels->lanes, &vls) : FAB_OK;
+    if (status == FAB_OK && v->witness.kind == FAB_OK)
         v->witness = (struct fab_witness){.kind = FAB_E_CYCLE,
                                           .src = FAB_NONE,
                                           .dst = FAB_NONE,
                                           .ports = cycle,
-                                          .port_count = count};
+                                          .port_count = count,
+                                          .vls = vls};
     else
         free(cycle);
-    return FAB_OK;
+    return status;
 }
 
 static int judge(struct fab_walk *w, struct fab_verdict *ret)
@@ -76,7 +94,9 @@ static int judge(struct fab_walk *w, struct fab_verdict *ret)
     if (w->bad_lid != 0)
         status = witness_way(w, &v.witness);
     if (status == FAB_OK)
-        status = judge_channels(w, &v);
+        status = judge_channels(w->flow != NULL ? &w->flow->channels : &w->channels, &v);
+    if (status == FAB_OK)
+        status = fab_limits_judge(w, &v);
     if (status == FAB_OK)
         *ret = v;
     else
@@ -105,11 +125,12 @@ int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret)
 
 bool fab_verdict_good(const struct fab_verdict *v)
 {
-    return v->deadlock_free && v->unreachable_pairs == 0;
+    return v->deadlock_free && v->unreachable_pairs == 0 && v->beyond == 0;
 }
 
 void fab_verdict_fini(struct fab_verdict *v)
 {
     free(v->witness.ports);
+    free(v->witness.vls);
     memset(v, 0, sizeof(*v));
 }

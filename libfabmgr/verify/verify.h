@@ -1,7 +1,8 @@
 /*
  * Proof from the tables alone, apart from every engine: each end reaches each end and each switch,
  * in no more than max_hops, without a loop and without entering a dead port, and the channel
- * dependency graph is acyclic (Dally & Seitz 1987), switch-destined traffic included. A failure
+ * dependency graph is acyclic (Dally & Seitz 1987), lane by lane where there are several,
+ * switch-destined traffic included; and the devices can do what the tables ask for. A failure
  * carries a witness that a person can follow cable by cable.
  */
 #ifndef LIBFABMGR_VERIFY_VERIFY_H
@@ -20,6 +21,10 @@ struct fab_witness {
     uint32_t lid;      /* destination LID */
     uint32_t *ports;   /* out ports in order, as port ids; CYCLE: the channels of the cycle */
     uint32_t port_count;
+    uint8_t *vls; /* CYCLE with several lanes: [port_count] the VL of each channel, or NULL */
+    uint32_t need, have; /* LIMIT with src FAB_NONE: what a device cannot do. ports[0] is a port
+                            that needs more data VLs than it has, or port 0 of a switch whose
+                            forwarding table has fewer entries than LIDs are in use */
 };
 struct fab_verdict {
     bool deadlock_free;
@@ -28,6 +33,7 @@ struct fab_verdict {
     uint64_t pairs;        /* all ordered pairs checked */
     uint32_t longest_path; /* switches on the longest path */
     uint64_t dependencies; /* edges of the channel dependency graph */
+    uint32_t beyond;       /* switch ports and switches that cannot do what the tables ask for */
     struct fab_witness witness; /* the first failure found, in a fixed order */
 };
 struct fab_verify_input {
@@ -35,13 +41,16 @@ struct fab_verify_input {
     const struct fab_lids *lids;
     const struct fab_lft *lft;
     uint32_t max_hops;
-    const struct fab_vls *vls;   /* NULL: one lane */
-    const struct fab_crew *crew; /* helping hands, or NULL */
+    const struct fab_vls *vls;       /* NULL: one lane */
+    const struct fab_policy *policy; /* NULL: what devices can do is not looked at */
+    const struct fab_crew *crew;     /* helping hands, or NULL */
 };
-/* OK: the verdict is filled, good or bad. NOMEM. Ends count as connected when cables join them:
- * only connected pairs are expected to reach each other. */
+/* OK: the verdict is filled, good or bad. NOMEM. INVAL: tables of another fabric, or SLs, VLs and
+ * classes out of range. Ends count as connected when cables join them: only connected pairs are
+ * expected to reach each other. */
 int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret);
-bool fab_verdict_good(const struct fab_verdict *v); /* deadlock_free && no unreachable pair */
+/* deadlock_free, no unreachable pair, nothing beyond what devices can do */
+bool fab_verdict_good(const struct fab_verdict *v);
 void fab_verdict_fini(struct fab_verdict *v);
 /* The witness as lines of text, one a hop: node name, port, name of the next. malloc'd. */
 int fab_witness_text(const struct fab_fabric *f, const struct fab_witness *w, char **ret_text);

@@ -8,6 +8,7 @@
  *
  * That is the general way, which tables of any quality go. Where every switch sends, which is the
  * rule, and all is well, LIDs of one destination switch are looked at together first (sheaf.c).
+ * With several lanes what waits for what is looked at apart (flow.c).
  *
  * The tables are rows by switch and are looked at by column; 64 columns at a time (a cache line of
  * each row) are put side by side first.
@@ -19,6 +20,7 @@
 
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/verify/flow.h"
 
 #define COLUMNS FAB_WALK_COLUMNS
 #define TILES 4
@@ -45,9 +47,11 @@ int fab_walk_init(struct fab_walk *w, const struct fab_net *net)
     made.stack = fab_alloc_array(n, sizeof(*made.stack));
     int ret = FAB_E_NOMEM;
     if (made.tiles && made.entry && made.depth && made.stack)
-        ret = fab_channels_init(&made.channels, net);
+        ret = fab_channels_init(&made.channels, net, 1);
     if (ret == FAB_OK)
         ret = fab_sheaf_new(&made.channels, &made.sheaf);
+    if (ret == FAB_OK && net->in->vls != NULL && fab_vls_many(net->in->vls))
+        ret = fab_flow_new(net, &made.flow);
     if (ret != FAB_OK) {
         fab_walk_fini(&made);
         return ret;
@@ -60,6 +64,7 @@ void fab_walk_fini(struct fab_walk *w)
 {
     fab_channels_fini(&w->channels);
     fab_sheaf_free(w->sheaf);
+    fab_flow_free(w->flow);
     free(w->tiles);
     free(w->entry);
     free(w->depth);
@@ -165,6 +170,8 @@ static bool walk_easily(struct fab_walk *w, const struct fab_bundle *b)
 /* Together, else one by one, else in the general way. */
 static void walk_bundle(struct fab_walk *w, uint32_t first_lid, const struct fab_bundle *b)
 {
+    if (w->flow != NULL)
+        fab_flow_walk(w->flow, w->tile, first_lid, b);
     if (walk_easily(w, b))
         return;
     for (uint32_t i = 0; i < b->count; i++) {

@@ -8,10 +8,11 @@
 #define FAB_WALK_COLUMNS FAB_LFT_BLOCK
 
 struct fab_sheaf;
+struct fab_flow;
 
 struct fab_walk {
     const struct fab_net *net;
-    struct fab_channels channels; /* what all packets together depend on */
+    struct fab_channels channels; /* what all packets together depend on, on one lane */
     uint64_t pairs, unreachable;
     uint32_t longest;
     uint32_t bad_lid, bad_switch; /* the first failure: lowest LID, then lowest switch; or 0 */
@@ -21,7 +22,9 @@ struct fab_walk {
     uint16_t *depth;              /* [n] switches to pass on the way to the LID at hand */
     uint32_t *stack;              /* [n] */
     struct fab_sheaf *sheaf;      /* NULL: each LID by itself */
+    struct fab_flow *flow;        /* NULL: one lane */
 };
+/* INVAL: the lanes are unsound. */
 int fab_walk_init(struct fab_walk *w, const struct fab_net *net);
 void fab_walk_fini(struct fab_walk *w);
 void fab_walk_all(struct fab_walk *w);

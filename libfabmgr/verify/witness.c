@@ -21,8 +21,10 @@ static void add_name(struct fab_text *t, const struct fab_fabric *f, uint32_t no
     fab_text_addf(t, "%s (0x%016" PRIx64 ")", len > 0 ? name : "no name", f->nodes[node].guid);
 }
 
-static void add_hop(struct fab_text *t, const struct fab_fabric *f, uint32_t port)
+static void add_hop(struct fab_text *t, const struct fab_fabric *f, const struct fab_witness *w,
+                    uint32_t i)
 {
+    const uint32_t port = w->ports[i];
     const struct fab_port *p = &f->ports[port];
     fab_text_add(t, "  ");
     add_name(t, f, p->node);
@@ -38,6 +40,8 @@ static void add_hop(struct fab_text *t, const struct fab_fabric *f, uint32_t por
         add_name(t, f, f->ports[p->peer].node);
         fab_text_addf(t, " port %u", f->ports[p->peer].num);
     }
+    if (w->vls != NULL)
+        fab_text_addf(t, ", VL %u", w->vls[i]);
     fab_text_add(t, "\n");
 }
 
@@ -61,12 +65,30 @@ static const char *headline(int kind)
     }
 }
 
+/* What a device cannot do. */
+static void add_limit(struct fab_text *t, const struct fab_fabric *f, const struct fab_witness *w)
+{
+    if (f->ports[w->ports[0]].num == 0)
+        fab_text_addf(
+            t, "table too small: there are LIDs up to %u, and the switch has entries below %u",
+            w->need - 1, w->have);
+    else
+        fab_text_addf(
+            t,
+            "too few lanes: packets take VL %u, and both ends of the cable and the policy "
+            "allow %u VL%s",
+            w->need - 1, w->have, w->have == 1 ? "" : "s");
+}
+
 int fab_witness_text(const struct fab_fabric *f, const struct fab_witness *w, char **ret_text)
 {
     struct fab_text t;
     size_t len;
     fab_text_init(&t);
-    fab_text_add(&t, headline(w->kind));
+    if (w->kind == FAB_E_LIMIT && w->src == FAB_NONE && w->port_count == 1)
+        add_limit(&t, f, w);
+    else
+        fab_text_add(&t, headline(w->kind));
     if (w->kind != FAB_OK && w->src != FAB_NONE && w->dst != FAB_NONE) {
         fab_text_add(&t, "\n  from ");
         add_name(&t, f, f->ports[w->src].node);
@@ -76,6 +98,6 @@ int fab_witness_text(const struct fab_fabric *f, const struct fab_witness *w, ch
     }
     fab_text_add(&t, "\n");
     for (uint32_t i = 0; i < w->port_count; i++)
-        add_hop(&t, f, w->ports[i]);
+        add_hop(&t, f, w, i);
     return fab_text_take(&t, ret_text, &len);
 }

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What devices can do: a linear forwarding table has LinearFDBCap entries (IBA 14.2.5.4; 0 is taken
+ * as not known), and a cable between switches has the data VLs that both its ends and the policy
+ * allow. Only VLs that packets go by are needed. On cables to ends the lanes are folded into those
+ * that there are: nothing waits behind an end, so there is no limit.
+ */
+#include "libfabmgr/verify/limits.h"
+
+#include <stdlib.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/verify/flow.h"
+
+static int note(struct fab_verdict *v, uint32_t port, uint32_t need, uint32_t have)
+{
+    if (need <= have)
+        return FAB_OK;
+    v->beyond++;
+    if (v->witness.kind != FAB_OK)
+        return FAB_OK;
+    uint32_t *ports = malloc(sizeof(*ports));
+    if (ports == NULL)
+        return FAB_E_NOMEM;
+    ports[0] = port;
+    v->witness = (struct fab_witness){.kind = FAB_E_LIMIT,
+                                      .src = FAB_NONE,
+                                      .dst = FAB_NONE,
+                                      .ports = ports,
+                                      .port_count = 1,
+                                      .need = need,
+                                      .have = have};
+    return FAB_OK;
+}
+
+static int judge_table(const struct fab_net *net, uint32_t sw, struct fab_verdict *v)
+{
+    uint32_t cap = net->in->fabric->switches[sw].linear_fdb_cap;
+    return cap != 0 ? note(v, net->first[sw], net->in->lids->top + 1, cap) : FAB_OK;
+}
+
+static int judge_lanes(const struct fab_walk *w, uint32_t port, struct fab_verdict *v)
+{
+    const struct fab_verify_input *in = w->net->in;
+    uint32_t used = w->flow->used[port];
+    if (used <= 1)
+        return FAB_OK;
+    return note(v, port, 32 - (uint32_t)__builtin_clz(used),
+                fab_target_port_vls(in->fabric, in->policy, port));
+}
+
+int fab_limits_judge(const struct fab_walk *w, struct fab_verdict *v)
+{
+    const struct fab_net *net = w->net;
+    int status = FAB_OK;
+    if (net->in->policy == NULL)
+        return FAB_OK;
+    for (uint32_t sw = 0; sw < net->n && status == FAB_OK; sw++)
+        status = judge_table(net, sw, v);
+    for (uint32_t port = 0; w->flow != NULL && port < net->ports && status == FAB_OK; port++)
+        status = judge_lanes(w, port, v);
+    return status;
+}
