@@ -146,11 +146,12 @@ static bool run_once(const struct fab_route_engine *engine, const struct fab_fab
         return false;
     }
     start = now_ms();
-    must(fab_verify(
-             &(struct fab_verify_input){
-                 .fabric = f, .lids = &target->lids, .lft = &target->lft, .max_hops = p->max_hops},
-             &verdict),
-         "verify");
+    const struct fab_verify_input in = {.fabric = f,
+                                        .lids = &target->lids,
+                                        .lft = &target->lft,
+                                        .vls = &target->vls,
+                                        .max_hops = p->max_hops};
+    must(fab_verify(&in, &verdict), "verify");
     keep_least(&t->verify, now_ms() - start);
     if (print) {
         must(fab_witness_text(f, &verdict.witness, &text), "witness");

@@ -79,7 +79,7 @@ static int make_tables(const struct fab_fabric *f, const struct fab_policy *p, s
     snprintf(t->engine, sizeof t->engine, "updn");
     snprintf(t->reason, sizeof t->reason, "%s; passed over fattree: a test", why);
     const struct fab_verify_input verify = {
-        .fabric = f, .lids = &t->lids, .lft = &t->lft, .max_hops = 64};
+        .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls, .max_hops = 64};
     return fab_verify(&verify, ret_verdict);
 }
 

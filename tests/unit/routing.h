@@ -216,7 +216,7 @@ static inline struct fab_verdict proven(const struct fab_fabric *f, const struct
 {
     struct fab_verdict v;
     struct fab_verify_input in = {
-        .fabric = f, .lids = &t->lids, .lft = &t->lft, .max_hops = max_hops};
+        .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls, .max_hops = max_hops};
     ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
     return v;
 }
