@@ -7,5 +7,7 @@
 
 extern const struct fab_route_engine fab_route_fattree;
 extern const struct fab_route_engine fab_route_updn;
+extern const struct fab_route_engine fab_route_minhop;
+extern const struct fab_route_engine fab_route_sssp;
 
 #endif

@@ -10,6 +10,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/lanes.h \
 	%D%/legal.c \
 	%D%/legal.h \
+	%D%/near.c \
+	%D%/near.h \
 	%D%/number.c \
 	%D%/number.h \
 	%D%/order.c \
@@ -22,6 +24,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/slots.c \
 	%D%/spread.c \
 	%D%/spread.h \
+	%D%/sssp.c \
+	%D%/sssp.h \
 	%D%/summit.c \
 	%D%/tree.c \
 	%D%/tree.h \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The registry of engines, and chains of them. "auto" tries them in the order of the table, which
- * is from the best tables to the widest taste; the last one takes any topology.
+ * is from the best tables to the widest taste; the last one that it tries takes any topology. Those
+ * after it are for people who ask for them.
  */
 #include "libfabmgr/route/route.h"
 
@@ -11,7 +12,10 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/engines.h"
 
-static const struct fab_route_engine *const engines[] = {&fab_route_fattree, &fab_route_updn, NULL};
+static const struct fab_route_engine *const engines[] = {
+    &fab_route_fattree, &fab_route_updn, &fab_route_minhop, &fab_route_sssp, NULL,
+};
+#define AUTO 2 /* the first ones, which "auto" tries */
 
 const struct fab_route_engine *const *fab_route_engines(void)
 {
@@ -21,7 +25,7 @@ const struct fab_route_engine *const *fab_route_engines(void)
 const struct fab_route_engine *fab_route_engine_by_name(const char *name)
 {
     if (strcmp(name, "auto") == 0)
-        return engines[sizeof(engines) / sizeof(*engines) - 2];
+        return engines[AUTO - 1];
     for (size_t i = 0; engines[i] != NULL; i++) {
         if (strcmp(engines[i]->name, name) == 0)
             return engines[i];
@@ -49,8 +53,10 @@ int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *w
     struct fab_route_chain chain = {.count = 0};
     int status = FAB_OK;
     if (strcmp(text, "auto") == 0) {
-        for (size_t i = 0; engines[i] != NULL; i++)
-            chain.engine[chain.count++] = engines[i];
+        while (chain.count < AUTO) {
+            chain.engine[chain.count] = engines[chain.count];
+            chain.count++;
+        }
         *ret = chain;
         return FAB_OK;
     }

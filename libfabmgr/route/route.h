@@ -31,7 +31,8 @@ const struct fab_route_engine *const *fab_route_engines(void); /* NULL-terminate
 const struct fab_route_engine *fab_route_engine_by_name(const char *name);
 
 /* Engines to be tried in order, each when the one before does not take the topology or fails its
- * proof: names with commas between, or "auto", which is all that there are, the best first. */
+ * proof: names with commas between, or "auto", which is those that suit most fabrics, the best
+ * first. */
 #define FAB_ROUTE_CHAIN_MAX 16
 struct fab_route_chain {
     const struct fab_route_engine *engine[FAB_ROUTE_CHAIN_MAX];

@@ -230,11 +230,11 @@ static const struct {
      "f.yaml:2:3: engine is \"fattree, , updn\", it can be \"auto\" or the name of "
      "an engine: 1 to 31 of a-z, 0-9, - and _; or several with commas between"},
     {"routing:\n  engine: fattree, minhopp, updn\n",
-     "f.yaml:2:3: engine is 'minhopp', expected auto, fattree or updn"},
+     "f.yaml:2:3: engine is 'minhopp', expected auto, fattree, ..."},
     {"routing:\n  engine: updn, auto\n",
-     "f.yaml:2:3: engine is 'auto', expected auto, fattree or updn"},
-    {"routing:\n  max_hops: 9\n  engine: minhop\n",
-     "f.yaml:3:3: engine is 'minhop', expected auto, fattree or updn"},
+     "f.yaml:2:3: engine is 'auto', expected auto, fattree, ..."},
+    {"routing:\n  max_hops: 9\n  engine: ftree\n",
+     "f.yaml:3:3: engine is 'ftree', expected auto, fattree, ..."},
     {"routing:\n  roots: [0002c90300000001, 0002c90300000001]\n",
      "f.yaml:2:3: roots holds 0x0002c90300000001 twice, it can hold a GUID once"},
     {"subnet: {lmc: 1, prefix: ff00000000000000}\n",
@@ -286,12 +286,20 @@ static const struct {
      "f.yaml:1:8: this is not text: control characters are not allowed, expected YAML in UTF-8"},
 };
 
+/* "..." at its end stands for anything. */
+static size_t compared(const char *want)
+{
+    size_t len = strlen(want);
+    return len > 3 && strcmp(want + len - 3, "...") == 0 ? len - 3 : len + 1;
+}
+
 START_TEST(each_mistake_has_a_sentence_and_a_place)
 {
     struct config untouched = {.journal_keep = 4711}, c = untouched;
     char why[600] = "";
     int rc = load(mistakes[_i].text, &c, why, sizeof(why));
-    ck_assert_str_eq(why, mistakes[_i].why);
+    ck_assert_msg(strncmp(why, mistakes[_i].why, compared(mistakes[_i].why)) == 0, "%s, not %s",
+                  why, mistakes[_i].why);
     ck_assert_int_lt(rc, 0);
     ck_assert_mem_eq(&c, &untouched, sizeof(c));
 }

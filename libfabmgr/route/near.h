@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* All shortest ways to one switch. Private to the room. */
+#ifndef LIBFABMGR_ROUTE_NEAR_H
+#define LIBFABMGR_ROUTE_NEAR_H
+
+#include "libfabmgr/route/graph.h"
+
+struct fab_near {
+    const struct fab_graph *g;
+    uint32_t reached; /* switches that have a way; */
+    uint32_t *at;     /* [n] they, the destination first, the nearest next */
+    uint32_t *hops;   /* [n] by switch, FAB_NONE: no way */
+    /* The ports of at[i] that lead one cable nearer: port[first[i]..first[i + 1]), as indices into
+     * the ports of the graph, in their order. */
+    uint32_t *first; /* [n + 1] */
+    uint32_t *port;  /* [ports] */
+    bool *used;      /* [n] by switch: hosts sit there, or one of their shortest ways leads there */
+};
+int fab_near_init(struct fab_near *near, const struct fab_graph *g);
+void fab_near_fini(struct fab_near *near);
+void fab_near_find(struct fab_near *near, uint32_t destination);
+
+#endif

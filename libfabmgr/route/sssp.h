@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shortest ways with balanced load, for the engines that are built on them. Private to the room. */
+#ifndef LIBFABMGR_ROUTE_SSSP_H
+#define LIBFABMGR_ROUTE_SSSP_H
+
+#include "libfabmgr/route/graph.h"
+#include "libfabmgr/route/route.h"
+
+enum fab_sssp_sight {
+    FAB_SSSP_NEXT_CABLE, /* the least loaded next cable */
+    FAB_SSSP_WHOLE_WAY,  /* the way that is least loaded in sum */
+};
+/* g: of in->fabric. On one lane. ret_lft: caller calls fab_lft_fini. */
+int fab_sssp_route(const struct fab_route_input *in, const struct fab_graph *g,
+                   enum fab_sssp_sight sight, struct fab_lft *ret_lft);
+
+#endif
