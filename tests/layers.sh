@@ -143,7 +143,7 @@ report 'every source file is listed in a local.mk' "$(unlisted)"
 report 'libfabmgr includes no system header with effects' "$(library_system_headers)"
 
 # What libfabmgr may call: memory and strings. The rest of the pattern is what compilers add.
-allowed='^(mem(cpy|move|set|cmp|chr|rchr|mem)|malloc|calloc|realloc|reallocarray|free|aligned_alloc'
+allowed='^(mem(cpy|move|set|cmp|chr|rchr|mem)|malloc|calloc|realloc|reallocarray|free|aligned_alloc|madvise'
 allowed=$allowed'|str[a-z]+|stpn?cpy|__isoc(99|23)_(strto[a-z]*|sscanf)|v?snprintf|sscanf|qsort|qsort_r|bsearch|l?l?abs'
 allowed=$allowed'|to(upper|lower)|is[a-z]*|__ctype_[a-z_]*|abort|__assert_fail|rawmemchr'
 allowed=$allowed'|__[a-z0-9_]*_chk|__stack_chk_fail|__(asan|ubsan|sanitizer|sancov|gcov|llvm|lsan|msan|tsan)_.*'

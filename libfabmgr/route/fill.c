@@ -42,48 +42,66 @@ static lane16 all(uint8_t x)
     return (lane16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
 }
 
-/* Candidates of s for the 16 columns from 16 * i on. turned: summit.c turned cables of s round, so
- * that "above" does not mean "of a higher rank". last[] is right where count[] is 1. */
-static inline __attribute__((always_inline)) void
-count_sixteen(const struct fab_fill *f, uint32_t s, unsigned i, bool turned, struct sets *ret)
+/* Neighbours that follow each other, have one row of ways, and are all of a higher rank or all not
+ * (summit.c turns cables round, so that "above" does not mean that). */
+struct stretch {
+    const struct row *way;
+    uint8_t count, last, higher;
+};
+
+/* Those of nbr[from..to). */
+static uint32_t find_stretches(const struct fab_fill *f, uint32_t s, uint32_t from, uint32_t to,
+                               struct stretch *ret)
 {
     const struct row *way = (const struct row *)(const void *)f->way;
     const struct fab_slopes *sl = f->t->slopes;
+    const uint32_t *alike = fab_legal_alike(f->way, sl->n);
     const uint8_t *higher = f->t->higher;
-    lane16 own = way[s].v[i], need = (own & all(FAB_LEGAL_HOPS)) - all(1);
+    uint32_t count = 0, before = FAB_NONE;
+    for (uint32_t n = from; n < to; n++) {
+        uint32_t like = alike[sl->nbr[n]];
+        if (like != before || higher[n] != ret[count - 1].higher)
+            ret[count++] = (struct stretch){.way = &way[like], .higher = higher[n]};
+        before = like;
+        ret[count - 1].count++;
+        ret[count - 1].last = (uint8_t)(n - sl->at[s]);
+    }
+    return count;
+}
+
+/* Candidates of s for 16 columns. last[] is right where count[] is 1. */
+static void count_sixteen(const struct stretch *below, uint32_t belows, const struct stretch *above,
+                          uint32_t aboves, lane16 own, unsigned i, struct sets *ret)
+{
+    lane16 need = (own & all(FAB_LEGAL_HOPS)) - all(1);
     lane16 climbs = (lane16)(own >= all(FAB_LEGAL_CLIMBS));
-    lane16 below = {0}, above = {0}, in_slots = {0}, last = {0}, at = {0};
-    uint32_t n = sl->at[s], mid = sl->mid[s], end = sl->at[s + 1];
-    for (; n < mid; n++, at += all(1)) {
-        lane16 is = (lane16)(way[sl->nbr[n]].v[i] == need);
-        below -= is; /* true is -1 */
-        last |= is & at;
-        if (turned)
-            in_slots -= is & all(higher[n]);
+    lane16 count = {0}, in_slots = {0}, last = {0};
+    for (uint32_t k = 0; k < belows; k++) {
+        lane16 is = (lane16)(below[k].way->v[i] == need);
+        count += is & all(below[k].count);
+        in_slots += is & all(below[k].count & below[k].higher);
+        last |= is & all(below[k].last);
     }
-    for (; n < end; n++, at += all(1)) {
-        lane16 hops = way[sl->nbr[n]].v[i] & all(FAB_LEGAL_HOPS);
-        lane16 is = climbs & (lane16)(hops == need);
-        above -= is;
-        last |= is & at;
-        if (turned)
-            in_slots -= is & all(higher[n]);
+    for (uint32_t k = 0; k < aboves; k++) {
+        lane16 is = climbs & (lane16)((above[k].way->v[i] & all(FAB_LEGAL_HOPS)) == need);
+        count += is & all(above[k].count);
+        in_slots += is & all(above[k].count & above[k].higher);
+        last |= is & all(above[k].last);
     }
-    below += above;
-    in_slots = turned ? in_slots : above;
-    memcpy(ret->count + i * 16, &below, sizeof(below));
+    memcpy(ret->count + i * 16, &count, sizeof(count));
     memcpy(ret->in_slots + i * 16, &in_slots, sizeof(in_slots));
     memcpy(ret->last + i * 16, &last, sizeof(last));
 }
 
 static void count_candidates(const struct fab_fill *f, uint32_t s, struct sets *ret)
 {
-    for (unsigned i = 0; i * 16 < f->count; i++) {
-        if (f->t->turned[s])
-            count_sixteen(f, s, i, true, ret);
-        else
-            count_sixteen(f, s, i, false, ret);
-    }
+    const struct fab_slopes *sl = f->t->slopes;
+    const struct row *own = (const struct row *)(const void *)f->way + s;
+    struct stretch below[256], above[256];
+    uint32_t belows = find_stretches(f, s, sl->at[s], sl->mid[s], below);
+    uint32_t aboves = find_stretches(f, s, sl->mid[s], sl->at[s + 1], above);
+    for (unsigned i = 0; i * 16 < f->count; i++)
+        count_sixteen(below, belows, above, aboves, own->v[i], i, ret);
 }
 
 /* ---- one destination at one switch ----------------------------------------------------------- */
@@ -319,6 +337,13 @@ static __attribute__((noinline)) void choose(const struct cell *c, const struct 
 
 /* ---- one switch ------------------------------------------------------------------------------ */
 
+static void copy(const struct fab_fill *f, uint8_t *row, uint32_t model)
+{
+    const uint8_t *from = fab_lft_row(f->lft, model);
+    for (uint32_t i = 0; i < f->ranges; i++)
+        memcpy(row + f->from[i], from + f->from[i], f->len[i]);
+}
+
 /* Copies from a switch that did the same: same gear, same slots. */
 static bool copy_model(const struct fab_fill *f, uint32_t s, uint8_t *row)
 {
@@ -327,10 +352,35 @@ static bool copy_model(const struct fab_fill *f, uint32_t s, uint8_t *row)
     if (model == FAB_NONE || f->ranges == 0 ||
         memcmp(t->slot_num + t->slot_at[model], t->slot_num + t->slot_at[s], slots) != 0)
         return false;
-    const uint8_t *from = fab_lft_row(f->lft, model);
-    for (uint32_t i = 0; i < f->ranges; i++)
-        memcpy(row + f->from[i], from + f->from[i], f->len[i]);
+    copy(f, row, model);
     return true;
+}
+
+static bool copy_alike(const struct fab_fill *f, uint32_t s, uint32_t model, uint8_t *row)
+{
+    const uint32_t *alike = fab_legal_alike(f->way, f->t->g->n);
+    if (model == FAB_NONE || f->ranges == 0 || alike[model] != alike[s])
+        return false;
+    copy(f, row, model);
+    return true;
+}
+
+/* Copies from a twin that is as far from everything; from a half twin if both send all up. */
+static bool copy_twin(const struct fab_fill *f, uint32_t s, uint8_t *row)
+{
+    const struct fab_tree *t = f->t;
+    return copy_alike(f, s, f->twin[t->twin[s]], row) ||
+           (!fab_legal_descends(f->way, t->g->n)[s] &&
+            copy_alike(f, s, f->half_twin[t->half_twin[s]], row));
+}
+
+/* Nothing had to be chosen at the switch: its twins have the same entries. */
+static void be_twin(const struct fab_fill *f, uint32_t s)
+{
+    const struct fab_tree *t = f->t;
+    f->twin[t->twin[s]] = s;
+    if (!fab_legal_descends(f->way, t->g->n)[s])
+        f->half_twin[t->half_twin[s]] = s;
 }
 
 static bool all_full(const uint8_t *in_slots, uint32_t count, uint8_t full)
@@ -341,10 +391,12 @@ static bool all_full(const uint8_t *in_slots, uint32_t count, uint8_t full)
     return differs == 0;
 }
 
-static void fill_cells(const struct fab_fill *f, struct cell *c, const struct sets *sets,
+/* Returns false if something had to be chosen. */
+static bool fill_cells(const struct fab_fill *f, struct cell *c, const struct sets *sets,
                        const struct wheel *w, uint8_t full)
 {
     const struct fab_lanes *l = f->lanes;
+    bool simple = true;
     const uint32_t first_nbr = f->t->slopes->at[c->s], count = f->count;
     const uint8_t *lone = f->t->lone + first_nbr;
     for (uint32_t i = 0; i < count; i++) {
@@ -366,9 +418,12 @@ static void fill_cells(const struct fab_fill *f, struct cell *c, const struct se
             take_parallel(c, first_nbr + sets->last[i]);
         else if (l->sw[c->dest] == c->s)
             go_home(c);
-        else
+        else {
             choose(c, w);
+            simple = false;
+        }
     }
+    return simple;
 }
 
 void fab_fill_switch(const struct fab_fill *f, uint32_t s)
@@ -377,14 +432,18 @@ void fab_fill_switch(const struct fab_fill *f, uint32_t s)
     struct wheel wheel;
     struct cell c = {.f = f, .s = s, .row = fab_lft_row(f->lft, s)};
     uint8_t full = f->t->whole[s] ? f->t->slot_nbrs[s] : UINT8_MAX;
-    count_candidates(f, s, &sets);
-    bool plain = all_full(sets.in_slots, f->count, full);
-    if (plain && copy_model(f, s, c.row))
+    if (copy_twin(f, s, c.row))
         return;
-    make_wheel(f, s, &wheel);
-    fill_cells(f, &c, &sets, &wheel, full);
+    count_candidates(f, s, &sets);
+    bool plain = all_full(sets.in_slots, f->count, full), simple = true;
+    if (!plain || !copy_model(f, s, c.row)) {
+        make_wheel(f, s, &wheel);
+        simple = fill_cells(f, &c, &sets, &wheel, full);
+    }
     if (plain)
         f->model[f->lanes->up[s]] = s;
+    if (simple)
+        be_twin(f, s);
 }
 
 /* ---- 64 destinations ------------------------------------------------------------------------- */
@@ -392,13 +451,17 @@ void fab_fill_switch(const struct fab_fill *f, uint32_t s)
 int fab_fill_init(struct fab_fill *f)
 {
     f->model = fab_alloc_array(f->lanes->gears, sizeof(*f->model));
-    return f->model != NULL ? FAB_OK : FAB_E_NOMEM;
+    f->twin = fab_alloc_array((size_t)f->t->g->n + 1, sizeof(*f->twin));
+    f->half_twin = fab_alloc_array((size_t)f->t->g->n + 1, sizeof(*f->half_twin));
+    return f->model && f->twin && f->half_twin ? FAB_OK : FAB_E_NOMEM;
 }
 
 void fab_fill_fini(struct fab_fill *f)
 {
     free(f->model);
-    f->model = NULL;
+    free(f->twin);
+    free(f->half_twin);
+    f->model = f->twin = f->half_twin = NULL;
 }
 
 /* Adds [from, from + len) to the ranges, at the end of one if it follows on. */
@@ -422,6 +485,8 @@ static void add_range(struct fab_fill *f, uint32_t from, uint32_t len)
 void fab_fill_begin(struct fab_fill *f)
 {
     memset(f->model, 0xff, f->lanes->gears * sizeof(*f->model)); /* FAB_NONE */
+    memset(f->twin, 0xff, f->t->g->n * sizeof(*f->twin));
+    memset(f->half_twin, 0xff, f->t->g->n * sizeof(*f->half_twin));
     f->ranges = 0;
     for (uint32_t d = f->first; d < f->first + f->count && f->ranges != FAB_NONE; d++) {
         const struct fab_lane_set *set = &f->lanes->dest[d];

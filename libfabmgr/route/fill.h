@@ -15,6 +15,9 @@ struct fab_fill {
     /* The LIDs at hand as ranges; 0: too many. */
     uint32_t ranges, from[FAB_FILL_RANGES], len[FAB_FILL_RANGES];
     uint32_t *model; /* [gears] a switch all of whose lanes at hand take their slots, or FAB_NONE */
+    /* [n] by twins (tree.h): one of them at which nothing had to be chosen, so that the entries of
+     * others that are as far from all are the same; likewise one that sends all up. Or FAB_NONE. */
+    uint32_t *twin, *half_twin;
 };
 int fab_fill_init(struct fab_fill *f);
 void fab_fill_fini(struct fab_fill *f);

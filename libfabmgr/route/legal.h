@@ -27,4 +27,17 @@ void fab_legal_ways(const struct fab_slopes *s, const uint32_t *destinations, ui
                     uint8_t *ret_way);
 uint8_t *fab_legal_alloc(uint32_t n); /* room for ret_way; free() it */
 
+/* Behind the rows there is, by switch:
+ * one value for switches that have the same row (most do in a sound tree; that saves looking at
+ * them; some that have the same row may have different values); */
+static inline uint32_t *fab_legal_alike(const uint8_t *way, uint32_t n)
+{
+    return (uint32_t *)(uintptr_t)(way + ((size_t)n + 1) * FAB_LEGAL_BATCH);
+}
+/* and whether any of the destinations is at the switch or below it. */
+static inline bool *fab_legal_descends(const uint8_t *way, uint32_t n)
+{
+    return (bool *)(fab_legal_alike(way, n) + n);
+}
+
 #endif

@@ -29,5 +29,6 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/summit.c \
 	%D%/tree.c \
 	%D%/tree.h \
+	%D%/twins.c \
 	%D%/updn.c \
 	%D%/vls.c

@@ -255,8 +255,6 @@ static void mark_neighbours(struct fab_tree *t)
         for (uint32_t i = t->slopes->at[s]; i < t->slopes->at[s + 1]; i++) {
             uint32_t cables = t->cables.at[i + 1] - t->cables.at[i];
             t->higher[i] = t->o->rank[t->slopes->nbr[i]] > t->o->rank[s] ? 0xff : 0;
-            if ((i >= t->slopes->mid[s]) != (t->higher[i] != 0))
-                t->turned[s] = true;
             t->lone[i] = cables == 1 ? t->cables.num[t->cables.at[i]] : 0;
         }
     }

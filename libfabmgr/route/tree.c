@@ -319,11 +319,12 @@ static int alloc_tree(struct fab_tree *t)
     t->slot_nbrs = calloc(n, sizeof(*t->slot_nbrs));
     t->higher = calloc((size_t)t->slopes->at[t->g->n] + 1, 1);
     t->lone = calloc((size_t)t->slopes->at[t->g->n] + 1, 1);
-    t->turned = calloc(n, sizeof(*t->turned));
+    t->twin = calloc(n, sizeof(*t->twin));
+    t->half_twin = calloc(n, sizeof(*t->half_twin));
     t->whole = calloc(n, sizeof(*t->whole));
     t->irregular_switch = calloc(n, sizeof(*t->irregular_switch));
     bool good = t->number && t->under && t->over && t->siblings && t->divider && t->slot_at &&
-                t->slot_nbrs && t->higher && t->lone && t->turned && t->whole &&
+                t->slot_nbrs && t->higher && t->lone && t->twin && t->half_twin && t->whole &&
                 t->irregular_switch;
     return good ? FAB_OK : FAB_E_NOMEM;
 }
@@ -342,6 +343,8 @@ int fab_tree_make(const struct fab_fabric *f, const struct fab_graph *g, const s
         find_places(&p);
         status = fab_tree_slots(&t);
     }
+    if (status == FAB_OK)
+        status = fab_tree_twins(&t);
     free(p.group);
     free(p.met);
     free(p.rail);
@@ -369,7 +372,8 @@ void fab_tree_fini(struct fab_tree *t)
     free(t->slot_nbrs);
     free(t->higher);
     free(t->lone);
-    free(t->turned);
+    free(t->twin);
+    free(t->half_twin);
     free(t->whole);
     free(t->irregular_switch);
     memset(t, 0, sizeof(*t));
