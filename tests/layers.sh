@@ -5,7 +5,8 @@
 # 2. Only fabricd/loop, and rpc's connections with their TLS, include <event2/...>; libfabmgr and
 #    the command line tools never include the daemon's rooms.
 # 3. Every source file is listed in a local.mk, without which no tarball has it.
-# 4. libfabmgr without its client calls nothing but memory and string functions.
+# 4. libfabmgr without its client calls nothing but memory (with advice on its pages) and string
+#    functions.
 set -u
 top=${abs_top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 build=${abs_top_builddir:-$top}
@@ -113,7 +114,7 @@ event_users() {
 # System headers with effects that libfabmgr has no use for.
 library_system_headers() {
     (cd "$top" && grep -rnE --include='*.[ch]' \
-        '#[[:space:]]*include[[:space:]]*<(sys/|pthread|time|unistd|fcntl|poll|signal|syslog|netinet|arpa|infiniband|sqlite|nghttp2|openssl|threads)' \
+        '#[[:space:]]*include[[:space:]]*<(sys/([^m]|m[^m])|pthread|time|unistd|fcntl|poll|signal|syslog|netinet|arpa|infiniband|sqlite|nghttp2|openssl|threads)' \
         libfabmgr | grep -v '^libfabmgr/client/')
 }
 

@@ -42,7 +42,6 @@ struct fattree {
     struct fab_tree tree;
     struct fab_lanes lanes;
     struct fab_lft lft;
-    uint8_t *ways;
 };
 
 /* ---- what is not taken, and what is ---------------------------------------------------------- */
@@ -173,25 +172,6 @@ static int prepare(struct fattree *t, char *why, size_t why_len)
         status = fab_lanes_make(&t->tree, in->lids, &t->lanes);
     if (status == FAB_OK)
         status = fab_lft_init(&t->lft, in->fabric->switch_count, in->lids->top);
-    if (status != FAB_OK)
-        return status;
-    t->ways = fab_legal_alloc(t->graph.n);
-    return t->ways != NULL ? FAB_OK : FAB_E_NOMEM;
-}
-
-static int fill(struct fattree *t)
-{
-    struct fab_fill f = {.t = &t->tree, .lanes = &t->lanes, .way = t->ways, .lft = &t->lft};
-    int status = fab_fill_init(&f);
-    for (f.first = 0; status == FAB_OK && f.first < t->lanes.dests; f.first += FAB_LEGAL_BATCH) {
-        uint32_t left = t->lanes.dests - f.first;
-        f.count = left < FAB_LEGAL_BATCH ? left : FAB_LEGAL_BATCH;
-        fab_legal_ways(&t->slopes, t->lanes.sw + f.first, f.count, t->ways);
-        fab_fill_begin(&f);
-        for (uint32_t s = 0; s < t->graph.n; s++)
-            fab_fill_switch(&f, s);
-    }
-    fab_fill_fini(&f);
     return status;
 }
 
@@ -205,14 +185,13 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
         return FAB_E_INVAL;
     int status = prepare(&t, why, why_len);
     if (status == FAB_OK)
-        status = fill(&t);
+        status = fab_fill_all(&t.tree, &t.lanes, in->crew, &t.lft);
     if (status == FAB_OK) {
         describe(&t, why, why_len);
         *ret_lft = t.lft;
     } else {
         fab_lft_fini(&t.lft);
     }
-    free(t.ways);
     fab_lanes_fini(&t.lanes);
     fab_tree_fini(&t.tree);
     fab_slopes_fini(&t.slopes);

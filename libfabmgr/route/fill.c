@@ -497,3 +497,54 @@ void fab_fill_begin(struct fab_fill *f)
     if (f->ranges == FAB_NONE)
         f->ranges = 0;
 }
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+struct hand {
+    struct fab_fill fill;
+    uint8_t *way;
+};
+
+static int hand_init(struct hand *h, const struct fab_fill *what)
+{
+    h->fill = *what;
+    h->way = fab_legal_alloc(what->t->g->n);
+    h->fill.way = h->way;
+    return h->way != NULL ? fab_fill_init(&h->fill) : FAB_E_NOMEM;
+}
+
+static void hand_fini(struct hand *h)
+{
+    free(h->way);
+    fab_fill_fini(&h->fill);
+}
+
+static void fill_batch(void *arg, uint32_t i, uint32_t number)
+{
+    struct hand *h = (struct hand *)arg + number;
+    struct fab_fill *f = &h->fill;
+    uint32_t left = f->lanes->dests - i * BATCH;
+    f->first = i * BATCH;
+    f->count = left < BATCH ? left : BATCH;
+    fab_legal_ways(f->t->slopes, f->lanes->sw + f->first, f->count, h->way);
+    fab_fill_begin(f);
+    for (uint32_t s = 0; s < f->t->g->n; s++)
+        fab_fill_switch(f, s);
+}
+
+int fab_fill_all(const struct fab_tree *t, const struct fab_lanes *lanes,
+                 const struct fab_crew *crew, const struct fab_lft *lft)
+{
+    const struct fab_fill what = {.t = t, .lanes = lanes, .lft = lft};
+    uint32_t hands = fab_crew_hands(crew);
+    struct hand *hand = calloc(hands, sizeof(*hand));
+    int status = hand != NULL ? FAB_OK : FAB_E_NOMEM;
+    for (uint32_t i = 0; i < hands && status == FAB_OK; i++)
+        status = hand_init(&hand[i], &what);
+    if (status == FAB_OK)
+        fab_crew_run(crew, (lanes->dests + BATCH - 1) / BATCH, fill_batch, hand);
+    for (uint32_t i = 0; i < hands && hand != NULL; i++)
+        hand_fini(&hand[i]);
+    free(hand);
+    return status;
+}

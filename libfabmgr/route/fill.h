@@ -3,6 +3,7 @@
 #ifndef LIBFABMGR_ROUTE_FILL_H
 #define LIBFABMGR_ROUTE_FILL_H
 
+#include "libfabmgr/base/crew.h"
 #include "libfabmgr/route/lanes.h"
 
 #define FAB_FILL_RANGES 8
@@ -24,5 +25,8 @@ void fab_fill_fini(struct fab_fill *f);
 void fab_fill_begin(struct fab_fill *f); /* first, count are set */
 /* Those of one switch. ways are known. */
 void fab_fill_switch(const struct fab_fill *f, uint32_t s);
+/* All of them: 64 destinations are a piece of work for one hand of the crew (or NULL). */
+int fab_fill_all(const struct fab_tree *t, const struct fab_lanes *lanes,
+                 const struct fab_crew *crew, const struct fab_lft *lft);
 
 #endif

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
 
 typedef uint8_t lane16 __attribute__((vector_size(16)));
@@ -59,7 +60,8 @@ static void choose(struct row *way, const struct row *climb, const struct row *n
     }
 }
 
-/* ---- which rows are the same ------------------------------------------------------------------ */
+/* ---- which rows are the same ------------------------------------------------------------------
+ */
 
 #define MEMORY 1024 /* rows that are remembered, by a signature */
 
@@ -98,15 +100,23 @@ static void sweep_up(const struct fab_slopes *s, struct row *way, bool *descends
     }
 }
 
-static void sweep_down(const struct fab_slopes *s, struct row *way, uint32_t *alike)
+/* Who descends to none of the destinations climbs as all others do that stand under one roof: of
+ * such under[roof] is one. */
+static void sweep_down(const struct fab_slopes *s, struct row *way, const bool *descends,
+                       uint32_t *under, uint32_t *alike)
 {
     uint32_t memory[MEMORY];
     struct row unknown;
     memset(memory, 0xff, sizeof(memory));
     memset(&unknown, UNKNOWN, sizeof(unknown));
     for (uint32_t p = s->n; p-- > 0;) {
-        uint32_t sw = s->by_height[p], before = FAB_NONE;
+        uint32_t sw = s->by_height[p], before = FAB_NONE, *first = &under[s->roof[sw]];
         struct row climb = unknown, needed = {0};
+        if (!descends[sw] && *first != FAB_NONE) {
+            way[sw] = way[*first];
+            alike[sw] = alike[*first];
+            continue;
+        }
         for (uint32_t i = s->mid[sw]; i < s->at[sw + 1]; i++) {
             if (alike[s->nbr[i]] == before)
                 continue;
@@ -116,6 +126,8 @@ static void sweep_down(const struct fab_slopes *s, struct row *way, uint32_t *al
         }
         choose(&way[sw], &climb, &needed);
         alike[sw] = recall(memory, way, s->n, sw);
+        if (!descends[sw])
+            *first = sw;
     }
 }
 
@@ -131,14 +143,45 @@ void fab_legal_ways(const struct fab_slopes *s, const uint32_t *destinations, ui
         descends[destinations[i]] = true;
     }
     sweep_up(s, way, descends);
-    sweep_down(s, way, fab_legal_alike(ret_way, s->n));
+    memset(fab_legal_under(ret_way, s->n), 0xff, s->n * sizeof(uint32_t)); /* FAB_NONE */
+    sweep_down(s, way, descends, fab_legal_under(ret_way, s->n), fab_legal_alike(ret_way, s->n));
 }
 
 uint8_t *fab_legal_alloc(uint32_t n)
 {
     size_t rows = (size_t)n + 1;
-    size_t behind = rows * (sizeof(uint32_t) + sizeof(bool));
+    size_t behind = rows * (2 * sizeof(uint32_t) + sizeof(bool));
     return aligned_alloc(64, rows * FAB_LEGAL_BATCH + (behind + 63) / 64 * 64);
+}
+
+static bool same_roof(const struct fab_slopes *s, uint32_t a, uint32_t b)
+{
+    uint32_t count = s->at[a + 1] - s->mid[a];
+    return count == s->at[b + 1] - s->mid[b] &&
+           memcmp(s->nbr + s->mid[a], s->nbr + s->mid[b], count * sizeof(*s->nbr)) == 0;
+}
+
+static int find_roofs(struct fab_slopes *s)
+{
+    uint32_t room = 64;
+    while (room < 2 * s->n)
+        room *= 2;
+    uint32_t *first = malloc(room * sizeof(*first)); /* by signature */
+    if (first == NULL)
+        return FAB_E_NOMEM;
+    memset(first, 0xff, room * sizeof(*first)); /* FAB_NONE */
+    for (uint32_t sw = 0; sw < s->n; sw++) {
+        uint64_t sum = 0;
+        for (uint32_t i = s->mid[sw]; i < s->at[sw + 1]; i++)
+            sum = fab_mix64(sum + s->nbr[i]);
+        uint32_t at = (uint32_t)sum & (room - 1);
+        while (first[at] != FAB_NONE && !same_roof(s, first[at], sw))
+            at = (at + 1) & (room - 1);
+        first[at] = first[at] == FAB_NONE ? sw : first[at];
+        s->roof[sw] = first[at];
+    }
+    free(first);
+    return FAB_OK;
 }
 
 int fab_slopes_make(const struct fab_graph *g, const struct fab_order *o, struct fab_slopes *ret)
@@ -148,7 +191,8 @@ int fab_slopes_make(const struct fab_graph *g, const struct fab_order *o, struct
     s.at = calloc(n, sizeof(*s.at));
     s.mid = calloc(n, sizeof(*s.mid));
     s.nbr = calloc((size_t)g->nbr_at[g->n] + 1, sizeof(*s.nbr));
-    if (s.at == NULL || s.mid == NULL || s.nbr == NULL) {
+    s.roof = calloc(n, sizeof(*s.roof));
+    if (s.at == NULL || s.mid == NULL || s.nbr == NULL || s.roof == NULL) {
         fab_slopes_fini(&s);
         return FAB_E_NOMEM;
     }
@@ -164,8 +208,12 @@ int fab_slopes_make(const struct fab_graph *g, const struct fab_order *o, struct
                 s.mid[sw] = out;
         }
     }
-    *ret = s;
-    return FAB_OK;
+    int status = find_roofs(&s);
+    if (status == FAB_OK)
+        *ret = s;
+    else
+        fab_slopes_fini(&s);
+    return status;
 }
 
 void fab_slopes_fini(struct fab_slopes *s)
@@ -173,5 +221,6 @@ void fab_slopes_fini(struct fab_slopes *s)
     free(s->at);
     free(s->mid);
     free(s->nbr);
+    free(s->roof);
     memset(s, 0, sizeof(*s));
 }

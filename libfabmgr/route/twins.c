@@ -12,9 +12,10 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/tree.h"
 
-static bool same_words(const uint32_t *a, const uint32_t *b, uint32_t count)
+static bool same_below(const struct fab_slopes *sl, uint32_t a, uint32_t b)
 {
-    return memcmp(a, b, count * sizeof(*a)) == 0;
+    return memcmp(sl->nbr + sl->at[a], sl->nbr + sl->at[b],
+                  (sl->mid[a] - sl->at[a]) * sizeof(*sl->nbr)) == 0;
 }
 
 /* The cables to neighbours `from` and following ones. */
@@ -42,18 +43,16 @@ static bool same_slots(const struct fab_tree *t, uint32_t a, uint32_t b)
 static bool twins(const struct fab_tree *t, uint32_t a, uint32_t b, bool half)
 {
     const struct fab_slopes *sl = t->slopes;
-    uint32_t belows = sl->mid[a] - sl->at[a], aboves = sl->at[a + 1] - sl->mid[a];
-    return t->o->rank[a] == t->o->rank[b] && belows == sl->mid[b] - sl->at[b] &&
-           aboves == sl->at[b + 1] - sl->mid[b] &&
-           same_words(sl->nbr + sl->mid[a], sl->nbr + sl->mid[b], aboves) &&
-           (half || same_words(sl->nbr + sl->at[a], sl->nbr + sl->at[b], belows)) &&
+    uint32_t belows = sl->mid[a] - sl->at[a];
+    return t->o->rank[a] == t->o->rank[b] && sl->roof[a] == sl->roof[b] &&
+           belows == sl->mid[b] - sl->at[b] && (half || same_below(sl, a, b)) &&
            same_cables(t, a, b, half ? belows : 0) && same_slots(t, a, b);
 }
 
 static uint64_t sign(const struct fab_tree *t, uint32_t s, bool half)
 {
-    uint64_t sum = t->o->rank[s];
-    for (uint32_t i = half ? t->slopes->mid[s] : t->slopes->at[s]; i < t->slopes->at[s + 1]; i++)
+    uint64_t sum = t->slopes->roof[s];
+    for (uint32_t i = t->slopes->at[s]; !half && i < t->slopes->mid[s]; i++)
         sum = sum * UINT64_C(0x100000001b3) + t->slopes->nbr[i];
     return fab_mix64(sum);
 }
