@@ -127,6 +127,116 @@ START_TEST(lids_lead_where_tables_say)
 }
 END_TEST
 
+/* A directed route with a part by LID before it, after it, or both. */
+static int send_mixed(struct lab *x, uint16_t dlid, uint16_t dr_slid, uint16_t dr_dlid,
+                      struct fab_path path, uint8_t reply[FAB_MAD_SIZE])
+{
+    struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                          .method = FAB_METHOD_GET,
+                          .attr_id = FAB_ATTR_NODE_INFO,
+                          .dr_slid = dr_slid,
+                          .dr_dlid = dr_dlid,
+                          .path = path};
+    uint8_t bytes[FAB_MAD_SIZE];
+    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    return fab_sim_send(x->r.sim, x->r.node, x->r.port, dlid, bytes, reply);
+}
+
+static uint64_t guid_in(const uint8_t reply[FAB_MAD_SIZE])
+{
+    struct fab_node_info info;
+    fab_attr_unpack(&fab_attr_node_info, reply + 64, FAB_SMP_DATA, &info);
+    return info.node_guid;
+}
+
+/* By way of our leaf to a spine, and from there to every LID. */
+START_TEST(directed_routes_to_a_lid)
+{
+    struct lab x = lab_managed();
+    uint16_t ours = (uint16_t)(x.r.node + 1), leaf = (uint16_t)(x.leaf + 1);
+    const struct fab_path whole = {.hops = 2, .port = {0, x.r.port, x.up}}, none = {.hops = 0},
+                          half = {.hops = 1, .port = {0, x.up}};
+    uint8_t reply[FAB_MAD_SIZE];
+    for (uint16_t lid = 1; lid <= x.f->node_count; lid++) {
+        ck_assert_int_eq(send_mixed(&x, 0xffff, 0, lid, whole, reply), 1);
+        ck_assert_uint_eq(guid_in(reply), x.f->nodes[lid - 1].guid);
+        ck_assert_uint_eq(reply[6], 0); /* hop pointer */
+        ck_assert_int_eq(send_mixed(&x, leaf, ours, lid, half, reply), 1);
+        ck_assert_uint_eq(guid_in(reply), x.f->nodes[lid - 1].guid);
+    }
+    ck_assert_int_eq(send_mixed(&x, 0xffff, 0, 500, whole, reply), 0);
+    /* only switches turn from a directed part to one by LID, or back */
+    ck_assert_int_eq(send_mixed(&x, 0xffff, 0, leaf, none, reply), 0);
+    ck_assert_int_eq(send_mixed(&x, ours, ours, 0, half, reply), 0);
+    ck_assert_int_eq(send_mixed(&x, leaf, ours, 0, none, reply), 1); /* no directed part at all */
+    ck_assert_uint_eq(guid_in(reply), x.f->nodes[x.leaf].guid);
+    ck_assert_int_eq(send_mixed(&x, leaf, ours, ours, none, reply), 1);
+    ck_assert_uint_eq(guid_in(reply), x.f->nodes[x.r.node].guid);
+    /* the way there is good; the spine does not know the way back to the other end */
+    set_lft_entry(&x, x.leaf, x.spine + 1, 0xff);
+    uint32_t far = x.f->node_count - 1;
+    ck_assert_int_eq(send_mixed(&x, 0xffff, 0, (uint16_t)(far + 1), whole, reply), 1);
+    ck_assert_int_eq(send_mixed(&x, 0xffff, 0, ours, whole, reply), 0);
+    lab_free(&x);
+}
+END_TEST
+
+/* What a manager behind such a route answers finds its way back. */
+START_TEST(managers_answer_along_mixed_routes)
+{
+    struct lab x = lab_manager();
+    uint32_t other = x.f->node_count - 1;
+    struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                          .method = FAB_METHOD_GET,
+                          .attr_id = FAB_ATTR_SM_INFO,
+                          .dr_slid = (uint16_t)(x.r.node + 1),
+                          .dr_dlid = (uint16_t)(other + 1),
+                          .path = {.hops = 1, .port = {0, x.up}}};
+    uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
+    struct fab_sim_mail mail;
+    ck_assert_int_eq(fab_sim_attach(x.r.sim, other, 1, false), FAB_OK);
+    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(
+        fab_sim_send(x.r.sim, x.r.node, x.r.port, (uint16_t)(x.leaf + 1), bytes, reply), 0);
+    ck_assert(fab_sim_outbox(x.r.sim, &mail));
+    ck_assert_uint_eq(mail.node, other);
+    ck_assert_uint_eq(mail.slid, x.spine + 1); /* where the directed part ended */
+    ck_assert_int_eq(fab_smp_answer(mail.mad, 0, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_sim_send(x.r.sim, other, 1, mail.slid, bytes, reply), 0);
+    ck_assert(fab_sim_outbox(x.r.sim, &mail));
+    ck_assert_uint_eq(mail.node, x.r.node);
+    ck_assert_uint_eq(mail.mad[3], FAB_METHOD_GET_RESP);
+    lab_free(&x);
+}
+END_TEST
+
+/* To and fro between two switches, as far as a route can go, and no farther. */
+START_TEST(hop_limits)
+{
+    struct lab x = lab_new();
+    uint8_t reply[FAB_MAD_SIZE];
+    struct fab_path path = {.hops = FAB_MAX_HOPS, .port = {0, x.r.port}};
+    uint32_t far = x.f->ports[fab_port_id(x.f, x.leaf, x.up)].peer;
+    for (unsigned hop = 2; hop <= FAB_MAX_HOPS; hop++)
+        path.port[hop] = hop % 2 == 0 ? x.up : x.f->ports[far].num;
+    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1);
+    ck_assert_uint_eq(guid_in(reply), x.f->nodes[x.leaf].guid);
+    ck_assert_uint_eq(reply[192 + FAB_MAX_HOPS], x.up);
+    struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                          .method = FAB_METHOD_GET,
+                          .attr_id = FAB_ATTR_NODE_INFO,
+                          .path = path};
+    uint8_t bytes[FAB_MAD_SIZE];
+    for (unsigned hops = FAB_MAX_HOPS + 1; hops < 256; hops++) {
+        fab_smp_pack(&mad, NULL, bytes);
+        bytes[7] = (uint8_t)hops;
+        ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 0xffff, bytes, reply),
+                         FAB_E_FORMAT);
+    }
+    lab_free(&x);
+}
+END_TEST
+
 START_TEST(wrong_tables_lose)
 {
     struct lab x = lab_managed();
@@ -214,6 +324,9 @@ static Suite *suite(void)
     tcase_add_test(c, not_a_mad);
     tcase_add_test(c, directed_routes_from_a_lid);
     tcase_add_test(c, lids_lead_where_tables_say);
+    tcase_add_test(c, directed_routes_to_a_lid);
+    tcase_add_test(c, managers_answer_along_mixed_routes);
+    tcase_add_test(c, hop_limits);
     tcase_add_test(c, wrong_tables_lose);
     tcase_add_test(c, loops_and_tops_lose);
     tcase_add_test(c, data_needs_active_links);
