@@ -202,6 +202,11 @@ tests_unit_test_fattree_SOURCES = tests/unit/test_fattree.c
 tests_unit_test_fattree_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_fattree_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_nue
+tests_unit_test_nue_SOURCES = tests/unit/test_nue.c
+tests_unit_test_nue_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_nue_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_verify
 tests_unit_test_verify_SOURCES = tests/unit/test_verify.c
 tests_unit_test_verify_CFLAGS = $(TEST_CFLAGS)

@@ -6,6 +6,7 @@
 #include "libfabmgr/route/route.h"
 
 extern const struct fab_route_engine fab_route_fattree;
+extern const struct fab_route_engine fab_route_nue;
 extern const struct fab_route_engine fab_route_updn;
 extern const struct fab_route_engine fab_route_minhop;
 extern const struct fab_route_engine fab_route_sssp;

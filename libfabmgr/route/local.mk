@@ -1,5 +1,7 @@
 libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/careful.c \
+	%D%/detours.c \
+	%D%/detours.h \
 	%D%/engines.h \
 	%D%/fattree.c \
 	%D%/fill.c \
@@ -12,6 +14,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/legal.h \
 	%D%/near.c \
 	%D%/near.h \
+	%D%/nue.c \
 	%D%/number.c \
 	%D%/number.h \
 	%D%/order.c \
@@ -21,6 +24,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/roster.h \
 	%D%/route.c \
 	%D%/route.h \
+	%D%/share.c \
+	%D%/share.h \
 	%D%/slots.c \
 	%D%/spread.c \
 	%D%/spread.h \
@@ -29,6 +34,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/summit.c \
 	%D%/tree.c \
 	%D%/tree.h \
+	%D%/turns.c \
+	%D%/turns.h \
 	%D%/twins.c \
 	%D%/updn.c \
 	%D%/vls.c

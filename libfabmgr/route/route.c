@@ -13,7 +13,7 @@
 #include "libfabmgr/route/engines.h"
 
 static const struct fab_route_engine *const engines[] = {
-    &fab_route_fattree, &fab_route_updn, &fab_route_minhop, &fab_route_sssp, NULL,
+    &fab_route_fattree, &fab_route_updn, &fab_route_nue, &fab_route_minhop, &fab_route_sssp, NULL,
 };
 #define AUTO 2 /* the first ones, which "auto" tries */
 

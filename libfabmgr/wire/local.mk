@@ -8,5 +8,4 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/table.h \
 	%D%/tables.c \
 	%D%/tables_gs.c \
-	%D%/tables_perf.c \
 	%D%/wire.h

@@ -90,6 +90,19 @@ static int do_fattree(const struct job *j)
     return status;
 }
 
+static int do_nue(const struct job *j)
+{
+    struct fab_lft lft;
+    struct fab_vls vls = {0};
+    struct fab_route_input in = {.fabric = j->f, .policy = &j->policy, .lids = &j->target->lids};
+    int status = fab_route_engine_by_name("nue")->run(&in, &lft, &vls, NULL, 0);
+    if (status == FAB_OK) {
+        fab_lft_fini(&lft);
+        fab_vls_fini(&vls);
+    }
+    return status;
+}
+
 static int do_ranks(const struct job *j)
 {
     struct fab_ranks ranks;
@@ -187,6 +200,7 @@ START_TEST(every_allocation_may_fail)
     fail_each(&j, do_address, 5);
     fail_each(&j, do_ranks, 10);
     fail_each(&j, do_route, 20);
+    fail_each(&j, do_nue, 40);
     fail_each(&j, do_verify, 10);
     fail_each(&j, do_verify_cycle, 12);
     fail_each(&j, do_plan, 5);

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ways for one destination, in the manner of Nue: from the destination outwards, over arcs whose
+ * turn into the rest of the way closes no circle with any turn in use.
+ *
+ * find() gives each switch one arc, level by level. Where several neighbours are as near, turns
+ * that are known to close no circle come first, and among these the least loaded rest of the way; a
+ * turn that has to be looked into is tried only where there is no other; and where that fails too,
+ * the neighbour is asked to go another way itself, as near (the paper's local backtracking). A
+ * switch that still has nothing may have a longer way in a later level.
+ *
+ * Switches left at the end take the escape tree: every turn along it is in use from the start, so
+ * that it closes no circle. All switches between them and the destination on the tree have to take
+ * it too, as tables know destinations only; everything is done again around these.
+ *
+ * widen() adds more arcs for each switch, so that destination LIDs can be spread: arc c of switch s
+ * may stand beside the first one when all turns are in use from the arcs into s that are taken, and
+ * from c to all arcs that are taken behind it.
+ */
+#include "libfabmgr/route/detours.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+
+#define RETRIES 8 /* with more and more switches on the tree; then all are */
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+/* Everybody's first arc of a shortest climb to the summit. */
+static void grow_tree(const struct fab_graph *g, const struct fab_order *o, uint32_t *trunk,
+                      uint16_t *climb)
+{
+    for (uint32_t p = o->n; p-- > 0;) {
+        uint32_t s = o->at[p];
+        trunk[s] = FAB_NONE;
+        climb[s] = 0;
+        for (uint32_t a = g->nbr_at[s]; a < g->nbr_at[s + 1]; a++) {
+            uint32_t v = g->nbr[a];
+            if (!fab_order_is_up(o, s, v) || (trunk[s] != FAB_NONE && climb[v] + 1 >= climb[s]))
+                continue;
+            trunk[s] = a;
+            climb[s] = (uint16_t)(climb[v] + 1);
+        }
+    }
+}
+
+int fab_detours_init(struct fab_detours *d, const struct fab_graph *g, const struct fab_order *o,
+                     const struct fab_turns *turns)
+{
+    struct fab_detours made = {.g = g};
+    size_t n = (size_t)g->n + 1, arcs = (size_t)turns->arcs + 1;
+    made.trunk = calloc(n, sizeof(*made.trunk));
+    made.load = calloc(arcs, sizeof(*made.load));
+    made.near = calloc(n, sizeof(*made.near));
+    made.hops = calloc(n, sizeof(*made.hops));
+    made.slot = calloc(n, sizeof(*made.slot));
+    made.met = calloc(n, sizeof(*made.met));
+    made.forced = calloc(n, sizeof(*made.forced));
+    made.down = calloc(n, sizeof(*made.down));
+    made.best = calloc(n, sizeof(*made.best));
+    made.cost = calloc(n, sizeof(*made.cost));
+    made.found = calloc(n, sizeof(*made.found));
+    made.force = calloc(n, sizeof(*made.force));
+    made.hard = calloc(arcs, sizeof(*made.hard));
+    made.flow = calloc(n, sizeof(*made.flow));
+    made.wide = calloc(n, turns->words * sizeof(*made.wide));
+    if (!made.trunk || !made.load || !made.near || !made.hops || !made.slot || !made.met ||
+        !made.forced || !made.down || !made.best || !made.cost || !made.found || !made.force ||
+        !made.hard || !made.flow || !made.wide) {
+        fab_detours_fini(&made);
+        return FAB_E_NOMEM;
+    }
+    grow_tree(g, o, made.trunk, made.met);
+    *d = made;
+    return FAB_OK;
+}
+
+void fab_detours_fini(struct fab_detours *d)
+{
+    free(d->trunk);
+    free(d->load);
+    free(d->near);
+    free(d->hops);
+    free(d->slot);
+    free(d->met);
+    free(d->forced);
+    free(d->down);
+    free(d->best);
+    free(d->cost);
+    free(d->found);
+    free(d->force);
+    free(d->hard);
+    free(d->flow);
+    free(d->wide);
+    memset(d, 0, sizeof(*d));
+}
+
+/* ---- the escape tree ------------------------------------------------------------------------- */
+
+/* The arc is one of the tree, this way or the other. */
+static bool on_tree(const struct fab_detours *d, uint32_t arc)
+{
+    return d->trunk[d->turns->tail[arc]] == arc ||
+           d->trunk[fab_arc_head(d->turns, arc)] == d->turns->back[arc];
+}
+
+void fab_detours_plant(struct fab_detours *d)
+{
+    const struct fab_graph *g = d->g;
+    for (uint32_t s = 0; s < g->n; s++) {
+        for (uint32_t in = g->nbr_at[s]; in < g->nbr_at[s + 1]; in++) {
+            if (!on_tree(d, in))
+                continue;
+            for (uint32_t out = g->nbr_at[s]; out < g->nbr_at[s + 1]; out++) {
+                if (out != in && on_tree(d, out))
+                    fab_turn_take(d->turns, d->turns->back[in], out);
+            }
+        }
+    }
+}
+
+/* down[] of the ancestors of home. */
+static void descend_to(struct fab_detours *d, uint32_t home)
+{
+    memset(d->down, FAB_SLOT_NONE, d->g->n);
+    for (uint32_t s = home; d->trunk[s] != FAB_NONE;) {
+        uint32_t above = d->g->nbr[d->trunk[s]];
+        d->down[above] = (uint8_t)fab_arc_slot(d->turns, d->turns->back[d->trunk[s]]);
+        s = above;
+    }
+}
+
+static uint32_t tree_arc(const struct fab_detours *d, uint32_t s)
+{
+    return d->down[s] != FAB_SLOT_NONE ? d->g->nbr_at[s] + d->down[s] : d->trunk[s];
+}
+
+/* s and all behind it take the tree. */
+static void force(struct fab_detours *d, uint32_t s)
+{
+    uint16_t far = 0;
+    uint32_t v = s;
+    for (; d->forced[v] == FAB_FAR; v = d->g->nbr[tree_arc(d, v)])
+        far++;
+    far = (uint16_t)(far + d->forced[v]);
+    for (v = s; d->forced[v] == FAB_FAR; v = d->g->nbr[tree_arc(d, v)]) {
+        d->forced[v] = far--;
+        d->force[d->forces++] = v;
+    }
+}
+
+/* ---- level by level -------------------------------------------------------------------------- */
+
+static uint32_t next_arc(const struct fab_detours *d, uint32_t s)
+{
+    return d->g->nbr_at[s] + d->slot[s];
+}
+
+static void settle(struct fab_detours *d, uint32_t s, uint32_t arc, uint16_t hops)
+{
+    d->hops[s] = hops;
+    d->slot[s] = (uint8_t)fab_arc_slot(d->turns, arc);
+    d->cost[s] = d->cost[d->g->nbr[arc]] + d->load[arc];
+    d->near[d->count++] = s;
+    if (d->met[s] < hops)
+        d->late += d->g->hosts[s];
+}
+
+/* The neighbours of s that have no way yet. */
+static void meet(struct fab_detours *d, uint32_t s)
+{
+    const struct fab_turns *t = d->turns;
+    for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1]; out++) {
+        uint32_t r = d->g->nbr[out], in = t->back[out];
+        if (d->hops[r] != FAB_FAR)
+            continue;
+        if (d->met[r] == FAB_FAR)
+            d->met[r] = (uint16_t)(d->hops[s] + 1);
+        if (d->forced[r] != FAB_FAR)
+            continue;
+        if (s != d->home && !fab_turn_easy(t, in, next_arc(d, s))) {
+            d->hard[d->hards++] = in;
+            continue;
+        }
+        uint64_t cost = d->cost[s] + d->load[in];
+        if (d->best[r] == FAB_NONE)
+            d->found[d->founds++] = r;
+        else if (cost >= d->cost[d->g->nbr[d->best[r]]] + d->load[d->best[r]])
+            continue;
+        d->best[r] = in;
+    }
+}
+
+/* s goes by `arc` instead, and those that come to it too, and one more, by `in`. */
+static bool turn_aside(struct fab_detours *d, uint32_t s, uint32_t arc, uint32_t in)
+{
+    struct fab_turns *t = d->turns;
+    uint32_t v = d->g->nbr[arc];
+    bool was_logging = t->logging;
+    size_t mark = t->logged;
+    t->logging = true;
+    bool good =
+        (v == d->home || fab_turn_take(t, arc, next_arc(d, v))) && fab_turn_take(t, in, arc);
+    for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1] && good; out++) {
+        uint32_t r = d->g->nbr[out];
+        if (d->hops[r] != FAB_FAR && r != d->home && next_arc(d, r) == t->back[out])
+            good = fab_turn_take(t, t->back[out], arc);
+    }
+    if (!good)
+        fab_turns_undo(t, mark);
+    t->logging = was_logging;
+    if (!was_logging)
+        t->logged = mark;
+    if (good) {
+        d->slot[s] = (uint8_t)fab_arc_slot(t, arc);
+        d->cost[s] = d->cost[v] + d->load[arc];
+    }
+    return good;
+}
+
+/* The way behind `in` goes aside, so that `in` can be taken. */
+static bool backtrack(struct fab_detours *d, uint32_t in)
+{
+    uint32_t s = d->g->nbr[in];
+    if (s == d->home || d->forced[s] != FAB_FAR)
+        return false;
+    for (uint32_t arc = d->g->nbr_at[s]; arc < d->g->nbr_at[s + 1]; arc++) {
+        uint32_t v = d->g->nbr[arc];
+        if (arc != next_arc(d, s) && d->hops[v] != FAB_FAR && d->hops[v] + 1 == d->hops[s] &&
+            turn_aside(d, s, arc, in))
+            return true;
+    }
+    return false;
+}
+
+/* False: a switch that is met has no way. */
+static bool settle_level(struct fab_detours *d, uint16_t hops)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < d->founds; i++) {
+        uint32_t r = d->found[i], arc = d->best[r], s = d->g->nbr[arc];
+        if (s != d->home)
+            fab_turn_take(d->turns, arc, next_arc(d, s));
+        settle(d, r, arc, hops);
+        d->best[r] = FAB_NONE;
+    }
+    for (uint32_t i = 0; i < d->hards; i++) {
+        uint32_t arc = d->hard[i], r = d->turns->tail[arc];
+        if (d->hops[r] == FAB_FAR && fab_turn_take(d->turns, arc, next_arc(d, d->g->nbr[arc])))
+            settle(d, r, arc, hops);
+    }
+    for (uint32_t i = 0; i < d->hards; i++) {
+        uint32_t arc = d->hard[i], r = d->turns->tail[arc];
+        if (d->hops[r] != FAB_FAR)
+            continue;
+        if (backtrack(d, arc))
+            settle(d, r, arc, hops);
+        else
+            all = false;
+    }
+    return all;
+}
+
+static void begin(struct fab_detours *d)
+{
+    memset(d->hops, 0xff, d->g->n * sizeof(*d->hops));
+    memset(d->met, 0xff, d->g->n * sizeof(*d->met));
+    d->near[0] = d->home;
+    d->count = 1;
+    d->hops[d->home] = d->met[d->home] = 0;
+    d->cost[d->home] = 0;
+    d->late = 0;
+}
+
+/* Everything that can be reached; false: strict, and something is not at its level. */
+static bool flood(struct fab_detours *d, bool strict)
+{
+    uint32_t at = 0, forced = 0;
+    begin(d);
+    for (uint16_t hops = 1; at < d->count || forced < d->forces; hops++) {
+        uint32_t end = d->count;
+        d->founds = d->hards = 0;
+        for (; at < end; at++)
+            meet(d, d->near[at]);
+        if (!settle_level(d, hops) && strict)
+            return false;
+        for (uint32_t i = 0; i < d->forces; i++) {
+            if (d->forced[d->force[i]] != hops)
+                continue;
+            settle(d, d->force[i], tree_arc(d, d->force[i]), hops);
+            forced++;
+        }
+    }
+    return true;
+}
+
+/* Switches without a way (or all, then) take the tree from now on. Returns how many have none. */
+static uint32_t force_rest(struct fab_detours *d, bool all)
+{
+    uint32_t rest = 0, island = d->g->component[d->home];
+    for (uint32_t s = 0; s < d->g->n; s++) {
+        if (d->g->component[s] != island || d->hops[s] != FAB_FAR)
+            continue;
+        rest++;
+        force(d, s);
+    }
+    for (uint32_t s = 0; s < d->g->n && all && rest > 0; s++) {
+        if (d->g->component[s] == island)
+            force(d, s);
+    }
+    return rest;
+}
+
+/* Counts what the ways carry. */
+static void load_ways(struct fab_detours *d)
+{
+    uint32_t receivers = d->g->hosts[d->home];
+    if (receivers == 0)
+        return;
+    memset(d->flow, 0, d->g->n * sizeof(*d->flow));
+    for (uint32_t i = d->count; i-- > 1;) {
+        uint32_t s = d->near[i], arc = next_arc(d, s);
+        d->flow[s] += d->g->hosts[s];
+        d->flow[d->g->nbr[arc]] += d->flow[s];
+        d->load[arc] += d->flow[s] * receivers;
+    }
+}
+
+bool fab_detours_find(struct fab_detours *d, uint32_t home, bool strict)
+{
+    d->home = home;
+    d->forces = 0;
+    memset(d->best, 0xff, d->g->n * sizeof(*d->best));
+    memset(d->forced, 0xff, d->g->n * sizeof(*d->forced));
+    d->forced[home] = 0;
+    descend_to(d, home);
+    d->turns->logging = true;
+    d->turns->logged = 0;
+    bool good = flood(d, strict);
+    for (unsigned retry = 1; good && force_rest(d, retry > RETRIES) > 0; retry++) {
+        fab_turns_undo(d->turns, 0);
+        good = flood(d, false);
+    }
+    if (!good)
+        fab_turns_undo(d->turns, 0);
+    else
+        load_ways(d);
+    d->turns->logging = false;
+    return good;
+}
+
+/* ---- again, and more ways -------------------------------------------------------------------- */
+
+void fab_detours_recall(struct fab_detours *d, uint32_t home)
+{
+    d->home = home;
+    begin(d);
+    for (uint32_t at = 0; at < d->count; at++) {
+        uint32_t s = d->near[at];
+        for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1]; out++) {
+            uint32_t r = d->g->nbr[out];
+            if (r == home || d->slot[r] == FAB_SLOT_NONE || next_arc(d, r) != d->turns->back[out])
+                continue;
+            d->hops[r] = (uint16_t)(d->hops[s] + 1);
+            d->near[d->count++] = r;
+        }
+    }
+}
+
+/* Arcs by which others come to s, into hard[]; and the slots of s that all of them can turn to. */
+static void find_comers(struct fab_detours *d, uint32_t s, uint64_t ret_common[4])
+{
+    const struct fab_turns *t = d->turns;
+    d->hards = 0;
+    memset(ret_common, 0xff, t->words * sizeof(*ret_common));
+    for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1]; out++) {
+        uint32_t r = d->g->nbr[out], in = t->back[out];
+        if (d->hops[r] == FAB_FAR || r == d->home || next_arc(d, r) != in)
+            continue;
+        d->hard[d->hards++] = in;
+        for (uint32_t w = 0; w < t->words; w++)
+            ret_common[w] &= fab_turns_from(t, in)[w];
+    }
+}
+
+static bool has_all(const struct fab_detours *d, uint32_t arc)
+{
+    const uint64_t *used = fab_turns_from(d->turns, arc);
+    const uint64_t *wide = d->wide + (size_t)d->g->nbr[arc] * d->turns->words;
+    uint64_t missing = 0;
+    for (uint32_t w = 0; w < d->turns->words; w++)
+        missing |= wide[w] & ~used[w];
+    return missing == 0;
+}
+
+/* All turns that the arc needs, or none. */
+static bool take_all(struct fab_detours *d, uint32_t arc)
+{
+    struct fab_turns *t = d->turns;
+    uint32_t head = d->g->nbr[arc], base = d->g->nbr_at[head];
+    const uint64_t *wide = d->wide + (size_t)head * t->words;
+    bool good = true;
+    t->logging = true;
+    t->logged = 0;
+    for (uint32_t i = 0; i < d->hards && good; i++)
+        good = fab_turn_take(t, d->hard[i], arc);
+    for (uint32_t w = 0; w < t->words && head != d->home; w++) {
+        for (uint64_t bits = wide[w]; bits != 0 && good; bits &= bits - 1)
+            good = fab_turn_take(t, arc, base + w * 64 + (uint32_t)__builtin_ctzll(bits));
+    }
+    if (!good)
+        fab_turns_undo(t, 0);
+    t->logging = false;
+    return good;
+}
+
+static void widen_at(struct fab_detours *d, uint32_t s, bool take)
+{
+    uint32_t base = d->g->nbr_at[s];
+    uint64_t *wide = d->wide + (size_t)s * d->turns->words, common[4];
+    find_comers(d, s, common);
+    memset(wide, 0, d->turns->words * sizeof(*wide));
+    wide[d->slot[s] / 64] |= UINT64_C(1) << d->slot[s] % 64;
+    for (uint32_t arc = base; arc < d->g->nbr_at[s + 1]; arc++) {
+        uint32_t slot = arc - base, v = d->g->nbr[arc];
+        if (slot == d->slot[s] || d->hops[v] == FAB_FAR || d->hops[v] + 1 != d->hops[s])
+            continue;
+        bool good = (common[slot / 64] >> slot % 64 & 1) != 0 && (v == d->home || has_all(d, arc));
+        if (good || (take && take_all(d, arc)))
+            wide[slot / 64] |= UINT64_C(1) << slot % 64;
+    }
+}
+
+void fab_detours_widen(struct fab_detours *d, bool take)
+{
+    for (uint32_t i = 1; i < d->count; i++)
+        widen_at(d, d->near[i], take);
+}

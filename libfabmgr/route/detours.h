@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ways to one destination switch at a time by turns that close no circle. Private to the room. */
+#ifndef LIBFABMGR_ROUTE_DETOURS_H
+#define LIBFABMGR_ROUTE_DETOURS_H
+
+#include "libfabmgr/route/turns.h"
+
+#define FAB_SLOT_NONE 0xff
+#define FAB_FAR UINT16_MAX
+
+struct fab_detours {
+    const struct fab_graph *g; /* borrowed */
+    struct fab_turns *turns;   /* borrowed: those of the lane at hand */
+    uint32_t *trunk;           /* [n] arc towards the summit of the escape tree, or FAB_NONE */
+    uint64_t *load;            /* [arcs] host pairs over the arc by the ways found so far */
+    /* The ways found last: */
+    uint32_t home, count; /* the destination; switches that have a way */
+    uint32_t *near;       /* [n] those, nearest first */
+    uint16_t *hops;       /* [n] cables, or FAB_FAR */
+    uint8_t *slot;        /* [n] slot of the next arc */
+    uint64_t late;        /* hosts whose way is longer than it seemed it could be */
+    /* Scratch. */
+    uint16_t *met;           /* [n] */
+    uint16_t *forced;        /* [n] hops of switches that take the tree, or FAB_FAR */
+    uint8_t *down;           /* [n] slot towards home of its ancestors in the tree */
+    uint32_t *best;          /* [n] arc */
+    uint64_t *cost;          /* [n] */
+    uint32_t *found, *force; /* [n] */
+    uint32_t *hard;          /* [arcs] */
+    uint32_t forces, founds, hards;
+    uint64_t *flow; /* [n] */
+    uint64_t *wide; /* [n][words] */
+};
+int fab_detours_init(struct fab_detours *d, const struct fab_graph *g, const struct fab_order *o,
+                     const struct fab_turns *turns);
+void fab_detours_fini(struct fab_detours *d);
+
+/* Takes the turns of the escape tree into use. */
+void fab_detours_plant(struct fab_detours *d);
+
+/* One way from each switch to `home`, as short as can be; turns taken into use. strict: only when
+ * all are of the least length that cables allow, else nothing is changed and the answer is false.
+ * Not strict: always succeeds, where the tree was planted. */
+bool fab_detours_find(struct fab_detours *d, uint32_t home, bool strict);
+
+/* From slot[] alone: home, count, near[], hops[]. */
+void fab_detours_recall(struct fab_detours *d, uint32_t home);
+
+/* Further arcs that are as near, after find or recall: wide[] gets for each switch the slots of all
+ * arcs that may be taken in any combination, that of slot[] among them. take: turns are taken into
+ * use for it; else those in use must do. */
+void fab_detours_widen(struct fab_detours *d, bool take);
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engine that takes any topology on any number of lanes: proof on thousands of fabrics, the
+ * graph of turns against a naive search for circles, sameness, short ways.
+ */
+#include "libfabmgr/route/turns.h"
+#include "tests/unit/naive.h"
+
+#define RANDOM_FABRICS 1500
+#define DAMAGED_TREES 300
+#define TURN_FABRICS 60
+
+static struct fab_target *nue_routed(const struct fab_fabric *f, const struct fab_policy *p,
+                                     char why[200])
+{
+    struct fab_target *t = fab_target_new();
+    assigned(f, p, &t->lids);
+    struct fab_route_input in = {.fabric = f, .policy = p, .lids = &t->lids};
+    why[0] = '\0';
+    int status = fab_route_engine_by_name("nue")->run(&in, &t->lft, &t->vls, why, 200);
+    ck_assert_msg(status == FAB_OK, "status %d: %s", status, why);
+    ck_assert_str_ne(why, "");
+    return t;
+}
+
+static void assert_proven(const struct fab_fabric *f, const struct fab_target *t, const char *what)
+{
+    struct fab_verdict v;
+    struct fab_verify_input in = {
+        .fabric = f, .lids = &t->lids, .lft = &t->lft, .max_hops = 255, .vls = &t->vls};
+    ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
+    assert_good(f, &v, what);
+    fab_verdict_fini(&v);
+}
+
+/* Consumes f. */
+static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what)
+{
+    struct fab_policy p;
+    char why[200];
+    fab_policy_defaults(&p);
+    p.lmc = lmc;
+    struct fab_target *t = nue_routed(f, &p, why);
+    assert_proven(f, t, what);
+    fab_target_unref(t);
+    fab_policy_fini(&p);
+    fab_fabric_unref(f);
+}
+
+START_TEST(random_fabrics_are_proven)
+{
+    char what[96];
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("random fabrics", 1));
+    for (unsigned i = 0; i < RANDOM_FABRICS; i++) {
+        uint32_t switches = 1 + (uint32_t)fab_prng_below(&prng, 40);
+        uint32_t degree = 1 + (uint32_t)fab_prng_below(&prng, 8);
+        uint32_t hosts = (uint32_t)fab_prng_below(&prng, 4);
+        uint64_t seed = fab_prng_next(&prng);
+        uint8_t lmc = (uint8_t)(fab_prng_below(&prng, 4) == 0 ? fab_prng_below(&prng, 4) : 0);
+        struct fab_fabric *f = random_fabric(switches, degree, hosts, seed);
+        snprintf(what, sizeof(what), "random %u/%u/%u seed %" PRIu64, switches, degree, hosts,
+                 seed);
+        if (fab_prng_below(&prng, 3) == 0)
+            f = damaged(f, &prng, 0.1, 0.05);
+        check_fabric(f, lmc, what);
+    }
+}
+END_TEST
+
+START_TEST(damaged_trees_are_proven)
+{
+    static const struct {
+        uint32_t radix, levels, taper;
+    } trees[] = {{8, 2, 1}, {6, 3, 1}, {8, 3, 1}, {12, 2, 2}, {4, 4, 1}, {8, 3, 3}};
+    struct fab_prng prng;
+    char what[96];
+    fab_prng_init(&prng, test_seed("damaged trees", 2));
+    for (unsigned i = 0; i < DAMAGED_TREES; i++) {
+        unsigned k = i % (sizeof(trees) / sizeof(trees[0]));
+        double cables = (double)fab_prng_below(&prng, 30) / 100;
+        double switches = (double)fab_prng_below(&prng, 15) / 100;
+        struct fab_fabric *f = fat_tree(trees[k].radix, trees[k].levels, trees[k].taper);
+        struct fab_fabric *other = retold(f, &prng, i / 6);
+        fab_fabric_unref(f);
+        snprintf(what, sizeof(what), "tree %u, round %u", k, i);
+        check_fabric(damaged(other, &prng, cables, switches), 0, what);
+    }
+}
+END_TEST
+
+START_TEST(grids_and_rings_are_proven)
+{
+    static const uint32_t sizes[][3] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {5, 1, 1},   {40, 1, 1},
+                                        {4, 4, 1}, {5, 7, 1}, {9, 9, 1}, {12, 12, 1}, {3, 3, 3},
+                                        {5, 4, 3}, {2, 2, 2}, {4, 4, 4}};
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("grids and rings", 3));
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        check_fabric(grid(sizes[i], true, 2), 0, "torus");
+        check_fabric(grid(sizes[i], false, 1), 1, "mesh");
+        check_fabric(grid(sizes[i], true, 0), 0, "torus without hosts");
+        for (unsigned k = 0; k < 5; k++)
+            check_fabric(damaged(grid(sizes[i], true, 1), &prng, 0.1, 0.03), 0, "damaged torus");
+    }
+}
+END_TEST
+
+/* Whole, then damaged. */
+static void check_made(struct fab_builder *b, struct fab_prng *prng, const char *what)
+{
+    struct fab_fabric *f = sealed(b);
+    check_fabric(fab_fabric_ref(f), 0, what);
+    for (unsigned i = 0; i < 5; i++)
+        check_fabric(damaged(fab_fabric_ref(f), prng, 0.1, 0.05), 0, what);
+    fab_fabric_unref(f);
+}
+
+START_TEST(other_topologies_are_proven)
+{
+    struct fab_prng prng;
+    struct fab_builder *b = NULL;
+    fab_prng_init(&prng, test_seed("other topologies", 4));
+    struct fab_dragonfly_spec dragonfly = {.group_size = 4, .global = 2, .hosts = 2, .parallel = 1};
+    ck_assert_int_eq(fab_generate_dragonfly(&dragonfly, &b), FAB_OK);
+    check_made(b, &prng, "dragonfly");
+    struct fab_dragonfly_plus_spec plus = {
+        .groups = 5, .leaves = 4, .spines = 4, .global = 2, .hosts = 4, .parallel = 1};
+    ck_assert_int_eq(fab_generate_dragonfly_plus(&plus, &b), FAB_OK);
+    check_made(b, &prng, "dragonfly+");
+    struct fab_hypercube_spec cube = {.dimensions = 6, .hosts = 1, .parallel = 2};
+    ck_assert_int_eq(fab_generate_hypercube(&cube, &b), FAB_OK);
+    check_made(b, &prng, "hypercube");
+    struct fab_hyperx_spec hyperx = {.dimensions = 2, .size = {9, 9}, .hosts = 3, .parallel = 1};
+    ck_assert_int_eq(fab_generate_hyperx(&hyperx, &b), FAB_OK);
+    check_made(b, &prng, "HyperX");
+    struct fab_hyperx_spec mesh = {.dimensions = 1, .size = {90}, .hosts = 1, .parallel = 1};
+    ck_assert_int_eq(fab_generate_hyperx(&mesh, &b), FAB_OK);
+    check_made(b, &prng, "full mesh of more than 64");
+}
+END_TEST
+
+START_TEST(modern_trees_are_proven)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("modern trees", 5));
+    for (unsigned i = 0; i < 200; i++) {
+        uint32_t leaves = 1 + (uint32_t)fab_prng_below(&prng, 12);
+        uint32_t spines = 1 + (uint32_t)fab_prng_below(&prng, 6);
+        uint32_t spine_hosts = (uint32_t)fab_prng_below(&prng, 3);
+        struct fab_fabric *f =
+            modern_tree(leaves, spines, 4, spine_hosts, 1 + (uint32_t)fab_prng_below(&prng, 3));
+        check_fabric(i % 2 == 0 ? f : damaged(f, &prng, 0.2, 0.05), 0, "modern tree");
+    }
+}
+END_TEST
+
+START_TEST(the_order_of_discovery_changes_nothing)
+{
+    struct fab_policy p;
+    struct fab_prng prng;
+    char why[200];
+    fab_policy_defaults(&p);
+    fab_prng_init(&prng, test_seed("order of discovery", 6));
+    for (unsigned i = 0; i < 150; i++) {
+        struct fab_fabric *f =
+            i % 3 == 0 ? fat_tree(6, 3, 1)
+                       : random_fabric(2 + i % 30, 3 + i % 4, i % 4, fab_prng_next(&prng));
+        struct fab_fabric *again = retold(f, &prng, 0);
+        struct fab_target *a = nue_routed(f, &p, why), *b = nue_routed(again, &p, why);
+        ck_assert_uint_eq(a->lids.top, b->lids.top);
+        ck_assert_mem_eq(a->lft.entries, b->lft.entries, a->lft.switch_count * a->lft.stride);
+        ck_assert_uint_eq(a->vls.count, b->vls.count);
+        fab_target_unref(a);
+        fab_target_unref(b);
+        fab_fabric_unref(f);
+        fab_fabric_unref(again);
+    }
+}
+END_TEST
+
+/* With aggregation nodes on spines, too, hosts have the shortest ways that there are. */
+START_TEST(trees_have_no_detours)
+{
+    struct fab_policy p;
+    struct fab_prng prng;
+    char why[200];
+    fab_policy_defaults(&p);
+    fab_prng_init(&prng, test_seed("no detours", 7));
+    struct fab_fabric *trees[] = {modern_tree(8, 4, 4, 0, 2), modern_tree(8, 4, 6, 1, 1),
+                                  fat_tree(8, 3, 1), NULL};
+    for (unsigned i = 0; trees[i] != NULL; i++) {
+        struct fab_fabric *f = retold(trees[i], &prng, i + 1);
+        struct fab_target *t = nue_routed(f, &p, why);
+        ck_assert_msg(strstr(why, "as short as cables allow") != NULL, "%u: %s", i, why);
+        fab_target_unref(t);
+        fab_fabric_unref(f);
+        fab_fabric_unref(trees[i]);
+    }
+}
+END_TEST
+
+START_TEST(an_empty_fabric_has_empty_tables)
+{
+    struct fab_builder *b = fab_builder_new();
+    check_fabric(sealed(b), 0, "nothing");
+}
+END_TEST
+
+/* ---- the graph of turns ---------------------------------------------------------------------- */
+
+/* Does `to` lead to `from` over turns in use? */
+static bool closes_circle(const struct fab_turns *t, uint32_t from, uint32_t to)
+{
+    bool *seen = calloc(t->arcs + 1, sizeof(*seen));
+    uint32_t *stack = calloc(t->arcs + 1, sizeof(*stack)), depth = 0;
+    bool found = false;
+    seen[to] = true;
+    stack[depth++] = to;
+    while (depth > 0 && !found) {
+        uint32_t arc = stack[--depth], head = fab_arc_head(t, arc);
+        for (uint32_t next = t->g->nbr_at[head]; next < t->g->nbr_at[head + 1]; next++) {
+            if (!fab_turn_used(t, arc, next))
+                continue;
+            found = found || next == from;
+            if (!seen[next])
+                stack[depth++] = next;
+            seen[next] = true;
+        }
+    }
+    free(seen);
+    free(stack);
+    return found;
+}
+
+static void assert_ordered(const struct fab_turns *t)
+{
+    for (uint32_t arc = 0; arc < t->arcs; arc++) {
+        uint32_t head = fab_arc_head(t, arc);
+        ck_assert_uint_eq(t->back[t->back[arc]], arc);
+        for (uint32_t next = t->g->nbr_at[head]; next < t->g->nbr_at[head + 1]; next++)
+            ck_assert(!fab_turn_used(t, arc, next) || t->place[arc] < t->place[next]);
+    }
+}
+
+static void try_turns(struct fab_turns *t, struct fab_prng *prng, unsigned tries)
+{
+    for (unsigned i = 0; i < tries && t->arcs > 0; i++) {
+        uint32_t from = (uint32_t)fab_prng_below(prng, t->arcs), head = fab_arc_head(t, from);
+        uint32_t degree = t->g->nbr_at[head + 1] - t->g->nbr_at[head];
+        uint32_t to = t->g->nbr_at[head] + (uint32_t)fab_prng_below(prng, degree);
+        if (to == t->back[from])
+            continue;
+        bool used = fab_turn_used(t, from, to), circle = closes_circle(t, from, to);
+        ck_assert(!used || !circle);
+        ck_assert_int_eq(fab_turn_take(t, from, to), !circle);
+        ck_assert_int_eq(fab_turn_used(t, from, to), !circle);
+    }
+    assert_ordered(t);
+}
+
+START_TEST(turns_never_close_a_circle)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("turns", 8));
+    for (unsigned i = 0; i < TURN_FABRICS; i++) {
+        struct fab_fabric *f = random_fabric(3 + i % 12, 2 + i % 5, 1, fab_prng_next(&prng));
+        struct fab_policy p;
+        struct fab_graph g;
+        struct fab_order o;
+        struct fab_turns t;
+        fab_policy_defaults(&p);
+        ck_assert_int_eq(fab_graph_make(f, &g), FAB_OK);
+        ck_assert_int_eq(fab_order_find(&g, f, &p, &o), FAB_OK);
+        ck_assert_int_eq(fab_turns_init(&t, &g, &o), FAB_OK);
+        t.patience = UINT64_MAX;
+        try_turns(&t, &prng, 60);
+        size_t size = (size_t)t.arcs * t.words * sizeof(*t.used);
+        uint64_t *used = malloc(size + 1), *barred = malloc(size + 1);
+        memcpy(used, t.used, size);
+        memcpy(barred, t.barred, size);
+        t.logging = true;
+        try_turns(&t, &prng, 100);
+        fab_turns_undo(&t, 0);
+        t.logging = false;
+        ck_assert_mem_eq(used, t.used, size);
+        ck_assert_mem_eq(barred, t.barred, size);
+        try_turns(&t, &prng, 200);
+        free(used);
+        free(barred);
+        fab_turns_fini(&t);
+        fab_order_fini(&o);
+        fab_graph_fini(&g);
+        fab_fabric_unref(f);
+    }
+}
+END_TEST
+
+START_TEST(without_patience_only_what_is_known_is_taken)
+{
+    struct fab_fabric *f = grid((uint32_t[3]){4, 4, 1}, true, 1);
+    struct fab_policy p;
+    struct fab_graph g;
+    struct fab_order o;
+    struct fab_turns t;
+    fab_policy_defaults(&p);
+    ck_assert_int_eq(fab_graph_make(f, &g), FAB_OK);
+    ck_assert_int_eq(fab_order_find(&g, f, &p, &o), FAB_OK);
+    ck_assert_int_eq(fab_turns_init(&t, &g, &o), FAB_OK);
+    for (uint32_t from = 0; from < t.arcs; from++) {
+        uint32_t head = fab_arc_head(&t, from);
+        for (uint32_t to = g.nbr_at[head]; to < g.nbr_at[head + 1]; to++) {
+            bool easy = fab_turn_easy(&t, from, to);
+            if (to != t.back[from])
+                ck_assert_int_eq(fab_turn_take(&t, from, to), easy);
+        }
+    }
+    assert_ordered(&t);
+    fab_turns_fini(&t);
+    fab_order_fini(&o);
+    fab_graph_fini(&g);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        random_fabrics_are_proven,  damaged_trees_are_proven,
+        grids_and_rings_are_proven, other_topologies_are_proven,
+        modern_trees_are_proven,    the_order_of_discovery_changes_nothing,
+        trees_have_no_detours,      an_empty_fabric_has_empty_tables,
+        turns_never_close_a_circle, without_patience_only_what_is_known_is_taken,
+    };
+    Suite *suite = suite_create("nue");
+    TCase *tcase = tcase_create("nue");
+    tcase_set_timeout(tcase, 120);
+    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
