@@ -217,6 +217,11 @@ tests_unit_test_verify_lanes_SOURCES = tests/unit/test_verify_lanes.c
 tests_unit_test_verify_lanes_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_verify_lanes_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_plan_lanes
+tests_unit_test_plan_lanes_SOURCES = tests/unit/test_plan_lanes.c
+tests_unit_test_plan_lanes_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plan_lanes_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_vls
 tests_unit_test_vls_SOURCES = tests/unit/test_vls.c
 tests_unit_test_vls_CFLAGS = $(TEST_CFLAGS)
