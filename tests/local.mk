@@ -103,6 +103,12 @@ tests_unit_test_config_LDADD = $(DAEMON_TEST_LIBS)
 
 EXTRA_DIST += tests/unit/fabrics.h
 
+# ---- hands that help
+UNIT_TESTS += tests/unit/test_crew
+tests_unit_test_crew_SOURCES = tests/unit/test_crew.c
+tests_unit_test_crew_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_crew_LDADD = $(DAEMON_TEST_LIBS)
+
 # ---- fabric
 UNIT_TESTS += tests/unit/test_fabric
 tests_unit_test_fabric_SOURCES = tests/unit/test_fabric.c
@@ -248,6 +254,9 @@ tests_unit_test_route_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=cal
 EXTRA_PROGRAMS += tests/bench/bench_route
 tests_bench_bench_route_SOURCES = tests/bench/bench_route.c
 tests_bench_bench_route_LDADD = libfabmgr/libfabmgr.la
+EXTRA_PROGRAMS += tests/bench/bench_speed
+tests_bench_bench_speed_SOURCES = tests/bench/bench_speed.c
+tests_bench_bench_speed_LDADD = $(FABRICD_LIBS)
 EXTRA_PROGRAMS += tests/bench/bench_plan
 tests_bench_bench_plan_SOURCES = tests/bench/bench_plan.c
 tests_bench_bench_plan_LDADD = libfabmgr/libfabmgr.la

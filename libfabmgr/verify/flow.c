@@ -120,6 +120,13 @@ void fab_flow_free(struct fab_flow *fl)
     free(fl);
 }
 
+void fab_flow_add(struct fab_flow *to, const struct fab_flow *from)
+{
+    fab_channels_add(&to->channels, &from->channels);
+    for (uint32_t port = 0; port < to->net->ports; port++)
+        to->used[port] |= from->used[port];
+}
+
 /* ---- one column ------------------------------------------------------------------------------ */
 
 struct column {
