@@ -6,8 +6,7 @@
  *
  * Each acknowledged write changes the model: the answer to a Set carries the attribute as it is
  * now. A write that was refused or not answered makes its node a suspect of a later look, and for
- * a table also makes us forget what that switch holds. Of lanes that are written nothing is known
- * until all this is over, so that a round that breaks off leaves no false knowledge behind.
+ * a table also makes us forget what that switch holds.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -71,10 +70,7 @@ static int enter(struct sm *s)
     s->tune = false;
     note_unsure(s);
     p->tables_wait = tables_wait(s);
-    r = fab_plan_make(&p->in, &p->plan);
-    if (r == FAB_OK)
-        fab_plan_lanes_begin(&p->in, &p->plan, &s->model.observed);
-    return r;
+    return fab_plan_make(&p->in, &p->plan);
 }
 
 static bool all_sent(const struct sm_programming *p)
@@ -121,12 +117,6 @@ static void tear(struct sm *s, const struct fab_plan_op *op)
     sm_guids_add(&s->retry, s->model.fabric->nodes[op->node].guid);
 }
 
-static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
-{
-    if (op->attr_id == FAB_ATTR_SL2VL || op->attr_id == FAB_ATTR_VLARB)
-        p->touched[op->node] |= SM_LANES_FAILED;
-}
-
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     struct sm_programming *p = &s->program;
@@ -140,7 +130,6 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
             tear(s, op);
         if (!ret->path || fab_plan_encode(&p->in, op, ret->data, &ret->attr_mod) != FAB_OK) {
             p->failed++;
-            note_lanes(p, op);
             continue;
         }
         ret->method = FAB_METHOD_SET;
@@ -186,7 +175,6 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
     bool known = p->touched[op->node] & SM_SILENT;
     p->failed++;
     tear(s, op);
-    note_lanes(p, op);
     if (op->attr_id == FAB_ATTR_LFT)
         fab_observed_forget(&s->model.observed, op->node);
     if (a->status == FAB_E_TIMEOUT)
@@ -244,17 +232,6 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         p->last_write_us = clock_now_us();
 }
 
-/* All lanes that were to be written are, but for those that failed. */
-static int keep_lanes(struct sm *s)
-{
-    const struct fab_fabric *f = s->model.fabric;
-    int r = fab_plan_lanes_done(&s->program.in, &s->model.observed);
-    for (uint32_t node = 0; node < f->node_count; node++)
-        if (s->program.touched[node] & SM_LANES_FAILED)
-            fab_observed_forget_lanes(&s->model.observed, f, node);
-    return r;
-}
-
 static int leave(struct sm *s)
 {
     struct sm_programming *p = &s->program;
@@ -265,7 +242,7 @@ static int leave(struct sm *s)
                 "%u writes failed and are tried again", p->failed);
     log_debug("sm", "wrote writes=%u blocks=%u switches=%u failed=%u", p->writes, p->blocks,
               p->switches, p->failed);
-    return keep_lanes(s);
+    return FAB_OK;
 }
 
 const struct sm_phase sm_phase_program = {"programming", enter, next, answer, finished, leave};

@@ -6,6 +6,8 @@
 #include "libfabmgr/route/route.h"
 
 extern const struct fab_route_engine fab_route_fattree;
+extern const struct fab_route_engine fab_route_dor;
+extern const struct fab_route_engine fab_route_torus;
 extern const struct fab_route_engine fab_route_nue;
 extern const struct fab_route_engine fab_route_updn;
 extern const struct fab_route_engine fab_route_minhop;

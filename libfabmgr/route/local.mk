@@ -8,6 +8,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/fill.h \
 	%D%/graph.c \
 	%D%/graph.h \
+	%D%/grid.c \
+	%D%/grid.h \
 	%D%/lanes.c \
 	%D%/lanes.h \
 	%D%/legal.c \
@@ -17,6 +19,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/nue.c \
 	%D%/number.c \
 	%D%/number.h \
+	%D%/onward.c \
+	%D%/onward.h \
 	%D%/order.c \
 	%D%/order.h \
 	%D%/rails.c \
@@ -29,9 +33,14 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/slots.c \
 	%D%/spread.c \
 	%D%/spread.h \
+	%D%/squares.c \
+	%D%/squares.h \
 	%D%/sssp.c \
 	%D%/sssp.h \
+	%D%/steer.c \
+	%D%/steer.h \
 	%D%/summit.c \
+	%D%/torus.c \
 	%D%/tree.c \
 	%D%/tree.h \
 	%D%/turns.c \

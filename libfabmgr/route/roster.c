@@ -15,16 +15,28 @@ static uint32_t widest_lmc(const struct fab_lids *lids)
     return lmc;
 }
 
-int fab_roster_make(const struct fab_route_input *in, const struct fab_graph *g,
-                    const struct fab_slopes *slopes, struct fab_roster *ret)
+int fab_roster_along(const struct fab_route_input *in, const struct fab_graph *g,
+                     uint32_t *sequence, struct fab_roster *ret)
 {
-    struct fab_roster r = {.in = in, .lids_each = 1u << widest_lmc(in->lids)};
-    r.sequence = calloc((size_t)g->n + 1, sizeof(*r.sequence));
-    if (r.sequence == NULL)
+    struct fab_roster r = {
+        .in = in, .sequence = sequence, .edges = g->n, .lids_each = 1u << widest_lmc(in->lids)};
+    if (sequence == NULL)
         return FAB_E_NOMEM;
     for (uint32_t s = 0; s < g->n; s++)
         r.leaf_size = g->hosts[s] > r.leaf_size ? g->hosts[s] : r.leaf_size;
-    int status = fab_number(g, slopes, r.sequence, &r.edges);
+    *ret = r;
+    return FAB_OK;
+}
+
+int fab_roster_make(const struct fab_route_input *in, const struct fab_graph *g,
+                    const struct fab_slopes *slopes, struct fab_roster *ret)
+{
+    struct fab_roster r;
+    uint32_t *sequence = calloc((size_t)g->n + 1, sizeof(*sequence));
+    int status = fab_roster_along(in, g, sequence, &r);
+    if (status != FAB_OK)
+        return status;
+    status = fab_number(g, slopes, r.sequence, &r.edges);
     if (status == FAB_OK)
         *ret = r;
     else

@@ -25,6 +25,10 @@ struct fab_roster {
 /* in is borrowed. */
 int fab_roster_make(const struct fab_route_input *in, const struct fab_graph *g,
                     const struct fab_slopes *slopes, struct fab_roster *ret);
+/* The same in an order of one's own: all switches, [g->n] from malloc, which the roster takes in
+ * any case. No switch counts as an edge more than another. */
+int fab_roster_along(const struct fab_route_input *in, const struct fab_graph *g,
+                     uint32_t *sequence, struct fab_roster *ret);
 void fab_roster_fini(struct fab_roster *r);
 
 /* The lanes at sequence[index]: the LIDs at `offset` in the range of each end, loaded ones first;

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engines "torus" and "dor": dimension order routing (steer.c) over coordinates found from the
+ * cables (grid.c).
+ *
+ * "dor" takes grids without rings: meshes, hypercubes, HyperX, and tori of rings of up to 4. What
+ * waits for a cable of a dimension holds one of the same or an earlier one; within a path all go
+ * on in their direction, within a clique nobody waits: no cycle, on one lane.
+ *
+ * "torus" takes rings, too. Each ring has a dateline, between its last switch and its first; a path
+ * has an SL with a bit for each dimension of rings, which says whether it would cross the dateline
+ * there if nothing were missing; and it travels that dimension on VL 0 or VL 1 by this bit. On VL 0
+ * nobody crosses; on VL 1 all do, none of them farther than half way round: neither closes the
+ * ring. A broken ring is none, whoever travels on it, on whichever lane; so faults change no SL.
+ * (Dally and Seitz 1987; OpenSM's Torus-2QoS.)
+ *
+ * Where a switch is missing, or a row is in pieces, some packets turn early, and then back from a
+ * later dimension to an earlier one. The hop after such a turn has a lane of its own: it cannot be
+ * part of a cycle round the gap then. With more gaps close together it may; the proof decides.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/route/engines.h"
+#include "libfabmgr/route/onward.h"
+#include "libfabmgr/route/steer.h"
+
+#define RINGS_MAX 4 /* dimensions: 16 SLs */
+
+struct torus {
+    const struct fab_route_input *in;
+    char *why;
+    size_t why_len;
+    struct fab_graph graph;
+    struct fab_grid grid;
+    struct fab_steer steer;
+    struct fab_roster roster;
+    struct fab_onward onward;
+    struct fab_lft lft;
+    struct fab_vls vls;
+    uint32_t rings;
+    uint32_t ring[RINGS_MAX]; /* dimensions; the SL has a bit for each */
+    bool turns;               /* some path turns back to an earlier dimension */
+};
+
+static const char *name(const struct torus *t, uint32_t sw)
+{
+    return t->in->fabric->nodes[sw].desc;
+}
+
+/* ---- ways ------------------------------------------------------------------------------------ */
+
+/* The rank of the dimension in which the cable from a to b runs. */
+static uint32_t rank_of(const struct torus *t, uint32_t a, uint32_t b)
+{
+    return t->steer.rank[fab_grid_differ(&t->grid, a, b)];
+}
+
+static void note_turns(struct torus *t, uint32_t dest)
+{
+    const uint32_t *next = t->onward.next;
+    for (uint32_t s = 0; s < t->graph.n && !t->turns; s++) {
+        uint32_t via = s != dest ? next[s] : dest;
+        t->turns = via != dest && rank_of(t, via, next[via]) < rank_of(t, s, via);
+    }
+}
+
+static int find_ways(struct torus *t, uint32_t dest)
+{
+    for (uint32_t s = 0; s < t->graph.n; s++)
+        t->onward.next[s] = s == dest ? FAB_NONE : fab_steer_next(&t->steer, s, dest);
+    uint32_t lost = fab_onward_follow(&t->onward, dest);
+    if (lost != FAB_NONE) {
+        snprintf(t->why, t->why_len,
+                 "with what is missing, dimension order leads from %.64s no more to %.64s",
+                 name(t, lost), name(t, dest));
+        return FAB_E_UNSUPPORTED;
+    }
+    note_turns(t, dest);
+    return FAB_OK;
+}
+
+static int route_all(struct torus *t)
+{
+    struct fab_lane lanes[FAB_LANES];
+    int status = FAB_OK;
+    for (uint32_t i = 0; i < t->graph.n && status == FAB_OK; i++) {
+        uint32_t dest = t->roster.sequence[i];
+        status = find_ways(t, dest);
+        for (uint32_t offset = 0; offset < t->roster.lids_each && status == FAB_OK; offset++) {
+            uint32_t count = fab_roster_lanes(&t->roster, i, offset, lanes);
+            fab_onward_fill(&t->onward, dest, lanes, count, &t->lft);
+        }
+    }
+    return status;
+}
+
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
+static int set_sls(struct torus *t)
+{
+    uint32_t n = t->graph.n;
+    t->vls.sls = (uint8_t)(1u << t->rings);
+    if (t->rings == 0)
+        return FAB_OK;
+    int status = fab_vls_by_pair(&t->vls, n);
+    for (uint32_t to = 0; to < n && status == FAB_OK; to++) {
+        for (uint32_t from = 0; from < n; from++) {
+            unsigned sl = 0;
+            for (uint32_t r = 0; r < t->rings; r++)
+                sl |= (unsigned)fab_steer_crosses(&t->steer, from, to, t->ring[r]) << r;
+            t->vls.of_pair[(size_t)to * n + from] = (uint8_t)sl;
+        }
+    }
+    return status;
+}
+
+/* Ends are of class 0, cables of one more than their dimension's rank. */
+static int set_classes(struct torus *t)
+{
+    const struct fab_fabric *f = t->in->fabric;
+    int status = fab_vls_by_class(&t->vls, f->port_count);
+    if (status != FAB_OK)
+        return status;
+    for (uint32_t s = 0; s < t->graph.n; s++) {
+        for (uint32_t p = t->graph.port_at[s]; p < t->graph.port_at[s + 1]; p++)
+            t->vls.port_class[fab_port_id(f, s, t->graph.port_num[p])] =
+                (uint8_t)(1 + rank_of(t, s, t->graph.port_peer[p]));
+    }
+    t->vls.classes = (uint8_t)(1 + t->grid.dims);
+    return FAB_OK;
+}
+
+static void set_map(struct torus *t)
+{
+    uint8_t spare = t->rings > 0 ? 2 : 1;
+    memset(t->vls.vl, 0, sizeof(t->vls.vl));
+    for (unsigned in = 0; in < t->vls.classes; in++) {
+        for (uint32_t r = 0; r < t->rings; r++) {
+            for (unsigned sl = 0; sl < t->vls.sls; sl++)
+                t->vls.vl[in][1 + t->steer.rank[t->ring[r]]][sl] = (uint8_t)(sl >> r & 1);
+        }
+        for (unsigned out = 1; out < in && t->turns; out++)
+            memset(t->vls.vl[in][out], spare, sizeof(t->vls.vl[in][out]));
+    }
+}
+
+static int check_vls(const struct torus *t, unsigned need)
+{
+    uint32_t port;
+    unsigned have = fab_route_vls_available(t->in->fabric, t->in->policy, &port);
+    if (have >= need)
+        return FAB_OK;
+    const struct fab_port *p = &t->in->fabric->ports[port];
+    snprintf(t->why, t->why_len, "%u VLs are needed, port %u of switch %.64s has %u", need, p->num,
+             name(t, p->node), have);
+    return FAB_E_UNSUPPORTED;
+}
+
+static int make_vls(struct torus *t)
+{
+    unsigned need = (t->rings > 0 ? 2u : 1u) + t->turns;
+    if (need == 1)
+        return FAB_OK;
+    int status = check_vls(t, need);
+    if (status != FAB_OK)
+        return status;
+    fab_vls_init(&t->vls, (uint8_t)need);
+    status = set_sls(t);
+    if (status == FAB_OK)
+        status = set_classes(t);
+    if (status == FAB_OK)
+        set_map(t);
+    return status;
+}
+
+/* ---- what each of the two takes -------------------------------------------------------------- */
+
+static int check_dor(struct torus *t)
+{
+    for (uint32_t d = 0; d < t->grid.dims; d++) {
+        if (t->grid.dim[d].kind != FAB_GRID_RING)
+            continue;
+        snprintf(t->why, t->why_len, "a torus with rings of %u: it needs the engine torus",
+                 t->grid.dim[d].size);
+        return FAB_E_UNSUPPORTED;
+    }
+    return FAB_OK;
+}
+
+static int check_torus(struct torus *t)
+{
+    for (uint32_t d = 0; d < t->grid.dims; d++) {
+        if (t->grid.dim[d].kind == FAB_GRID_CLIQUE && t->grid.dim[d].size > 3) {
+            snprintf(t->why, t->why_len, "no torus: rows of %u switches, each joined to each",
+                     t->grid.dim[d].size);
+            return FAB_E_UNSUPPORTED;
+        }
+        if (t->grid.dim[d].kind != FAB_GRID_RING)
+            continue;
+        if (t->rings == RINGS_MAX) {
+            snprintf(t->why, t->why_len, "rings in more than %u dimensions", RINGS_MAX);
+            return FAB_E_UNSUPPORTED;
+        }
+        t->ring[t->rings++] = d;
+    }
+    return FAB_OK;
+}
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+
+/* Destinations place by place. */
+static uint32_t *sequence_of(const struct fab_grid *grid)
+{
+    uint32_t *sequence = calloc((size_t)grid->n + 1, sizeof(*sequence)), count = 0;
+    for (uint32_t place = 0; sequence != NULL && place < grid->places; place++) {
+        if (grid->at[place] != FAB_NONE)
+            sequence[count++] = grid->at[place];
+    }
+    return sequence;
+}
+
+static int prepare(struct torus *t, int check(struct torus *))
+{
+    const struct fab_fabric *f = t->in->fabric;
+    int ret = fab_graph_make(f, &t->graph);
+    if (ret == FAB_OK)
+        ret = fab_grid_find(f, &t->graph, &t->grid, t->why, t->why_len);
+    if (ret == FAB_OK)
+        ret = check(t);
+    if (ret == FAB_OK)
+        ret = fab_steer_make(&t->graph, &t->grid, &t->steer);
+    if (ret == FAB_OK)
+        ret = fab_onward_init(&t->onward, &t->graph);
+    if (ret == FAB_OK)
+        ret = fab_roster_along(t->in, &t->graph, sequence_of(&t->grid), &t->roster);
+    if (ret == FAB_OK)
+        ret = fab_lft_init(&t->lft, f->switch_count, t->in->lids->top);
+    return ret;
+}
+
+static void remark(const struct torus *t)
+{
+    char text[96];
+    uint32_t holes = t->grid.places - t->grid.n;
+    fab_grid_text(&t->grid, text, sizeof(text));
+    size_t len = (size_t)snprintf(t->why, t->why_len, "%s", text);
+    if (holes > 0 && len < t->why_len)
+        len += (size_t)snprintf(t->why + len, t->why_len - len, ", %u switch%s missing", holes,
+                                holes == 1 ? "" : "es");
+    if (t->turns && len < t->why_len)
+        snprintf(t->why + len, t->why_len - len, ", gaps passed by early turns");
+}
+
+static int run(const struct fab_route_input *in, int check(struct torus *), struct fab_lft *ret_lft,
+               struct fab_vls *ret_vls, char *why, size_t why_len)
+{
+    struct torus t = {.in = in, .why = why, .why_len = why_len};
+    if (in->lids->port_count != in->fabric->port_count)
+        return FAB_E_INVAL;
+    int ret = prepare(&t, check);
+    if (ret == FAB_OK)
+        ret = route_all(&t);
+    if (ret == FAB_OK)
+        ret = make_vls(&t);
+    if (ret == FAB_OK) {
+        remark(&t);
+        *ret_lft = t.lft;
+        *ret_vls = t.vls;
+    } else {
+        fab_lft_fini(&t.lft);
+        fab_vls_fini(&t.vls);
+    }
+    fab_roster_fini(&t.roster);
+    fab_onward_fini(&t.onward);
+    fab_steer_fini(&t.steer);
+    fab_grid_fini(&t.grid);
+    fab_graph_fini(&t.graph);
+    return ret;
+}
+
+static int run_dor(const struct fab_route_input *in, struct fab_lft *ret_lft,
+                   struct fab_vls *ret_vls, char *why, size_t why_len)
+{
+    return run(in, check_dor, ret_lft, ret_vls, why, why_len);
+}
+
+static int run_torus(const struct fab_route_input *in, struct fab_lft *ret_lft,
+                     struct fab_vls *ret_vls, char *why, size_t why_len)
+{
+    return run(in, check_torus, ret_lft, ret_vls, why, why_len);
+}
+
+const struct fab_route_engine fab_route_dor = {
+    .name = "dor",
+    .summary = "dimension order on meshes, hypercubes and HyperX, one VL",
+    .run = run_dor,
+};
+
+const struct fab_route_engine fab_route_torus = {
+    .name = "torus",
+    .summary = "dimension order on tori, datelines by SL, 2 VLs (3 with switches missing)",
+    .run = run_torus,
+};
