@@ -49,6 +49,7 @@ library_floors='
 5 plan
 5 quality
 5 whatif
+5 repair
 6 view
 7 sa
 7 export

@@ -212,6 +212,11 @@ tests_unit_test_nue_SOURCES = tests/unit/test_nue.c
 tests_unit_test_nue_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_nue_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_repair
+tests_unit_test_repair_SOURCES = tests/unit/test_repair.c
+tests_unit_test_repair_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_repair_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_verify
 tests_unit_test_verify_SOURCES = tests/unit/test_verify.c
 tests_unit_test_verify_CFLAGS = $(TEST_CFLAGS)

@@ -352,14 +352,18 @@ int fab_order_ranked(const struct fab_graph *g, const struct fab_fabric *f,
 
 /* ---- the public face ------------------------------------------------------------------------ */
 
-int fab_ranks_find(const struct fab_fabric *f, const struct fab_policy *p, struct fab_ranks *ret)
+typedef int find_order(const struct fab_graph *g, const struct fab_fabric *f,
+                       const struct fab_policy *p, struct fab_order *ret);
+
+static int ranks_by(find_order *find, const struct fab_fabric *f, const struct fab_policy *p,
+                    struct fab_ranks *ret)
 {
     struct fab_graph g;
     struct fab_order o;
     int status = fab_graph_make(f, &g);
     if (status != FAB_OK)
         return status;
-    status = fab_order_find(&g, f, p, &o);
+    status = find(&g, f, p, &o);
     fab_graph_fini(&g);
     if (status != FAB_OK)
         return status;
@@ -367,6 +371,16 @@ int fab_ranks_find(const struct fab_fabric *f, const struct fab_policy *p, struc
     free(o.at);
     free(o.spread);
     return FAB_OK;
+}
+
+int fab_ranks_find(const struct fab_fabric *f, const struct fab_policy *p, struct fab_ranks *ret)
+{
+    return ranks_by(fab_order_find, f, p, ret);
+}
+
+int fab_ranks_plain(const struct fab_fabric *f, const struct fab_policy *p, struct fab_ranks *ret)
+{
+    return ranks_by(fab_order_ranked, f, p, ret);
 }
 
 void fab_ranks_fini(struct fab_ranks *r)

@@ -57,6 +57,8 @@ struct fab_ranks {
     bool *leaf;      /* [switch_count] has compute ends, not just aggregation nodes */
 };
 int fab_ranks_find(const struct fab_fabric *f, const struct fab_policy *p, struct fab_ranks *ret);
+/* From the roots or the leaves alone, as the engine fattree has them. */
+int fab_ranks_plain(const struct fab_fabric *f, const struct fab_policy *p, struct fab_ranks *ret);
 void fab_ranks_fini(struct fab_ranks *r);
 
 #endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a repair knows that faults do not change, and its scratch space. Private to the room. */
+#ifndef LIBFABMGR_REPAIR_BASE_H
+#define LIBFABMGR_REPAIR_BASE_H
+
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/repair/repair.h"
+
+#define FAB_REPAIR_END UINT32_MAX /* above every label: packets leave the switches */
+
+struct fab_repair_base {
+    int refs; /* atomic */
+    uint32_t n, ports, top, lanes;
+    uint32_t max_hops;
+    uint32_t *first;    /* [n + 1] port id of port 0 of a switch */
+    uint32_t *hop;      /* [ports] the switch at the other end of a living cable, or FAB_NONE */
+    uint8_t *back;      /* [ports] and the number of the port there */
+    uint32_t *home;     /* [top + 1] switch where the LID's packets leave, or FAB_NONE */
+    uint8_t *lane;      /* [top + 1] lane of the LID's packets; NULL: one lane */
+    uint32_t *hosts;    /* [n] cables to ends */
+    uint32_t *degree;   /* [n] cables to switches */
+    uint32_t *label;    /* [lanes][ports] 1.., of channels; 0 for others */
+    const char *labels; /* how they were found */
+};
+/* All but label[]. */
+int fab_repair_base_make(const struct fab_repair_input *in, struct fab_repair_base **ret);
+struct fab_repair_base *fab_repair_base_ref(struct fab_repair_base *b);
+void fab_repair_base_unref(struct fab_repair_base *b);
+size_t fab_repair_base_memory(const struct fab_repair_base *b);
+
+/* labels.c */
+int fab_repair_labels_find(struct fab_repair_base *b, const struct fab_repair_input *in, char *why,
+                           size_t why_len);
+
+static inline const uint32_t *fab_repair_lane(const struct fab_repair_base *b, uint32_t lid)
+{
+    return b->label + (b->lane != NULL ? (size_t)b->lane[lid] * b->ports : 0);
+}
+/* The channel that entry `num` of a switch means, or FAB_NONE. */
+static inline uint32_t fab_repair_channel(const struct fab_repair_base *b, uint32_t sw, uint8_t num)
+{
+    uint32_t port = b->first[sw] + num;
+    return port < b->first[sw + 1] && b->hop[port] != FAB_NONE ? port : FAB_NONE;
+}
+/* The port at the other end of a channel's cable. */
+static inline uint32_t fab_repair_far(const struct fab_repair_base *b, uint32_t channel)
+{
+    return b->first[b->hop[channel]] + b->back[channel];
+}
+
+/* An entry of the tables in force that is not the baseline's. */
+struct fab_repair_entry {
+    uint32_t lid, sw;
+    uint8_t base, now;
+};
+
+enum fab_repair_mark {
+    FAB_MARK_NONE,    /* as the tables say */
+    FAB_MARK_KNOWN,   /* entry[] has what the baseline says */
+    FAB_MARK_PENDING, /* to be decided; entry[] still has the baseline */
+    FAB_MARK_SETTLED, /* entry[] and len[] are decided */
+    FAB_MARK_CUT,     /* no way left */
+};
+/* One column: all switches' entries for one LID. Between columns all marks are NONE. */
+struct fab_repair_column {
+    const struct fab_lft *lft;
+    uint32_t lid, home;
+    const uint32_t *label; /* of the LID's lane */
+    uint8_t *mark;         /* [n] */
+    uint8_t *entry;        /* [n] where marked */
+    uint8_t *stage;        /* [n] of pending ones */
+    uint16_t *old;         /* [n] length of the way before, of pending ones */
+    uint16_t *len;         /* [n] length of the way, where seen[] is `now` */
+    uint32_t *seen;        /* [n] */
+    uint32_t now;
+    uint32_t *touched; /* [n] marked switches */
+    uint32_t touches;
+    uint64_t *heap; /* [n] pending ones by key */
+    uint32_t heaped;
+};
+
+struct fab_repair {
+    struct fab_repair_base *base;
+    struct fab_repair_entry *entry; /* by LID */
+    size_t entries;
+    uint32_t *dead; /* ports, ascending */
+    size_t deads;
+    /* Scratch; between calls as said. */
+    uint64_t *dark;   /* bitset of [ports]: dead, of the call at work; else clear */
+    uint32_t *alive;  /* [n] living cables to switches; else base->degree */
+    uint32_t *island; /* [n] */
+    struct fab_repair_column column;
+};
+
+static inline uint8_t fab_repair_look(const struct fab_repair_column *c, uint32_t sw)
+{
+    return c->mark[sw] != FAB_MARK_NONE ? c->entry[sw] : fab_lft_row(c->lft, sw)[c->lid];
+}
+
+/* column.c: decides about all that are marked PENDING by fab_repair_wound; marks stay. */
+void fab_repair_column_begin(struct fab_repair *r, const struct fab_lft *lft, uint32_t lid);
+void fab_repair_known(struct fab_repair *r, uint32_t sw, uint8_t entry); /* of the baseline */
+void fab_repair_wound(struct fab_repair *r, uint32_t sw); /* if its entry leads into the dark */
+void fab_repair_column_solve(struct fab_repair *r);
+void fab_repair_column_end(struct fab_repair *r);
+
+/* Dark cables: set for the time of a call. dead: ascending, both ends. */
+void fab_repair_darken(struct fab_repair *r, const uint32_t *dead, size_t count);
+void fab_repair_lighten(struct fab_repair *r, const uint32_t *dead, size_t count);
+/* island[s]: the lowest switch that living cables lead to. */
+void fab_repair_islands(struct fab_repair *r);
+
+/* Stable sort of 64-bit keys by bits [shift, shift + bits). room: as many. Returns where the result
+ * is: keys or room. */
+uint64_t *fab_repair_sort(uint64_t *keys, uint64_t *room, size_t count, unsigned shift,
+                          unsigned bits);
+
+#endif

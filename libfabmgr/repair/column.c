@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One column: the entries of all switches for one LID, with some cables dark.
+ *
+ * Switches whose entry leads into the dark are pending, and decided one after the other, those
+ * with the greatest key first. A key is a label: all channels of at least that label are what the
+ * switch may take now. It begins with the label of the channel that the switch had, then
+ *
+ *   1. a way as short as before, over a channel of no lesser label: nobody upstream is concerned.
+ *      Nearly all end here, without a look at their neighbours' entries;
+ *   2. the shortest way over channels above the labels of all that send here: these are legal as
+ *      they are. If the way has become longer, they become pending, too: they may know better;
+ *   3. label by label down. Those who send here by a label that is not less become pending first:
+ *      what they do is illegal now.
+ *
+ * Who finds nothing is cut off, and all that sent there are pending. A way is taken only over
+ * switches none of which is pending. Since labels ascend along each way, all decisions about
+ * switches further on have been made when a key comes up: those could only have greater keys.
+ * (In a tree: first who descends, the lowest first, then who climbs, the highest first.)
+ *
+ * Which of several equal ways: where the baseline goes, else as the LID says, the same in all
+ * switches of a kind, so that the LIDs that a dead cable orphans spread over all others, and each
+ * LID keeps to one plane of a tree. Nothing depends on what was in force before.
+ */
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/repair/base.h"
+
+#define FAR UINT16_MAX /* no way that is known to be good */
+
+enum stage { AS_BEFORE, ABOVE_ALL, DOWN };
+
+/* ---- the heap of pending switches ------------------------------------------------------------ */
+
+/* Greatest key first, then the lowest switch. */
+static uint64_t heap_item(uint32_t key, uint32_t sw)
+{
+    return (uint64_t)key << 32 | (UINT32_MAX - sw);
+}
+
+static void push(struct fab_repair_column *c, uint32_t key, uint32_t sw)
+{
+    uint64_t item = heap_item(key, sw);
+    uint32_t i = c->heaped++;
+    for (; i > 0 && c->heap[(i - 1) / 2] < item; i = (i - 1) / 2)
+        c->heap[i] = c->heap[(i - 1) / 2];
+    c->heap[i] = item;
+}
+
+static uint64_t pop(struct fab_repair_column *c)
+{
+    uint64_t top = c->heap[0], last = c->heap[--c->heaped];
+    uint32_t i = 0;
+    for (uint32_t child = 1; child < c->heaped; child = 2 * i + 1) {
+        child += child + 1 < c->heaped && c->heap[child + 1] > c->heap[child];
+        if (c->heap[child] <= last)
+            break;
+        c->heap[i] = c->heap[child];
+        i = child;
+    }
+    c->heap[i] = last;
+    return top;
+}
+
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+void fab_repair_column_begin(struct fab_repair *r, const struct fab_lft *lft, uint32_t lid)
+{
+    struct fab_repair_column *c = &r->column;
+    c->lft = lft;
+    c->lid = lid;
+    c->home = r->base->home[lid];
+    c->label = fab_repair_lane(r->base, lid);
+    c->touches = c->heaped = 0;
+    if (++c->now == 0) {
+        memset(c->seen, 0, r->base->n * sizeof(*c->seen));
+        c->now = 1;
+    }
+}
+
+void fab_repair_column_end(struct fab_repair *r)
+{
+    struct fab_repair_column *c = &r->column;
+    for (uint32_t i = 0; i < c->touches; i++)
+        c->mark[c->touched[i]] = FAB_MARK_NONE;
+    c->touches = 0;
+}
+
+void fab_repair_known(struct fab_repair *r, uint32_t sw, uint8_t entry)
+{
+    struct fab_repair_column *c = &r->column;
+    if (c->mark[sw] == FAB_MARK_NONE)
+        c->touched[c->touches++] = sw;
+    c->mark[sw] = FAB_MARK_KNOWN;
+    c->entry[sw] = entry;
+}
+
+static void make_pending(struct fab_repair_column *c, uint32_t sw, uint32_t key, uint16_t old)
+{
+    if (c->mark[sw] == FAB_MARK_NONE) {
+        c->entry[sw] = fab_lft_row(c->lft, sw)[c->lid];
+        c->touched[c->touches++] = sw;
+    }
+    c->mark[sw] = FAB_MARK_PENDING;
+    c->stage[sw] = AS_BEFORE;
+    c->old[sw] = old;
+    c->seen[sw] = 0;
+    push(c, key, sw);
+}
+
+/* ---- ways ------------------------------------------------------------------------------------ */
+
+/* The channel of a switch other than home; FAB_NONE: none, or a dark one. */
+static uint32_t channel_of(const struct fab_repair *r, uint32_t sw)
+{
+    uint32_t channel = fab_repair_channel(r->base, sw, fab_repair_look(&r->column, sw));
+    return channel != FAB_NONE && !fab_bits_get(r->dark, channel) ? channel : FAB_NONE;
+}
+
+static bool undecided(const struct fab_repair_column *c, uint32_t sw)
+{
+    return c->mark[sw] == FAB_MARK_PENDING || c->mark[sw] == FAB_MARK_CUT;
+}
+
+/* Cables from a switch to home, or FAR. */
+static uint16_t length_of(struct fab_repair *r, uint32_t from)
+{
+    struct fab_repair_column *c = &r->column;
+    uint32_t passed = 0, beyond = 0, sw = from;
+    for (; sw != c->home; passed++) {
+        if (c->seen[sw] == c->now) {
+            beyond = c->len[sw];
+            break;
+        }
+        uint32_t channel = undecided(c, sw) ? FAB_NONE : channel_of(r, sw);
+        if (channel == FAB_NONE || passed > r->base->max_hops)
+            return FAR;
+        sw = r->base->hop[channel];
+    }
+    uint32_t length = passed + beyond;
+    if (length >= r->base->max_hops) /* which counts the last switch, too */
+        return FAR;
+    for (sw = from; passed > 0; passed--) {
+        c->seen[sw] = c->now;
+        c->len[sw] = (uint16_t)(passed + beyond);
+        sw = r->base->hop[channel_of(r, sw)];
+    }
+    return (uint16_t)length;
+}
+
+/* As the baseline has it, over dark cables and all. */
+static uint16_t length_before(const struct fab_repair *r, uint32_t sw)
+{
+    uint16_t passed = 0;
+    for (; sw != r->column.home; passed++) {
+        uint32_t channel = fab_repair_channel(r->base, sw, fab_repair_look(&r->column, sw));
+        if (channel == FAB_NONE || passed > r->base->max_hops)
+            return FAR;
+        sw = r->base->hop[channel];
+    }
+    return passed;
+}
+
+/* The way over a living channel, or FAR; packets that come by it go on by an ascending label. */
+static uint16_t length_by(struct fab_repair *r, uint32_t channel)
+{
+    const struct fab_repair_column *c = &r->column;
+    uint32_t next = r->base->hop[channel];
+    if (next == c->home)
+        return 1;
+    uint32_t onward = undecided(c, next) ? FAB_NONE : channel_of(r, next);
+    if (onward == FAB_NONE || c->label[channel] >= c->label[onward])
+        return FAR;
+    uint16_t length = length_of(r, next);
+    return length != FAR && length + 1u < r->base->max_hops ? (uint16_t)(length + 1) : FAR;
+}
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+struct candidates {
+    uint32_t channel[256]; /* dark ones, too */
+    uint32_t count;
+};
+
+static void list_candidates(const struct fab_repair *r, uint32_t sw, uint32_t key,
+                            struct candidates *ret)
+{
+    const struct fab_repair_base *b = r->base;
+    const uint32_t *label = r->column.label;
+    ret->count = 0;
+    for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
+        if (label[port] != 0 && label[port] >= key)
+            ret->channel[ret->count++] = port;
+    }
+}
+
+/* The candidate to look at in turn `i` of count + 1: one by the first digit of the LID, one by the
+ * second, then all others. That is the same whichever are dark: what a fault takes away is spread,
+ * and what it does not concern stays. */
+static uint32_t in_turn(const struct candidates *all, uint32_t lid, uint32_t i)
+{
+    uint32_t count = all->count, first = lid / count;
+    return all->channel[i == 0 ? first % count : (first / count + i - 1) % count];
+}
+
+/* Takes the shortest way over channels of label `key` and above, the first that is no longer than
+ * `enough`, none that is longer than `most`. Returns its length, or FAR. */
+static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t enough,
+                       uint16_t most, uint32_t *ret_channel)
+{
+    struct candidates all;
+    list_candidates(r, sw, key, &all);
+    uint32_t before = r->base->first[sw] + r->column.entry[sw];
+    uint16_t best = FAR;
+    for (uint32_t i = 0; all.count > 0 && i <= all.count; i++) {
+        uint32_t channel = in_turn(&all, r->column.lid, i);
+        uint16_t length = fab_bits_get(r->dark, channel) ? FAR : length_by(r, channel);
+        if (length == FAR || length > most ||
+            (best != FAR && (length > best || (length == best && channel != before))))
+            continue;
+        best = length;
+        *ret_channel = channel;
+        if (length <= enough)
+            break;
+    }
+    return best;
+}
+
+/* ---- upstream -------------------------------------------------------------------------------- */
+
+/* The channel by which a neighbour over a living `port` sends here, or FAB_NONE. */
+static uint32_t arriving(const struct fab_repair *r, uint32_t port)
+{
+    const struct fab_repair_base *b = r->base;
+    const struct fab_repair_column *c = &r->column;
+    uint32_t from = b->hop[port];
+    if (from == FAB_NONE || from == c->home || fab_bits_get(r->dark, port) || undecided(c, from) ||
+        fab_repair_look(c, from) != b->back[port])
+        return FAB_NONE;
+    return fab_repair_far(b, port);
+}
+
+static uint32_t greatest_arriving(const struct fab_repair *r, uint32_t sw)
+{
+    uint32_t greatest = 0;
+    for (uint32_t port = r->base->first[sw] + 1; port < r->base->first[sw + 1]; port++) {
+        uint32_t channel = arriving(r, port);
+        if (channel != FAB_NONE && r->column.label[channel] > greatest)
+            greatest = r->column.label[channel];
+    }
+    return greatest;
+}
+
+/* All that send here by a label of at least `key` must think again. */
+static void disturb(struct fab_repair *r, uint32_t sw, uint32_t key)
+{
+    struct fab_repair_column *c = &r->column;
+    uint16_t old = c->old[sw] < FAR - 1 ? (uint16_t)(c->old[sw] + 1) : c->old[sw];
+    for (uint32_t port = r->base->first[sw] + 1; port < r->base->first[sw + 1]; port++) {
+        uint32_t channel = arriving(r, port);
+        if (channel != FAB_NONE && c->label[channel] >= key &&
+            c->mark[r->base->hop[port]] != FAB_MARK_SETTLED)
+            make_pending(c, r->base->hop[port], c->label[channel], old);
+    }
+}
+
+/* ---- deciding -------------------------------------------------------------------------------- */
+
+static void settle(struct fab_repair *r, uint32_t sw, uint32_t channel, uint16_t length)
+{
+    struct fab_repair_column *c = &r->column;
+    c->mark[sw] = FAB_MARK_SETTLED;
+    c->entry[sw] = (uint8_t)(channel - r->base->first[sw]);
+    c->len[sw] = length;
+    c->seen[sw] = c->now;
+}
+
+static void wait_for(struct fab_repair_column *c, uint32_t sw, uint32_t key, enum stage stage)
+{
+    c->stage[sw] = (uint8_t)stage;
+    push(c, key, sw);
+}
+
+static uint32_t next_label_down(const struct fab_repair *r, uint32_t sw, uint32_t key)
+{
+    uint32_t greatest = 0;
+    for (uint32_t port = r->base->first[sw] + 1; port < r->base->first[sw + 1]; port++) {
+        uint32_t label = r->column.label[port];
+        if (label < key && label > greatest && !fab_bits_get(r->dark, port))
+            greatest = label;
+    }
+    return greatest;
+}
+
+static void step_down(struct fab_repair *r, uint32_t sw, uint32_t key)
+{
+    uint32_t next = next_label_down(r, sw, key);
+    if (next == 0)
+        r->column.mark[sw] = FAB_MARK_CUT;
+    /* Before it is looked at again, those whose label would not ascend any more. */
+    disturb(r, sw, next);
+    if (next != 0)
+        wait_for(&r->column, sw, next, DOWN);
+}
+
+static void decide(struct fab_repair *r, uint32_t sw, uint32_t key)
+{
+    struct fab_repair_column *c = &r->column;
+    uint32_t channel = FAB_NONE;
+    uint16_t length = FAR, old = c->old[sw];
+    if (c->stage[sw] == AS_BEFORE) {
+        length = choose(r, sw, key, old, old, &channel);
+        if (length != FAR) {
+            settle(r, sw, channel, length);
+            return;
+        }
+        uint32_t above = greatest_arriving(r, sw) + 1;
+        if (above < key) {
+            wait_for(c, sw, above, ABOVE_ALL);
+            return;
+        }
+    }
+    length = choose(r, sw, key, old, FAR - 1, &channel);
+    if (length == FAR) {
+        step_down(r, sw, key);
+        return;
+    }
+    settle(r, sw, channel, length);
+    if (length > old)
+        disturb(r, sw, 0);
+}
+
+void fab_repair_wound(struct fab_repair *r, uint32_t sw)
+{
+    struct fab_repair_column *c = &r->column;
+    if (c->mark[sw] == FAB_MARK_PENDING || sw == c->home || r->alive[sw] == 0)
+        return;
+    uint32_t channel = fab_repair_channel(r->base, sw, fab_repair_look(c, sw));
+    if (channel != FAB_NONE && fab_bits_get(r->dark, channel))
+        make_pending(c, sw, c->label[channel], length_before(r, sw));
+}
+
+void fab_repair_column_solve(struct fab_repair *r)
+{
+    struct fab_repair_column *c = &r->column;
+    while (c->heaped > 0) {
+        uint64_t item = pop(c);
+        decide(r, UINT32_MAX - (uint32_t)item, (uint32_t)(item >> 32));
+    }
+}

@@ -1,0 +1,9 @@
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/base.c \
+	%D%/base.h \
+	%D%/column.c \
+	%D%/labels.c \
+	%D%/order.c \
+	%D%/prove.c \
+	%D%/repair.c \
+	%D%/repair.h

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Proof of a delta, apart from how it was found: it looks at the changed entries, the tables and
+ * the labels, and at nothing that column.c thought.
+ *
+ * Given that in the tables in force all ways ascend and arrive, the new ones are good if
+ *   - each changed entry's way arrives, ascending, over living cables, within max_hops;
+ *   - each neighbour that sends to a switch whose label has become less still does so by a lesser
+ *     one (where the label has not become less, what was true of the old entry is still);
+ *   - no entry leads into a cable that has died since, unless no cables join the switch with the
+ *     destination.
+ * For a way that meets no changed entry is what it was; and one that does goes on as proven. Labels
+ * that ascend everywhere are a topological order: no cycle of channels.
+ */
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/repair/base.h"
+
+struct proof {
+    struct fab_repair *r;
+    const struct fab_lft *lft;
+    const struct fab_repair_delta *d;
+    struct fab_repair_change *at; /* where it fails */
+    bool islands_known;
+};
+
+/* ---- one column ------------------------------------------------------------------------------ */
+
+/* The channel by which `sw` sends, after the change; FAB_NONE: by none. */
+static uint32_t sends_by(const struct fab_repair *r, uint32_t sw)
+{
+    return fab_repair_channel(r->base, sw, fab_repair_look(&r->column, sw));
+}
+
+/* Follows the new tables from a changed entry; ways that were seen to arrive are marked. */
+static int follow(struct fab_repair *r, uint32_t from)
+{
+    struct fab_repair_column *c = &r->column;
+    uint32_t label = 0, passed = 0, sw = from;
+    for (; sw != c->home && c->seen[sw] != c->now; passed++) {
+        uint32_t channel = sends_by(r, sw);
+        if (channel == FAB_NONE)
+            return FAB_E_UNREACHABLE;
+        if (fab_bits_get(r->dark, channel))
+            return FAB_E_INVAL;
+        if (passed > r->base->n)
+            return FAB_E_LOOP;
+        if (c->label[channel] <= label)
+            return FAB_E_CYCLE;
+        label = c->label[channel];
+        sw = r->base->hop[channel];
+    }
+    uint32_t beyond = sw != c->home ? c->len[sw] : 0;
+    if (sw != c->home && c->label[sends_by(r, sw)] <= label)
+        return FAB_E_CYCLE;
+    if (passed + beyond >= r->base->max_hops)
+        return FAB_E_LIMIT;
+    for (sw = from; passed > 0; passed--) {
+        c->seen[sw] = c->now;
+        c->len[sw] = (uint16_t)(passed + beyond);
+        sw = r->base->hop[sends_by(r, sw)];
+    }
+    return FAB_OK;
+}
+
+/* Who sends here does so by a lesser label than the entry's. */
+static int check_arrivals(const struct fab_repair *r, uint32_t sw, uint32_t label)
+{
+    const struct fab_repair_base *b = r->base;
+    for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
+        uint32_t from = b->hop[port];
+        if (from == FAB_NONE || from == r->column.home || fab_bits_get(r->dark, port) ||
+            fab_repair_look(&r->column, from) != b->back[port])
+            continue;
+        if (r->column.label[fab_repair_far(b, port)] >= label)
+            return FAB_E_CYCLE;
+    }
+    return FAB_OK;
+}
+
+static uint32_t label_of(const struct fab_repair *r, uint32_t sw, uint8_t num)
+{
+    uint32_t channel = fab_repair_channel(r->base, sw, num);
+    return channel != FAB_NONE ? r->column.label[channel] : 0;
+}
+
+/* True when living cables join the switch with the column's home. */
+static bool joined(struct proof *p, uint32_t sw)
+{
+    if (!p->islands_known)
+        fab_repair_islands(p->r);
+    p->islands_known = true;
+    return p->r->column.home != FAB_NONE && p->r->island[sw] == p->r->island[p->r->column.home];
+}
+
+static int check_change(struct proof *p, const struct fab_repair_change *change)
+{
+    struct fab_repair *r = p->r;
+    int status = change->sw == r->column.home ? FAB_E_INVAL : follow(r, change->sw);
+    if (status == FAB_OK) {
+        uint32_t was = label_of(r, change->sw, change->was);
+        uint32_t now = label_of(r, change->sw, change->now);
+        return was == 0 || now < was ? check_arrivals(r, change->sw, now) : FAB_OK;
+    }
+    /* An entry of the baseline may come back that leads nowhere, where nothing leads there. */
+    return (status == FAB_E_INVAL || status == FAB_E_UNREACHABLE) && !joined(p, change->sw)
+               ? FAB_OK
+               : status;
+}
+
+static int check_columns(struct proof *p)
+{
+    const struct fab_repair_delta *d = p->d;
+    int status = FAB_OK;
+    for (size_t i = 0, end; status == FAB_OK && i < d->changes; i = end) {
+        uint32_t lid = d->change[i].lid;
+        fab_repair_column_begin(p->r, p->lft, lid);
+        for (end = i; end < d->changes && d->change[end].lid == lid; end++)
+            fab_repair_known(p->r, d->change[end].sw, d->change[end].now);
+        for (size_t k = i; status == FAB_OK && k < end; k++) {
+            *p->at = d->change[k];
+            status = check_change(p, &d->change[k]);
+        }
+        fab_repair_column_end(p->r);
+    }
+    return status;
+}
+
+/* ---- entries that should have changed -------------------------------------------------------- */
+
+/* The changes of each switch, to be found by switch and LID. */
+static bool is_changed(const uint64_t *key, size_t count, uint32_t sw, uint32_t lid)
+{
+    uint64_t wanted = (uint64_t)sw << 32 | lid;
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (key[middle] < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && key[low] == wanted;
+}
+
+/* The entries of a switch that lead into a cable that died. */
+static int check_row(struct proof *p, uint32_t sw, const bool died[256], const uint64_t *key,
+                     size_t count)
+{
+    struct fab_repair *r = p->r;
+    const uint8_t *row = fab_lft_row(p->lft, sw);
+    for (uint32_t lid = 1; lid <= r->base->top; lid++) {
+        if (!died[row[lid]] || r->base->home[lid] == FAB_NONE || r->base->home[lid] == sw ||
+            r->alive[r->base->home[lid]] == 0 || is_changed(key, count, sw, lid))
+            continue;
+        r->column.home = r->base->home[lid];
+        *p->at = (struct fab_repair_change){.lid = lid, .sw = sw, .was = row[lid], .now = row[lid]};
+        if (joined(p, sw))
+            return FAB_E_INVAL;
+    }
+    return FAB_OK;
+}
+
+static bool was_dead(const struct fab_repair *r, uint32_t port)
+{
+    size_t low = 0, high = r->deads;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->dead[middle] < port)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < r->deads && r->dead[low] == port;
+}
+
+/* key: switch << 32 | LID of all changes, ascending. */
+static int check_dead(struct proof *p, const uint64_t *key, size_t count)
+{
+    const struct fab_repair *r = p->r;
+    const struct fab_repair_base *b = r->base;
+    const struct fab_repair_delta *d = p->d;
+    int status = FAB_OK;
+    for (size_t i = 0; status == FAB_OK && i < d->deads;) {
+        uint32_t sw = b->hop[fab_repair_far(b, d->dead[i])];
+        bool died[256] = {false}, any = false;
+        for (; i < d->deads && d->dead[i] < b->first[sw + 1]; i++) {
+            bool new = !was_dead(r, d->dead[i]);
+            died[d->dead[i] - b->first[sw]] = new;
+            any = any || new;
+        }
+        if (any && r->alive[sw] > 0)
+            status = check_row(p, sw, died, key, count);
+    }
+    return status;
+}
+
+static int check_all(struct proof *p)
+{
+    const struct fab_repair_delta *d = p->d;
+    uint64_t *key = fab_alloc_array(d->changes, sizeof(*key));
+    uint64_t *room = fab_alloc_array(d->changes, sizeof(*room));
+    int status = key != NULL && room != NULL ? FAB_OK : FAB_E_NOMEM;
+    if (status == FAB_OK)
+        status = check_columns(p);
+    if (status == FAB_OK) {
+        for (size_t i = 0; i < d->changes; i++)
+            key[i] = (uint64_t)d->change[i].sw << 32 | d->change[i].lid;
+        /* By LID already. */
+        unsigned bits = 32 - (unsigned)__builtin_clz(p->r->base->n | 1);
+        status = check_dead(p, fab_repair_sort(key, room, d->changes, 32, bits), d->changes);
+    }
+    free(key);
+    free(room);
+    return status;
+}
+
+int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
+                     const struct fab_repair_delta *d, struct fab_repair_change *ret_at)
+{
+    struct fab_repair_change at = {0};
+    struct proof p = {.r = r, .lft = lft, .d = d, .at = &at};
+    fab_repair_darken(r, d->dead, d->deads);
+    int status = check_all(&p);
+    fab_repair_lighten(r, d->dead, d->deads);
+    if (status != FAB_OK)
+        *ret_at = at;
+    return status;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Repairs: random sequences of faults over every family of topology, judged by the proof of the
+ * whole, which knows nothing of repairs; by a fresh repair from the baseline; and, write by write,
+ * by walking every pair. REPAIR_STEPS=1000 in the environment makes the sequences longer.
+ */
+#include "libfabmgr/repair/repair.h"
+#include "tests/unit/routing.h"
+
+struct world {
+    const char *name;
+    struct fab_fabric *whole; /* as the baseline knew it */
+    struct fab_policy policy;
+    struct fab_target *base; /* the baseline */
+    struct fab_lft lft;      /* in force */
+    struct fab_repair *repair;
+    uint32_t *cables; /* ports, one end of each cable between switches */
+    uint32_t count;
+    bool *dead;     /* [count] */
+    bool looked_at; /* write by write */
+    unsigned done, refused, parted, stepped, drained;
+};
+
+/* ---- worlds ---------------------------------------------------------------------------------- */
+
+static struct fab_lft copy_of(const struct fab_lft *t)
+{
+    struct fab_lft copy;
+    ck_assert_int_eq(fab_lft_init(&copy, t->switch_count, t->top), FAB_OK);
+    ck_assert_uint_eq(copy.stride, t->stride);
+    memcpy(copy.entries, t->entries, (size_t)t->switch_count * t->stride);
+    return copy;
+}
+
+static struct fab_repair *repair_of(const struct world *w)
+{
+    struct fab_repair *r = NULL;
+    char why[160] = "";
+    struct fab_repair_input in = {.fabric = w->whole,
+                                  .policy = &w->policy,
+                                  .lids = &w->base->lids,
+                                  .lft = &w->base->lft,
+                                  .vls = &w->base->vls};
+    int status = fab_repair_new(&in, &r, why, sizeof(why));
+    ck_assert_msg(status == FAB_OK, "%s: status %d: %s", w->name, status, why);
+    return r;
+}
+
+/* Consumes f. */
+static struct world *world_new(const char *name, struct fab_fabric *f, const char *engine)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    w->name = name;
+    w->whole = f;
+    fab_policy_defaults(&w->policy);
+    w->base = fab_target_new();
+    assigned(f, &w->policy, &w->base->lids);
+    char why[480] = "";
+    struct fab_route_input in = {.fabric = f, .policy = &w->policy, .lids = &w->base->lids};
+    int status =
+        fab_route_engine_by_name(engine)->run(&in, &w->base->lft, &w->base->vls, why, sizeof(why));
+    ck_assert_msg(status == FAB_OK, "%s: %s", name, why);
+    w->lft = copy_of(&w->base->lft);
+    w->repair = repair_of(w);
+    w->cables = calloc(f->port_count, sizeof(*w->cables));
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        uint32_t peer = f->ports[port].peer;
+        if (peer != FAB_NONE && peer > port && fab_node_is_switch(f, f->ports[port].node) &&
+            fab_node_is_switch(f, f->ports[peer].node) && fab_port_is_up(f, port))
+            w->cables[w->count++] = port;
+    }
+    w->dead = calloc(w->count + 1, sizeof(*w->dead));
+    return w;
+}
+
+static void world_free(struct world *w)
+{
+    fab_repair_free(w->repair);
+    fab_lft_fini(&w->lft);
+    fab_target_unref(w->base);
+    fab_policy_fini(&w->policy);
+    fab_fabric_unref(w->whole);
+    free(w->cables);
+    free(w->dead);
+    free(w);
+}
+
+static uint32_t list_dead(const struct world *w, const bool *dead, uint32_t *ret)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (dead[i]) /* either end will do */
+            ret[count++] = i % 2 == 0 ? w->cables[i] : w->whole->ports[w->cables[i]].peer;
+    }
+    return count;
+}
+
+/* The fabric with the dead cables down. */
+static struct fab_fabric *wounded(const struct world *w, const bool *dead)
+{
+    struct fab_fabric *f = NULL;
+    ck_assert_int_eq(fab_fabric_clone(w->whole, &f), FAB_OK);
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (!dead[i])
+            continue;
+        f->ports[w->cables[i]].info.phys_state = FAB_PHYS_POLLING;
+        f->ports[f->ports[w->cables[i]].peer].info.phys_state = FAB_PHYS_POLLING;
+        ck_assert(!fab_port_is_up(f, w->cables[i]));
+    }
+    return f;
+}
+
+static struct fab_verdict judged(const struct world *w, const struct fab_fabric *f,
+                                 const struct fab_lft *lft)
+{
+    struct fab_verdict v;
+    struct fab_verify_input in = {.fabric = f,
+                                  .lids = &w->base->lids,
+                                  .lft = lft,
+                                  .max_hops = w->policy.max_hops,
+                                  .vls = &w->base->vls};
+    ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
+    return v;
+}
+
+/* ---- one moment between writes --------------------------------------------------------------- */
+
+/* Which (switch, LID) arrive; fails where there is a loop. ret: [switches][top + 1]. */
+static void find_arrivals(const struct world *w, const struct fab_fabric *f,
+                          const struct fab_lft *lft, bool *ret)
+{
+    uint32_t top = w->base->lids.top;
+    for (uint32_t from = 0; from < f->switch_count; from++) {
+        for (uint32_t lid = 1; lid <= top; lid++) {
+            uint32_t sw = from, passed = 0, owner = w->base->lids.owner[lid];
+            bool arrives = false;
+            for (; passed <= f->switch_count; passed++) {
+                uint8_t num = fab_lft_row(lft, sw)[lid];
+                if (num > f->nodes[sw].num_ports)
+                    break;
+                uint32_t port = fab_port_id(f, sw, num), next = f->ports[port].peer;
+                arrives = num == 0 ? port == owner : next != FAB_NONE && next == owner;
+                if (arrives || num == 0 || !fab_port_is_up(f, port) ||
+                    !fab_node_is_switch(f, f->ports[next].node))
+                    break;
+                sw = f->ports[next].node;
+            }
+            ck_assert_msg(passed <= f->switch_count, "%s: a loop from switch %u to LID %u", w->name,
+                          from, lid);
+            ret[(size_t)from * (top + 1) + lid] = arrives;
+        }
+    }
+}
+
+/* Writes of one step in random order; after each of them all that worked before still does, there
+ * is no loop and no cycle. */
+static void watch_writes(struct world *w, const struct fab_fabric *f,
+                         const struct fab_repair_delta *d, struct fab_prng *prng)
+{
+    struct fab_lft lft = copy_of(&w->lft);
+    size_t cells = (size_t)f->switch_count * (w->base->lids.top + 1);
+    bool *before = calloc(cells, 1), *after = calloc(cells, 1);
+    uint32_t *order = calloc(d->writes + 1, sizeof(*order));
+    find_arrivals(w, f, &lft, before);
+    for (size_t first = 0, end; first < d->writes; first = end) {
+        for (end = first; end < d->writes && d->write[end].step == d->write[first].step; end++)
+            order[end - first] = (uint32_t)end;
+        fab_prng_shuffle(prng, order, end - first);
+        for (size_t i = 0; i < end - first; i++) {
+            const struct fab_repair_write *write = &d->write[order[i]];
+            uint8_t bytes[FAB_LFT_BLOCK];
+            fab_repair_bytes(&w->lft, d, write, bytes);
+            memcpy(fab_lft_row(&lft, write->sw) + (size_t)write->block * FAB_LFT_BLOCK, bytes,
+                   FAB_LFT_BLOCK);
+            find_arrivals(w, f, &lft, after);
+            for (size_t k = 0; k < cells && d->drained == 0; k++)
+                ck_assert_msg(after[k] || !before[k],
+                              "%s: switch %zu to LID %zu lost on the way, writing switch %u block "
+                              "%u in step %u of %u",
+                              w->name, k / (w->base->lids.top + 1), k % (w->base->lids.top + 1),
+                              write->sw, write->block, write->step, d->steps);
+            struct fab_verdict v = judged(w, f, &lft);
+            ck_assert_msg(v.deadlock_free, "%s: a cycle on the way", w->name);
+            fab_verdict_fini(&v);
+        }
+    }
+    for (size_t i = 0; i < d->changes; i++)
+        ck_assert_uint_eq(fab_lft_row(&lft, d->change[i].sw)[d->change[i].lid], d->change[i].now);
+    free(before);
+    free(after);
+    free(order);
+    fab_lft_fini(&lft);
+}
+
+/* ---- one change of the set of dead cables ---------------------------------------------------- */
+
+static void assert_fresh(struct world *w, const uint32_t *dead, uint32_t count)
+{
+    struct fab_repair *fresh = repair_of(w);
+    struct fab_lft lft = copy_of(&w->base->lft);
+    struct fab_repair_delta d;
+    char why[160] = "";
+    ck_assert_int_eq(fab_repair_plan(fresh, &lft, dead, count, &d, why, sizeof(why)), FAB_OK);
+    fab_repair_commit(fresh, &lft, &d);
+    ck_assert_msg(memcmp(lft.entries, w->lft.entries, lft.switch_count * lft.stride) == 0,
+                  "%s: history shows", w->name);
+    fab_repair_delta_fini(&d);
+    fab_lft_fini(&lft);
+    fab_repair_free(fresh);
+}
+
+/* False: refused, nothing changed. */
+static bool change_to(struct world *w, const bool *dead, struct fab_prng *prng)
+{
+    uint32_t *ports = calloc(w->count + 1, sizeof(*ports));
+    uint32_t count = list_dead(w, dead, ports);
+    struct fab_repair_delta d;
+    struct fab_repair_change at;
+    char why[160] = "";
+    fab_prng_shuffle(prng, ports, count);
+    int status = fab_repair_plan(w->repair, &w->lft, ports, count, &d, why, sizeof(why));
+    if (status == FAB_E_UNSUPPORTED) {
+        if (getenv("DBG"))
+            printf("# %s: %u dead: %s\n", w->name, count, why);
+        w->refused++;
+        free(ports);
+        return false;
+    }
+    ck_assert_int_eq(status, FAB_OK);
+    status = fab_repair_prove(w->repair, &w->lft, &d, &at);
+    ck_assert_msg(status == FAB_OK, "%s: proof says %d at switch %u LID %u", w->name, status, at.sw,
+                  at.lid);
+    ck_assert_int_eq(fab_repair_order(w->repair, &w->lft, &d), FAB_OK);
+    ck_assert(d.writes >= d.blocks || d.changes == 0);
+    w->parted += d.writes > d.blocks && d.drained == 0;
+    w->stepped += d.steps > 1;
+    w->drained += d.drained > 0;
+    struct fab_fabric *f = wounded(w, dead);
+    if (w->looked_at)
+        watch_writes(w, f, &d, prng);
+    fab_repair_commit(w->repair, &w->lft, &d);
+    struct fab_verdict v = judged(w, f, &w->lft);
+    assert_good(f, &v, w->name);
+    fab_verdict_fini(&v);
+    fab_fabric_unref(f);
+    fab_repair_delta_fini(&d);
+    assert_fresh(w, ports, count);
+    free(ports);
+    w->done++;
+    return true;
+}
+
+/* ---- sequences ------------------------------------------------------------------------------- */
+
+static void toggle(const struct world *w, bool *dead, struct fab_prng *prng, bool mend)
+{
+    uint32_t cable = (uint32_t)fab_prng_below(prng, w->count);
+    if (fab_prng_below(prng, 8) > 0) {
+        dead[cable] = !mend && !dead[cable];
+        return;
+    }
+    /* A whole switch. */
+    uint32_t sw = w->whole->ports[w->cables[cable]].node;
+    bool now = !mend && !dead[cable];
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (w->whole->ports[w->cables[i]].node == sw || fab_peer_node(w->whole, w->cables[i]) == sw)
+            dead[i] = now;
+    }
+}
+
+static unsigned steps_wanted(unsigned usual)
+{
+    const char *wanted = getenv("REPAIR_STEPS");
+    return wanted != NULL ? (unsigned)strtoul(wanted, NULL, 0) : usual;
+}
+
+static void run_sequence(struct world *w, struct fab_prng *prng, unsigned steps)
+{
+    bool *next = calloc(w->count + 1, sizeof(*next));
+    for (unsigned i = 0; i < steps && w->count > 0; i++) {
+        memcpy(next, w->dead, w->count * sizeof(*next));
+        uint32_t dead = 0;
+        for (uint32_t k = 0; k < w->count; k++)
+            dead += next[k];
+        unsigned at_once = 1 + (unsigned)(fab_prng_below(prng, 4) == 0) * 2;
+        for (unsigned k = 0; k < at_once; k++)
+            toggle(w, next, prng, dead * 5 > w->count);
+        if (change_to(w, next, prng))
+            memcpy(w->dead, next, w->count * sizeof(*next));
+        else if (dead > 0) /* a new start */
+            memset(w->dead, 0, w->count * sizeof(*next));
+    }
+    memset(next, 0, w->count * sizeof(*next));
+    ck_assert(change_to(w, next, prng));
+    ck_assert_msg(memcmp(w->lft.entries, w->base->lft.entries,
+                         (size_t)w->lft.switch_count * w->lft.stride) == 0,
+                  "%s: mending did not restore the tables", w->name);
+    ck_assert_uint_eq(fab_repair_overlay(w->repair), 0);
+    printf("# %s (%s): %u changes, %u refused; in steps %u, in parts %u, drained %u\n", w->name,
+           fab_repair_labels(w->repair), w->done, w->refused, w->stepped, w->parted, w->drained);
+    fflush(stdout);
+    free(next);
+    world_free(w);
+}
+
+static struct fab_fabric *hyperx(void)
+{
+    struct fab_hyperx_spec spec = {.dimensions = 2, .size = {4, 3}, .hosts = 2, .parallel = 1};
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(fab_generate_hyperx(&spec, &b), FAB_OK);
+    return sealed(b);
+}
+
+static struct fab_fabric *dragonfly(void)
+{
+    struct fab_dragonfly_spec spec = {.group_size = 3, .global = 1, .hosts = 2, .parallel = 1};
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(fab_generate_dragonfly(&spec, &b), FAB_OK);
+    return sealed(b);
+}
+
+START_TEST(sequences_over_every_family)
+{
+    static const uint32_t torus[3] = {4, 4, 1}, mesh[3] = {3, 3, 2};
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("sequences over every family", 1));
+    struct {
+        const char *name, *engine;
+        struct fab_fabric *f;
+    } all[] = {{"fat tree of 2 levels", "fattree", fat_tree(8, 2, 1)},
+               {"fat tree of 3 levels", "fattree", fat_tree(4, 3, 1)},
+               {"fat tree of 3 levels, updn", "updn", fat_tree(6, 3, 1)},
+               {"fat tree of 3 levels, more", "fattree", fat_tree(6, 3, 1)},
+               {"leaves and spines", "fattree", leaf_spine(6, 3, 4)},
+               {"modern tree", "updn", modern_tree(6, 3, 3, 1, 2)},
+               {"torus", "updn", grid(torus, true, 2)},
+               {"mesh", "updn", grid(mesh, false, 1)},
+               {"HyperX", "updn", hyperx()},
+               {"dragonfly", "updn", dragonfly()}};
+    for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        struct world *w = world_new(all[i].name, all[i].f, all[i].engine);
+        w->looked_at = true;
+        run_sequence(w, &prng, steps_wanted(30));
+    }
+}
+END_TEST
+
+START_TEST(sequences_over_random_fabrics)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("sequences over random fabrics", 2));
+    for (unsigned i = 0; i < 40; i++) {
+        struct world *w = world_new(
+            "random",
+            random_fabric(3 + (uint32_t)fab_prng_below(&prng, 20), 4, 2, fab_prng_next(&prng)),
+            "updn");
+        w->looked_at = i % 2 == 0;
+        run_sequence(w, &prng, steps_wanted(12));
+    }
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("repair");
+    TCase *c = tcase_create("repair");
+    tcase_set_timeout(c, 600);
+    tcase_add_test(c, sequences_over_every_family);
+    tcase_add_test(c, sequences_over_random_fabrics);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
