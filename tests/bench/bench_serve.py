@@ -7,14 +7,17 @@ before the client starts to after its end, and is divided by the MADs that the c
 
   flood     tests/bench/flood, a client of the socket protocol that costs little itself: one client
             with 64 and with 256 MADs in flight and with one at a time, and eight clients
-  fabricd   fabricd --umad brings the fabric up, through libumad2sim as it comes with Debian
-            (MADs as umadcount saw them)
+  fabricd, opensm
+            bring the fabric up, through libumad2sim as it comes with Debian (MADs as umadcount saw them)
+  ibnetdiscover, ibqueryerrors
+            likewise, on the fabric as OpenSM left it, which the diagnostics need
 
 Prints the median of the runs and the ratio. With one MAD at a time both servers pay for being woken:
-a program that does nothing but recv and send takes 2.1 us on the machine where ibsim takes 3.6. Needs ibsim-utils; as root it raises
-net.unix.max_dgram_qlen, for both alike.
+a program that does nothing but recv and send takes 2.2 us on the machine where ibsim takes 3.5. Needs
+ibsim-utils, opensm and infiniband-diags; as root it raises net.unix.max_dgram_qlen, for both alike.
 """
 import argparse
+import functools
 import os
 import re
 import statistics
@@ -62,22 +65,34 @@ def flood(build, sim, options, mads):
     return int(out.stdout.split()[1])
 
 
-def bring_up(build, folder, sim, counter):
-    process, is_up = other.fabricd(build, folder, sim, counter)
+def bring_up(start, folder, sim, counter):
+    process, is_up = start(folder, sim, counter)
     try:
         if not other.wait_for(is_up, 300):
-            sys.exit('fabricd did not bring the fabric up; see ' + folder)
+            sys.exit('the manager did not bring the fabric up; see ' + folder)
         return other.Counts(folder + '/counts').sent
     finally:
         process.kill()
         process.wait()
 
 
-def measure(server, topology, build, load):
+def opensm(folder, sim, counter):
+    return other.opensm('minhop', folder, sim, counter)
+
+
+def diagnose(command, folder, sim, counter):
+    counts = folder + '/diag-counts'
+    subprocess.run(command, env=other.environment(sim, counter, counts), stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, timeout=300)
+    return other.Counts(counts).sent
+
+
+def measure(server, topology, build, load, prepare):
     """CPU us a MAD of one run of `load`, a function of folder and simulator that returns MADs."""
     with tempfile.TemporaryDirectory(prefix='bench-serve-') as folder:
         sim = serve(server, folder, topology, build)
         try:
+            prepare(folder, sim)
             before = cpu_us(sim.process.pid)
             started = time.time()
             mads = load(folder, sim)
@@ -86,10 +101,10 @@ def measure(server, topology, build, load):
             sim.stop()
 
 
-def compare(name, topology, build, runs, load):
+def compare(name, topology, build, runs, load, prepare=lambda folder, sim: None):
     cost, rate = {}, {}
     for server in ('ibsim', 'fabsim'):
-        results = [measure(server, topology, build, load) for _ in range(runs)]
+        results = [measure(server, topology, build, load, prepare) for _ in range(runs)]
         cost[server] = statistics.median(r[0] for r in results)
         rate[server] = statistics.median(r[1] for r in results)
     print('%-24s ibsim %6.2f us/MAD  fabsim %6.2f us/MAD  ratio %.2f   (%.0f, %.0f kMAD/s)' % (
@@ -117,8 +132,11 @@ def main():
         for name, options in FLOODS:
             compare(name, topology, a.build, a.runs,
                     lambda _, sim, options=options: flood(a.build, sim, options, a.mads))
-        compare('fabricd --umad', topology, a.build, a.runs,
-                lambda folder, sim: bring_up(a.build, folder, sim, counter))
+        for name, start in (('fabricd', functools.partial(other.fabricd, a.build)), ('opensm', opensm)):
+            compare(name, topology, a.build, a.runs, lambda *at, start=start: bring_up(start, *at, counter))
+        for command in ['ibnetdiscover'], ['ibqueryerrors']:
+            compare(command[0], topology, a.build, a.runs, lambda *at, command=command: diagnose(command, *at, counter),
+                    lambda *at: bring_up(opensm, *at, counter))
 
 
 if __name__ == '__main__':
