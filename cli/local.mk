@@ -56,6 +56,8 @@ cli_libfabsim_la_SOURCES = \
 	cli/sim/door.c \
 	cli/sim/door.h \
 	cli/sim/families.c \
+	cli/sim/faults.c \
+	cli/sim/faults.h \
 	cli/sim/file.c \
 	cli/sim/generate.h \
 	cli/sim/hub.c \

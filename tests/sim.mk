@@ -45,14 +45,14 @@ SCENARIO_SOURCES = tests/sim/scenario.h tests/sim/scenario_expect.c tests/sim/sc
 	tests/sim/stage_judge.c tests/sim/verbs.h
 UNIT_TESTS += tests/sim/run_scenarios
 tests_sim_run_scenarios_SOURCES = tests/sim/run_scenarios.c $(SCENARIO_SOURCES)
-tests_sim_run_scenarios_LDADD = $(FABRICD_LIBS)
+tests_sim_run_scenarios_LDADD = cli/libfabsim.la $(FABRICD_LIBS)
 # Not the folder: make dist would take the objects in the build's folder of that name, too.
 EXTRA_DIST += tests/sim/README.md $(wildcard $(srcdir)/tests/sim/*.scenario)
 
 UNIT_TESTS += tests/sim/test_scenario
 tests_sim_test_scenario_SOURCES = tests/sim/test_scenario.c $(SCENARIO_SOURCES)
 tests_sim_test_scenario_CFLAGS = $(TEST_CFLAGS)
-tests_sim_test_scenario_LDADD = $(DAEMON_TEST_LIBS)
+tests_sim_test_scenario_LDADD = cli/libfabsim.la $(DAEMON_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_sim_faults
 tests_unit_test_sim_faults_SOURCES = tests/unit/test_sim_faults.c $(SUPPORT_DRIVE)

@@ -144,7 +144,7 @@ static int run(const struct cmd *cmd, int argc, char **argv)
 
 const struct cmd cmd_ctl = {
     .name = "ctl",
-    .usage = "[--socket NAME] COMMAND [ARGUMENT]\n"
+    .usage = "[--socket NAME] COMMAND [ARGUMENT...]\n"
              "[--socket NAME] <COMMANDS",
     .summary = "breaks and mends the fabric that is being served, and shows who is attached",
     .help = print_commands,

@@ -43,14 +43,28 @@ _fabsim_ctl()
     case $prev in
     ctl) mapfile -t COMPREPLY < <(compgen -W "$(_fabsim_console) --socket --help" -- "$cur") ;;
     -s | --socket) ;;
-    *) ((COMP_CWORD == 4)) && mapfile -t COMPREPLY < <(compgen -W "$(_fabsim_console)" -- "$cur") ;;
+    *) if ((COMP_CWORD == 4)) && [[ ${COMP_WORDS[2]} == -* ]]; then
+           mapfile -t COMPREPLY < <(compgen -W "$(_fabsim_console)" -- "$cur")
+       else
+           _fabsim_fault
+       fi ;;
     esac
 }
 
 # The commands of the console.
 _fabsim_console()
 {
-    fabsim ctl --help 2>/dev/null | sed -n '/^commands:/,$s/^  \([a-z][a-z]*\) .*/\1/p'
+    fabsim ctl --help 2>/dev/null | sed -n '/^commands:/,$s/^  \([a-z][a-z-]*\) .*/\1/p'
+}
+
+# The options of the fault on the line, "share=".
+_fabsim_fault()
+{
+    local verb=${COMP_WORDS[2]}
+    [[ $verb == -* ]] && verb=${COMP_WORDS[4]}
+    mapfile -t COMPREPLY < <(compgen -W "$(fabsim ctl --help 2>/dev/null |
+        sed -n "/^commands:/,\$s/^  $verb \(.*\)/\1/p" | grep -o '[a-z]*=')" -- "$cur")
+    compopt -o nospace 2>/dev/null
 }
 
 _fabsim()

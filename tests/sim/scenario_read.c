@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/sim/faults.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "tests/sim/scenario.h"
@@ -57,26 +58,6 @@ static bool next_word(struct reader *r, char word[SCENARIO_WORD], size_t *ret_co
     return len > 0;
 }
 
-/* ---- numbers ---- */
-
-static bool read_number(const char *text, double *ret)
-{
-    static const struct {
-        const char *suffix;
-        double factor;
-    } units[] = {{"", 1}, {"us", 1}, {"ms", 1e3}, {"s", 1e6}, {"min", 60e6}, {"%", 0.01}};
-    char *end;
-    if (!isdigit((unsigned char)text[0]))
-        return false;
-    double number = strtod(text, &end);
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-        if (strcmp(end, units[i].suffix) == 0) {
-            *ret = number * units[i].factor;
-            return number < 1e12;
-        }
-    return false;
-}
-
 static int read_time(struct reader *r, uint64_t *ret)
 {
     char word[SCENARIO_WORD];
@@ -85,7 +66,7 @@ static int read_time(struct reader *r, uint64_t *ret)
     if (!next_word(r, word, &column))
         return fail(r, column, "a time is expected after \"at\", such as 2s or +150ms");
     bool relative = word[0] == '+';
-    if (!read_number(word + relative, &us))
+    if (!fault_number(word + relative, &us))
         return fail(r, column, "\"%s\" is not a time, such as 2s or +150ms", word);
     *ret = (uint64_t)us + (relative ? r->last_us : 0);
     if (*ret < r->last_us)
@@ -111,7 +92,7 @@ static int read_option(struct reader *r, struct scenario_line *line, const char 
     struct scenario_option *o = &line->options[line->option_count++];
     snprintf(o->name, sizeof(o->name), "%.15s", name);
     snprintf(o->text, sizeof(o->text), "%.31s", value);
-    if (!read_number(o->text, &o->number) && strcmp(o->name, "speed") != 0)
+    if (!fault_number(o->text, &o->number) && strcmp(o->name, "speed") != 0)
         return fail(r, column, "\"%s\" is not a number, a time (10ms) or a rate (1%%)", o->text);
     return FAB_OK;
 }

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/sim/cmd.h"
+#include "cli/sim/faults.h"
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"
@@ -96,19 +98,6 @@ VERB(do_seed)
     return SCENARIO_DONE;
 }
 
-VERB(do_pace)
-{
-    if (!s->sim)
-        return outcome(FAB_E_NOT_FOUND, "the fabric stands before its pace", why);
-    struct fab_sim_pace pace = fab_sim_pace(s->sim);
-    pace.hop_us = whole(line, "hop", pace.hop_us);
-    pace.answer_us = whole(line, "answer", pace.answer_us);
-    pace.train_us = whole(line, "train", pace.train_us);
-    pace.trap_us = whole(line, "trap", pace.trap_us);
-    fab_sim_set_pace(s->sim, &pace);
-    return SCENARIO_DONE;
-}
-
 VERB(do_manager)
 {
     UNUSED(why);
@@ -146,111 +135,56 @@ VERB(do_m_key)
     return SCENARIO_DONE;
 }
 
-/* ---- nodes ---- */
+/* ---- faults: the words of fabsim's console (cli/sim/faults.h) ---- */
 
-typedef int node_fault(struct stage *s, uint32_t node, const struct scenario_line *line);
-
-/* To every node whose description matches: at least one has to, and never the manager's. */
-static enum scenario_outcome to_nodes(struct stage *s, const struct scenario_line *line,
-                                      node_fault *fault, char why[512])
+/* Whether the manager cannot manage a node after that, or else *ret_lost is as it was. */
+static void judge_lost(const struct stage *s, const struct scenario_line *line, bool *ret_lost)
 {
-    const struct fab_fabric *f = fab_sim_fabric(s->sim);
-    unsigned hit = 0;
-    for (uint32_t node = 0; node < f->node_count; node++) {
-        if (fnmatch(line->words[0], f->nodes[node].desc, 0) != 0)
-            continue;
-        int r = fault(s, node, line);
-        if (r != FAB_OK)
-            return outcome(r, f->nodes[node].desc, why);
-        hit++;
+    const char *verb = line->verb->name;
+    if (strcmp(verb, "silence") == 0) {
+        *ret_lost = true;
+    } else if (strcmp(verb, "hear") == 0 || strcmp(verb, "on") == 0 ||
+               strcmp(verb, "reboot") == 0) {
+        *ret_lost = false;
+    } else if (strcmp(verb, "lie") == 0) {
+        *ret_lost = strcmp(line->words[1], "nothing") != 0 && scenario_number(line, "rate", 1) >= 1;
+    } else if (strcmp(verb, "lock") == 0) {
+        uint64_t key = strtoull(line->words[1], NULL, 0);
+        *ret_lost = key != 0 && key != s->config.policy.m_key;
     }
-    return hit > 0 ? SCENARIO_DONE : outcome(FAB_E_NOT_FOUND, line->words[0], why);
 }
 
-static int power_off(struct stage *s, uint32_t node, const struct scenario_line *line)
+static void write_argument(const struct scenario_line *line, struct fab_text *text)
 {
-    UNUSED(line);
-    return fab_sim_power_off(s->sim, node);
-}
-static int power_on(struct stage *s, uint32_t node, const struct scenario_line *line)
-{
-    s->lost[node] = false;
-    return fab_sim_power_on(s->sim, node, (uint64_t)scenario_number(line, "boot", 0),
-                            (uint64_t)scenario_number(line, "step", 0));
-}
-static int reboot(struct stage *s, uint32_t node, const struct scenario_line *line)
-{
-    int r = fab_sim_power_off(s->sim, node);
-    return r == FAB_OK ? power_on(s, node, line) : r;
-}
-static int silence(struct stage *s, uint32_t node, const struct scenario_line *line)
-{
-    bool silent = strcmp(line->verb->name, "silence") == 0;
-    s->lost[node] = silent;
-    return fab_sim_silence(s->sim, node, silent);
-}
-static int late(struct stage *s, uint32_t node, const struct scenario_line *line)
-{
-    return fab_sim_late(s->sim, node, whole(line, "by", 0), whole(line, "spread", 0));
-}
-static int lie(struct stage *s, uint32_t node, const struct scenario_line *line)
-{
-    static const char *const lies[] = {"nothing", "busy",  "refusals", "garbage",
-                                       "bits",    "zeros", "twin",     "strange"};
-    double rate = scenario_number(line, "rate", 1);
-    for (unsigned i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
-        if (strcmp(lies[i], line->words[1]) == 0) {
-            s->lost[node] = i > 0 && rate >= 1;
-            return fab_sim_lie(s->sim, node, (enum fab_sim_lie)i, rate);
-        }
-    return FAB_E_UNSUPPORTED;
-}
-static int lock(struct stage *s, uint32_t node, const struct scenario_line *line)
-{
-    uint64_t key = strtoull(line->words[1], NULL, 0);
-    s->lost[node] = key != 0 && key != s->config.policy.m_key;
-    return fab_sim_key(s->sim, node, key, (uint8_t)whole(line, "protect", 1),
-                       (uint16_t)(scenario_number(line, "lease", 0) / 1e6));
-}
-static int storm(struct stage *s, uint32_t node, const struct scenario_line *line)
-{
-    return fab_sim_storm(s->sim, node, (uint16_t)strtoul(line->words[1], NULL, 0),
-                         (uint64_t)scenario_number(line, "every", 10000),
-                         whole(line, "count", 100));
+    for (unsigned i = 0; i < line->word_count; i++)
+        fab_text_addf(text, "%s%s", i > 0 ? " " : "", line->words[i]);
+    for (unsigned i = 0; i < line->option_count; i++)
+        fab_text_addf(text, "%s%s=%s", text->len > 0 ? " " : "", line->options[i].name,
+                      line->options[i].text);
 }
 
-VERB(do_off)
+VERB(do_fault)
 {
-    return to_nodes(s, line, power_off, why);
+    const struct fault *fault = fault_find(line->verb->name);
+    struct fab_text argument = {0}, answer = {0};
+    char *text = NULL;
+    size_t len;
+    if (!s->sim)
+        return outcome(FAB_E_NOT_FOUND, "the fabric comes first", why);
+    write_argument(line, &argument);
+    int r = fab_text_take(&argument, &text, &len);
+    bool good = r == FAB_OK && fault_run(fault, s->sim, text, &answer) == CMD_OK;
+    if (!good)
+        snprintf(why, 512, "%.500s", r == FAB_OK ? fab_text_get(&answer) : fab_status_text(r));
+    const struct fab_fabric *f = fab_sim_fabric(s->sim);
+    for (uint32_t node = 0; good && s->lost && node < f->node_count; node++)
+        if (fnmatch(line->words[0], f->nodes[node].desc, 0) == 0)
+            judge_lost(s, line, &s->lost[node]);
+    fab_text_fini(&answer);
+    free(text);
+    return good ? SCENARIO_DONE : SCENARIO_FAILED;
 }
-VERB(do_on)
-{
-    return to_nodes(s, line, power_on, why);
-}
-VERB(do_reboot)
-{
-    return to_nodes(s, line, reboot, why);
-}
-VERB(do_silence)
-{
-    return to_nodes(s, line, silence, why);
-}
-VERB(do_late)
-{
-    return to_nodes(s, line, late, why);
-}
-VERB(do_lie)
-{
-    return to_nodes(s, line, lie, why);
-}
-VERB(do_lock)
-{
-    return to_nodes(s, line, lock, why);
-}
-VERB(do_storm)
-{
-    return to_nodes(s, line, storm, why);
-}
+
 VERB(do_forgive) /* what cannot be managed need not be, or has to be */
 {
     const struct fab_fabric *f = fab_sim_fabric(s->sim);
@@ -260,8 +194,6 @@ VERB(do_forgive) /* what cannot be managed need not be, or has to be */
             s->lost[node] = strcmp(line->verb->name, "forgive") == 0;
     return SCENARIO_DONE;
 }
-
-/* ---- cables ---- */
 
 bool verb_place(struct stage *s, const char *word, uint32_t *ret_node, uint8_t *ret_port)
 {
@@ -276,61 +208,12 @@ bool verb_place(struct stage *s, const char *word, uint32_t *ret_node, uint8_t *
     return *end == '\0' && port < 255 && fab_sim_find(s->sim, name, ret_node) == FAB_OK;
 }
 
-VERB(do_cable)
-{
-    uint32_t node;
-    uint8_t port;
-    const struct scenario_option *speed = scenario_option(line, "speed");
-    const char *verb = line->verb->name;
-    int r = FAB_E_NOT_FOUND;
-    if (!verb_place(s, line->words[0], &node, &port))
-        return outcome(r, line->words[0], why);
-    if (strcmp(verb, "pull") == 0)
-        r = fab_sim_unlink(s->sim, node, port);
-    else if (strcmp(verb, "plug") == 0)
-        r = fab_sim_relink(s->sim, node, port);
-    else if (strcmp(verb, "flap") == 0)
-        r = fab_sim_flap(s->sim, node, port, (uint64_t)scenario_number(line, "period", 100000),
-                         whole(line, "count", 5));
-    else if (strcmp(verb, "degrade") == 0)
-        r = fab_sim_degrade(s->sim, node, port, whole(line, "lanes", 0),
-                            speed ? speed->text : NULL);
-    else if (strcmp(verb, "noise") == 0)
-        r = fab_sim_noise(s->sim, node, port, scenario_number(line, "share", 0));
-    else if (strcmp(verb, "mend") == 0)
-        r = fab_sim_degrade(s->sim, node, port, 0, NULL);
-    return outcome(r, line->words[0], why);
-}
-
-VERB(do_rise)
-{
-    uint32_t node;
-    uint8_t port;
-    enum fab_sim_counter counter;
-    if (!verb_place(s, line->words[0], &node, &port) ||
-        fab_sim_counter_by_name(line->words[1], &counter) != FAB_OK)
-        return outcome(FAB_E_NOT_FOUND, line->words[0], why);
-    return outcome(fab_sim_rise(s->sim, node, port, counter, scenario_number(line, "rate", 0)),
-                   line->words[1], why);
-}
-
-VERB(do_trap)
-{
-    uint32_t node;
-    uint8_t port;
-    if (!verb_place(s, line->words[0], &node, &port))
-        return outcome(FAB_E_NOT_FOUND, line->words[0], why);
-    uint16_t trap = (uint16_t)strtoul(line->words[1], NULL, 0);
-    return outcome(fab_sim_trap(s->sim, node, port, trap), line->words[1], why);
-}
-
-/* Pulls that many cables between switches, chosen by the seed; or plugs in what is out. */
-VERB(do_cables)
+/* Pulls that many cables between switches, chosen by the seed. */
+VERB(do_pull_some)
 {
     const struct fab_fabric *f = fab_sim_fabric(s->sim);
-    bool pull = strcmp(line->verb->name, "pull-some") == 0;
+    uint32_t left = whole(line, "count", 1);
     struct fab_prng prng;
-    uint32_t left = pull ? whole(line, "count", 1) : 0;
     fab_prng_init(&prng, s->run.seed ^ line->number);
     for (unsigned tries = 0; left > 0 && tries < 10000; tries++) {
         uint32_t p = (uint32_t)fab_prng_below(&prng, f->port_count), far = f->ports[p].peer;
@@ -340,23 +223,7 @@ VERB(do_cables)
         (void)fab_sim_unlink(s->sim, f->ports[p].node, f->ports[p].num);
         left--;
     }
-    for (uint32_t p = 0; !pull && p < f->port_count; p++)
-        (void)fab_sim_relink(s->sim, f->ports[p].node, f->ports[p].num);
     return left == 0 ? SCENARIO_DONE : outcome(FAB_E_NOT_FOUND, "cables", why);
-}
-
-VERB(do_weather)
-{
-    struct fab_sim_weather weather = {
-        .loss = scenario_number(line, "loss", 0),
-        .duplicate = scenario_number(line, "duplicate", 0),
-        .delay = scenario_number(line, "delay", 0),
-        .delay_us = whole(line, "by", 0),
-        .spread_us = whole(line, "spread", 0),
-    };
-    UNUSED(why);
-    fab_sim_set_weather(s->sim, &weather);
-    return SCENARIO_DONE;
 }
 
 /* ---- the manager ---- */
@@ -431,35 +298,35 @@ VERB(do_label)
 static const struct scenario_verb verbs[] = {
     {"fabric", 1, 2, "leaves spines hosts parallel radix levels switches degree ", true, do_fabric},
     {"seed", 1, 1, "", true, do_seed},
-    {"pace", 0, 0, "hop answer train trap ", true, do_pace},
+    {"pace", 0, 0, "hop answer train trap ", true, do_fault},
     {"manager", 1, 1, "", true, do_manager},
     {"smp", 0, 0, "timeout retries window ", true, do_smp},
     {"sweeps", 0, 0, "light full settle ", true, do_sweeps},
     {"m_key", 1, 1, "", true, do_m_key},
 
-    {"pull", 1, 1, "", false, do_cable},
-    {"plug", 1, 1, "", false, do_cable},
-    {"flap", 1, 1, "period count ", false, do_cable},
-    {"degrade", 1, 1, "lanes speed ", false, do_cable},
-    {"mend", 1, 1, "", false, do_cable},
-    {"noise", 1, 1, "share ", false, do_cable},
-    {"rise", 2, 2, "rate ", false, do_rise},
-    {"pull-some", 0, 0, "count ", false, do_cables},
-    {"plug-all", 0, 0, "", false, do_cables},
+    {"pull", 1, 1, "", false, do_fault},
+    {"plug", 1, 1, "", false, do_fault},
+    {"flap", 1, 1, "period count ", false, do_fault},
+    {"degrade", 1, 1, "lanes speed ", false, do_fault},
+    {"mend", 1, 1, "", false, do_fault},
+    {"noise", 1, 1, "share ", false, do_fault},
+    {"rise", 2, 2, "rate ", false, do_fault},
+    {"pull-some", 0, 0, "count ", false, do_pull_some},
+    {"plug-all", 0, 0, "", false, do_fault},
 
-    {"off", 1, 1, "", false, do_off},
-    {"on", 1, 1, "boot step ", false, do_on},
-    {"reboot", 1, 1, "boot step ", false, do_reboot},
-    {"silence", 1, 1, "", false, do_silence},
-    {"hear", 1, 1, "", false, do_silence},
-    {"late", 1, 1, "by spread ", false, do_late},
-    {"lie", 2, 2, "rate ", false, do_lie},
-    {"lock", 2, 2, "protect lease ", false, do_lock},
-    {"storm", 2, 2, "every count ", false, do_storm},
-    {"trap", 2, 2, "", false, do_trap},
+    {"off", 1, 1, "", false, do_fault},
+    {"on", 1, 1, "boot step ", false, do_fault},
+    {"reboot", 1, 1, "boot step ", false, do_fault},
+    {"silence", 1, 1, "", false, do_fault},
+    {"hear", 1, 1, "", false, do_fault},
+    {"late", 1, 1, "by spread ", false, do_fault},
+    {"lie", 2, 2, "rate ", false, do_fault},
+    {"lock", 2, 2, "protect lease ", false, do_fault},
+    {"storm", 2, 2, "every count ", false, do_fault},
+    {"trap", 2, 2, "", false, do_fault},
     {"forgive", 1, 1, "", false, do_forgive},
     {"demand", 1, 1, "", false, do_forgive},
-    {"weather", 0, 0, "loss duplicate delay by spread ", false, do_weather},
+    {"weather", 0, 0, "loss duplicate delay by spread ", false, do_fault},
 
     {"sweep", 0, 0, "", false, do_request},
     {"reroute", 0, 0, "", false, do_request},

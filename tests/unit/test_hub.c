@@ -448,7 +448,7 @@ START_TEST(late_answers)
     struct lab x;
     lab_start(&x);
     int id = come(&x, 10, "host-0001", false);
-    ck_assert_int_eq(say(&x, "late host-0001 20"), CMD_OK);
+    ck_assert_int_eq(say(&x, "late host-0001 by=20ms"), CMD_OK);
     (void)request(&x, id, FAB_LID_PERMISSIVE, &get_node);
     ck_assert_uint_eq(x.count[id], 0);
     fab_sim_advance(x.hub.sim, 30000);
@@ -501,12 +501,12 @@ START_TEST(faults_that_take_time)
     lab_start(&x);
     ck_assert_int_eq(fab_sim_find(x.hub.sim, "leaf-001", &leaf), FAB_OK);
     const struct fab_port_info *port = fab_sim_port(x.hub.sim, leaf, 1);
-    ck_assert_int_eq(say(&x, "degrade leaf-001/1 1xQDR"), CMD_OK);
+    ck_assert_int_eq(say(&x, "degrade leaf-001/1 lanes=1 speed=QDR"), CMD_OK);
     ck_assert_uint_eq(fab_link_width(port), 1);
     ck_assert_str_eq(fab_link_speed(port), "QDR");
-    ck_assert_int_eq(say(&x, "degrade \"leaf-001\"[1]  full"), CMD_OK);
+    ck_assert_int_eq(say(&x, "mend \"leaf-001\"[1] "), CMD_OK);
     ck_assert_uint_eq(fab_link_width(port), 4);
-    ck_assert_int_eq(say(&x, "flap leaf-001/1 100 1"), CMD_OK);
+    ck_assert_int_eq(say(&x, "flap leaf-001/1 period=100ms  count=1"), CMD_OK);
     ck_assert_uint_eq(port->port_state, FAB_STATE_DOWN);
     fab_sim_advance(x.hub.sim, 200000);
     ck_assert_uint_eq(port->port_state, FAB_STATE_INIT);
@@ -515,6 +515,63 @@ START_TEST(faults_that_take_time)
     ck_assert_int_eq(say(&x, "power-on leaf-001"), CMD_OK);
     fab_sim_advance(x.hub.sim, 300000);
     ck_assert_uint_eq(port->port_state, FAB_STATE_INIT);
+    lab_end(&x);
+}
+END_TEST
+
+static uint8_t method_of_answer(struct lab *x, int id)
+{
+    uint32_t before = x->count[id];
+    (void)request(x, id, FAB_LID_PERMISSIVE, &get_node);
+    return x->count[id] > before && status_of(x->last[id]) == 0 ? x->last[id][32 + 3] : 0;
+}
+
+/* Each fault is there, and what undoes it undoes it. */
+START_TEST(faults_and_back)
+{
+    struct lab x;
+    uint32_t leaf, host;
+    lab_start(&x);
+    ck_assert_int_eq(fab_sim_find(x.hub.sim, "leaf-001", &leaf), FAB_OK);
+    ck_assert_int_eq(fab_sim_find(x.hub.sim, "host-0001", &host), FAB_OK);
+    const struct fab_port_info *port = fab_sim_port(x.hub.sim, leaf, 1);
+    int id = come(&x, 10, "host-0001", false);
+    ck_assert_int_eq(say(&x, "pull leaf-*/1"), CMD_OK);
+    ck_assert_uint_eq(port->port_state, FAB_STATE_DOWN);
+    ck_assert_int_eq(say(&x, "status"), CMD_OK);
+    ck_assert_ptr_nonnull(strstr(fab_text_get(&x.out), " of them down\n"));
+    ck_assert_int_eq(say(&x, "plug-all"), CMD_OK);
+    ck_assert_uint_eq(port->port_state, FAB_STATE_INIT);
+    ck_assert_int_eq(say(&x, "off *"), CMD_OK);
+    ck_assert_uint_eq(method_of_answer(&x, id), 0);
+    ck_assert_int_eq(say(&x, "on *\nreboot leaf-001"), CMD_OK);
+    ck_assert_uint_eq(method_of_answer(&x, id), FAB_METHOD_GET_RESP);
+    ck_assert_int_eq(say(&x, "lie host-0001 strange"), CMD_OK);
+    (void)method_of_answer(&x, id);
+    ck_assert_uint_eq(x.last[id][32 + 15], (uint8_t)get_node.tid ^ 0x55);
+    ck_assert_int_eq(say(&x, "lie host-0001 nothing"), CMD_OK);
+    ck_assert_int_eq(say(&x, "lock host-00?? 0xdeadbeef protect=2 lease=10s"), CMD_OK);
+    ck_assert_uint_eq(fab_sim_port(x.hub.sim, host, 1)->m_key, 0xdeadbeef);
+    ck_assert_uint_eq(fab_sim_port(x.hub.sim, host, 1)->m_key_lease, 10);
+    ck_assert_uint_eq(method_of_answer(&x, id), 0);
+    ck_assert_int_eq(say(&x, "lock host-0001 0"), CMD_OK);
+    ck_assert_uint_eq(method_of_answer(&x, id), FAB_METHOD_GET_RESP);
+    ck_assert_int_eq(say(&x, "rise leaf-001/1 PortXmitWait rate=1000"), CMD_OK);
+    fab_sim_advance(x.hub.sim, 1000000);
+    ck_assert_int_eq(say(&x, "rise leaf-001/1 PortXmitWait"), CMD_OK);
+    fab_sim_advance(x.hub.sim, 2000000);
+    ck_assert_uint_eq(fab_sim_counter(x.hub.sim, leaf, 1, FAB_SIM_XMIT_WAIT), 1000);
+    ck_assert_int_eq(say(&x, "weather loss=1%  duplicate=2% delay=100% by=1ms spread=2s"), CMD_OK);
+    struct fab_sim_weather weather = fab_sim_weather(x.hub.sim);
+    ck_assert(weather.loss > 0.009 && weather.loss < 0.011 && weather.delay > 0.99);
+    ck_assert_uint_eq(weather.delay_us, 1000);
+    ck_assert_uint_eq(weather.spread_us, 2000000);
+    ck_assert_int_eq(say(&x, "weather"), CMD_OK);
+    ck_assert(!(fab_sim_weather(x.hub.sim).delay > 0));
+    ck_assert_int_eq(say(&x, "noise leaf-001/1 share=100%\nmend leaf-001/1"), CMD_OK);
+    ck_assert_int_eq(say(&x, "pace train=20ms hop=1us"), CMD_OK);
+    ck_assert_uint_eq(fab_sim_pace(x.hub.sim).train_us, 20000);
+    ck_assert_int_eq(say(&x, "trap leaf-001/1 129\nstorm leaf-001 128 every=1ms count=3"), CMD_OK);
     lab_end(&x);
 }
 END_TEST
@@ -528,24 +585,39 @@ START_TEST(console_mistakes)
         int code;
     } cases[] = {
         {"frobnicate", "no command \"frobnicate\"", CMD_USAGE},
-        {"unlink", "usage: unlink NODE", CMD_USAGE},
+        {"unlink", "usage: pull NODE", CMD_USAGE},
         {"stop now", "usage: stop", CMD_USAGE},
-        {"loss 2", "no share", CMD_USAGE},
-        {"loss nan", "no share", CMD_USAGE},
-        {"loss 0.1x", "no share", CMD_USAGE},
+        {"loss 2", "usage: loss", CMD_USAGE},
+        {"loss nan", "usage: loss", CMD_USAGE},
+        {"loss 0.1x", "usage: loss", CMD_USAGE},
         {"unlink nobody/1", "no node \"nobody/1\"", CMD_FAILED},
         {"unlink leaf-001/99", "no such port", CMD_FAILED},
         {"silence leaf-001/1", "is a port", CMD_FAILED},
         {"detach 0", "no client", CMD_FAILED},
-        {"late leaf-001", "usage: late", CMD_USAGE},
-        {"late leaf-001 x", "usage: late", CMD_USAGE},
-        {"late 5", "usage: late", CMD_USAGE},
-        {"flap leaf-001/1 10", "usage: flap", CMD_USAGE},
-        {"flap leaf-001/1 10 0", "usage: flap", CMD_USAGE},
-        {"degrade leaf-001/1", "usage: degrade", CMD_USAGE},
-        {"degrade leaf-001/1 EDR", "usage: degrade", CMD_USAGE},
-        {"degrade leaf-001/1 4xXXX", "leaf-001/1: ", CMD_FAILED},
-        {"degrade leaf-001 4xEDR", "no such cable", CMD_FAILED},
+        {"late leaf-001 5", "no node \"leaf-001 5\"", CMD_FAILED},
+        {"late leaf-001 by=x", "by=\"x\" is not a number", CMD_USAGE},
+        {"late by=5ms", "usage: late", CMD_USAGE},
+        {"late leaf-001 by=5ms by=6ms", "\"by\" is there twice", CMD_USAGE},
+        {"late leaf-001 lanes=5", "late takes no option \"lanes\"", CMD_USAGE},
+        {"late nobody-*", "no node \"nobody-*\"", CMD_FAILED},
+        {"flap leaf-001/1 count=0", "usage: flap", CMD_USAGE},
+        {"flap leaf-001", "which port of \"leaf-001\"? usage: flap", CMD_USAGE},
+        {"degrade leaf-001/1 lanes=3", "usage: degrade", CMD_USAGE},
+        {"degrade leaf-001/1 speed=XXX", "leaf-001/1: that cannot be; usage", CMD_USAGE},
+        {"noise leaf-001/1 share=2", "usage: noise", CMD_USAGE},
+        {"noise leaf-*/99 share=1%", "no node \"leaf-*/99\"", CMD_FAILED},
+        {"rise leaf-001/1 PortFoo rate=1", "usage: rise", CMD_USAGE},
+        {"rise leaf-001/1", "usage: rise", CMD_USAGE},
+        {"rise PortXmitWait", "usage: rise", CMD_USAGE},
+        {"lie leaf-001 always", "busy|refusals", CMD_USAGE},
+        {"lie leaf-001 busy rate=101%", "usage: lie", CMD_USAGE},
+        {"lock leaf-001 secret", "usage: lock", CMD_USAGE},
+        {"lock leaf-001 1 protect=4", "usage: lock", CMD_USAGE},
+        {"trap leaf-001/1 7", "usage: trap", CMD_USAGE},
+        {"storm leaf-001 128 count=0", "usage: storm", CMD_USAGE},
+        {"weather loss=2", "usage: weather", CMD_USAGE},
+        {"weather everywhere", "usage: weather", CMD_USAGE},
+        {"plug-all leaf-001", "usage: plug-all", CMD_USAGE},
         {"power-on nobody", "no node", CMD_FAILED},
         {"detach -1", "no client", CMD_FAILED},
     };
@@ -583,6 +655,7 @@ static Suite *suite(void)
     tcase_add_test(c, late_answers);
     tcase_add_test(c, late_requests);
     tcase_add_test(c, faults_that_take_time);
+    tcase_add_test(c, faults_and_back);
     tcase_add_test(c, console_mistakes);
     suite_add_tcase(s, c);
     return s;

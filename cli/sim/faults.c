@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A fault is a line: verb, subject, perhaps a word, options ("lanes=1"). The line is read from its
+ * end, so that what is left is the subject, and names may have blanks in them. A subject is a place
+ * (place.h) or, where no node is called so, a pattern of descriptions, "leaf-00*" or "leaf-00*"
+ * with
+ * "/PORT" after it: a whole row loses power in one line. What each verb takes is in the table at
+ * the end; what undoes it stands beside it.
+ */
+#include "cli/sim/faults.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/sim/cmd.h"
+#include "cli/sim/place.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/fault.h"
+
+#define OPTIONS_MAX 5
+#define HELP_COLUMN 42
+
+/* What a subject may be. CABLES: one, or all of a node. PORT: 0 is a switch's own. */
+enum subject { NOTHING, NODES, CABLE, CABLES, PORT };
+
+struct option_value {
+    const char *name, *text;
+    double number;
+};
+struct order {
+    const struct fault *fault;
+    struct fab_sim *sim;
+    const char *subject;
+    const char *word; /* "" where the verb takes none */
+    struct option_value options[OPTIONS_MAX];
+    unsigned option_count;
+    struct fab_text *out;
+};
+/* At one place after the other. An enum fab_status. */
+typedef int fault_function(const struct order *o, struct place at);
+
+struct fault {
+    const char *name, *alias; /* alias: ibsim's word for it, or NULL */
+    enum subject subject;
+    const char *word, *options; /* the word: what it is; options: each followed by a blank */
+    fault_function *run;
+    const char *usage, *summary;
+};
+
+/* ---- values -----------------------------------------------------------------------------------
+ */
+
+bool fault_number(const char *text, double *ret)
+{
+    static const struct {
+        const char *suffix;
+        double factor;
+    } units[] = {{"", 1}, {"us", 1}, {"ms", 1e3}, {"s", 1e6}, {"min", 60e6}, {"%", 0.01}};
+    char *end;
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    double number = strtod(text, &end);
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(end, units[i].suffix) == 0 && number * units[i].factor < 1e12) {
+            *ret = number * units[i].factor;
+            return true;
+        }
+    return false;
+}
+
+static const struct option_value *option(const struct order *o, const char *name)
+{
+    for (unsigned i = 0; i < o->option_count; i++)
+        if (strcmp(o->options[i].name, name) == 0)
+            return &o->options[i];
+    return NULL;
+}
+
+static double number(const struct order *o, const char *name, double otherwise)
+{
+    const struct option_value *value = option(o, name);
+    return value != NULL ? value->number : otherwise;
+}
+
+/* As a 32 bit number: what is more is as much as can be. */
+static uint32_t whole(const struct order *o, const char *name, double otherwise)
+{
+    double value = number(o, name, otherwise);
+    return value < (double)UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+static bool parse_integer(const char *text, uint64_t most, uint64_t *ret)
+{
+    char *end;
+    unsigned long long value = strtoull(text, &end, 0);
+    if (!isdigit((unsigned char)*text) || *end != '\0' || value > most)
+        return false;
+    *ret = value;
+    return true;
+}
+
+/* ---- cables -----------------------------------------------------------------------------------
+ */
+
+static int pull(const struct order *o, struct place at)
+{
+    return fab_sim_unlink(o->sim, at.node, at.port);
+}
+
+static int plug(const struct order *o, struct place at)
+{
+    return fab_sim_relink(o->sim, at.node, at.port);
+}
+
+static int flap(const struct order *o, struct place at)
+{
+    return fab_sim_flap(o->sim, at.node, at.port, (uint64_t)number(o, "period", 100000),
+                        whole(o, "count", 5));
+}
+
+static int degrade(const struct order *o, struct place at)
+{
+    const struct option_value *speed = option(o, "speed");
+    return fab_sim_degrade(o->sim, at.node, at.port, whole(o, "lanes", 0),
+                           speed != NULL ? speed->text : NULL);
+}
+
+static int noise(const struct order *o, struct place at)
+{
+    return fab_sim_noise(o->sim, at.node, at.port, number(o, "share", 0));
+}
+
+static int mend(const struct order *o, struct place at)
+{
+    int status = fab_sim_degrade(o->sim, at.node, at.port, 0, NULL);
+    return status == FAB_OK ? fab_sim_noise(o->sim, at.node, at.port, 0) : status;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------
+ */
+
+static int off(const struct order *o, struct place at)
+{
+    return fab_sim_power_off(o->sim, at.node);
+}
+
+static int on(const struct order *o, struct place at)
+{
+    return fab_sim_power_on(o->sim, at.node, (uint64_t)number(o, "boot", 0),
+                            (uint64_t)number(o, "step", 0));
+}
+
+static int reboot(const struct order *o, struct place at)
+{
+    int status = off(o, at);
+    return status == FAB_OK ? on(o, at) : status;
+}
+
+static int silence(const struct order *o, struct place at)
+{
+    return fab_sim_silence(o->sim, at.node, true);
+}
+
+static int hear(const struct order *o, struct place at)
+{
+    return fab_sim_silence(o->sim, at.node, false);
+}
+
+static int late(const struct order *o, struct place at)
+{
+    return fab_sim_late(o->sim, at.node, whole(o, "by", 0), whole(o, "spread", 0));
+}
+
+static const char *const lies[] = {
+    [FAB_SIM_HONEST] = "nothing",  [FAB_SIM_BUSY] = "busy",      [FAB_SIM_REFUSES] = "refusals",
+    [FAB_SIM_GARBAGE] = "garbage", [FAB_SIM_BITS] = "bits",      [FAB_SIM_SHORT] = "zeros",
+    [FAB_SIM_TWIN] = "twin",       [FAB_SIM_STRANGE] = "strange"};
+
+static int lie(const struct order *o, struct place at)
+{
+    for (unsigned i = 0; i < sizeof lies / sizeof lies[0]; i++)
+        if (strcmp(lies[i], o->word) == 0)
+            return fab_sim_lie(o->sim, at.node, (enum fab_sim_lie)i, number(o, "rate", 1));
+    return FAB_E_INVAL;
+}
+
+static int lock(const struct order *o, struct place at)
+{
+    uint64_t key;
+    double protect = number(o, "protect", 1), lease_s = number(o, "lease", 0) / 1e6;
+    if (!parse_integer(o->word, UINT64_MAX, &key) || protect > 3 || lease_s > UINT16_MAX)
+        return FAB_E_INVAL;
+    return fab_sim_key(o->sim, at.node, key, (uint8_t)protect, (uint16_t)lease_s);
+}
+
+static int trap(const struct order *o, struct place at)
+{
+    uint64_t which;
+    return parse_integer(o->word, UINT16_MAX, &which)
+               ? fab_sim_trap(o->sim, at.node, at.port, (uint16_t)which)
+               : FAB_E_INVAL;
+}
+
+static int storm(const struct order *o, struct place at)
+{
+    uint64_t which;
+    if (!parse_integer(o->word, UINT16_MAX, &which))
+        return FAB_E_INVAL;
+    return fab_sim_storm(o->sim, at.node, (uint16_t)which, (uint64_t)number(o, "every", 10000),
+                         whole(o, "count", 100));
+}
+
+static int rise(const struct order *o, struct place at)
+{
+    enum fab_sim_counter counter;
+    if (fab_sim_counter_by_name(o->word, &counter) != FAB_OK)
+        return FAB_E_INVAL;
+    return fab_sim_rise(o->sim, at.node, at.port, counter, number(o, "rate", 0));
+}
+
+/* ---- everywhere -------------------------------------------------------------------------------
+ */
+
+static int weather(const struct order *o, struct place at)
+{
+    struct fab_sim_weather weather = {
+        .loss = number(o, "loss", 0),
+        .duplicate = number(o, "duplicate", 0),
+        .delay = number(o, "delay", 0),
+        .delay_us = whole(o, "by", 0),
+        .spread_us = whole(o, "spread", 0),
+    };
+    (void)at;
+    if (weather.loss > 1 || weather.duplicate > 1 || weather.delay > 1)
+        return FAB_E_INVAL;
+    fab_sim_set_weather(o->sim, &weather);
+    return FAB_OK;
+}
+
+static int loss(const struct order *o, struct place at)
+{
+    double share;
+    (void)at;
+    if (!fault_number(o->word, &share) || share > 1)
+        return FAB_E_INVAL;
+    fab_sim_loss(o->sim, share);
+    return FAB_OK;
+}
+
+static int pace(const struct order *o, struct place at)
+{
+    struct fab_sim_pace pace = fab_sim_pace(o->sim);
+    (void)at;
+    pace.hop_us = whole(o, "hop", pace.hop_us);
+    pace.answer_us = whole(o, "answer", pace.answer_us);
+    pace.train_us = whole(o, "train", pace.train_us);
+    pace.trap_us = whole(o, "trap", pace.trap_us);
+    fab_sim_set_pace(o->sim, &pace);
+    return FAB_OK;
+}
+
+static int plug_all(const struct order *o, struct place at)
+{
+    const struct fab_fabric *f = fab_sim_fabric(o->sim);
+    (void)at;
+    for (uint32_t p = 0; p < f->port_count; p++)
+        (void)fab_sim_relink(o->sim, f->ports[p].node, f->ports[p].num);
+    return FAB_OK;
+}
+
+/* ---- the table --------------------------------------------------------------------------------
+ */
+
+static const struct fault faults[] = {
+    {"pull", "unlink", CABLES, NULL, "", pull, "NODE[/PORT]", "pulls a cable, or all of a node's"},
+    {"plug", "relink", CABLES, NULL, "", plug, "NODE[/PORT]", "puts it back"},
+    {"plug-all", NULL, NOTHING, NULL, "", plug_all, "", "puts all cables back"},
+    {"flap", NULL, CABLE, NULL, "period count ", flap, "NODE/PORT [period=100ms] [count=5]",
+     "a cable goes out and in, so many times"},
+    {"degrade", NULL, CABLE, NULL, "lanes speed ", degrade, "NODE/PORT [lanes=1] [speed=SDR]",
+     "a link comes up narrower or slower"},
+    {"noise", NULL, CABLE, NULL, "share ", noise, "NODE/PORT [share=1%]",
+     "a cable spoils so many packets; without a share, none"},
+    {"mend", NULL, CABLE, NULL, "", mend, "NODE/PORT", "full rate and no noise"},
+    {"rise", NULL, PORT, "COUNTER", "rate ", rise, "NODE/PORT COUNTER [rate=10]",
+     "PortXmitWait, say, rises by so many a second; without a rate, no longer"},
+
+    {"off", "power-off", NODES, NULL, "", off, "NODE", "a node dies and forgets its tables"},
+    {"on", "power-on", NODES, NULL, "boot step ", on, "NODE [boot=3s] [step=10ms]",
+     "it starts, then a port comes up each step"},
+    {"reboot", NULL, NODES, NULL, "boot step ", reboot, "NODE [boot=3s] [step=10ms]", "off and on"},
+    {"silence", NULL, NODES, NULL, "", silence, "NODE",
+     "a node answers nothing; it still forwards"},
+    {"hear", "wake", NODES, NULL, "", hear, "NODE", "it answers again"},
+    {"late", NULL, NODES, NULL, "by spread ", late, "NODE [by=50ms] [spread=10ms]",
+     "it answers so much later; alone: at once"},
+    {"lie", NULL, NODES, "LIE", "rate ", lie,
+     "NODE busy|refusals|garbage|bits|zeros|twin|strange|nothing [rate=1%]",
+     "that share of its answers is wrong; nothing: it is honest again"},
+    {"lock", NULL, NODES, "0xKEY", "protect lease ", lock, "NODE 0xKEY [protect=1] [lease=10s]",
+     "another manager's M_Key; 0 takes it off"},
+    {"trap", NULL, PORT, "NUMBER", "", trap, "NODE/PORT NUMBER",
+     "128-131, 144, 145, 256-259, until it is repressed"},
+    {"storm", NULL, NODES, "NUMBER", "every count ", storm, "NODE NUMBER [every=10ms] [count=100]",
+     "so many traps, repressed or not"},
+
+    {"weather", NULL, NOTHING, NULL, "loss duplicate delay by spread ", weather,
+     "[loss=1%] [duplicate=1%] [delay=5% by=1ms spread=20ms]", "befalls any MAD; alone: calm"},
+    {"loss", NULL, NOTHING, "SHARE", "", loss, "SHARE", "that share of MADs gets lost: 1% or 0.01"},
+    {"pace", NULL, NOTHING, NULL, "hop answer train trap ", pace,
+     "[hop=1us] [answer=10us] [train=20ms] [trap=1s]",
+     "a cable, an agent, a link's training, a trap's repeating take so long"},
+};
+#define FAULT_COUNT (sizeof faults / sizeof *faults)
+
+const struct fault *fault_find(const char *verb)
+{
+    for (size_t i = 0; i < FAULT_COUNT; i++)
+        if (strcasecmp(faults[i].name, verb) == 0 ||
+            (faults[i].alias != NULL && strcasecmp(faults[i].alias, verb) == 0))
+            return &faults[i];
+    return NULL;
+}
+
+void fault_help_line(struct fab_text *out, const char *verb, const char *usage, const char *summary)
+{
+    int len = (int)(strlen(verb) + 1 + strlen(usage));
+    if (len < HELP_COLUMN)
+        fab_text_addf(out, "  %s %s%*s%s\n", verb, usage, HELP_COLUMN - len, "", summary);
+    else
+        fab_text_addf(out, "  %s %s\n  %*s%s\n", verb, usage, HELP_COLUMN, "", summary);
+}
+
+void fault_help(struct fab_text *out)
+{
+    for (size_t i = 0; i < FAULT_COUNT; i++)
+        fault_help_line(out, faults[i].name, faults[i].usage, faults[i].summary);
+}
+
+/* ---- reading a line ---------------------------------------------------------------------------
+ */
+
+static int misused(const struct order *o)
+{
+    fab_text_addf(o->out, "usage: %s %s\n", o->fault->name, o->fault->usage);
+    return CMD_USAGE;
+}
+
+static char *last_word(char *line)
+{
+    char *word = line + strlen(line);
+    while (word > line && !isspace((unsigned char)word[-1]))
+        word--;
+    return word;
+}
+
+/* Cuts off the last word of a line: "" when there is none. */
+static char *cut_word(char **line)
+{
+    char *word = last_word(*line), *blank = word;
+    while (blank > *line && isspace((unsigned char)blank[-1]))
+        blank--;
+    if (blank == *line)
+        *line = word + strlen(word);
+    else
+        *blank = '\0';
+    return word;
+}
+
+static bool takes(const struct fault *f, const char *name, size_t len)
+{
+    for (const char *at = f->options; *at != '\0'; at = strchr(at, ' ') + 1)
+        if (strncmp(at, name, len) == 0 && at[len] == ' ')
+            return true;
+    return false;
+}
+
+/* Letters and "=". */
+static bool is_option(const char *word)
+{
+    size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyz");
+    return len > 0 && word[len] == '=';
+}
+
+static int read_option(struct order *o, char *word)
+{
+    char *equals = strchr(word, '=');
+    struct option_value value = {.name = word, .text = equals + 1};
+    if (!takes(o->fault, word, (size_t)(equals - word))) {
+        fab_text_addf(o->out, "%s takes no option \"%.*s\"; ", o->fault->name, (int)(equals - word),
+                      word);
+        return misused(o);
+    }
+    *equals = '\0';
+    if (o->option_count == OPTIONS_MAX || option(o, word) != NULL) {
+        fab_text_addf(o->out, "\"%s\" is there twice\n", word);
+        return CMD_USAGE;
+    }
+    if (strcmp(word, "speed") != 0 && !fault_number(value.text, &value.number)) {
+        fab_text_addf(o->out, "%s=\"%s\" is not a number, a time (10ms) or a share (1%%)\n", word,
+                      value.text);
+        return CMD_USAGE;
+    }
+    o->options[o->option_count++] = value;
+    return CMD_OK;
+}
+
+static int read_order(struct order *o, char *line)
+{
+    o->word = "";
+    while (is_option(last_word(line))) {
+        int code = read_option(o, cut_word(&line));
+        if (code != CMD_OK)
+            return code;
+    }
+    if (o->fault->word != NULL)
+        o->word = cut_word(&line);
+    o->subject = line;
+    bool wants = o->fault->subject != NOTHING;
+    if (wants != (*line != '\0') || (o->fault->word != NULL && *o->word == '\0'))
+        return misused(o);
+    return CMD_OK;
+}
+
+/* ---- where ------------------------------------------------------------------------------------
+ */
+
+static int told(const struct order *o, int status, const char *where)
+{
+    if (status == FAB_OK)
+        return CMD_OK;
+    if (status == FAB_E_INVAL) {
+        fab_text_addf(o->out, "%s%sthat cannot be; ", where, *where != '\0' ? ": " : "");
+        return misused(o);
+    }
+    fab_text_addf(o->out, "%s: %s\n", where,
+                  status == FAB_E_NOT_FOUND ? "there is no such cable or port"
+                                            : fab_status_text(status));
+    return CMD_FAILED;
+}
+
+/* All cables of a node: FAB_OK whether or not it has any. */
+static int at_all_ports(const struct order *o, struct place at)
+{
+    unsigned last = fab_sim_fabric(o->sim)->nodes[at.node].num_ports;
+    for (at.port = 1; at.port <= last && at.port != 0; at.port++)
+        (void)o->fault->run(o, at);
+    return FAB_OK;
+}
+
+static int at_place(const struct order *o, struct place at, const char *where)
+{
+    enum subject subject = o->fault->subject;
+    if (subject == NODES && at.port != 0) {
+        fab_text_addf(o->out, "\"%s\" is a port; a node is wanted\n", where);
+        return CMD_FAILED;
+    }
+    if (subject == CABLE && at.port == 0) {
+        fab_text_addf(o->out, "which port of \"%s\"? ", where);
+        return misused(o);
+    }
+    return told(o, subject == CABLES && at.port == 0 ? at_all_ports(o, at) : o->fault->run(o, at),
+                where);
+}
+
+/* Splits "PATTERN/PORT". */
+static bool read_pattern(char *pattern, struct place *ret)
+{
+    uint64_t port = 0;
+    char *slash = strrchr(pattern, '/');
+    ret->port = 0;
+    if (slash != NULL && parse_integer(slash + 1, 254, &port) && port > 0) {
+        *slash = '\0';
+        ret->port = (uint8_t)port;
+    }
+    return strpbrk(pattern, "*?[") != NULL;
+}
+
+/* At every node whose description matches; there has to be one. */
+static int at_pattern(const struct order *o)
+{
+    const struct fab_fabric *f = fab_sim_fabric(o->sim);
+    char pattern[PLACE_NAME_MAX];
+    struct place at;
+    unsigned hit = 0;
+    snprintf(pattern, sizeof pattern, "%s", o->subject);
+    bool good = read_pattern(pattern, &at);
+    for (at.node = 0; good && at.node < f->node_count; at.node++) {
+        const struct fab_node *node = &f->nodes[at.node];
+        if (fnmatch(pattern, node->desc, 0) != 0 || at.port > node->num_ports)
+            continue;
+        int code = at_place(o, at, node->desc);
+        if (code != CMD_OK)
+            return code;
+        hit++;
+    }
+    if (hit == 0)
+        fab_text_addf(o->out, "there is no node \"%s\"\n", o->subject);
+    return hit > 0 ? CMD_OK : CMD_FAILED;
+}
+
+int fault_run(const struct fault *f, struct fab_sim *sim, char *argument, struct fab_text *out)
+{
+    struct order o = {.fault = f, .sim = sim, .out = out};
+    struct place at = {0};
+    int code = read_order(&o, argument);
+    if (code != CMD_OK)
+        return code;
+    if (f->subject == NOTHING)
+        return told(&o, f->run(&o, at), "");
+    int status = place_find(sim, o.subject, &at);
+    if (status == FAB_E_RANGE) {
+        fab_text_addf(out, "the node of \"%s\" has no such port\n", o.subject);
+        return CMD_FAILED;
+    }
+    return status == FAB_OK ? at_place(&o, at, o.subject) : at_pattern(&o);
+}
