@@ -103,6 +103,12 @@ tests_unit_test_config_LDADD = $(DAEMON_TEST_LIBS)
 
 EXTRA_DIST += tests/unit/fabrics.h
 
+# ---- hands that help
+UNIT_TESTS += tests/unit/test_crew
+tests_unit_test_crew_SOURCES = tests/unit/test_crew.c
+tests_unit_test_crew_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_crew_LDADD = $(DAEMON_TEST_LIBS)
+
 # ---- fabric
 UNIT_TESTS += tests/unit/test_fabric
 tests_unit_test_fabric_SOURCES = tests/unit/test_fabric.c
@@ -227,6 +233,11 @@ tests_unit_test_verify_lanes_SOURCES = tests/unit/test_verify_lanes.c
 tests_unit_test_verify_lanes_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_verify_lanes_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_plan_lanes
+tests_unit_test_plan_lanes_SOURCES = tests/unit/test_plan_lanes.c
+tests_unit_test_plan_lanes_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plan_lanes_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_vls
 tests_unit_test_vls_SOURCES = tests/unit/test_vls.c
 tests_unit_test_vls_CFLAGS = $(TEST_CFLAGS)
@@ -253,6 +264,9 @@ tests_unit_test_route_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=cal
 EXTRA_PROGRAMS += tests/bench/bench_route
 tests_bench_bench_route_SOURCES = tests/bench/bench_route.c
 tests_bench_bench_route_LDADD = libfabmgr/libfabmgr.la
+EXTRA_PROGRAMS += tests/bench/bench_speed
+tests_bench_bench_speed_SOURCES = tests/bench/bench_speed.c
+tests_bench_bench_speed_LDADD = $(FABRICD_LIBS)
 EXTRA_PROGRAMS += tests/bench/bench_plan
 tests_bench_bench_plan_SOURCES = tests/bench/bench_plan.c
 tests_bench_bench_plan_LDADD = libfabmgr/libfabmgr.la

@@ -1,6 +1,9 @@
 fabricd_libfabricd_la_SOURCES += \
+	%D%/crew.c \
+	%D%/crew.h \
 	%D%/loop.c \
 	%D%/loop.h \
+	%D%/thread.h \
 	%D%/timeline.c \
 	%D%/timeline.h \
 	%D%/worker.c \

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "fabricd/base/clock.h"
+#include "fabricd/loop/crew.h"
 #include "fabricd/loop/timeline.h"
 #include "fabricd/loop/worker.h"
 #include "libfabmgr/base/status.h"
@@ -42,6 +43,7 @@ struct loop {
     struct letter *first, *last;
     struct signal_watch *signals;
     struct worker *worker;
+    struct crew *crew;         /* helps the worker */
     struct timeline *timeline; /* NULL: real time */
     bool stopped;              /* virtual time */
 };
@@ -152,6 +154,7 @@ void loop_free(struct loop *l)
     if (!l)
         return;
     worker_free(l->worker);
+    crew_free(l->crew);
     for (struct letter *letter = take_letters(l), *next; letter; letter = next) {
         next = letter->next;
         free(letter);
@@ -358,4 +361,11 @@ int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
     if (!l->worker)
         l->worker = worker_new(l);
     return l->worker ? worker_add(l->worker, work, done, ctx) : FAB_E_NOMEM;
+}
+
+const struct fab_crew *loop_crew(struct loop *l)
+{
+    if (!l->crew && !l->timeline)
+        l->crew = crew_new(crew_hands());
+    return crew_lend(l->crew);
 }

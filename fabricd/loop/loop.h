@@ -43,4 +43,9 @@ int loop_post(struct loop *l, loop_fn *fn, void *ctx);
  * and gives values; it touches nothing of the loop. */
 int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 
+/* Hands for such work to divide itself among, one for each processor; to be asked for on the loop
+ * thread, good until loop_free. NULL: none, as in virtual time. */
+struct fab_crew;
+const struct fab_crew *loop_crew(struct loop *l);
+
 #endif

@@ -6,9 +6,9 @@
 #include "fabricd/loop/worker.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
+#include "fabricd/loop/thread.h"
 #include "libfabmgr/base/status.h"
 
 struct job {
@@ -48,17 +48,6 @@ static void *run_jobs(void *ctx)
     return NULL;
 }
 
-/* Signals are for the loop thread: the worker starts with all of them blocked. */
-static int start_thread(struct worker *w)
-{
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &old);
-    int err = pthread_create(&w->thread, NULL, run_jobs, w);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return err;
-}
-
 struct worker *worker_new(struct loop *l)
 {
     struct worker *w = calloc(1, sizeof(*w));
@@ -67,7 +56,7 @@ struct worker *worker_new(struct loop *l)
     w->loop = l;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->wake, NULL);
-    if (start_thread(w)) {
+    if (thread_start(&w->thread, run_jobs, w)) {
         free(w);
         return NULL;
     }

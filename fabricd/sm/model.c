@@ -41,8 +41,10 @@ static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old
     for (uint32_t sw = 0; sw < now->switch_count; sw++) {
         uint32_t was = fab_fabric_node_by_guid(old, now->nodes[sw].guid);
         if (was < old->switch_count &&
-            old->switches[was].linear_fdb_top != now->switches[sw].linear_fdb_top)
+            old->switches[was].linear_fdb_top != now->switches[sw].linear_fdb_top) {
             fab_observed_forget(o, sw);
+            fab_observed_forget_lanes(o, now, sw);
+        }
     }
 }
 

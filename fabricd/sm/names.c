@@ -54,6 +54,10 @@ const char *sm_attr_name(uint16_t attr_id)
     switch (attr_id) { /* those that need no table of fields */
     case FAB_ATTR_NODE_DESC:
         return "NodeDescription";
+    case FAB_ATTR_SL2VL:
+        return "SLtoVLMappingTable";
+    case FAB_ATTR_VLARB:
+        return "VLArbitrationTable";
     case FAB_ATTR_LFT:
         return "LinearForwardingTable";
     default:

@@ -114,7 +114,7 @@ struct sm_sminfo {
     struct fab_path info_paths[SM_MAX_OTHERS];
     uint16_t info_lids[SM_MAX_OTHERS];
 };
-enum sm_touched { SM_WRITTEN = 1, SM_SILENT = 2, SM_UNSURE = 4 };
+enum sm_touched { SM_WRITTEN = 1, SM_SILENT = 2, SM_UNSURE = 4, SM_LANES_FAILED = 8 };
 struct sm_programming {
     struct fab_plan plan;
     struct fab_plan_input in;

@@ -6,7 +6,8 @@
  *
  * Each acknowledged write changes the model: the answer to a Set carries the attribute as it is
  * now. A write that was refused or not answered makes its node a suspect of a later look, and for
- * a table also makes us forget what that switch holds.
+ * a table also makes us forget what that switch holds. Of lanes that are written nothing is known
+ * until all this is over, so that a round that breaks off leaves no false knowledge behind.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,10 @@ static int enter(struct sm *s)
     s->tune = false;
     note_unsure(s);
     p->tables_wait = tables_wait(s);
-    return fab_plan_make(&p->in, &p->plan);
+    r = fab_plan_make(&p->in, &p->plan);
+    if (r == FAB_OK)
+        fab_plan_lanes_begin(&p->in, &p->plan, &s->model.observed);
+    return r;
 }
 
 static bool all_sent(const struct sm_programming *p)
@@ -117,6 +121,12 @@ static void tear(struct sm *s, const struct fab_plan_op *op)
     sm_guids_add(&s->retry, s->model.fabric->nodes[op->node].guid);
 }
 
+static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
+{
+    if (op->attr_id == FAB_ATTR_SL2VL || op->attr_id == FAB_ATTR_VLARB)
+        p->touched[op->node] |= SM_LANES_FAILED;
+}
+
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     struct sm_programming *p = &s->program;
@@ -130,6 +140,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
             tear(s, op);
         if (!ret->path || fab_plan_encode(&p->in, op, ret->data, &ret->attr_mod) != FAB_OK) {
             p->failed++;
+            note_lanes(p, op);
             continue;
         }
         ret->method = FAB_METHOD_SET;
@@ -175,6 +186,7 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
     bool known = p->touched[op->node] & SM_SILENT;
     p->failed++;
     tear(s, op);
+    note_lanes(p, op);
     if (op->attr_id == FAB_ATTR_LFT)
         fab_observed_forget(&s->model.observed, op->node);
     if (a->status == FAB_E_TIMEOUT)
@@ -232,6 +244,17 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         p->last_write_us = clock_now_us();
 }
 
+/* All lanes that were to be written are, but for those that failed. */
+static int keep_lanes(struct sm *s)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    int r = fab_plan_lanes_done(&s->program.in, &s->model.observed);
+    for (uint32_t node = 0; node < f->node_count; node++)
+        if (s->program.touched[node] & SM_LANES_FAILED)
+            fab_observed_forget_lanes(&s->model.observed, f, node);
+    return r;
+}
+
 static int leave(struct sm *s)
 {
     struct sm_programming *p = &s->program;
@@ -242,7 +265,7 @@ static int leave(struct sm *s)
                 "%u writes failed and are tried again", p->failed);
     log_debug("sm", "wrote writes=%u blocks=%u switches=%u failed=%u", p->writes, p->blocks,
               p->switches, p->failed);
-    return FAB_OK;
+    return keep_lanes(s);
 }
 
 const struct sm_phase sm_phase_program = {"programming", enter, next, answer, finished, leave};

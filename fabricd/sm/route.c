@@ -23,6 +23,7 @@ struct sm_job {
     struct fab_fabric *fabric;
     struct fab_target *target; /* in: lids; out: lft, engine */
     struct fab_policy policy;
+    const struct fab_crew *crew;
     struct fab_verdict verdict;
     char *witness;
     int status;
@@ -52,6 +53,7 @@ static int prove(struct sm_job *j)
         .vls = &j->target->vls,
         .policy = &j->policy,
         .max_hops = j->policy.max_hops,
+        .crew = j->crew,
     };
     uint64_t start = clock_now_us();
     int r = fab_verify(&in, &j->verdict);
@@ -63,7 +65,7 @@ static int prove(struct sm_job *j)
 static int run_engine(struct sm_job *j, const struct fab_route_engine *engine)
 {
     struct fab_route_input in = {
-        .fabric = j->fabric, .policy = &j->policy, .lids = &j->target->lids};
+        .fabric = j->fabric, .policy = &j->policy, .lids = &j->target->lids, .crew = j->crew};
     uint64_t start = clock_now_us();
     j->why[0] = 0;
     snprintf(j->target->engine, sizeof(j->target->engine), "%s", engine->name);
@@ -177,6 +179,7 @@ static int start(struct sm *s)
     j->s = s;
     j->fabric = fab_fabric_ref(s->model.fabric);
     j->target = fab_target_ref(s->fresh);
+    j->crew = loop_crew(s->in.loop);
     r = loop_work(s->in.loop, work, done, j);
     if (r != FAB_OK) {
         job_free(j);

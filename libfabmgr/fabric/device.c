@@ -107,6 +107,7 @@ int fab_device_add(struct fab_builder *b, const struct fab_device *d, uint32_t *
     struct fab_switch_info switch_info = {.linear_fdb_cap = 0xc000,
                                           .multicast_fdb_cap = 0x400,
                                           .partition_enforcement_cap = 32,
+                                          .optimized_sl2vl = 1,
                                           .enhanced_port0 = d->enhanced_port0};
     uint32_t ref;
     if (fab_builder_find(b, d->guid, &ref) == FAB_OK)

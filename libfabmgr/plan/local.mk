@@ -1,6 +1,8 @@
 libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/differ.c \
 	%D%/differ.h \
+	%D%/lanes.c \
+	%D%/lanes.h \
 	%D%/observed.c \
 	%D%/order.c \
 	%D%/order.h \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the switches are known to hold: their forwarding tables as read back or acknowledged, and
- * one bit a block that says whether we know it at all. A block that is not known is written.
+ * one bit a block that says whether we know it at all. A block that is not known is written. Lanes
+ * are kept as what they come from (lanes.c), for adapters and routers as well.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,7 @@ void fab_observed_fini(struct fab_observed *o)
 {
     fab_lft_fini(&o->lft);
     free(o->known);
+    free(o->lanes.port);
     memset(o, 0, sizeof(*o));
 }
 
@@ -65,6 +67,13 @@ void fab_observed_forget(struct fab_observed *o, uint32_t sw)
 {
     for (uint32_t block = 0; sw < o->lft.switch_count && block < o->blocks; block++)
         set_known(o, sw, block, false);
+}
+
+void fab_observed_forget_lanes(struct fab_observed *o, const struct fab_fabric *f, uint32_t node)
+{
+    const struct fab_node *n = &f->nodes[node];
+    if (o->lanes.port != NULL && n->first_port + n->num_ports < o->lanes.ports)
+        memset(o->lanes.port + n->first_port, 0, (n->num_ports + 1u) * sizeof(*o->lanes.port));
 }
 
 bool fab_observed_known(const struct fab_observed *o, uint32_t sw, uint32_t block)
@@ -85,6 +94,27 @@ static void move_switch(const struct fab_observed *from, uint32_t old_sw, uint32
     }
 }
 
+static int move_lanes(const struct fab_held *from, const struct fab_fabric *old,
+                      const struct fab_fabric *now, struct fab_held *ret)
+{
+    if (from->port == NULL || from->ports != old->port_count)
+        return FAB_OK;
+    struct fab_held to = {.ports = now->port_count};
+    to.port = calloc((size_t)to.ports + 1, sizeof(*to.port));
+    if (to.port == NULL)
+        return FAB_E_NOMEM;
+    memcpy(to.vl, from->vl, sizeof(to.vl));
+    for (uint32_t node = 0; node < old->node_count; node++) {
+        const struct fab_node *was = &old->nodes[node];
+        uint32_t id = fab_fabric_node_by_guid(now, was->guid);
+        if (id != FAB_NONE && now->nodes[id].num_ports == was->num_ports)
+            memcpy(to.port + now->nodes[id].first_port, from->port + was->first_port,
+                   (was->num_ports + 1u) * sizeof(*to.port));
+    }
+    *ret = to;
+    return FAB_OK;
+}
+
 int fab_observed_move(const struct fab_observed *from, const struct fab_fabric *old,
                       const struct fab_fabric *now, uint32_t top, struct fab_observed *ret)
 {
@@ -92,6 +122,11 @@ int fab_observed_move(const struct fab_observed *from, const struct fab_fabric *
     int status = fab_observed_init(&to, now->switch_count, top);
     if (status != FAB_OK)
         return status;
+    status = move_lanes(&from->lanes, old, now, &to.lanes);
+    if (status != FAB_OK) {
+        fab_observed_fini(&to);
+        return status;
+    }
     for (uint32_t sw = 0; sw < from->lft.switch_count && sw < old->switch_count; sw++) {
         uint32_t new_sw = fab_fabric_node_by_guid(now, old->nodes[sw].guid);
         if (new_sw != FAB_NONE && fab_node_is_switch(now, new_sw))

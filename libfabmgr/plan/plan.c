@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Making the plan: six passes over the fabric, one a stage, each adding the writes it needs.
+ * Making the plan: a pass over the fabric for each stage, adding the writes that it needs.
  *
  * Nothing is written that the device holds already: a second plan on a fabric to which the first
  * was applied is empty. A port that is Init gets its attributes and Init -> Armed in one Set, then
@@ -16,8 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/differ.h"
+#include "libfabmgr/plan/lanes.h"
 #include "libfabmgr/plan/order.h"
 
 struct draft {
@@ -140,6 +142,26 @@ static int plan_up(struct draft *d, uint32_t port)
     return can_rise(d->in->fabric, port) ? add_port(d, port, FAB_STATE_ACTIVE) : FAB_OK;
 }
 
+static int add_lanes(void *ctx, struct fab_plan_op op)
+{
+    return add(ctx, op);
+}
+
+static int plan_lanes(struct draft *d, uint32_t sw)
+{
+    return fab_lanes_of_switch(d->in, sw, FAB_LANES_ALL, add_lanes, d);
+}
+
+static int plan_lanes_line(struct draft *d, uint32_t sw)
+{
+    return fab_lanes_of_switch(d->in, sw, FAB_LANES_LINE, add_lanes, d);
+}
+
+static int plan_lanes_pair(struct draft *d, uint32_t sw)
+{
+    return fab_lanes_of_switch(d->in, sw, FAB_LANES_PAIR, add_lanes, d);
+}
+
 static bool is_trunk(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = fab_peer_node(f, port);
@@ -159,7 +181,11 @@ static int plan_trunk_up(struct draft *d, uint32_t port)
 
 static int plan_end(struct draft *d, uint32_t port)
 {
-    return is_trunk(d->in->fabric, port) ? FAB_OK : plan_port(d, port);
+    const struct fab_fabric *f = d->in->fabric;
+    int ret = is_trunk(f, port) ? FAB_OK : plan_port(d, port);
+    if (ret == FAB_OK && !fab_node_is_switch(f, f->ports[port].node))
+        ret = fab_lanes_of_end(d->in, port, add_lanes, d);
+    return ret;
 }
 
 static int plan_end_up(struct draft *d, uint32_t port)
@@ -201,6 +227,9 @@ int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret)
         [FAB_STAGE_SWITCH] = {f->switch_count, plan_switch},
         [FAB_STAGE_TRUNKS] = {f->port_count, plan_trunk},
         [FAB_STAGE_TRUNKS_UP] = {f->port_count, plan_trunk_up},
+        [FAB_STAGE_LANES] = {f->switch_count, plan_lanes},
+        [FAB_STAGE_LANES_LINE] = {f->switch_count, plan_lanes_line},
+        [FAB_STAGE_LANES_PAIR] = {f->switch_count, plan_lanes_pair},
         [FAB_STAGE_ROUTES] = {f->switch_count, plan_routes},
         [FAB_STAGE_ENDS] = {f->port_count, plan_end},
         [FAB_STAGE_ENDS_UP] = {f->port_count, plan_end_up},
@@ -263,6 +292,14 @@ static void encode_block(const struct fab_plan_input *in, const struct fab_plan_
             data[i] = fab_lft_row(&in->observed->lft, op->node)[offset + i];
 }
 
+static int encode_vlarb(const struct fab_plan_input *in, const struct fab_plan_op *op,
+                        uint8_t data[FAB_SMP_DATA])
+{
+    struct fab_vlarb want = {0};
+    (void)fab_target_vlarb(in->fabric, in->policy, &in->target->vls, op->port, &want);
+    return fab_attr_pack(&fab_attr_vlarb, &want, data, FAB_SMP_DATA);
+}
+
 int fab_plan_encode(const struct fab_plan_input *in, const struct fab_plan_op *op,
                     uint8_t data[FAB_SMP_DATA], uint32_t *ret_attr_mod)
 {
@@ -280,6 +317,14 @@ int fab_plan_encode(const struct fab_plan_input *in, const struct fab_plan_op *o
     case FAB_ATTR_LFT:
         attr_mod = op->block;
         encode_block(in, op, data);
+        break;
+    case FAB_ATTR_SL2VL:
+        attr_mod = op->mod;
+        fab_put_be64(data, op->map);
+        break;
+    case FAB_ATTR_VLARB:
+        attr_mod = op->mod;
+        ret = encode_vlarb(in, op, data);
         break;
     default:
         ret = FAB_E_INVAL;

@@ -6,11 +6,14 @@
  *   SWITCH     SwitchInfo (LinearFDBTop, life time), switch port 0 (LID, SM LID)
  *   TRUNKS     PortInfo of both ends of cables between switches: MTU, VLs, timers; Init -> Armed
  *   TRUNKS_UP  Armed -> Active: no table shall lead into a cable that does not carry traffic yet
- *   ROUTES     LFT blocks that differ from what the switch is known to hold, in the order of
- *              order.c: first those that end a loss, and none that would close a loop or cut a path
- *              that works, in whatever mixture of old and new tables there is on the way
- *   ENDS       PortInfo of adapters, routers and of the switch ports before them: LID, SM LID, ...
- *   ENDS_UP    Armed -> Active: an end that comes up finds its routes in place
+ *   LANES      With several lanes: VL arbitration of switch ports; SL to VL, where one write does
+ * for all pairs of ports of a switch; then, each a stage of its own, LANES_LINE where it does for
+ * all pairs with one port, and LANES_PAIR what is left, pair by pair. With one lane only what is
+ * known to be something else ROUTES     LFT blocks that differ from what the switch is known to
+ * hold, in the order of order.c: first those that end a loss, and none that would close a loop or
+ * cut a path that works, in whatever mixture of old and new tables there is on the way ENDS
+ * PortInfo of adapters, routers and of the switch ports before them: LID, SM LID, ...; lanes of
+ * adapters and routers ENDS_UP    Armed -> Active: an end that comes up finds its routes in place
  */
 #ifndef LIBFABMGR_PLAN_PLAN_H
 #define LIBFABMGR_PLAN_PLAN_H
@@ -19,12 +22,27 @@
 #include "libfabmgr/policy/policy.h"
 #include "libfabmgr/target/target.h"
 
+/* The lanes that devices are known to hold, as they were written and acknowledged: what they come
+ * from, port by port. For each two ports of a switch that are known, the SLtoVLMappingTable between
+ * them follows from it; adapters and routers have one table a port. */
+struct fab_held_port {
+    uint8_t vls; /* data VLs of the port; 0: not known (of a switch's port 0: nothing of it is) */
+    uint8_t class;
+    uint8_t arbitrated; /* VLs in its VLArbitrationTable; 0: not known */
+};
+struct fab_held {
+    uint32_t ports;
+    struct fab_held_port *port; /* [ports] by port id; NULL: nothing is known */
+    uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS]; /* as in struct fab_vls */
+};
+
 /* What the switches are known to hold, by switch id of one snapshot: read back from them, or
  * written and acknowledged. */
 struct fab_observed {
     struct fab_lft lft;
     uint64_t *known; /* bitset of [switch_count][blocks of lft.stride] */
     uint32_t blocks; /* per switch */
+    struct fab_held lanes;
 };
 int fab_observed_init(struct fab_observed *o, uint32_t switch_count, uint32_t top);
 void fab_observed_fini(struct fab_observed *o);
@@ -32,6 +50,7 @@ void fab_observed_block(struct fab_observed *o, uint32_t sw, uint32_t block,
                         const uint8_t entries[FAB_LFT_BLOCK]);
 void fab_observed_forget(struct fab_observed *o, uint32_t sw); /* rebooted, or answered strangely */
 bool fab_observed_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
+void fab_observed_forget_lanes(struct fab_observed *o, const struct fab_fabric *f, uint32_t node);
 /* Carries over to the ids of another snapshot by node GUID; unknown switches start unknown. */
 int fab_observed_move(const struct fab_observed *from, const struct fab_fabric *old,
                       const struct fab_fabric *now, uint32_t top, struct fab_observed *ret);
@@ -40,6 +59,9 @@ enum fab_plan_stage {
     FAB_STAGE_SWITCH,
     FAB_STAGE_TRUNKS,
     FAB_STAGE_TRUNKS_UP,
+    FAB_STAGE_LANES,
+    FAB_STAGE_LANES_LINE,
+    FAB_STAGE_LANES_PAIR,
     FAB_STAGE_ROUTES,
     FAB_STAGE_ENDS,
     FAB_STAGE_ENDS_UP,
@@ -47,13 +69,17 @@ enum fab_plan_stage {
 };
 struct fab_plan_op {
     uint32_t node;    /* node id to send to */
-    uint32_t port;    /* port id, for PortInfo */
-    uint16_t attr_id; /* SWITCH_INFO, PORT_INFO, LFT */
+    uint32_t port;    /* port id, for PortInfo and VLARB; else one at which the node is reached */
+    uint16_t attr_id; /* SWITCH_INFO, PORT_INFO, LFT, SL2VL, VLARB */
     uint16_t block;   /* LFT */
     uint8_t state;    /* PortInfo: port state to ask for, or FAB_STATE_NOP */
-    uint64_t keep;    /* LFT: a bit for each entry that stays as it is; a later write changes it */
-    bool awaited;     /* LFT: there are later writes that must not come before this one */
-    bool waits;       /* LFT: it is one of those, for some write of the same block number */
+    union {
+        uint64_t keep; /* LFT: a bit for each entry that stays as it is; a later write changes it */
+        uint64_t map;  /* SL2VL: as fab_vls_map has it */
+    };
+    uint32_t mod; /* SL2VL, VLARB: attribute modifier */
+    bool awaited; /* LFT: there are later writes that must not come before this one */
+    bool waits;   /* LFT: it is one of those, for some write of the same block number */
     bool barrier; /* LFT: send it, and what follows, when all awaited ones before are answered */
 };
 /* Writes that no barrier parts may be under way together, and take effect in any order. */
@@ -75,6 +101,12 @@ struct fab_plan_input {
 };
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
 void fab_plan_fini(struct fab_plan *p);
+/* Keeping `o` true to the lanes in the devices: before a plan is carried out, what it writes
+ * becomes unknown; when it was, all hold what the target says, but for those who failed to take a
+ * write: for these call fab_observed_forget_lanes after it. NOMEM: all are unknown. */
+void fab_plan_lanes_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
+                          struct fab_observed *o);
+int fab_plan_lanes_done(const struct fab_plan_input *in, struct fab_observed *o);
 /* The 64 attribute bytes and the attribute modifier of an op's Set. */
 int fab_plan_encode(const struct fab_plan_input *in, const struct fab_plan_op *op,
                     uint8_t data[FAB_SMP_DATA], uint32_t *ret_attr_mod);

@@ -123,6 +123,7 @@ struct fab_sim {
     struct sim_switch *switches; /* [switch_count] */
     struct sim_node *nodes;      /* [node_count] */
     struct sim_blocks blocks;
+    uint64_t sl2vl_writes; /* so far */
     struct sim_outbox outbox;
     struct sim_notices notices;
     struct sim_counter_table counters;

@@ -204,18 +204,58 @@ static void default_sl2vl(const struct request *r, uint32_t port, uint8_t *data)
     (void)fab_attr_pack(&fab_attr_sl2vl, &map, data, FAB_SMP_DATA);
 }
 
-/* Modifier of switches: output port in bits 0-7, input port in bits 8-15. */
+/* One write may be for many pairs of ports: each has its block, with the number of the write behind
+ * the table, and for a pair the last one that has it counts. */
+enum { ALL_OUT = 0x100, ALL_IN = 0x200, SL2VL_SIZE = 8 };
+
+static uint64_t sl2vl_key(const struct request *r, uint32_t wide, uint32_t in, uint32_t out)
+{
+    uint32_t port = port_id(r->sim, r->at.node, (uint8_t)(wide & ALL_OUT ? 0 : out));
+    return block_key(TABLE_SL2VL, port, wide | (wide & ALL_IN ? 0 : in));
+}
+
+static bool sl2vl_find(const struct request *r, uint32_t in, uint32_t out, uint8_t *data)
+{
+    static const uint32_t wide[] = {0, ALL_IN, ALL_OUT, ALL_IN | ALL_OUT};
+    uint8_t found[FAB_SMP_DATA];
+    uint64_t last = 0;
+    for (size_t i = 0; i < sizeof(wide) / sizeof(wide[0]); i++) {
+        if (!block_get(r->sim, r->at.node, sl2vl_key(r, wide[i], in, out), found) ||
+            fab_be64(found + SL2VL_SIZE) <= last)
+            continue;
+        last = fab_be64(found + SL2VL_SIZE);
+        memcpy(data, found, SL2VL_SIZE);
+    }
+    return last > 0;
+}
+
+static uint16_t sl2vl_set(struct request *r, uint64_t key)
+{
+    uint8_t block[FAB_SMP_DATA] = {0};
+    memcpy(block, r->data, SL2VL_SIZE);
+    fab_put_be64(block + SL2VL_SIZE, ++r->sim->sl2vl_writes);
+    return block_put(r->sim, r->at.node, key, block) ? 0 : FAB_SMP_BUSY;
+}
+
+/* Modifier of switches: output port in bits 0-7, input port in bits 8-15; bit 16: all output ports,
+ * bit 17: all input ports, in a Set, where SwitchInfo offers it. */
 uint16_t handle_sl2vl(struct request *r)
 {
-    uint32_t out = r->mod & 0xff, in = (r->mod >> 8) & 0xff, port;
-    uint16_t status;
-    if (!is_switch(r->sim, r->at.node))
-        in = 0;
-    if (!find_port(r, out, &port) || in > r->sim->fabric->nodes[r->at.node].num_ports)
+    bool sw = is_switch(r->sim, r->at.node);
+    uint32_t out = r->mod & 0xff, in = sw ? r->mod >> 8 & 0xff : 0, port;
+    uint32_t wide = sw ? r->mod >> 8 & (ALL_OUT | ALL_IN) : 0;
+    bool offered = sw && (r->sim->switches[r->at.node].info.optimized_sl2vl & 1) != 0;
+    if (!find_port(r, wide & ALL_OUT ? 0 : out, &port) ||
+        (!(wide & ALL_IN) && in > r->sim->fabric->nodes[r->at.node].num_ports) ||
+        (wide != 0 && !(offered && r->set)))
         return FAB_SMP_BAD_VALUE;
-    if (!block_use(r, block_key(TABLE_SL2VL, port, in), &status))
+    out = r->sim->fabric->ports[port].num;
+    if (r->set)
+        return sl2vl_set(r, sl2vl_key(r, wide, in, out));
+    memset(r->data, 0, FAB_SMP_DATA);
+    if (!sl2vl_find(r, in, out, r->data))
         default_sl2vl(r, port, r->data);
-    return status;
+    return 0;
 }
 
 /* Modifier: port in bits 0-15, quarter (low 1-2, high 3-4) in bits 16-31. */

@@ -1,4 +1,5 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/lanes.c \
 	%D%/port.c \
 	%D%/target.c \
 	%D%/target.h \

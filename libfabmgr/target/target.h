@@ -71,7 +71,23 @@ void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p
 /* The data VLs that the cable of `port` will have, 1..FAB_VLS_MAX, by OpVLs as above at both ends;
  * 1 where it is not known. */
 uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port);
-/* Likewise for a switch: LinearFDBTop, LifeTimeValue, PortStateChange cleared. IBA 14.2.5.4. */
+/* The SLtoVLMappingTable, as fab_vls_map has it, of what comes into a switch by port id `in` and
+ * leaves by port id `out`; an adapter or router has one table, in == out. With one lane: all on VL
+ * 0. IBA 14.2.5.8. */
+uint64_t fab_target_sl2vl(const struct fab_fabric *f, const struct fab_policy *p,
+                          const struct fab_vls *v, uint32_t in, uint32_t out);
+/* The low-priority VLArbitrationTable, entries 0-31: all VLs that are in use at `port` alike.
+ * Returns how many these are; 0: there is nothing to be set (one VL, or a table of too few entries;
+ * then *ret is untouched). IBA 14.2.5.9. */
+uint8_t fab_target_vlarb(const struct fab_fabric *f, const struct fab_policy *p,
+                         const struct fab_vls *v, uint32_t port, struct fab_vlarb *ret);
+/* The SL of packets from port id src to `lid`, and the VL by which they leave port id `out` having
+ * come in by `in` (out of src itself: in == out == src). */
+uint8_t fab_target_sl(const struct fab_fabric *f, const struct fab_target *t, uint32_t src,
+                      uint32_t lid);
+uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
+                      const struct fab_vls *v, uint32_t in, uint32_t out, uint8_t sl);
+/* What SwitchInfo shall say: LinearFDBTop, LifeTimeValue, PortStateChange cleared. IBA 14.2.5.4. */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
                             const struct fab_lids *lids, uint32_t sw,
                             struct fab_switch_info *ret_want);

@@ -52,6 +52,14 @@ int fab_vls_by_class(struct fab_vls *v, uint32_t ports)
     return ret;
 }
 
+uint64_t fab_vls_map(const uint8_t vl[FAB_SLS], uint8_t vls)
+{
+    uint64_t map = 0;
+    for (unsigned sl = 0; sl < FAB_SLS; sl++)
+        map = map << 4 | vl[sl] % vls;
+    return map;
+}
+
 static int duplicate(const uint8_t *bytes, size_t size, uint8_t **ret)
 {
     int status = bytes != NULL ? provide(ret, size) : FAB_OK;

@@ -42,6 +42,10 @@ int fab_vls_by_class(struct fab_vls *v, uint32_t ports);
 int fab_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy);
 void fab_vls_fini(struct fab_vls *v);
 
+/* The 8 bytes of an SLtoVLMappingTable as one number, SL 0 in the highest four bits. vl: by SL;
+ * `vls` (1..) data VLs there are, the others are folded into them. */
+uint64_t fab_vls_map(const uint8_t vl[FAB_SLS], uint8_t vls);
+
 static inline bool fab_vls_many(const struct fab_vls *v)
 {
     return v->count > 1;

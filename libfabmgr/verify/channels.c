@@ -37,6 +37,13 @@ void fab_channels_fini(struct fab_channels *c)
     memset(c, 0, sizeof(*c));
 }
 
+void fab_channels_add(struct fab_channels *to, const struct fab_channels *from)
+{
+    size_t words = (size_t)to->net->ports * to->lanes * to->lanes * to->words;
+    for (size_t i = 0; i < words; i++)
+        to->bits[i] |= from->bits[i];
+}
+
 /* ---- walking the bits ----------------------------------------------------------------------- */
 
 struct successors {

@@ -33,6 +33,8 @@ static inline void fab_channels_depend_on(struct fab_channels *c, uint32_t chann
 {
     fab_channels_note(c->bits + ((size_t)channel * c->lanes + next_vl) * c->words, next_num);
 }
+/* Adds those of another one for the same net and lanes. */
+void fab_channels_add(struct fab_channels *to, const struct fab_channels *from);
 /* Forgets dependencies on what is no channel (the last cable to an end); counts what is left. */
 uint64_t fab_channels_settle(struct fab_channels *c);
 /* OK: acyclic. FAB_E_CYCLE: a cycle, as short as was found, in order; malloc'd. NOMEM. */

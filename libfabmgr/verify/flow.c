@@ -48,9 +48,9 @@ static bool classes_in_range(const struct fab_net *net, const struct fab_vls *v)
         return true;
     if (v->ports < net->in->fabric->port_count)
         return false;
-    for (uint32_t port = 0; port < net->ports; port++) {
-        bool trunk = net->hop[port] < net->n, dead = net->hop[port] == FAB_HOP_DEAD;
-        if (v->port_class[port] >= (trunk || dead ? v->classes : 1))
+    for (uint32_t port = 0; port < net->in->fabric->port_count; port++) {
+        uint32_t hop = port < net->ports ? net->hop[port] : FAB_HOP_END;
+        if (v->port_class[port] >= (hop < net->n || hop == FAB_HOP_DEAD ? v->classes : 1))
             return false;
     }
     return true;
@@ -118,6 +118,13 @@ void fab_flow_free(struct fab_flow *fl)
     free(fl->seen);
     free(fl->entry);
     free(fl);
+}
+
+void fab_flow_add(struct fab_flow *to, const struct fab_flow *from)
+{
+    fab_channels_add(&to->channels, &from->channels);
+    for (uint32_t port = 0; port < to->net->ports; port++)
+        to->used[port] |= from->used[port];
 }
 
 /* ---- one column ------------------------------------------------------------------------------ */

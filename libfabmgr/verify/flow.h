@@ -19,6 +19,8 @@ struct fab_flow {
  */
 int fab_flow_new(const struct fab_net *net, struct fab_flow **ret);
 void fab_flow_free(struct fab_flow *fl); /* NULL is fine */
+/* Adds what another one for the same net has noted. */
+void fab_flow_add(struct fab_flow *to, const struct fab_flow *from);
 /* Notes what packets to the LIDs of a bundle wait for, wherever they get; column 0 of the tile is
  * first_lid. */
 void fab_flow_walk(struct fab_flow *fl, const uint8_t *tile, uint32_t first_lid,

@@ -86,12 +86,11 @@ static int judge_channels(struct fab_channels *channels, struct fab_verdict *v)
 static int judge(struct fab_walk *w, struct fab_verdict *ret)
 {
     struct fab_verdict v = {.witness = {.src = FAB_NONE, .dst = FAB_NONE}};
-    int status = FAB_OK;
-    fab_walk_all(w);
+    int status = fab_walk_all(w);
     v.pairs = w->pairs;
     v.unreachable_pairs = w->unreachable;
     v.longest_path = w->longest;
-    if (w->bad_lid != 0)
+    if (status == FAB_OK && w->bad_lid != 0)
         status = witness_way(w, &v.witness);
     if (status == FAB_OK)
         status = judge_channels(w->flow != NULL ? &w->flow->channels : &w->channels, &v);

@@ -126,7 +126,7 @@ static void judge(struct fab_walk *w, const struct column *c, uint32_t sw)
     if (w->depth[sw] <= limit)
         return;
     w->unreachable += sources_at(w, c, sw);
-    if (w->bad_lid == 0) {
+    if (w->bad_lid == 0 || c->lid < w->bad_lid) {
         w->bad_lid = c->lid;
         w->bad_switch = sw;
     }
@@ -244,19 +244,72 @@ static void walk_tile(struct fab_walk *w, uint32_t first_lid)
         walk_bundle(w, first_lid, &b);
 }
 
-void fab_walk_all(struct fab_walk *w)
+/* ---- many hands ------------------------------------------------------------------------------ */
+
+/* 256 LIDs are a piece of work. */
+static void walk_piece(void *arg, uint32_t piece, uint32_t hand)
 {
-    for (uint32_t lid = 0; lid <= w->net->in->lids->top; lid += COLUMNS) {
-        uint32_t i = lid / COLUMNS % TILES;
-        if (i == 0)
-            load_tiles(w, lid);
+    struct fab_walk *w = (struct fab_walk *)arg + hand;
+    uint32_t first = piece * TILES * COLUMNS, top = w->net->in->lids->top;
+    load_tiles(w, first);
+    for (uint32_t i = 0; i < TILES && first + i * COLUMNS <= top; i++) {
         w->tile = w->tiles + (size_t)i * w->net->n * COLUMNS;
         if (w->sheaf != NULL)
             fab_sheaf_begin(w->sheaf, w->tile, &w->channels);
-        walk_tile(w, lid);
+        walk_tile(w, first + i * COLUMNS);
         if (w->sheaf != NULL)
             fab_sheaf_end(w->sheaf, &w->channels);
     }
-    if (w->sheaf != NULL)
-        fab_sheaf_finish(w->sheaf, &w->channels);
+}
+
+/* Adds to w what another hand found. */
+static void gather(struct fab_walk *w, const struct fab_walk *other)
+{
+    w->pairs += other->pairs;
+    w->unreachable += other->unreachable;
+    w->longest = other->longest > w->longest ? other->longest : w->longest;
+    if (other->bad_lid != 0 && (w->bad_lid == 0 || other->bad_lid < w->bad_lid)) {
+        w->bad_lid = other->bad_lid;
+        w->bad_switch = other->bad_switch;
+    }
+    fab_channels_add(&w->channels, &other->channels);
+    if (w->flow != NULL)
+        fab_flow_add(w->flow, other->flow);
+}
+
+static void walk_with(struct fab_walk *walks, uint32_t hands)
+{
+    const struct fab_verify_input *in = walks[0].net->in;
+    fab_crew_run(hands > 1 ? in->crew : NULL, in->lids->top / (TILES * COLUMNS) + 1, walk_piece,
+                 walks);
+    for (uint32_t i = 0; i < hands; i++) {
+        if (walks[i].sheaf != NULL)
+            fab_sheaf_finish(walks[i].sheaf, &walks[i].channels);
+        if (i > 0)
+            gather(&walks[0], &walks[i]);
+    }
+}
+
+int fab_walk_all(struct fab_walk *w)
+{
+    uint32_t hands = fab_crew_hands(w->net->in->crew);
+    if (hands == 1) {
+        walk_with(w, 1);
+        return FAB_OK;
+    }
+    int status = FAB_OK;
+    struct fab_walk *walks = calloc(hands, sizeof(*walks));
+    if (walks == NULL)
+        return FAB_E_NOMEM;
+    for (uint32_t i = 1; i < hands && status == FAB_OK; i++)
+        status = fab_walk_init(&walks[i], w->net);
+    if (status == FAB_OK) {
+        walks[0] = *w;
+        walk_with(walks, hands);
+        *w = walks[0];
+    }
+    for (uint32_t i = 1; i < hands; i++)
+        fab_walk_fini(&walks[i]);
+    free(walks);
+    return status;
 }

@@ -27,7 +27,7 @@ struct fab_walk {
 /* INVAL: the lanes are unsound. */
 int fab_walk_init(struct fab_walk *w, const struct fab_net *net);
 void fab_walk_fini(struct fab_walk *w);
-void fab_walk_all(struct fab_walk *w);
+int fab_walk_all(struct fab_walk *w); /* NOMEM */
 
 /* LIDs that leave the switches at one and the same. */
 struct fab_bundle {

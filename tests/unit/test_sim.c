@@ -289,6 +289,42 @@ START_TEST(tables_are_kept)
 }
 END_TEST
 
+static void assert_map(struct lab *x, uint32_t node, uint32_t mod, uint8_t first)
+{
+    uint8_t data[FAB_SMP_DATA];
+    ck_assert_int_eq(get(x, node, FAB_ATTR_SL2VL, mod, data), 0);
+    ck_assert_uint_eq(data[0], first);
+}
+
+/* For each pair of ports the last write counts that was for it, be it for many. */
+START_TEST(lanes_are_set_for_many_ports_at_once)
+{
+    struct lab x = lab_new();
+    uint8_t data[FAB_SMP_DATA] = {0x11};
+    uint32_t sw = x.self_switch;
+    ck_assert_int_eq(set(&x, sw, FAB_ATTR_SL2VL, 0x0102, data), 0);
+    data[0] = 0x22;
+    ck_assert_int_eq(set(&x, sw, FAB_ATTR_SL2VL, 0x30000, data), 0);
+    assert_map(&x, sw, 0x0102, 0x22);
+    assert_map(&x, sw, 0x0001, 0x22);
+    data[0] = 0x33; /* from all to 2 */
+    ck_assert_int_eq(set(&x, sw, FAB_ATTR_SL2VL, 0x20002, data), 0);
+    assert_map(&x, sw, 0x0102, 0x33);
+    assert_map(&x, sw, 0x0302, 0x33);
+    assert_map(&x, sw, 0x0201, 0x22);
+    data[0] = 0x44; /* from 3 to all */
+    ck_assert_int_eq(set(&x, sw, FAB_ATTR_SL2VL, 0x10300, data), 0);
+    assert_map(&x, sw, 0x0302, 0x44);
+    assert_map(&x, sw, 0x0102, 0x33);
+    data[0] = 0x55;
+    ck_assert_int_eq(set(&x, sw, FAB_ATTR_SL2VL, 0x0302, data), 0);
+    assert_map(&x, sw, 0x0302, 0x55);
+    assert_map(&x, sw, 0x0301, 0x44);
+    ck_assert_int_eq(get(&x, sw, FAB_ATTR_SL2VL, 0x30000, data), FAB_SMP_BAD_VALUE);
+    lab_free(&x);
+}
+END_TEST
+
 START_TEST(management_keys)
 {
     struct lab x = lab_new();
@@ -777,6 +813,7 @@ static Suite *suite(void)
     tcase_add_test(c, what_is_refused);
     tcase_add_test(c, set_is_all_or_nothing);
     tcase_add_test(c, tables_are_kept);
+    tcase_add_test(c, lanes_are_set_for_many_ports_at_once);
     tcase_add_test(c, management_keys);
     tcase_add_test(c, directed_routes);
     tcase_add_test(c, not_a_mad);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads beside the loop's. Private to the room. */
+#ifndef FABRICD_LOOP_THREAD_H
+#define FABRICD_LOOP_THREAD_H
+
+#include <pthread.h>
+#include <signal.h>
+
+/* Signals are for the loop thread: others start with all of them blocked. As pthread_create. */
+static inline int thread_start(pthread_t *ret, void *(*fn)(void *ctx), void *ctx)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    int err = pthread_create(ret, NULL, fn, ctx);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return err;
+}
+
+#endif

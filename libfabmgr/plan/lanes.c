@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lanes in the devices: SLtoVLMappingTables (IBA 14.2.5.8), one for each pair of an in port and an
+ * out port of a switch and one for each port of an adapter, and VLArbitrationTables (14.2.5.9).
+ *
+ * 36 ports make 1,332 tables, most of them alike. A switch that offers it
+ * (SwitchInfo:OptimizedSLtoVLMappingProgramming) takes one write for all pairs, then writes for all
+ * pairs with a certain in port or out port, then those for single pairs; the commonest tables are
+ * written first and widest, by in ports or by out ports, whichever takes fewer writes.
+ *
+ * What devices hold is known from what was written to them (struct fab_held); after a restart it is
+ * not. With several lanes, what is not known is written. With one lane any table will do: where one
+ * lane is free of deadlock, each mapping of it to lanes is, too. So then nothing is written to
+ * devices of which nothing is known, and those that hold something of ours are set to VL 0.
+ */
+#include "libfabmgr/plan/lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+
+#define PORTS 256 /* of a switch, port 0 included */
+#define CAP_SL_MAPPING (1u << 6)
+#define OPTIMIZED 1u
+#define MOD_ALL_OUT (1u << 16)
+#define MOD_ALL_IN (1u << 17)
+#define VLARB_LOW (1u << 16)
+#define MAPS 64 /* different tables that are counted at a time */
+
+/* ---- one port -------------------------------------------------------------------------------- */
+
+/* In service: a port that is not gets its tables when it comes up. */
+static bool is_live(const struct fab_fabric *f, uint32_t port)
+{
+    return f->ports[port].present &&
+           (f->ports[port].num == 0 ||
+            (fab_port_is_up(f, port) && f->ports[port].info.port_state >= FAB_STATE_INIT));
+}
+
+static struct fab_held_port wanted(const struct fab_plan_input *in, uint32_t port)
+{
+    const struct fab_vls *v = &in->target->vls;
+    struct fab_vlarb unused;
+    struct fab_held_port want = {.vls = fab_target_port_vls(in->fabric, in->policy, port),
+                                 .class = fab_vls_class(v, port)};
+    if (fab_vls_many(v))
+        want.arbitrated = fab_target_vlarb(in->fabric, in->policy, v, port, &unused);
+    return want;
+}
+
+static struct fab_held_port held_of(const struct fab_plan_input *in, uint32_t port)
+{
+    const struct fab_held *held = &in->observed->lanes;
+    if (in->observed == NULL || held->port == NULL || held->ports != in->fabric->port_count)
+        return (struct fab_held_port){0};
+    return held->port[port];
+}
+
+static bool nothing_to_do(const struct fab_plan_input *in)
+{
+    return !fab_vls_many(&in->target->vls) &&
+           (in->observed == NULL || in->observed->lanes.port == NULL);
+}
+
+static int add_vlarb(const struct fab_plan_input *in, uint32_t port, uint8_t now,
+                     fab_lanes_add *add, void *ctx)
+{
+    const struct fab_port *p = &in->fabric->ports[port];
+    bool is_switch = fab_node_is_switch(in->fabric, p->node);
+    uint8_t want = wanted(in, port).arbitrated;
+    if (want == 0 || want == now)
+        return FAB_OK;
+    return add(ctx, (struct fab_plan_op){.node = p->node,
+                                         .port = port,
+                                         .attr_id = FAB_ATTR_VLARB,
+                                         .mod = VLARB_LOW | (is_switch ? p->num : 0)});
+}
+
+/* ---- the pairs of a switch ------------------------------------------------------------------- */
+
+struct pairs {
+    const struct fab_plan_input *in;
+    uint32_t sw, count;
+    uint8_t num[PORTS];              /* [count] ports in service */
+    struct fab_held_port now[PORTS]; /* [count] */
+    struct fab_held_port want[PORTS];
+    bool known, by_in; /* by_in: lines are in ports */
+};
+
+static uint64_t map_of(const struct fab_vls *v, const struct pairs *s, uint32_t in, uint32_t out)
+{
+    if (!fab_vls_many(v))
+        return 0;
+    return fab_vls_map(v->vl[s->want[in].class][s->want[out].class], s->want[out].vls);
+}
+
+static uint64_t want_of(const struct pairs *s, uint32_t line, uint32_t i)
+{
+    const struct fab_vls *v = &s->in->target->vls;
+    return s->by_in ? map_of(v, s, line, i) : map_of(v, s, i, line);
+}
+
+static bool differs(const struct pairs *s, uint32_t in, uint32_t out)
+{
+    const struct fab_held_port *x = &s->now[in], *y = &s->now[out];
+    if (!s->known || x->vls == 0 || y->vls == 0)
+        return fab_vls_many(&s->in->target->vls);
+    return fab_vls_map(s->in->observed->lanes.vl[x->class][y->class], y->vls) !=
+           map_of(&s->in->target->vls, s, in, out);
+}
+
+/* False: the switch holds what it shall. */
+static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pairs *ret)
+{
+    const struct fab_fabric *f = in->fabric;
+    uint32_t first = f->nodes[sw].first_port;
+    struct pairs *s = ret;
+    s->in = in;
+    s->sw = sw;
+    s->count = 0;
+    s->by_in = false;
+    s->known = held_of(in, first).vls != 0;
+    bool same = s->known &&
+                memcmp(in->observed->lanes.vl, in->target->vls.vl, sizeof(in->target->vls.vl)) == 0;
+    for (uint32_t num = 0; num <= f->nodes[sw].num_ports; num++) {
+        if (!is_live(f, first + num))
+            continue;
+        s->num[s->count] = (uint8_t)num;
+        s->now[s->count] = held_of(in, first + num);
+        s->want[s->count] = wanted(in, first + num);
+        same = same && s->now[s->count].vls == s->want[s->count].vls &&
+               s->now[s->count].class == s->want[s->count].class;
+        s->count++;
+    }
+    bool able = (f->ports[first].info.cap_mask & CAP_SL_MAPPING) != 0;
+    return able && !(same && fab_vls_many(&in->target->vls)) &&
+           (s->known || fab_vls_many(&in->target->vls));
+}
+
+static uint32_t first_out(const struct pairs *s)
+{
+    return s->count > 0 && s->num[0] == 0 ? 1 : 0; /* port 0 has no lanes of its own to send by */
+}
+
+static uint32_t count_differing(const struct pairs *s)
+{
+    uint32_t count = 0;
+    for (uint32_t in = 0; in < s->count; in++) {
+        for (uint32_t out = first_out(s); out < s->count; out++)
+            count += differs(s, in, out);
+    }
+    return count;
+}
+
+/* ---- the widest writes ----------------------------------------------------------------------- */
+
+struct tally {
+    uint64_t map[MAPS];
+    uint32_t times[MAPS], count;
+};
+
+static void tally_line(const struct pairs *s, uint32_t line, struct tally *t)
+{
+    for (uint32_t i = s->by_in ? first_out(s) : 0; i < s->count; i++) {
+        uint64_t map = want_of(s, line, i);
+        uint32_t k = 0;
+        while (k < t->count && t->map[k] != map)
+            k++;
+        if (k == MAPS)
+            continue;
+        if (k == t->count) {
+            t->map[k] = map;
+            t->times[k] = 0;
+            t->count++;
+        }
+        t->times[k]++;
+    }
+}
+
+static uint64_t commonest(const struct tally *t)
+{
+    uint32_t best = 0;
+    for (uint32_t k = 1; k < t->count; k++)
+        best = t->times[k] > t->times[best] ? k : best;
+    return t->count > 0 ? t->map[best] : 0;
+}
+
+static uint64_t commonest_of_line(const struct pairs *s, uint32_t line)
+{
+    struct tally t = {.count = 0};
+    tally_line(s, line, &t);
+    return commonest(&t);
+}
+
+static uint64_t commonest_of_all(const struct pairs *s)
+{
+    struct tally t = {.count = 0};
+    for (uint32_t line = first_out(s); line < s->count; line++)
+        tally_line(s, line, &t);
+    return commonest(&t);
+}
+
+static uint32_t odd_in_line(const struct pairs *s, uint32_t line, uint64_t usual)
+{
+    uint32_t odd = 0;
+    for (uint32_t i = s->by_in ? first_out(s) : 0; i < s->count; i++)
+        odd += want_of(s, line, i) != usual;
+    return odd;
+}
+
+/* Writes after that for all pairs. */
+static uint32_t cost(const struct pairs *s, uint64_t base)
+{
+    uint32_t writes = 0;
+    for (uint32_t line = s->by_in ? 0 : first_out(s); line < s->count; line++) {
+        uint64_t usual = commonest_of_line(s, line);
+        writes += (usual != base) + odd_in_line(s, line, usual);
+    }
+    return writes;
+}
+
+/* ---- the writes ------------------------------------------------------------------------------ */
+
+struct sink {
+    fab_lanes_add *add;
+    void *ctx;
+};
+
+static int add_map(const struct pairs *s, const struct sink *to, uint32_t mod, uint64_t map)
+{
+    return to->add(to->ctx, (struct fab_plan_op){.node = s->sw,
+                                                 .port = fab_port_id(s->in->fabric, s->sw, 0),
+                                                 .attr_id = FAB_ATTR_SL2VL,
+                                                 .mod = mod,
+                                                 .map = map});
+}
+
+static uint32_t pair_mod(const struct pairs *s, uint32_t in, uint32_t out)
+{
+    return (uint32_t)s->num[in] << 8 | s->num[out];
+}
+
+static int add_differing(const struct pairs *s, const struct sink *to)
+{
+    int ret = FAB_OK;
+    for (uint32_t in = 0; in < s->count; in++) {
+        for (uint32_t out = first_out(s); out < s->count && ret == FAB_OK; out++) {
+            if (differs(s, in, out))
+                ret = add_map(s, to, pair_mod(s, in, out), map_of(&s->in->target->vls, s, in, out));
+        }
+    }
+    return ret;
+}
+
+static int add_line(const struct pairs *s, const struct sink *to, uint32_t line, uint64_t base)
+{
+    uint64_t usual = commonest_of_line(s, line);
+    uint32_t mod = s->by_in ? MOD_ALL_OUT | (uint32_t)s->num[line] << 8 : MOD_ALL_IN | s->num[line];
+    return usual != base ? add_map(s, to, mod, usual) : FAB_OK;
+}
+
+static int add_odd(const struct pairs *s, const struct sink *to, uint32_t line)
+{
+    uint64_t usual = commonest_of_line(s, line);
+    int ret = FAB_OK;
+    for (uint32_t i = s->by_in ? first_out(s) : 0; i < s->count && ret == FAB_OK; i++) {
+        uint64_t map = want_of(s, line, i);
+        if (map != usual)
+            ret = add_map(s, to, s->by_in ? pair_mod(s, line, i) : pair_mod(s, i, line), map);
+    }
+    return ret;
+}
+
+static int add_lines(const struct pairs *s, const struct sink *to, uint64_t base,
+                     enum fab_lanes_reach reach)
+{
+    int ret = FAB_OK;
+    if (reach == FAB_LANES_ALL)
+        return add_map(s, to, MOD_ALL_IN | MOD_ALL_OUT, base);
+    for (uint32_t line = s->by_in ? 0 : first_out(s); line < s->count && ret == FAB_OK; line++)
+        ret = reach == FAB_LANES_LINE ? add_line(s, to, line, base) : add_odd(s, to, line);
+    return ret;
+}
+
+/* Pair by pair, or all anew, the widest first. */
+static int add_tables(struct pairs *s, const struct sink *to, enum fab_lanes_reach reach)
+{
+    bool optimized = (s->in->fabric->switches[s->sw].optimized_sl2vl & OPTIMIZED) != 0;
+    uint32_t few = count_differing(s);
+    if (few == 0)
+        return FAB_OK;
+    if (!optimized)
+        return reach == FAB_LANES_PAIR ? add_differing(s, to) : FAB_OK;
+    uint64_t base = commonest_of_all(s);
+    uint32_t by_out = cost(s, base);
+    s->by_in = true;
+    uint32_t by_in = cost(s, base);
+    s->by_in = by_in < by_out;
+    if (few <= 1 + (s->by_in ? by_in : by_out))
+        return reach == FAB_LANES_PAIR ? add_differing(s, to) : FAB_OK;
+    return add_lines(s, to, base, reach);
+}
+
+int fab_lanes_of_switch(const struct fab_plan_input *in, uint32_t sw, enum fab_lanes_reach reach,
+                        fab_lanes_add *add, void *ctx)
+{
+    const struct fab_node *node = &in->fabric->nodes[sw];
+    const struct sink to = {add, ctx};
+    struct pairs s;
+    int ret = FAB_OK;
+    if (nothing_to_do(in))
+        return FAB_OK;
+    for (uint32_t num = 1; num <= node->num_ports && reach == FAB_LANES_ALL && ret == FAB_OK;
+         num++) {
+        uint32_t port = node->first_port + num;
+        if (is_live(in->fabric, port))
+            ret = add_vlarb(in, port, held_of(in, port).arbitrated, add, ctx);
+    }
+    if (ret == FAB_OK && find_pairs(in, sw, &s))
+        ret = add_tables(&s, &to, reach);
+    return ret;
+}
+
+/* An adapter whose port is Init may have been reset: what it holds is not known. */
+int fab_lanes_of_end(const struct fab_plan_input *in, uint32_t port, fab_lanes_add *add, void *ctx)
+{
+    const struct fab_port *p = &in->fabric->ports[port];
+    const bool many = fab_vls_many(&in->target->vls), fresh = p->info.port_state == FAB_STATE_INIT;
+    if (nothing_to_do(in) || !is_live(in->fabric, port))
+        return FAB_OK;
+    struct fab_held_port now = fresh ? (struct fab_held_port){0} : held_of(in, port);
+    uint64_t map = fab_target_sl2vl(in->fabric, in->policy, &in->target->vls, port, port);
+    bool wrong = now.vls == 0 ? many : fab_vls_map(in->observed->lanes.vl[0][0], now.vls) != map;
+    int ret = add_vlarb(in, port, now.arbitrated, add, ctx);
+    if (ret == FAB_OK && wrong && (p->info.cap_mask & CAP_SL_MAPPING) != 0)
+        ret = add(ctx, (struct fab_plan_op){
+                           .node = p->node, .port = port, .attr_id = FAB_ATTR_SL2VL, .map = map});
+    return ret;
+}
+
+/* ---- what is known --------------------------------------------------------------------------- */
+
+void fab_plan_lanes_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
+                          struct fab_observed *o)
+{
+    if (o->lanes.port == NULL)
+        return;
+    for (uint32_t i = 0; i < plan->stage_start[FAB_STAGE_COUNT]; i++) {
+        const struct fab_plan_op *op = &plan->ops[i];
+        if (op->attr_id == FAB_ATTR_SL2VL || op->attr_id == FAB_ATTR_VLARB)
+            fab_observed_forget_lanes(o, in->fabric, op->node);
+    }
+}
+
+static void forget_all(struct fab_observed *o)
+{
+    free(o->lanes.port);
+    o->lanes = (struct fab_held){0};
+}
+
+int fab_plan_lanes_done(const struct fab_plan_input *in, struct fab_observed *o)
+{
+    const struct fab_fabric *f = in->fabric;
+    struct fab_held *held = &o->lanes;
+    if (!fab_vls_many(&in->target->vls) || held->ports != f->port_count)
+        forget_all(o);
+    if (!fab_vls_many(&in->target->vls))
+        return FAB_OK;
+    if (held->port == NULL)
+        held->port = calloc((size_t)f->port_count + 1, sizeof(*held->port));
+    if (held->port == NULL)
+        return FAB_E_NOMEM;
+    held->ports = f->port_count;
+    bool same = memcmp(held->vl, in->target->vls.vl, sizeof(held->vl)) == 0;
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        if (is_live(f, port))
+            held->port[port] = wanted(in, port);
+        else if (!same)
+            held->port[port] = (struct fab_held_port){0};
+    }
+    memcpy(held->vl, in->target->vls.vl, sizeof(held->vl));
+    return FAB_OK;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What ports are told of lanes: SLtoVLMappingTable (IBA 14.2.5.8) and VLArbitrationTable
+ * (14.2.5.9), from struct fab_vls.
+ *
+ * A VL that a port does not have would mean that the packet is dropped (7.6.6). Between switches
+ * there are enough: the proof sees to that. On cables to ends there may be fewer; these VLs are
+ * folded into those that there are, which is harmless, as nothing waits behind an end.
+ */
+#include <string.h>
+
+#include "libfabmgr/target/target.h"
+
+#define WEIGHT 64 /* of 64 bytes: one packet of 4096 */
+
+uint64_t fab_target_sl2vl(const struct fab_fabric *f, const struct fab_policy *p,
+                          const struct fab_vls *v, uint32_t in, uint32_t out)
+{
+    if (!fab_vls_many(v))
+        return 0;
+    return fab_vls_map(v->vl[fab_vls_class(v, in)][fab_vls_class(v, out)],
+                       fab_target_port_vls(f, p, out));
+}
+
+uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
+                      const struct fab_vls *v, uint32_t in, uint32_t out, uint8_t sl)
+{
+    return fab_target_sl2vl(f, p, v, in, out) >> (FAB_SLS - 1 - sl) * 4 & 15;
+}
+
+uint8_t fab_target_vlarb(const struct fab_fabric *f, const struct fab_policy *p,
+                         const struct fab_vls *v, uint32_t port, struct fab_vlarb *ret)
+{
+    uint8_t vls = fab_target_port_vls(f, p, port);
+    if (v->count < vls)
+        vls = v->count;
+    if (vls < 2 || f->ports[port].info.vlarb_low_cap < vls)
+        return 0;
+    memset(ret, 0, sizeof(*ret));
+    for (uint8_t vl = 0; vl < vls; vl++) {
+        ret->entry[vl].vl = vl;
+        ret->entry[vl].weight = WEIGHT;
+    }
+    return vls;
+}
+
+/* The switch where an end is, or the one whose port 0 it is; FAB_NONE: it has none. */
+static uint32_t switch_of(const struct fab_fabric *f, uint32_t port)
+{
+    uint32_t node = f->ports[port].node;
+    if (!fab_node_is_switch(f, node))
+        node = fab_peer_node(f, port);
+    return node != FAB_NONE && fab_node_is_switch(f, node) ? node : FAB_NONE;
+}
+
+uint8_t fab_target_sl(const struct fab_fabric *f, const struct fab_target *t, uint32_t src,
+                      uint32_t lid)
+{
+    if (!fab_vls_many(&t->vls) || lid > t->lids.top || t->lids.owner[lid] == FAB_NONE)
+        return 0;
+    uint32_t from = switch_of(f, src), to = switch_of(f, t->lids.owner[lid]);
+    return from != FAB_NONE && to != FAB_NONE ? fab_vls_sl(&t->vls, from, to, lid) : 0;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How fast full routes and their proof are, alone and with two hands, beside memset of the same
+ * tables: `bench_speed [radix..]`, on fat trees of three levels (36: 11,664 hosts, 64: 65,536,
+ * 80: 128,000). Least of some rounds, by the clock on the wall and, alone, by CPU time (the machine
+ * may be shared). "cold": the tables' pages are the process's first touch of them; "fill" is what
+ * writes the tables (fill.h), without what is prepared for it. Prints, judges nothing.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "fabricd/loop/crew.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/generate.h"
+#include "libfabmgr/route/fill.h"
+#include "libfabmgr/route/route.h"
+#include "libfabmgr/verify/verify.h"
+
+#define HANDS 2
+
+static double read_ms(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+struct watch {
+    double wall, cpu;
+};
+static struct watch start(void)
+{
+    return (struct watch){read_ms(CLOCK_MONOTONIC), read_ms(CLOCK_PROCESS_CPUTIME_ID)};
+}
+static void stop(struct watch since, struct watch *least)
+{
+    struct watch now = start();
+    now.wall -= since.wall;
+    now.cpu -= since.cpu;
+    if (least->wall == 0 || now.wall < least->wall)
+        least->wall = now.wall;
+    if (least->cpu == 0 || now.cpu < least->cpu)
+        least->cpu = now.cpu;
+}
+
+static void must(int status, const char *what)
+{
+    if (status == FAB_OK)
+        return;
+    fprintf(stderr, "%s: %s\n", what, fab_status_text(status));
+    exit(1);
+}
+
+/* LIDs leaf by leaf, also beyond those that InfiniBand has. */
+static void assign(const struct fab_fabric *f, struct fab_lids *ret)
+{
+    uint32_t next = 1;
+    must(fab_lids_init(ret, f->port_count), "LIDs");
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
+            uint32_t peer = f->ports[fab_port_id(f, sw, (uint8_t)num)].peer;
+            if (peer != FAB_NONE && f->ports[peer].node >= f->switch_count)
+                ret->base[peer] = next++;
+        }
+    }
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        ret->base[fab_port_id(f, sw, 0)] = next++;
+    must(fab_lids_index(ret), "index");
+}
+
+/* ---- what is measured ------------------------------------------------------------------------ */
+
+struct figures {
+    struct watch route, prove, fill, cold, warm;
+};
+
+static void measure_memset(const struct fab_fabric *f, const struct fab_lids *lids,
+                           struct figures *fig)
+{
+    struct fab_lft lft;
+    struct watch since = start();
+    must(fab_lft_init(&lft, f->switch_count, lids->top), "tables"); /* sets all bytes */
+    stop(since, &fig->cold);
+    since = start();
+    memset(lft.entries, (int)lids->top, lft.stride * lft.switch_count);
+    __asm__ volatile("" : : "r"(lft.entries) : "memory");
+    stop(since, &fig->warm);
+    fab_lft_fini(&lft);
+}
+
+static void measure_fill(const struct fab_fabric *f, const struct fab_policy *p,
+                         const struct fab_lids *lids, const struct fab_crew *crew,
+                         struct figures *fig)
+{
+    struct fab_graph graph;
+    struct fab_order order;
+    struct fab_slopes slopes;
+    struct fab_tree tree;
+    struct fab_lanes lanes;
+    struct fab_lft lft;
+    must(fab_graph_make(f, &graph), "graph");
+    must(fab_order_ranked(&graph, f, p, &order), "order");
+    must(fab_slopes_make(&graph, &order, &slopes), "slopes");
+    must(fab_tree_make(f, &graph, &order, &slopes, &tree), "tree");
+    must(fab_lanes_make(&tree, lids, &lanes), "lanes");
+    must(fab_lft_init(&lft, f->switch_count, lids->top), "tables");
+    struct watch since = start();
+    must(fab_fill_all(&tree, &lanes, crew, &lft), "fill");
+    stop(since, &fig->fill);
+    fab_lft_fini(&lft);
+    fab_lanes_fini(&lanes);
+    fab_tree_fini(&tree);
+    fab_slopes_fini(&slopes);
+    fab_order_fini(&order);
+    fab_graph_fini(&graph);
+}
+
+static void measure_engine(const struct fab_fabric *f, const struct fab_policy *p,
+                           const struct fab_lids *lids, const struct fab_crew *crew,
+                           struct figures *fig)
+{
+    struct fab_lft lft;
+    struct fab_vls vls = {0};
+    struct fab_verdict verdict;
+    char why[200] = "";
+    struct watch since = start();
+    must(fab_route_engine_by_name("fattree")->run(
+             &(struct fab_route_input){.fabric = f, .policy = p, .lids = lids, .crew = crew}, &lft,
+             &vls, why, sizeof(why)),
+         "fattree");
+    stop(since, &fig->route);
+    since = start();
+    must(fab_verify(
+             &(struct fab_verify_input){
+                 .fabric = f, .lids = lids, .lft = &lft, .max_hops = p->max_hops, .crew = crew},
+             &verdict),
+         "verify");
+    stop(since, &fig->prove);
+    if (!fab_verdict_good(&verdict))
+        must(FAB_E_CYCLE, "the proof failed");
+    fab_verdict_fini(&verdict);
+    fab_vls_fini(&vls);
+    fab_lft_fini(&lft);
+}
+
+static void bench_radix(uint32_t radix, const struct fab_crew *crew)
+{
+    struct fab_fat_tree_spec spec = {.radix = radix, .levels = 3, .taper = 1};
+    struct fab_builder *b;
+    struct fab_fabric *f;
+    struct fab_policy p;
+    struct fab_lids lids;
+    struct figures alone = {0}, together = {0};
+    struct rusage usage;
+    must(fab_generate_fat_tree(&spec, &b), "generate");
+    must(fab_builder_seal(b, &f), "seal");
+    fab_builder_free(b);
+    fab_policy_defaults(&p);
+    assign(f, &lids);
+    for (unsigned round = 0; round < (radix > 40 ? 3 : 9); round++) {
+        measure_memset(f, &lids, &alone);
+        measure_fill(f, &p, &lids, NULL, &alone);
+        measure_engine(f, &p, &lids, NULL, &alone);
+        measure_fill(f, &p, &lids, crew, &together);
+        measure_engine(f, &p, &lids, crew, &together);
+    }
+    getrusage(RUSAGE_SELF, &usage);
+    printf("%u ends, %u switches: peak memory %ld MB\n", f->node_count - f->switch_count,
+           f->switch_count, usage.ru_maxrss / 1024);
+    printf("  ms (CPU alone; wall alone, with %d hands)\n", HANDS);
+    printf("  fattree %7.1f; %7.1f %7.1f\n", alone.route.cpu, alone.route.wall,
+           together.route.wall);
+    printf("  proof   %7.1f; %7.1f %7.1f\n", alone.prove.cpu, alone.prove.wall,
+           together.prove.wall);
+    printf("  fill    %7.1f; %7.1f %7.1f: memset of the tables, warm, takes %.2f of it, %.2f of "
+           "the wall's with %d hands\n",
+           alone.fill.cpu, alone.fill.wall, together.fill.wall, alone.warm.cpu / alone.fill.cpu,
+           alone.warm.wall / together.fill.wall, HANDS);
+    printf("  memset  %7.1f; %7.1f warm; cold %.1f; %.1f: cold, %.2f of cold and fill\n",
+           alone.warm.cpu, alone.warm.wall, alone.cold.cpu, alone.cold.wall,
+           alone.cold.cpu / (alone.cold.cpu + alone.fill.cpu));
+    fab_lids_fini(&lids);
+    fab_policy_fini(&p);
+    fab_fabric_unref(f);
+}
+
+int main(int argc, char **argv)
+{
+    struct crew *crew = crew_new(HANDS);
+    for (int i = 1; i < argc; i++)
+        bench_radix((uint32_t)atoi(argv[i]), crew_lend(crew));
+    if (argc == 1)
+        bench_radix(36, crew_lend(crew));
+    crew_free(crew);
+    return 0;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Hands that help: each piece is done once, by nobody twice at a time; tables, lanes and verdicts
+ * are the same for any number of hands.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "fabricd/loop/crew.h"
+#include "tests/unit/routing.h"
+
+#define PIECES 400
+
+/* ---- the crew -------------------------------------------------------------------------------- */
+
+struct work {
+    atomic_uint done[PIECES];
+    atomic_uint at_work[16];
+};
+
+static void piece(void *arg, uint32_t i, uint32_t hand)
+{
+    struct work *w = arg;
+    ck_assert_uint_eq(atomic_fetch_add(&w->at_work[hand], 1), 0);
+    atomic_fetch_add(&w->done[i], 1);
+    atomic_fetch_sub(&w->at_work[hand], 1);
+}
+
+static void assert_once(const struct fab_crew *crew, uint32_t count)
+{
+    struct work *w = calloc(1, sizeof(*w));
+    fab_crew_run(crew, count, piece, w);
+    for (uint32_t i = 0; i < PIECES; i++)
+        ck_assert_uint_eq(atomic_load(&w->done[i]), i < count);
+    free(w);
+}
+
+START_TEST(each_piece_is_done_once)
+{
+    for (uint32_t hands = 1; hands <= 5; hands++) {
+        struct crew *c = crew_new(hands);
+        ck_assert_uint_eq(fab_crew_hands(crew_lend(c)), hands);
+        for (uint32_t round = 0; round < 100; round++)
+            assert_once(crew_lend(c), round % 7);
+        assert_once(crew_lend(c), PIECES);
+        crew_free(c);
+    }
+    assert_once(NULL, PIECES);
+    crew_free(NULL);
+    ck_assert_ptr_null(crew_lend(NULL));
+    ck_assert_uint_ge(crew_hands(), 1);
+}
+END_TEST
+
+static void *use(void *crew)
+{
+    for (uint32_t round = 0; round < 200; round++)
+        assert_once(crew, round % 50);
+    return NULL;
+}
+
+START_TEST(two_may_want_it_at_once)
+{
+    struct crew *c = crew_new(3);
+    pthread_t other;
+    ck_assert_int_eq(pthread_create(&other, NULL, use, (void *)(uintptr_t)crew_lend(c)), 0);
+    use((void *)(uintptr_t)crew_lend(c));
+    pthread_join(other, NULL);
+    crew_free(c);
+}
+END_TEST
+
+/* ---- what it makes --------------------------------------------------------------------------- */
+
+static int route(const struct fab_route_engine *e, const struct fab_fabric *f,
+                 const struct fab_policy *p, const struct fab_crew *crew, struct fab_target *t)
+{
+    char why[200] = "";
+    struct fab_route_input in = {.fabric = f, .policy = p, .lids = &t->lids, .crew = crew};
+    assigned(f, p, &t->lids);
+    return e->run(&in, &t->lft, &t->vls, why, sizeof(why));
+}
+
+static struct fab_verdict prove(const struct fab_fabric *f, const struct fab_policy *p,
+                                const struct fab_crew *crew, const struct fab_target *t)
+{
+    struct fab_verdict v;
+    struct fab_verify_input in = {.fabric = f,
+                                  .lids = &t->lids,
+                                  .lft = &t->lft,
+                                  .vls = &t->vls,
+                                  .policy = p,
+                                  .max_hops = p->max_hops,
+                                  .crew = crew};
+    ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
+    return v;
+}
+
+static void assert_same_verdict(const struct fab_fabric *f, struct fab_verdict *a,
+                                struct fab_verdict *b)
+{
+    char *text_a = NULL, *text_b = NULL;
+    ck_assert_int_eq(fab_witness_text(f, &a->witness, &text_a), FAB_OK);
+    ck_assert_int_eq(fab_witness_text(f, &b->witness, &text_b), FAB_OK);
+    ck_assert_str_eq(text_a, text_b);
+    ck_assert_int_eq(a->deadlock_free, b->deadlock_free);
+    ck_assert_uint_eq(a->pairs, b->pairs);
+    ck_assert_uint_eq(a->unreachable_pairs, b->unreachable_pairs);
+    ck_assert_uint_eq(a->longest_path, b->longest_path);
+    ck_assert_uint_eq(a->dependencies, b->dependencies);
+    free(text_a);
+    free(text_b);
+    fab_verdict_fini(a);
+    fab_verdict_fini(b);
+}
+
+/* Spoils some entries, so that there is something to be found. */
+static void spoil(struct fab_target *t, struct fab_prng *prng)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        uint32_t sw = (uint32_t)fab_prng_below(prng, t->lft.switch_count);
+        fab_lft_row(&t->lft, sw)[fab_prng_below(prng, t->lft.top + 1)] =
+            (uint8_t)fab_prng_below(prng, 8);
+    }
+}
+
+/* Alone, then together with the crew. */
+static void assert_same(const struct fab_route_engine *e, const struct fab_fabric *f,
+                        const struct fab_crew *crew, struct fab_prng *prng)
+{
+    struct fab_policy p;
+    struct fab_target *alone = fab_target_new(), *together = fab_target_new();
+    struct fab_verdict a, b;
+    fab_policy_defaults(&p);
+    int status = route(e, f, &p, NULL, alone);
+    ck_assert_int_eq(route(e, f, &p, crew, together), status);
+    if (status == FAB_OK) {
+        ck_assert_mem_eq(alone->lft.entries, together->lft.entries,
+                         alone->lft.stride * alone->lft.switch_count);
+        for (unsigned spoiled = 0; spoiled < 2; spoiled++) {
+            a = prove(f, &p, NULL, alone);
+            b = prove(f, &p, crew, alone);
+            assert_same_verdict(f, &a, &b);
+            spoil(alone, prng);
+        }
+    }
+    fab_target_unref(alone);
+    fab_target_unref(together);
+    fab_policy_fini(&p);
+}
+
+static void assert_all_same(struct fab_fabric *f, const struct fab_crew *crew,
+                            struct fab_prng *prng)
+{
+    for (const struct fab_route_engine *const *e = fab_route_engines(); *e != NULL; e++)
+        assert_same(*e, f, crew, prng);
+    fab_fabric_unref(f);
+}
+
+START_TEST(hands_change_nothing)
+{
+    struct fab_prng prng;
+    struct crew *c = crew_new(3);
+    fab_prng_init(&prng, test_seed("hands", 5));
+    for (unsigned i = 0; i < 6; i++) {
+        double lost = i % 3 * 0.02;
+        assert_all_same(damaged(fat_tree(12, 3, 1), &prng, lost, 0), crew_lend(c), &prng);
+        assert_all_same(damaged(modern_tree(10, 4, 6, 1, 2), &prng, lost, 0), crew_lend(c), &prng);
+        assert_all_same(damaged(random_fabric(60, 5, 6, i + 1), &prng, lost, lost), crew_lend(c),
+                        &prng);
+        assert_all_same(grid((uint32_t[3]){5, 4, 3}, true, 4), crew_lend(c), &prng);
+    }
+    crew_free(c);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("crew");
+    TCase *tc = tcase_create("crew");
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, each_piece_is_done_once);
+    tcase_add_test(tc, two_may_want_it_at_once);
+    tcase_add_test(tc, hands_change_nothing);
+    suite_add_tcase(suite, tc);
+    return test_run(suite);
+}
