@@ -6,10 +6,32 @@ tests_unit_test_discover_SOURCES = tests/unit/test_discover.c $(SUPPORT_DRIVE)
 tests_unit_test_discover_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_discover_LDADD = $(LIB_TEST_LIBS)
 
+SIM_LAB = tests/unit/sim_lab.c tests/unit/sim_lab.h $(SUPPORT_DRIVE)
+
 UNIT_TESTS += tests/unit/test_sim
-tests_unit_test_sim_SOURCES = tests/unit/test_sim.c $(SUPPORT_DRIVE)
+tests_unit_test_sim_SOURCES = tests/unit/test_sim.c $(SIM_LAB)
 tests_unit_test_sim_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_sim_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_sim_routes
+tests_unit_test_sim_routes_SOURCES = tests/unit/test_sim_routes.c $(SIM_LAB)
+tests_unit_test_sim_routes_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_sim_routes_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_sim_traps
+tests_unit_test_sim_traps_SOURCES = tests/unit/test_sim_traps.c $(SIM_LAB)
+tests_unit_test_sim_traps_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_sim_traps_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_sim_services
+tests_unit_test_sim_services_SOURCES = tests/unit/test_sim_services.c $(SIM_LAB)
+tests_unit_test_sim_services_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_sim_services_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_sim_faults
+tests_unit_test_sim_faults_SOURCES = tests/unit/test_sim_faults.c $(SIM_LAB)
+tests_unit_test_sim_faults_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_sim_faults_LDADD = $(LIB_TEST_LIBS)
 
 # By hand: figures, not verdicts.
 noinst_PROGRAMS += tests/bench/bench_discover
@@ -53,11 +75,6 @@ UNIT_TESTS += tests/sim/test_scenario
 tests_sim_test_scenario_SOURCES = tests/sim/test_scenario.c $(SCENARIO_SOURCES)
 tests_sim_test_scenario_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_scenario_LDADD = cli/libfabsim.la $(DAEMON_TEST_LIBS)
-
-UNIT_TESTS += tests/unit/test_sim_faults
-tests_unit_test_sim_faults_SOURCES = tests/unit/test_sim_faults.c $(SUPPORT_DRIVE)
-tests_unit_test_sim_faults_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_sim_faults_LDADD = $(LIB_TEST_LIBS)
 
 # ---- recordings
 UNIT_TESTS += tests/unit/test_recording

@@ -226,6 +226,23 @@ static struct sim_cc_log *log_of(struct fab_sim *s, uint32_t node, bool add)
     return &logs->items[logs->count++];
 }
 
+/* The data VL of a service level, as SL2VL tables are after power-on. */
+static uint32_t data_vl(const struct fab_sim *s, uint32_t port, uint8_t sl)
+{
+    unsigned vls = fab_op_vls_count(s->ports[port].info.op_vls);
+    return vls > 0 ? (sl & 15u) % vls : 0;
+}
+
+static void count_congestion(struct fab_sim *s, uint32_t port, uint8_t sl)
+{
+    if (is_switch(s, s->fabric->ports[port].node)) {
+        count(s, port, FAB_SIM_SW_VL_CONGESTION + data_vl(s, port, sl), 1);
+        return;
+    }
+    count(s, port, FAB_SIM_PKT_RCV_BECN, 1);
+    count(s, port, FAB_SIM_SL_RCV_BECN + (sl & 15u), 1);
+}
+
 int fab_sim_congest(struct fab_sim *s, uint32_t node, uint8_t port,
                     const struct fab_sim_congestion *what)
 {
@@ -238,6 +255,7 @@ int fab_sim_congest(struct fab_sim *s, uint32_t node, uint8_t port,
     log->entry[log->count % LOG_ENTRIES] = *what;
     log->stamp[log->count % LOG_ENTRIES] = time_stamp(s);
     log->count++;
+    count_congestion(s, port_id(s, node, port), what->sl);
     return FAB_OK;
 }
 

@@ -88,10 +88,33 @@ struct sim_counter_table {
     struct sim_counters *items;
     size_t count, capacity;
 };
+/* One of the counters of details: few ports have any. */
+struct sim_detail {
+    uint32_t life; /* of the node when it counted: lost when that is over */
+    uint64_t value;
+};
+struct sim_details {
+    struct fab_map index; /* port and counter -> detail */
+    struct sim_detail *items;
+    size_t count, capacity;
+};
+/* Sampling of counters: one mechanism a switch, one a port of an adapter. */
+struct sim_sampler {
+    uint32_t port, life;
+    struct fab_samples_control control;
+    uint64_t starts, ends; /* when; it is over: ends is past */
+    uint8_t read;          /* how often the counters were: at the start, at the end */
+    uint64_t counted[FAB_SAMPLES];
+};
+struct sim_samplers {
+    struct fab_map index; /* port that has the LID -> sampler */
+    struct sim_sampler *items;
+    size_t count, capacity;
+};
 /* A counter that rises with time. */
 struct sim_rate {
     uint32_t port;
-    uint8_t counter;
+    uint16_t counter;
     double per_second;
     uint64_t since, given; /* counted since then */
 };
@@ -114,6 +137,7 @@ enum sim_event_kind {
     EVENT_FLAP,   /* the cable of port a: in, out; b times more, one each arg us */
     EVENT_BOOT,   /* node a is up again */
     EVENT_NOTICE, /* notice a is sent again */
+    EVENT_SAMPLE, /* sampler a starts or ends */
     EVENT_STORM,  /* node a: the trap in the upper half of b, its lower half times more, each arg */
 };
 
@@ -127,6 +151,8 @@ struct fab_sim {
     struct sim_outbox outbox;
     struct sim_notices notices;
     struct sim_counter_table counters;
+    struct sim_details details;
+    struct sim_samplers samplers;
     struct sim_rate *rates;
     size_t rate_count, rate_capacity;
     struct sim_cc_logs cc_logs;
@@ -197,9 +223,15 @@ static inline bool has_port(const struct fab_sim *s, uint32_t node, uint8_t port
 }
 
 /* move.c: how MADs get from port to port. False: lost on the way. */
-bool move_out(struct fab_sim *s, uint8_t *mad, uint8_t hops, struct spot *at);
-bool move_back(struct fab_sim *s, uint8_t *mad, uint8_t hops, struct spot *at);
 bool move_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct spot *at);
+/* A directed route, from DrSLID to DrDLID, where they are LIDs. dlid: where the part before the
+ * directed one goes. *ret_slid: whom the device that answers sees as the sender, and sends its
+ * answer to, when the route ends by LID; else it is left. */
+bool move_out(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid, uint8_t *bytes,
+              struct spot *at, uint16_t *ret_slid);
+/* ... and back. lid: the switch where the directed part ended. */
+bool move_back(struct fab_sim *s, const struct fab_mad *mad, uint16_t lid, uint8_t *bytes,
+               struct spot *at);
 
 /* link.c */
 void link_start(struct fab_sim *s); /* all ports as after power-on */
@@ -243,14 +275,26 @@ bool pieces_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t bl
 bool pieces_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
                   const uint8_t data[FAB_GS_DATA]);
 
-/* gsi.c, perf.c, congestion.c */
+/* gsi.c, perf.c, samples.c, congestion.c */
 bool gsi_serves(const struct fab_mad *mad);
 bool gsi_answer(struct fab_sim *s, struct spot at, const struct fab_mad *mad,
                 uint8_t bytes[FAB_MAD_SIZE]);
 uint16_t perf_handle(struct gs_request *r, uint16_t attr_id);
 uint16_t congestion_handle(struct gs_request *r, uint16_t attr_id);
 bool congestion_key_fits(struct gs_request *r);
-void count(struct fab_sim *s, uint32_t port, enum fab_sim_counter counter, uint64_t add);
+/* The ports that a PortSelect means: one, or (0xff) all of a switch but its own. False: none. */
+bool perf_ports(const struct gs_request *r, uint8_t select, uint32_t *ret_first,
+                uint32_t *ret_last);
+uint16_t samples_control(struct gs_request *r);
+uint16_t samples_result(struct gs_request *r, const struct fab_attr *attr);
+void samples_due(struct fab_sim *s, uint32_t sampler);
+
+/* counters.c */
+void count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add);
+/* What rose with time at a port since it was last reckoned: before it is read or set. */
+void counters_settle(struct fab_sim *s, uint32_t port);
+uint64_t counter_get(struct fab_sim *s, uint32_t port, uint32_t counter);
+void counter_put(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value);
 void counters_forget(struct fab_sim *s, uint32_t node); /* it lost its power */
 
 /* outbox.c: into the outbox of a manager at that spot, if there is one; or of whoever sits there

@@ -96,6 +96,38 @@ enum fab_sim_counter {
     FAB_SIM_MULTICAST_XMIT_PKTS,
     FAB_SIM_MULTICAST_RCV_PKTS,
     FAB_SIM_COUNTERS,
+    /* Those of details (fab_attr_perf_details), in the order of attributes and of their values; of
+     * VLs and SLs: the first one. */
+    FAB_SIM_LOCAL_PHYSICAL_ERRORS = FAB_SIM_COUNTERS,
+    FAB_SIM_MALFORMED_PACKET_ERRORS,
+    FAB_SIM_BUFFER_OVERRUN_ERRORS,
+    FAB_SIM_DLID_MAPPING_ERRORS,
+    FAB_SIM_VL_MAPPING_ERRORS,
+    FAB_SIM_LOOPING_ERRORS,
+    FAB_SIM_INACTIVE_DISCARDS,
+    FAB_SIM_NEIGHBOR_MTU_DISCARDS,
+    FAB_SIM_SW_LIFETIME_LIMIT_DISCARDS,
+    FAB_SIM_SW_HOQ_LIFETIME_LIMIT_DISCARDS,
+    FAB_SIM_OP_RCV_PKTS,
+    FAB_SIM_OP_RCV_DATA,
+    FAB_SIM_XMIT_FLOW_PKTS,
+    FAB_SIM_RCV_FLOW_PKTS,
+    FAB_SIM_VL_OP_PACKETS,
+    FAB_SIM_VL_OP_DATA = FAB_SIM_VL_OP_PACKETS + 16,
+    FAB_SIM_VL_FLOW_CTL_ERRORS = FAB_SIM_VL_OP_DATA + 16,
+    FAB_SIM_VL_XMIT_WAIT = FAB_SIM_VL_FLOW_CTL_ERRORS + 16,
+    FAB_SIM_SW_VL_CONGESTION = FAB_SIM_VL_XMIT_WAIT + 16,
+    FAB_SIM_PKT_RCV_FECN = FAB_SIM_SW_VL_CONGESTION + 16,
+    FAB_SIM_PKT_RCV_BECN,
+    FAB_SIM_SL_RCV_FECN,
+    FAB_SIM_SL_RCV_BECN = FAB_SIM_SL_RCV_FECN + 16,
+    FAB_SIM_XMIT_TIME_CONG = FAB_SIM_SL_RCV_BECN + 16,
+    FAB_SIM_VL_XMIT_TIME_CONG,
+    FAB_SIM_XMIT_DATA_SL = FAB_SIM_VL_XMIT_TIME_CONG + 15,
+    FAB_SIM_RCV_DATA_SL = FAB_SIM_XMIT_DATA_SL + 16,
+    /* and of fab_attr_perf_ext_speeds */
+    FAB_SIM_SYNC_HEADER_ERRORS = FAB_SIM_RCV_DATA_SL + 16,
+    FAB_SIM_ALL_COUNTERS = FAB_SIM_SYNC_HEADER_ERRORS + 38,
 };
 int fab_sim_count(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
                   uint64_t add);
@@ -104,14 +136,16 @@ int fab_sim_rise(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_co
                  double per_second);
 uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
                          enum fab_sim_counter counter); /* 0 also where there is no such port */
-/* By its name in the standard, "PortXmitWait". NOT_FOUND. */
+/* By its name in the standard, "PortXmitWait"; one of a VL, SL or lane: "PortVLXmitWait3".
+ * NOT_FOUND. */
 int fab_sim_counter_by_name(const char *name, enum fab_sim_counter *ret);
 
 struct fab_sim_congestion {
     uint16_t slid, dlid; /* adapters: the local and the remote one */
     uint8_t sl;
 };
-/* An event for the congestion log of that node. */
+/* An event for the congestion log of that node. It is counted at its port, too: a switch's
+ * congestion of the VL, an adapter's packets with BECN. */
 int fab_sim_congest(struct fab_sim *s, uint32_t node, uint8_t port,
                     const struct fab_sim_congestion *what);
 

@@ -1,5 +1,6 @@
 libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/congestion.c \
+	%D%/counters.c \
 	%D%/device.h \
 	%D%/fault.h \
 	%D%/gsi.c \
@@ -11,6 +12,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/port_info.c \
 	%D%/queue.c \
 	%D%/queue.h \
+	%D%/samples.c \
 	%D%/sim.c \
 	%D%/sim.h \
 	%D%/smp.c \

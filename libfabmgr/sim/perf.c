@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Performance management of every device (IBA 16.1): PortCounters and PortCountersExtended are two
- * views of the same counters, one with ends and one without. Counters of a port are there once
- * something counted; some rise with time (fab_sim_rise), which is reckoned when they are read.
- *
- * Not done: PortSamplesControl and PortSamplesResult, counters of VLs and SLs.
+ * Performance management of every device (IBA 16.1): attributes are views of the counters of a port
+ * (counters.c), each with its own ends. PortCounters and PortCountersExtended show the same ones,
+ * with a place in both. Those of details are told by the tables of their attributes: what follows
+ * CounterSelect are counters, in their order. Samples: samples.c.
  */
 #include <stddef.h>
 
 #include "libfabmgr/base/buf.h"
-#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 #include "libfabmgr/wire/gs.h"
 
 #define ALL_PORTS 0xff
-#define RATES_MAX 65536
 
 /* Where a counter is in both attributes, and which bit of a Set selects it. NOWHERE: not there. */
 #define NOWHERE 0xffff
@@ -60,124 +57,54 @@ static const struct place {
 };
 _Static_assert(sizeof places / sizeof places[0] == FAB_SIM_COUNTERS, "a place for each counter");
 
-/* ---- the counters -----------------------------------------------------------------------------
+/* ---- members of attributes --------------------------------------------------------------------
  */
 
-static struct sim_counters *find(struct fab_sim *s, uint32_t port)
+static uint64_t member_get(const void *from, size_t offset, size_t size)
 {
-    uint32_t i;
-    return fab_map_get(&s->counters.index, port, &i) ? &s->counters.items[i] : NULL;
-}
-
-static struct sim_counters *find_or_add(struct fab_sim *s, uint32_t port)
-{
-    struct sim_counter_table *t = &s->counters;
-    struct sim_counters *found = find(s, port);
-    if (found != NULL)
-        return found;
-    if (t->count == t->capacity) {
-        void *grown = fab_grow(t->items, sizeof *t->items, t->count + 1, &t->capacity);
-        if (grown == NULL)
-            return NULL;
-        t->items = grown;
-    }
-    if (fab_map_put(&t->index, port, (uint32_t)t->count) != FAB_OK)
-        return NULL;
-    t->items[t->count] = (struct sim_counters){0};
-    return &t->items[t->count++];
-}
-
-void count(struct fab_sim *s, uint32_t port, enum fab_sim_counter counter, uint64_t add)
-{
-    struct sim_counters *c = find_or_add(s, port);
-    if (c != NULL && __builtin_add_overflow(c->value[counter], add, &c->value[counter]))
-        c->value[counter] = UINT64_MAX;
-}
-
-/* What rose since it was last reckoned. */
-static void settle(struct fab_sim *s, uint32_t port)
-{
-    for (size_t i = 0; i < s->rate_count; i++) {
-        struct sim_rate *r = &s->rates[i];
-        if (r->port != port)
-            continue;
-        uint64_t due = (uint64_t)((double)(s->now - r->since) / 1e6 * r->per_second);
-        if (due <= r->given)
-            continue;
-        count(s, port, (enum fab_sim_counter)r->counter, due - r->given);
-        r->given = due;
+    const uint8_t *at = (const uint8_t *)from + offset;
+    uint64_t u64;
+    uint32_t u32;
+    uint16_t u16;
+    switch (size) {
+    case 1:
+        return *at;
+    case 2:
+        memcpy(&u16, at, sizeof u16);
+        return u16;
+    case 4:
+        memcpy(&u32, at, sizeof u32);
+        return u32;
+    default:
+        memcpy(&u64, at, sizeof u64);
+        return u64;
     }
 }
 
-int fab_sim_count(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
-                  uint64_t add)
+/* A counter of so many bits stops at its end. */
+static void member_put(void *to, size_t offset, size_t size, unsigned bits, uint64_t value)
 {
-    if (!has_port(s, node, port) || counter >= FAB_SIM_COUNTERS)
-        return FAB_E_NOT_FOUND;
-    count(s, port_id(s, node, port), counter, add);
-    return FAB_OK;
+    uint64_t most = UINT64_MAX >> (64 - bits), u64 = value < most ? value : most;
+    uint8_t *at = (uint8_t *)to + offset;
+    uint32_t u32 = (uint32_t)u64;
+    uint16_t u16 = (uint16_t)u64;
+    if (size == 1)
+        *at = (uint8_t)u64;
+    else
+        memcpy(at, size == 2 ? (void *)&u16 : size == 4 ? (void *)&u32 : (void *)&u64, size);
 }
 
-int fab_sim_rise(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
-                 double per_second)
+bool perf_ports(const struct gs_request *r, uint8_t select, uint32_t *ret_first, uint32_t *ret_last)
 {
-    if (!has_port(s, node, port) || counter >= FAB_SIM_COUNTERS)
-        return FAB_E_NOT_FOUND;
-    if (!(per_second >= 0 && per_second < 1e15))
-        return FAB_E_INVAL;
-    uint32_t id = port_id(s, node, port);
-    size_t i = 0;
-    settle(s, id);
-    while (i < s->rate_count && (s->rates[i].port != id || s->rates[i].counter != counter))
-        i++;
-    if (i == s->rate_count) {
-        if (i >= RATES_MAX)
-            return FAB_E_LIMIT;
-        if (i == s->rate_capacity) {
-            void *grown = fab_grow(s->rates, sizeof *s->rates, i + 1, &s->rate_capacity);
-            if (grown == NULL)
-                return FAB_E_NOMEM;
-            s->rates = grown;
-        }
-        s->rate_count++;
-    }
-    s->rates[i] = (struct sim_rate){
-        .port = id, .counter = (uint8_t)counter, .per_second = per_second, .since = s->now};
-    return FAB_OK;
+    const struct fab_node *node = &r->sim->fabric->nodes[r->at.node];
+    if (select != ALL_PORTS && !has_port(r->sim, r->at.node, select))
+        return false;
+    *ret_first = node->first_port + (select == ALL_PORTS ? 1u : select);
+    *ret_last = select == ALL_PORTS ? node->first_port + node->num_ports : *ret_first;
+    return true;
 }
 
-int fab_sim_counter_by_name(const char *name, enum fab_sim_counter *ret)
-{
-    for (size_t i = 0; i < FAB_SIM_COUNTERS; i++)
-        if (strcmp(places[i].name, name) == 0) {
-            *ret = (enum fab_sim_counter)i;
-            return FAB_OK;
-        }
-    return FAB_E_NOT_FOUND;
-}
-
-uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
-                         enum fab_sim_counter counter)
-{
-    if (!has_port(s, node, port) || counter >= FAB_SIM_COUNTERS)
-        return 0;
-    settle(s, port_id(s, node, port));
-    const struct sim_counters *c = find(s, port_id(s, node, port));
-    return c != NULL ? c->value[counter] : 0;
-}
-
-void counters_forget(struct fab_sim *s, uint32_t node)
-{
-    uint32_t first = s->fabric->nodes[node].first_port;
-    for (uint32_t p = first; p <= first + s->fabric->nodes[node].num_ports; p++) {
-        struct sim_counters *c = find(s, p);
-        settle(s, p);
-        if (c != NULL)
-            *c = (struct sim_counters){0};
-    }
-}
-
-/* ---- the two attributes -----------------------------------------------------------------------
+/* ---- PortCounters and PortCountersExtended ----------------------------------------------------
  */
 
 static bool selected(const struct fab_port_counters *narrow, const struct fab_port_counters_ext *w,
@@ -191,65 +118,23 @@ static bool selected(const struct fab_port_counters *narrow, const struct fab_po
            (p->select_wide2 >= 0 && (w->counter_select2 >> p->select_wide2 & 1));
 }
 
-static uint64_t narrow_get(const struct fab_port_counters *n, const struct place *p)
-{
-    const uint8_t *at = (const uint8_t *)n + p->narrow;
-    uint32_t u32 = 0;
-    uint16_t u16 = 0;
-    memcpy(&u32, at, p->size == sizeof u32 ? sizeof u32 : 0);
-    memcpy(&u16, at, p->size == sizeof u16 ? sizeof u16 : 0);
-    return p->size == sizeof u32 ? u32 : p->size == sizeof u16 ? u16 : *at;
-}
-
-static void narrow_put(struct fab_port_counters *n, const struct place *p, uint64_t value)
-{
-    uint8_t *at = (uint8_t *)n + p->narrow;
-    uint64_t most = (UINT64_C(1) << p->bits) - 1;
-    uint32_t u32 = (uint32_t)(value < most ? value : most);
-    uint16_t u16 = (uint16_t)u32;
-    if (p->size == sizeof u32)
-        memcpy(at, &u32, sizeof u32);
-    else if (p->size == sizeof u16)
-        memcpy(at, &u16, sizeof u16);
-    else
-        *at = (uint8_t)u32;
-}
-
-static uint64_t wide_get(const struct fab_port_counters_ext *w, const struct place *p)
-{
-    uint64_t value;
-    memcpy(&value, (const uint8_t *)w + p->wide, sizeof value);
-    return value;
-}
-
-/* The ports that PortSelect means: one, or all of a switch that have cables. */
-static bool find_ports(const struct gs_request *r, uint8_t select, uint32_t *ret_first,
-                       uint32_t *ret_last)
-{
-    const struct fab_node *node = &r->sim->fabric->nodes[r->at.node];
-    if (select != ALL_PORTS && !has_port(r->sim, r->at.node, select))
-        return false;
-    *ret_first = node->first_port + (select == ALL_PORTS ? 1u : select);
-    *ret_last = select == ALL_PORTS ? node->first_port + node->num_ports : *ret_first;
-    return true;
-}
-
 /* Sets what is selected (one of narrow and wide), then adds up what stands. */
 static bool use(struct gs_request *r, uint8_t port_select, const struct fab_port_counters *narrow,
                 const struct fab_port_counters_ext *wide, uint64_t sum[FAB_SIM_COUNTERS])
 {
     uint32_t first, last;
-    if (!find_ports(r, port_select, &first, &last))
+    if (!perf_ports(r, port_select, &first, &last))
         return false;
     memset(sum, 0, FAB_SIM_COUNTERS * sizeof *sum);
     for (uint32_t port = first; port <= last; port++) {
-        settle(r->sim, port);
-        struct sim_counters *c = find(r->sim, port);
-        for (size_t i = 0; c != NULL && i < FAB_SIM_COUNTERS; i++) {
+        counters_settle(r->sim, port);
+        for (uint32_t i = 0; i < FAB_SIM_COUNTERS; i++) {
             const struct place *p = &places[i];
             if (r->set && selected(narrow, wide, p))
-                c->value[i] = narrow != NULL ? narrow_get(narrow, p) : wide_get(wide, p);
-            sum[i] += c->value[i];
+                counter_put(r->sim, port, i,
+                            narrow != NULL ? member_get(narrow, p->narrow, p->size)
+                                           : member_get(wide, p->wide, sizeof(uint64_t)));
+            sum[i] += counter_get(r->sim, port, i);
         }
     }
     return true;
@@ -264,7 +149,7 @@ static uint16_t handle_port_counters(struct gs_request *r)
         return FAB_SMP_BAD_VALUE;
     for (size_t i = 0; i < FAB_SIM_COUNTERS; i++)
         if (places[i].narrow != NOWHERE)
-            narrow_put(&n, &places[i], sum[i]);
+            member_put(&n, places[i].narrow, places[i].size, places[i].bits, sum[i]);
     (void)fab_attr_pack(&fab_attr_port_counters, &n, r->data, sizeof r->data);
     return 0;
 }
@@ -277,19 +162,137 @@ static uint16_t handle_port_counters_ext(struct gs_request *r)
         !use(r, w.port_select, NULL, &w, sum))
         return FAB_SMP_BAD_VALUE;
     for (size_t i = 0; i < FAB_SIM_COUNTERS; i++)
-        memcpy((uint8_t *)&w + places[i].wide, &sum[i], sizeof sum[i]);
+        member_put(&w, places[i].wide, sizeof sum[i], 64, sum[i]);
     (void)fab_attr_pack(&fab_attr_port_counters_ext, &w, r->data, sizeof r->data);
+    return 0;
+}
+
+/* ---- details ----------------------------------------------------------------------------------
+ */
+
+#define GROUPS (FAB_PERF_DETAILS + 1)
+static const struct fab_attr *group(size_t i)
+{
+    return i < FAB_PERF_DETAILS ? &fab_attr_perf_details[i] : &fab_attr_perf_ext_speeds;
+}
+
+/* The first of its fields that is a counter: those before it choose ports and counters. */
+static size_t first_counter(const struct fab_attr *a)
+{
+    size_t i = 0;
+    while (strcmp(a->fields[i].name, "CounterSelect") != 0)
+        i++;
+    return i + 1;
+}
+
+static uint32_t counters_of(const struct fab_attr *a)
+{
+    uint32_t sum = 0;
+    for (size_t f = first_counter(a); f < a->field_count; f++)
+        sum += a->fields[f].repeat;
+    return sum;
+}
+
+/* Sets one of them at those ports, or adds up what they hold. */
+static uint64_t use_detail(struct gs_request *r, const uint32_t ports[2], uint32_t counter,
+                           bool put, uint64_t value)
+{
+    uint64_t sum = 0;
+    for (uint32_t port = ports[0]; port <= ports[1]; port++) {
+        if (put)
+            counter_put(r->sim, port, counter, value);
+        sum += counter_get(r->sim, port, counter);
+    }
+    return sum;
+}
+
+static uint16_t handle_details(struct gs_request *r, const struct fab_attr *a, uint32_t counter)
+{
+    _Alignas(8) uint8_t value[sizeof(struct fab_perf_ext_speeds)];
+    const struct fab_field *select = &a->fields[first_counter(a) - 1], *end;
+    uint32_t ports[2], bit = 0;
+    if (fab_attr_unpack(a, r->data, sizeof r->data, value) != FAB_OK ||
+        !perf_ports(r, r->data[1], &ports[0], &ports[1]))
+        return FAB_SMP_BAD_VALUE;
+    uint64_t chosen = r->set ? member_get(value, select->member, select->member_size) : 0;
+    for (uint32_t port = ports[0]; port <= ports[1]; port++)
+        counters_settle(r->sim, port);
+    end = a->fields + a->field_count;
+    for (const struct fab_field *f = select + 1; f < end; f++) {
+        for (size_t i = 0; i < f->repeat; i++, bit++) {
+            size_t at = f->member + i * f->stride;
+            uint64_t sum = use_detail(r, ports, counter + bit, chosen >> bit & 1,
+                                      member_get(value, at, f->member_size));
+            member_put(value, at, f->member_size, f->bits, sum);
+        }
+    }
+    (void)fab_attr_pack(a, value, r->data, sizeof r->data);
     return 0;
 }
 
 uint16_t perf_handle(struct gs_request *r, uint16_t attr_id)
 {
+    uint32_t counter = FAB_SIM_COUNTERS;
     switch (attr_id) {
     case FAB_PERF_PORT_COUNTERS:
         return handle_port_counters(r);
     case FAB_PERF_PORT_COUNTERS_EXT:
         return handle_port_counters_ext(r);
+    case FAB_PERF_SAMPLES_CONTROL:
+        return samples_control(r);
+    case FAB_PERF_SAMPLES_RESULT:
+        return samples_result(r, &fab_attr_samples_result);
+    case FAB_PERF_SAMPLES_RESULT_EXT:
+        return samples_result(r, &fab_attr_samples_result_ext);
     default:
-        return FAB_SMP_BAD_ATTR;
+        break;
     }
+    for (size_t i = 0; i < GROUPS; i++) {
+        if (group(i)->id == attr_id)
+            return handle_details(r, group(i), counter);
+        counter += counters_of(group(i));
+    }
+    return FAB_SMP_BAD_ATTR;
+}
+
+/* ---- names ------------------------------------------------------------------------------------
+ */
+
+/* Whether a name is a field's, one of many: with its number. */
+static bool is_named(const struct fab_field *f, const char *name, uint32_t *ret_index)
+{
+    size_t len = strlen(f->name);
+    uint32_t index = 0;
+    if (strncmp(f->name, name, len) != 0 || (f->repeat > 1) == (name[len] == '\0'))
+        return false;
+    for (name += len; *name >= '0' && *name <= '9' && index < f->repeat; name++)
+        index = index * 10 + (uint32_t)(*name - '0');
+    *ret_index = index;
+    return *name == '\0' && index < f->repeat;
+}
+
+static int detail_by_name(const char *name, enum fab_sim_counter *ret)
+{
+    uint32_t counter = FAB_SIM_COUNTERS, index;
+    for (size_t i = 0; i < GROUPS; i++) {
+        const struct fab_attr *a = group(i);
+        for (size_t f = first_counter(a); f < a->field_count; f++) {
+            if (is_named(&a->fields[f], name, &index)) {
+                *ret = (enum fab_sim_counter)(counter + index);
+                return FAB_OK;
+            }
+            counter += a->fields[f].repeat;
+        }
+    }
+    return FAB_E_NOT_FOUND;
+}
+
+int fab_sim_counter_by_name(const char *name, enum fab_sim_counter *ret)
+{
+    for (size_t i = 0; i < FAB_SIM_COUNTERS; i++)
+        if (strcmp(places[i].name, name) == 0) {
+            *ret = (enum fab_sim_counter)i;
+            return FAB_OK;
+        }
+    return detail_by_name(name, ret);
 }

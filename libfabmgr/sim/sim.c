@@ -13,9 +13,10 @@
  *   link.c   cables and states      trap.c                         what they send of themselves
  *   node.c   faults of nodes        time.c, queue.c                what is due when
  *   outbox.c what arrives for managers
- *   gsi.c, perf.c, congestion.c        general services of devices: counters, congestion control
+ *   gsi.c, perf.c, counters.c, samples.c, congestion.c
+ *                                      general services of devices: counters, congestion control
  *
- * Not simulated: directed routes that end in a LID-routed part, data traffic, virtual lanes.
+ * Not simulated: data traffic, virtual lanes.
  */
 #include "libfabmgr/sim/sim.h"
 
@@ -62,6 +63,10 @@ void fab_sim_free(struct fab_sim *s)
     free(s->notices.items);
     fab_map_fini(&s->counters.index);
     free(s->counters.items);
+    fab_map_fini(&s->details.index);
+    free(s->details.items);
+    fab_map_fini(&s->samplers.index);
+    free(s->samplers.items);
     free(s->rates);
     fab_map_fini(&s->cc_logs.index);
     free(s->cc_logs.items);
@@ -89,17 +94,13 @@ static uint8_t least_state(const struct fab_mad *mad)
 }
 
 static bool move(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid, uint8_t *bytes,
-                 struct spot *at)
+                 struct spot *at, uint16_t *slid)
 {
     if (!mad->directed)
         return move_lid(s, dlid, least_state(mad), at);
-    if (mad->dr_dlid != FAB_LID_PERMISSIVE)
-        return false;
     if (mad->returning)
-        return mad->dr_slid == FAB_LID_PERMISSIVE && move_back(s, bytes, mad->path.hops, at);
-    if (mad->dr_slid != FAB_LID_PERMISSIVE && !move_lid(s, dlid, FAB_STATE_INIT, at))
-        return false;
-    return mad->hop_pointer == 0 && move_out(s, bytes, mad->path.hops, at);
+        return move_back(s, mad, dlid, bytes, at);
+    return move_out(s, mad, dlid, bytes, at, slid);
 }
 
 /* Whether the device itself answers, and not a manager that sits at it. */
@@ -117,9 +118,8 @@ static bool move_answer(struct fab_sim *s, const struct fab_mad *mad, uint16_t s
 {
     if (lose(s))
         return false;
-    bool arrived = !mad->directed || move_back(s, bytes, mad->path.hops, at);
-    if (arrived && (!mad->directed || mad->dr_slid != FAB_LID_PERMISSIVE))
-        arrived = move_lid(s, mad->directed ? mad->dr_slid : slid, least_state(mad), at);
+    bool arrived = mad->directed ? move_back(s, mad, slid, bytes, at)
+                                 : move_lid(s, slid, least_state(mad), at);
     return arrived && lid_port(s, *at) == lid_port(s, origin);
 }
 
@@ -175,7 +175,7 @@ static int travel(struct fab_sim *s, struct spot origin, uint16_t dlid, const st
 {
     struct spot at = origin;
     uint16_t slid = s->ports[lid_port(s, origin)].info.lid;
-    if (!move(s, mad, dlid, bytes, &at))
+    if (!move(s, mad, dlid, bytes, &at, &slid))
         return 0;
     if (for_agent(mad))
         return answer(s, mad, at, origin, slid, dlid, bytes);

@@ -64,6 +64,9 @@ static void happen(struct fab_sim *s, const struct sim_event *e)
     case EVENT_NOTICE:
         trap_again(s, e->a);
         break;
+    case EVENT_SAMPLE:
+        samples_due(s, e->a);
+        break;
     case EVENT_STORM:
         node_storm(s, e);
         break;

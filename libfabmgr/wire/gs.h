@@ -17,8 +17,28 @@
 #define FAB_GS_DATA 192 /* bytes of an attribute at 64 */
 
 enum fab_gs_attr_id {
+    FAB_PERF_SAMPLES_CONTROL = 0x0010,
+    FAB_PERF_SAMPLES_RESULT = 0x0011,
     FAB_PERF_PORT_COUNTERS = 0x0012,
+    FAB_PERF_RCV_ERROR_DETAILS = 0x0015,
+    FAB_PERF_XMIT_DISCARD_DETAILS = 0x0016,
+    FAB_PERF_OP_RCV = 0x0017,
+    FAB_PERF_FLOW_CTL = 0x0018,
+    FAB_PERF_VL_OP_PACKETS = 0x0019,
+    FAB_PERF_VL_OP_DATA = 0x001a,
+    FAB_PERF_VL_FLOW_CTL_ERRORS = 0x001b,
+    FAB_PERF_VL_XMIT_WAIT = 0x001c,
     FAB_PERF_PORT_COUNTERS_EXT = 0x001d,
+    FAB_PERF_SAMPLES_RESULT_EXT = 0x001e,
+    FAB_PERF_EXT_SPEEDS = 0x001f,
+    FAB_PERF_SW_VL_CONGESTION = 0x0030,
+    FAB_PERF_RCV_CON_CTRL = 0x0031,
+    FAB_PERF_SL_RCV_FECN = 0x0032,
+    FAB_PERF_SL_RCV_BECN = 0x0033,
+    FAB_PERF_XMIT_CON_CTRL = 0x0034,
+    FAB_PERF_VL_XMIT_TIME_CONG = 0x0035,
+    FAB_PERF_XMIT_DATA_SL = 0x0036,
+    FAB_PERF_RCV_DATA_SL = 0x0037,
     FAB_CC_CONGESTION_INFO = 0x0011,
     FAB_CC_KEY_INFO = 0x0012,
     FAB_CC_LOG = 0x0013,
@@ -73,6 +93,40 @@ struct fab_port_counters_ext { /* 16.1.4.11 */
     uint64_t rcv_remote_physical_errors, rcv_switch_relay_errors, xmit_discards;
     uint64_t xmit_constraint_errors, rcv_constraint_errors, local_link_integrity_errors;
     uint64_t excessive_buffer_overrun_errors, vl15_dropped, xmit_wait, qp1_dropped;
+};
+
+/* The counters of details, 16.1.4.1-10, A10.4.4, A13.6: all attributes of this form. How many
+ * values there are, and what bits of CounterSelect choose, is that of the attribute: one each VL or
+ * SL, or one each kind of error. */
+struct fab_perf_details {
+    uint8_t op_code, port_select; /* op_code: of 0x17, 0x19, 0x1a */
+    uint16_t counter_select;
+    uint32_t value[16];
+};
+struct fab_perf_ext_speeds { /* 16.1.4.13 */
+    uint8_t port_select;
+    uint64_t counter_select;
+    uint16_t sync_header_errors, unknown_blocks, lane_errors[12];
+    uint32_t fec_correctable[12], fec_uncorrectable[12];
+};
+#define FAB_SAMPLES 15
+enum fab_sample_status { FAB_SAMPLE_DONE = 0, FAB_SAMPLE_STARTS = 1, FAB_SAMPLE_RUNS = 2 };
+struct fab_samples_control { /* 16.1.3.2 */
+    uint8_t op_code, port_select;
+    uint8_t tick;                      /* n: 4 ns * (n + 1) */
+    uint8_t counter_width;             /* 4: 32 bits */
+    uint8_t counter_mask[FAB_SAMPLES]; /* 1: counts what is mandatory, 2: optional, 4: vendors' */
+    uint8_t mechanisms, status;        /* status: enum fab_sample_status */
+    uint64_t option_mask, vendor_mask;
+    uint32_t start, interval; /* in ticks */
+    uint16_t tag, select[FAB_SAMPLES];
+    uint64_t samples_only_mask;
+};
+struct fab_samples_result { /* 16.1.3.4, 16.1.4.12 */
+    uint16_t tag;
+    uint8_t status;
+    uint8_t width; /* ExtendedWidth, 2: 64 bits; only in the extended one */
+    uint64_t counter[FAB_SAMPLES];
 };
 
 struct fab_cc_info { /* A10.4.3.3 */
@@ -137,9 +191,14 @@ struct fab_cc_time_stamp {
 };
 
 extern const struct fab_attr fab_attr_class_port_info, fab_attr_port_counters,
-    fab_attr_port_counters_ext, fab_attr_cc_info, fab_attr_cc_key_info, fab_attr_cc_log,
-    fab_attr_cc_log_ca, fab_attr_cc_switch_setting, fab_attr_cc_switch_port_setting,
-    fab_attr_cc_ca_setting, fab_attr_cc_table, fab_attr_cc_time_stamp;
+    fab_attr_port_counters_ext, fab_attr_samples_control, fab_attr_samples_result,
+    fab_attr_samples_result_ext, fab_attr_perf_ext_speeds, fab_attr_cc_info, fab_attr_cc_key_info,
+    fab_attr_cc_log, fab_attr_cc_log_ca, fab_attr_cc_switch_setting,
+    fab_attr_cc_switch_port_setting, fab_attr_cc_ca_setting, fab_attr_cc_table,
+    fab_attr_cc_time_stamp;
+/* Of struct fab_perf_details, in the order of their ids. */
+#define FAB_PERF_DETAILS 16
+extern const struct fab_attr fab_attr_perf_details[FAB_PERF_DETAILS];
 /* The table of an attribute of a class (FAB_CLASS_PERF, FAB_CLASS_CC, those of subnet management);
  * NULL: none. CongestionLog: that of switches. */
 const struct fab_attr *fab_attr_of(uint8_t mgmt_class, uint16_t id);

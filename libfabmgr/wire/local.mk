@@ -8,4 +8,5 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/table.h \
 	%D%/tables.c \
 	%D%/tables_gs.c \
+	%D%/tables_perf.c \
 	%D%/wire.h

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The attributes of general services as tables (see tables.c): ClassPortInfo (IBA 13.4.8.1), port
- * counters (16.1.3.5, 16.1.4.11), congestion control (A10.4.3).
+ * counters (16.1.3.5, 16.1.4.11), congestion control (A10.4.3). Samples and details of counters:
+ * tables_perf.c.
  */
 #include "libfabmgr/wire/gs.h"
 #include "libfabmgr/wire/table.h"
@@ -225,8 +226,10 @@ static const struct fab_attr *find(const struct fab_attr *const *all, size_t cou
 
 const struct fab_attr *fab_attr_of(uint8_t mgmt_class, uint16_t id)
 {
-    static const struct fab_attr *const perf[] = {&fab_attr_port_counters,
-                                                  &fab_attr_port_counters_ext};
+    static const struct fab_attr *const perf[] = {
+        &fab_attr_port_counters,  &fab_attr_port_counters_ext,  &fab_attr_samples_control,
+        &fab_attr_samples_result, &fab_attr_samples_result_ext, &fab_attr_perf_ext_speeds,
+    };
     static const struct fab_attr *const cc[] = {
         &fab_attr_cc_info,
         &fab_attr_cc_key_info,
@@ -243,6 +246,9 @@ const struct fab_attr *fab_attr_of(uint8_t mgmt_class, uint16_t id)
         return &fab_attr_class_port_info;
     if (id == FAB_ATTR_NOTICE)
         return &fab_attr_notice;
+    for (size_t i = 0; mgmt_class == FAB_CLASS_PERF && i < FAB_PERF_DETAILS; i++)
+        if (fab_attr_perf_details[i].id == id)
+            return &fab_attr_perf_details[i];
     if (mgmt_class == FAB_CLASS_PERF)
         return find(perf, sizeof perf / sizeof perf[0], id);
     return mgmt_class == FAB_CLASS_CC ? find(cc, sizeof cc / sizeof cc[0], id) : NULL;

@@ -33,6 +33,26 @@ static const struct fab_attr *const all[] = {
     &fab_attr_cc_ca_setting,
     &fab_attr_cc_table,
     &fab_attr_cc_time_stamp,
+    &fab_attr_samples_control,
+    &fab_attr_samples_result,
+    &fab_attr_samples_result_ext,
+    &fab_attr_perf_ext_speeds,
+    &fab_attr_perf_details[0],
+    &fab_attr_perf_details[1],
+    &fab_attr_perf_details[2],
+    &fab_attr_perf_details[3],
+    &fab_attr_perf_details[4],
+    &fab_attr_perf_details[5],
+    &fab_attr_perf_details[6],
+    &fab_attr_perf_details[7],
+    &fab_attr_perf_details[8],
+    &fab_attr_perf_details[9],
+    &fab_attr_perf_details[10],
+    &fab_attr_perf_details[11],
+    &fab_attr_perf_details[12],
+    &fab_attr_perf_details[13],
+    &fab_attr_perf_details[14],
+    &fab_attr_perf_details[15],
 };
 #define SM_ATTRS 9u
 #define LARGEST 224u
@@ -549,7 +569,9 @@ START_TEST(tables_are_well_formed)
     ck_assert_ptr_eq(fab_attr_of(FAB_CLASS_CC, 0x12), &fab_attr_cc_key_info);
     ck_assert_ptr_eq(fab_attr_of(FAB_CLASS_SMP_LID, 0x12), &fab_attr_switch_info);
     ck_assert_ptr_eq(fab_attr_of(FAB_CLASS_CC, 1), &fab_attr_class_port_info);
-    ck_assert_ptr_null(fab_attr_of(FAB_CLASS_PERF, 0x16));
+    ck_assert_ptr_eq(fab_attr_of(FAB_CLASS_PERF, 0x16), &fab_attr_perf_details[1]);
+    ck_assert_ptr_eq(fab_attr_of(FAB_CLASS_PERF, 0x10), &fab_attr_samples_control);
+    ck_assert_ptr_null(fab_attr_of(FAB_CLASS_PERF, 0x20));
 }
 END_TEST
 

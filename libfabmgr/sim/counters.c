@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The counters of ports, without their ends on the wire (perf.c). Those of PortCounters stand in a
+ * row a port, there once something counted; those of details one by one, as few ports have any.
+ * Some rise with time (fab_sim_rise), which is reckoned when they are read. A node that loses its
+ * power forgets them all.
+ */
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/device.h"
+
+#define RATES_MAX 65536
+
+/* ---- where they stand -------------------------------------------------------------------------
+ */
+
+static struct sim_counters *find_row(struct fab_sim *s, uint32_t port)
+{
+    uint32_t i;
+    return fab_map_get(&s->counters.index, port, &i) ? &s->counters.items[i] : NULL;
+}
+
+static struct sim_counters *add_row(struct fab_sim *s, uint32_t port)
+{
+    struct sim_counter_table *t = &s->counters;
+    if (t->count == t->capacity) {
+        void *grown = fab_grow(t->items, sizeof *t->items, t->count + 1, &t->capacity);
+        if (grown == NULL)
+            return NULL;
+        t->items = grown;
+    }
+    if (fab_map_put(&t->index, port, (uint32_t)t->count) != FAB_OK)
+        return NULL;
+    t->items[t->count] = (struct sim_counters){0};
+    return &t->items[t->count++];
+}
+
+static uint64_t detail_key(uint32_t port, uint32_t counter)
+{
+    return (uint64_t)port << 16 | counter;
+}
+
+static struct sim_detail *find_detail(struct fab_sim *s, uint32_t port, uint32_t counter)
+{
+    uint32_t i;
+    if (!fab_map_get(&s->details.index, detail_key(port, counter), &i))
+        return NULL;
+    struct sim_detail *d = &s->details.items[i];
+    uint32_t life = s->nodes[s->fabric->ports[port].node].lives;
+    if (d->life != life)
+        *d = (struct sim_detail){.life = life};
+    return d;
+}
+
+static struct sim_detail *add_detail(struct fab_sim *s, uint32_t port, uint32_t counter)
+{
+    struct sim_details *t = &s->details;
+    if (t->count == t->capacity) {
+        void *grown = fab_grow(t->items, sizeof *t->items, t->count + 1, &t->capacity);
+        if (grown == NULL)
+            return NULL;
+        t->items = grown;
+    }
+    if (fab_map_put(&t->index, detail_key(port, counter), (uint32_t)t->count) != FAB_OK)
+        return NULL;
+    t->items[t->count].life = s->nodes[s->fabric->ports[port].node].lives;
+    t->items[t->count].value = 0;
+    return &t->items[t->count++];
+}
+
+/* NULL: it never counted (add: there is no memory). */
+static uint64_t *place(struct fab_sim *s, uint32_t port, uint32_t counter, bool add)
+{
+    if (counter < FAB_SIM_COUNTERS) {
+        struct sim_counters *row = find_row(s, port);
+        if (row == NULL && add)
+            row = add_row(s, port);
+        return row != NULL ? &row->value[counter] : NULL;
+    }
+    struct sim_detail *d = find_detail(s, port, counter);
+    if (d == NULL && add)
+        d = add_detail(s, port, counter);
+    return d != NULL ? &d->value : NULL;
+}
+
+void count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add)
+{
+    uint64_t *value = place(s, port, counter, true);
+    if (value != NULL && __builtin_add_overflow(*value, add, value))
+        *value = UINT64_MAX;
+}
+
+void counters_settle(struct fab_sim *s, uint32_t port)
+{
+    for (size_t i = 0; i < s->rate_count; i++) {
+        struct sim_rate *r = &s->rates[i];
+        if (r->port != port)
+            continue;
+        uint64_t due = (uint64_t)((double)(s->now - r->since) / 1e6 * r->per_second);
+        if (due <= r->given)
+            continue;
+        count(s, port, r->counter, due - r->given);
+        r->given = due;
+    }
+}
+
+uint64_t counter_get(struct fab_sim *s, uint32_t port, uint32_t counter)
+{
+    const uint64_t *value = place(s, port, counter, false);
+    return value != NULL ? *value : 0;
+}
+
+void counter_put(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value)
+{
+    uint64_t *at = place(s, port, counter, value != 0);
+    if (at != NULL)
+        *at = value;
+}
+
+void counters_forget(struct fab_sim *s, uint32_t node)
+{
+    uint32_t first = s->fabric->nodes[node].first_port;
+    for (uint32_t p = first; p <= first + s->fabric->nodes[node].num_ports; p++) {
+        counters_settle(s, p);
+        struct sim_counters *row = find_row(s, p);
+        if (row != NULL)
+            *row = (struct sim_counters){0};
+    }
+}
+
+/* ---- faults -----------------------------------------------------------------------------------
+ */
+
+int fab_sim_count(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
+                  uint64_t add)
+{
+    if (!has_port(s, node, port) || counter >= FAB_SIM_ALL_COUNTERS)
+        return FAB_E_NOT_FOUND;
+    count(s, port_id(s, node, port), counter, add);
+    return FAB_OK;
+}
+
+static int add_rate(struct fab_sim *s)
+{
+    if (s->rate_count >= RATES_MAX)
+        return FAB_E_LIMIT;
+    if (s->rate_count == s->rate_capacity) {
+        void *grown = fab_grow(s->rates, sizeof *s->rates, s->rate_count + 1, &s->rate_capacity);
+        if (grown == NULL)
+            return FAB_E_NOMEM;
+        s->rates = grown;
+    }
+    s->rate_count++;
+    return FAB_OK;
+}
+
+int fab_sim_rise(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
+                 double per_second)
+{
+    if (!has_port(s, node, port) || counter >= FAB_SIM_ALL_COUNTERS)
+        return FAB_E_NOT_FOUND;
+    if (!(per_second >= 0 && per_second < 1e15))
+        return FAB_E_INVAL;
+    uint32_t id = port_id(s, node, port);
+    size_t i = 0;
+    counters_settle(s, id);
+    while (i < s->rate_count && (s->rates[i].port != id || s->rates[i].counter != counter))
+        i++;
+    int status = i == s->rate_count ? add_rate(s) : FAB_OK;
+    if (status == FAB_OK)
+        s->rates[i] = (struct sim_rate){
+            .port = id, .counter = (uint16_t)counter, .per_second = per_second, .since = s->now};
+    return status;
+}
+
+uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
+                         enum fab_sim_counter counter)
+{
+    if (!has_port(s, node, port) || counter >= FAB_SIM_ALL_COUNTERS)
+        return 0;
+    counters_settle(s, port_id(s, node, port));
+    return counter_get(s, port_id(s, node, port), counter);
+}

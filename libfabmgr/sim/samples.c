@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sampling of counters (IBA 16.1.3.2-4): a Set of PortSamplesControl names a port, up to 15
+ * counters, how long to wait and how long to count, in ticks; PortSamplesResult says how far it is,
+ * and what was counted. There is one mechanism a switch, and one a port of an adapter. A Set while
+ * it is at work changes nothing: its answer shows what is going on.
+ *
+ * What the mandatory and the optional selections mean: the table below. VLs and SLs are in bits
+ * 8-11.
+ */
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/device.h"
+
+#define TICK 249   /* of 4 ns, from 1 on: a microsecond */
+#define WIDTH_32 4 /* bits of counters */
+#define WIDTH_64 2 /* ExtendedWidth */
+#define ALL_MECHANISMS 0xffffffffu
+#define COUNTS_MANDATORY 1
+#define COUNTS_OPTIONAL 2
+#define NONE FAB_SIM_ALL_COUNTERS
+
+/* Rows of selections that follow each other: their counters do so, too. */
+static const struct selection {
+    uint16_t first, count;
+    uint16_t counter, each; /* each: so many VLs or SLs, 1: it is of the port */
+    uint8_t option;         /* bit of OptionMask of the first; 0: mandatory */
+} selections[] = {
+    {0x0001, 1, FAB_SIM_XMIT_DATA, 1, 0},
+    {0x0002, 1, FAB_SIM_RCV_DATA, 1, 0},
+    {0x0003, 1, FAB_SIM_XMIT_PKTS, 1, 0},
+    {0x0004, 1, FAB_SIM_RCV_PKTS, 1, 0},
+    {0x0005, 1, FAB_SIM_XMIT_WAIT, 1, 0},
+    {0x4005, 14, FAB_SIM_LOCAL_PHYSICAL_ERRORS, 1,
+     6}, /* errors, discards, op codes, flow control */
+    {0x4013, 4, FAB_SIM_VL_OP_PACKETS, 16, 20},
+    {0x4030, 1, FAB_SIM_SW_VL_CONGESTION, 16, 48},
+    {0x4031, 2, FAB_SIM_PKT_RCV_FECN, 1, 49},
+    {0x4033, 2, FAB_SIM_SL_RCV_FECN, 16, 51},
+    {0x4035, 1, FAB_SIM_XMIT_TIME_CONG, 1, 53},
+    {0x4036, 1, FAB_SIM_VL_XMIT_TIME_CONG, 15, 54},
+    {0x4037, 2, FAB_SIM_XMIT_DATA_SL, 16, 55},
+};
+#define SELECTIONS (sizeof selections / sizeof selections[0])
+
+/* The counter that a CounterSelect means; NONE: not known. */
+static uint32_t counter_of(uint16_t select)
+{
+    uint16_t kind = select & 0xf0ff, lane = select >> 8 & 15;
+    for (size_t i = 0; i < SELECTIONS; i++) {
+        const struct selection *s = &selections[i];
+        if (kind >= s->first && kind < s->first + s->count)
+            return lane < s->each ? s->counter + (uint32_t)(kind - s->first) * s->each + lane
+                                  : NONE;
+    }
+    return NONE;
+}
+
+static uint64_t option_mask(void)
+{
+    uint64_t mask = 0;
+    for (size_t i = 0; i < SELECTIONS; i++)
+        if (selections[i].option != 0)
+            mask |= ((UINT64_C(1) << selections[i].count) - 1) << selections[i].option;
+    return mask;
+}
+
+/* ---- mechanisms -------------------------------------------------------------------------------
+ */
+
+static int sampler_add(struct fab_sim *s, uint32_t port, uint32_t *ret_index)
+{
+    struct sim_samplers *t = &s->samplers;
+    if (t->count == t->capacity) {
+        void *grown = fab_grow(t->items, sizeof *t->items, t->count + 1, &t->capacity);
+        if (grown == NULL)
+            return FAB_E_NOMEM;
+        t->items = grown;
+    }
+    int status = fab_map_put(&t->index, port, (uint32_t)t->count);
+    if (status != FAB_OK)
+        return status;
+    t->items[t->count] = (struct sim_sampler){0};
+    *ret_index = (uint32_t)t->count++;
+    return FAB_OK;
+}
+
+static uint32_t life_of(const struct fab_sim *s, uint32_t port)
+{
+    return s->nodes[s->fabric->ports[port].node].lives;
+}
+
+/* NULL: nobody used it since the node has power. */
+static struct sim_sampler *find(const struct gs_request *r)
+{
+    uint32_t port = lid_port(r->sim, r->at), i;
+    if (!fab_map_get(&r->sim->samplers.index, port, &i))
+        return NULL;
+    struct sim_sampler *found = &r->sim->samplers.items[i];
+    return found->life == life_of(r->sim, port) ? found : NULL;
+}
+
+static uint8_t status_of(const struct fab_sim *s, const struct sim_sampler *p)
+{
+    if (p == NULL || s->now >= p->ends)
+        return FAB_SAMPLE_DONE;
+    return s->now < p->starts ? FAB_SAMPLE_STARTS : FAB_SAMPLE_RUNS;
+}
+
+/* What its counters hold now, less what they held when it started. */
+static void read_counters(struct fab_sim *s, struct sim_sampler *p)
+{
+    const struct fab_node *node = &s->fabric->nodes[s->fabric->ports[p->port].node];
+    uint32_t first = p->port, last = p->port;
+    p->read++;
+    if (p->control.port_select == 0xff) {
+        first = node->first_port + 1u;
+        last = node->first_port + node->num_ports;
+    }
+    for (unsigned i = 0; i < FAB_SAMPLES; i++)
+        p->counted[i] = 0 - p->counted[i];
+    for (uint32_t port = first; port <= last; port++) {
+        counters_settle(s, port);
+        for (unsigned i = 0; i < FAB_SAMPLES; i++)
+            if (p->control.select[i] != 0)
+                p->counted[i] += counter_get(s, port, counter_of(p->control.select[i]));
+    }
+}
+
+void samples_due(struct fab_sim *s, uint32_t sampler)
+{
+    struct sim_sampler *p = &s->samplers.items[sampler];
+    if (p->life != life_of(s, p->port))
+        return;
+    if (p->read == 0 && p->starts <= s->now)
+        read_counters(s, p);
+    if (p->read == 1 && p->ends <= s->now)
+        read_counters(s, p);
+}
+
+static void start(struct fab_sim *s, uint32_t index, uint32_t port,
+                  const struct fab_samples_control *want)
+{
+    struct sim_sampler *p = &s->samplers.items[index];
+    *p = (struct sim_sampler){.port = port, .life = life_of(s, port), .control = *want};
+    p->starts = s->now + want->start;
+    p->ends = p->starts + want->interval;
+    if (want->start > 0)
+        at_time(s, want->start, EVENT_SAMPLE, index, 0, 0);
+    if (want->interval > 0)
+        at_time(s, (uint64_t)want->start + want->interval, EVENT_SAMPLE, index, 0, 0);
+    if (want->start == 0)
+        samples_due(s, index);
+}
+
+/* ---- attributes -------------------------------------------------------------------------------
+ */
+
+static bool can_count(const struct fab_samples_control *want)
+{
+    for (unsigned i = 0; i < FAB_SAMPLES; i++)
+        if (want->select[i] != 0 && counter_of(want->select[i]) == NONE)
+            return false;
+    return true;
+}
+
+static uint16_t set_control(struct gs_request *r, const struct fab_samples_control *want)
+{
+    uint32_t own = lid_port(r->sim, r->at), first, last, i;
+    if (!can_count(want) || !perf_ports(r, want->port_select, &first, &last))
+        return FAB_SMP_BAD_VALUE;
+    if (status_of(r->sim, find(r)) != FAB_SAMPLE_DONE)
+        return 0;
+    if (!fab_map_get(&r->sim->samplers.index, own, &i) && sampler_add(r->sim, own, &i) != FAB_OK)
+        return FAB_SMP_BUSY;
+    start(r->sim, i, want->port_select == 0xff ? own : first, want);
+    return 0;
+}
+
+uint16_t samples_control(struct gs_request *r)
+{
+    struct fab_samples_control c;
+    uint32_t first, last;
+    uint16_t status = 0;
+    if ((r->mod != 0 && r->mod != ALL_MECHANISMS) ||
+        fab_attr_unpack(&fab_attr_samples_control, r->data, sizeof r->data, &c) != FAB_OK ||
+        !perf_ports(r, c.port_select, &first, &last))
+        return FAB_SMP_BAD_VALUE;
+    if (r->set)
+        status = set_control(r, &c);
+    const struct sim_sampler *p = find(r);
+    c = p != NULL ? p->control : (struct fab_samples_control){.port_select = c.port_select};
+    c.tick = TICK;
+    c.counter_width = WIDTH_32;
+    memset(c.counter_mask, COUNTS_MANDATORY | COUNTS_OPTIONAL, sizeof c.counter_mask);
+    c.mechanisms = 0;
+    c.option_mask = option_mask();
+    c.vendor_mask = c.samples_only_mask = 0;
+    c.status = status_of(r->sim, p);
+    (void)fab_attr_pack(&fab_attr_samples_control, &c, r->data, sizeof r->data);
+    return status;
+}
+
+/* Counters stand when it is over: until then they are zero. */
+uint16_t samples_result(struct gs_request *r, const struct fab_attr *attr)
+{
+    const struct sim_sampler *p = find(r);
+    struct fab_samples_result out = {.status = status_of(r->sim, p), .width = WIDTH_64};
+    bool wide = attr == &fab_attr_samples_result_ext;
+    if (r->set)
+        return FAB_SMP_BAD_ATTR;
+    if (r->mod != 0 && r->mod != ALL_MECHANISMS)
+        return FAB_SMP_BAD_VALUE;
+    if (p != NULL)
+        out.tag = p->control.tag;
+    for (unsigned i = 0; p != NULL && out.status == FAB_SAMPLE_DONE && i < FAB_SAMPLES; i++)
+        out.counter[i] = wide || p->counted[i] < UINT32_MAX ? p->counted[i] : UINT32_MAX;
+    (void)fab_attr_pack(attr, &out, r->data, sizeof r->data);
+    return 0;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ways through the simulated fabric: directed routes, LIDs and tables; what they lose.
+ */
+#include "tests/unit/sim_lab.h"
+
+/* ---- directed routes ----------------------------------------------------------------------
+ */
+
+static int send_directed(struct lab *x, const struct fab_path *path, uint8_t hop_pointer,
+                         uint8_t reply[FAB_MAD_SIZE])
+{
+    struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                          .method = FAB_METHOD_GET,
+                          .attr_id = FAB_ATTR_NODE_INFO,
+                          .tid = 0x1122334455667788,
+                          .hop_pointer = hop_pointer,
+                          .path = *path};
+    uint8_t bytes[FAB_MAD_SIZE];
+    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    return fab_sim_send(x->r.sim, x->r.node, x->r.port, 0xffff, bytes, reply);
+}
+
+START_TEST(directed_routes)
+{
+    struct lab x = lab_new();
+    uint8_t reply[FAB_MAD_SIZE];
+    uint32_t up = uplink(&x), far = x.f->ports[up].peer;
+    struct fab_path path = {.hops = 2, .port = {0, x.r.port, x.f->ports[up].num}};
+    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1);
+    ck_assert_uint_eq(reply[3], FAB_METHOD_GET_RESP);
+    ck_assert_uint_eq(reply[4], 0x80);                      /* the direction bit */
+    ck_assert_uint_eq(reply[6], 0);                         /* hop pointer: back at the start */
+    ck_assert_uint_eq(reply[7], 2);                         /* hop count */
+    ck_assert_uint_eq(reply[192 + 2], x.f->ports[far].num); /* return path */
+    ck_assert_uint_eq(reply[64 + 36], x.f->ports[far].num); /* LocalPortNum */
+
+    ck_assert_int_eq(send_directed(&x, &path, 1, reply), 0); /* already under way */
+    path.port[2] = 0;
+    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0);
+    path.port[2] = 254;
+    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0);
+    path.port[2] = x.f->ports[x.f->ports[fab_port_id(x.f, x.r.node, x.r.port)].peer].num;
+    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1); /* back to ourselves */
+    path.hops = 3;
+    path.port[3] = 1;
+    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0); /* adapters pass nothing on */
+    path.port[1] = (uint8_t)(x.r.port + 1);
+    path.hops = 1;
+    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0); /* not our port */
+    lab_free(&x);
+}
+END_TEST
+
+START_TEST(not_a_mad)
+{
+    struct lab x = lab_new();
+    struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                          .method = FAB_METHOD_GET,
+                          .attr_id = FAB_ATTR_NODE_INFO};
+    uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
+    fab_smp_pack(&mad, NULL, bytes);
+    ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 0, bytes, reply), 1);
+    ck_assert_int_eq(fab_sim_send(x.r.sim, 10000, x.r.port, 0, bytes, reply), FAB_E_INVAL);
+    ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, 99, 0, bytes, reply), FAB_E_INVAL);
+    ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, 0, 0, bytes, reply), FAB_E_INVAL);
+    bytes[7] = 64; /* hops */
+    ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 0, bytes, reply), FAB_E_FORMAT);
+    bytes[7] = 0;
+    bytes[0] = 2; /* base version */
+    ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 0, bytes, reply), FAB_E_FORMAT);
+    lab_free(&x);
+}
+END_TEST
+
+/* By LID to a switch, and along a directed route from there (as ibportstate asks). */
+START_TEST(directed_routes_from_a_lid)
+{
+    struct lab x = lab_managed();
+    uint32_t up = uplink(&x), far = x.f->ports[up].peer;
+    uint16_t ours = (uint16_t)(x.r.node + 1), leaf = (uint16_t)(x.leaf + 1);
+    struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                          .method = FAB_METHOD_GET,
+                          .attr_id = FAB_ATTR_NODE_INFO,
+                          .dr_slid = ours,
+                          .path = {.hops = 1, .port = {0, x.f->ports[up].num}}};
+    uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
+    struct fab_node_info info;
+    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, leaf, bytes, reply), 1);
+    fab_attr_unpack(&fab_attr_node_info, reply + 64, FAB_SMP_DATA, &info);
+    ck_assert_uint_eq(info.node_guid, x.f->nodes[x.f->ports[far].node].guid);
+    ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 500, bytes, reply), 0);
+    mad.dr_slid = (uint16_t)(ours + 1); /* the answer goes to somebody else */
+    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, leaf, bytes, reply), 0);
+    lab_free(&x);
+}
+END_TEST
+
+/* ---- LID routes ---------------------------------------------------------------------------
+ */
+
+static void set_lft_entry(struct lab *x, uint32_t sw, uint32_t lid, uint8_t port)
+{
+    uint8_t data[FAB_SMP_DATA];
+    ck_assert_int_eq(get(x, sw, FAB_ATTR_LFT, lid / 64, data), 0);
+    data[lid % 64] = port;
+    ck_assert_int_eq(set(x, sw, FAB_ATTR_LFT, lid / 64, data), 0);
+}
+
+START_TEST(lids_lead_where_tables_say)
+{
+    struct lab x = lab_new();
+    uint64_t guid = 0;
+    ck_assert_int_eq(ask_lid(&x, 1, &guid), 0); /* nobody has LIDs */
+    lab_free(&x);
+    x = lab_managed();
+    for (uint32_t node = 0; node < x.f->node_count; node++) {
+        ck_assert_int_eq(ask_lid(&x, (uint16_t)(node + 1), &guid), 1);
+        ck_assert_uint_eq(guid, x.f->nodes[node].guid);
+    }
+    ck_assert_int_eq(ask_lid(&x, 0, &guid), 0);
+    ck_assert_int_eq(ask_lid(&x, 500, &guid), 0);
+    ck_assert_int_eq(ask_lid(&x, 0xc001, &guid), 0);
+    lab_free(&x);
+}
+END_TEST
+
+/* A directed route with a part by LID before it, after it, or both. */
+static int send_mixed(struct lab *x, uint16_t dlid, uint16_t dr_slid, uint16_t dr_dlid,
+                      struct fab_path path, uint8_t reply[FAB_MAD_SIZE])
+{
+    struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                          .method = FAB_METHOD_GET,
+                          .attr_id = FAB_ATTR_NODE_INFO,
+                          .dr_slid = dr_slid,
+                          .dr_dlid = dr_dlid,
+                          .path = path};
+    uint8_t bytes[FAB_MAD_SIZE];
+    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    return fab_sim_send(x->r.sim, x->r.node, x->r.port, dlid, bytes, reply);
+}
+
+static uint64_t guid_in(const uint8_t reply[FAB_MAD_SIZE])
+{
+    struct fab_node_info info;
+    fab_attr_unpack(&fab_attr_node_info, reply + 64, FAB_SMP_DATA, &info);
+    return info.node_guid;
+}
+
+/* By way of our leaf to a spine, and from there to every LID. */
+START_TEST(directed_routes_to_a_lid)
+{
+    struct lab x = lab_managed();
+    uint16_t ours = (uint16_t)(x.r.node + 1), leaf = (uint16_t)(x.leaf + 1);
+    const struct fab_path whole = {.hops = 2, .port = {0, x.r.port, x.up}}, none = {.hops = 0},
+                          half = {.hops = 1, .port = {0, x.up}};
+    uint8_t reply[FAB_MAD_SIZE];
+    for (uint16_t lid = 1; lid <= x.f->node_count; lid++) {
+        ck_assert_int_eq(send_mixed(&x, 0xffff, 0, lid, whole, reply), 1);
+        ck_assert_uint_eq(guid_in(reply), x.f->nodes[lid - 1].guid);
+        ck_assert_uint_eq(reply[6], 0); /* hop pointer */
+        ck_assert_int_eq(send_mixed(&x, leaf, ours, lid, half, reply), 1);
+        ck_assert_uint_eq(guid_in(reply), x.f->nodes[lid - 1].guid);
+    }
+    ck_assert_int_eq(send_mixed(&x, 0xffff, 0, 500, whole, reply), 0);
+    /* only switches turn from a directed part to one by LID, or back */
+    ck_assert_int_eq(send_mixed(&x, 0xffff, 0, leaf, none, reply), 0);
+    ck_assert_int_eq(send_mixed(&x, ours, ours, 0, half, reply), 0);
+    ck_assert_int_eq(send_mixed(&x, leaf, ours, 0, none, reply), 1); /* no directed part at all */
+    ck_assert_uint_eq(guid_in(reply), x.f->nodes[x.leaf].guid);
+    ck_assert_int_eq(send_mixed(&x, leaf, ours, ours, none, reply), 1);
+    ck_assert_uint_eq(guid_in(reply), x.f->nodes[x.r.node].guid);
+    /* the way there is good; the spine does not know the way back to the other end */
+    set_lft_entry(&x, x.leaf, x.spine + 1, 0xff);
+    uint32_t far = x.f->node_count - 1;
+    ck_assert_int_eq(send_mixed(&x, 0xffff, 0, (uint16_t)(far + 1), whole, reply), 1);
+    ck_assert_int_eq(send_mixed(&x, 0xffff, 0, ours, whole, reply), 0);
+    lab_free(&x);
+}
+END_TEST
+
+/* What a manager behind such a route answers finds its way back. */
+START_TEST(managers_answer_along_mixed_routes)
+{
+    struct lab x = lab_manager();
+    uint32_t other = x.f->node_count - 1;
+    struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                          .method = FAB_METHOD_GET,
+                          .attr_id = FAB_ATTR_SM_INFO,
+                          .dr_slid = (uint16_t)(x.r.node + 1),
+                          .dr_dlid = (uint16_t)(other + 1),
+                          .path = {.hops = 1, .port = {0, x.up}}};
+    uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
+    struct fab_sim_mail mail;
+    ck_assert_int_eq(fab_sim_attach(x.r.sim, other, 1, false), FAB_OK);
+    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(
+        fab_sim_send(x.r.sim, x.r.node, x.r.port, (uint16_t)(x.leaf + 1), bytes, reply), 0);
+    ck_assert(fab_sim_outbox(x.r.sim, &mail));
+    ck_assert_uint_eq(mail.node, other);
+    ck_assert_uint_eq(mail.slid, x.spine + 1); /* where the directed part ended */
+    ck_assert_int_eq(fab_smp_answer(mail.mad, 0, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_sim_send(x.r.sim, other, 1, mail.slid, bytes, reply), 0);
+    ck_assert(fab_sim_outbox(x.r.sim, &mail));
+    ck_assert_uint_eq(mail.node, x.r.node);
+    ck_assert_uint_eq(mail.mad[3], FAB_METHOD_GET_RESP);
+    lab_free(&x);
+}
+END_TEST
+
+/* To and fro between two switches, as far as a route can go, and no farther. */
+START_TEST(hop_limits)
+{
+    struct lab x = lab_new();
+    uint8_t reply[FAB_MAD_SIZE];
+    struct fab_path path = {.hops = FAB_MAX_HOPS, .port = {0, x.r.port}};
+    uint32_t far = x.f->ports[fab_port_id(x.f, x.leaf, x.up)].peer;
+    for (unsigned hop = 2; hop <= FAB_MAX_HOPS; hop++)
+        path.port[hop] = hop % 2 == 0 ? x.up : x.f->ports[far].num;
+    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1);
+    ck_assert_uint_eq(guid_in(reply), x.f->nodes[x.leaf].guid);
+    ck_assert_uint_eq(reply[192 + FAB_MAX_HOPS], x.up);
+    struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                          .method = FAB_METHOD_GET,
+                          .attr_id = FAB_ATTR_NODE_INFO,
+                          .path = path};
+    uint8_t bytes[FAB_MAD_SIZE];
+    for (unsigned hops = FAB_MAX_HOPS + 1; hops < 256; hops++) {
+        fab_smp_pack(&mad, NULL, bytes);
+        bytes[7] = (uint8_t)hops;
+        ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 0xffff, bytes, reply),
+                         FAB_E_FORMAT);
+    }
+    lab_free(&x);
+}
+END_TEST
+
+START_TEST(wrong_tables_lose)
+{
+    struct lab x = lab_managed();
+    uint32_t up = uplink(&x), spine = fab_peer_node(x.f, up), top;
+    uint16_t lid = (uint16_t)(spine + 1);
+    uint64_t guid;
+    const uint8_t *lft = fab_sim_lft(x.r.sim, x.leaf, &top);
+    ck_assert_ptr_nonnull(lft);
+    ck_assert_uint_eq(top, x.f->node_count);
+    uint8_t good = lft[lid],
+            home = x.f->ports[x.f->ports[fab_port_id(x.f, x.r.node, x.r.port)].peer].num;
+    set_lft_entry(&x, x.leaf, lid, 0xff);
+    ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
+    set_lft_entry(&x, x.leaf, lid, 0);
+    ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
+    set_lft_entry(&x, x.leaf, lid, 253);
+    ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
+    set_lft_entry(&x, x.leaf, lid, home); /* back to us: not ours */
+    ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
+    set_lft_entry(&x, x.leaf, lid, good);
+    ck_assert_int_eq(ask_lid(&x, lid, &guid), 1);
+    /* the way there is good, the way back is not */
+    set_lft_entry(&x, spine, x.r.node + 1, 0xff);
+    ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
+    lab_free(&x);
+}
+END_TEST
+
+START_TEST(loops_and_tops_lose)
+{
+    struct lab x = lab_managed();
+    uint32_t up = uplink(&x), far = x.f->ports[up].peer;
+    uint16_t lid = (uint16_t)x.f->node_count; /* the last node's */
+    uint8_t data[FAB_SMP_DATA];
+    struct fab_switch_info info;
+    uint64_t guid;
+    set_lft_entry(&x, x.leaf, lid, x.f->ports[up].num);
+    set_lft_entry(&x, x.f->ports[far].node, lid, x.f->ports[far].num);
+    ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
+    ck_assert_int_eq(ask_lid(&x, (uint16_t)(lid - 1), &guid), 1);
+    get(&x, x.leaf, FAB_ATTR_SWITCH_INFO, 0, data);
+    fab_attr_unpack(&fab_attr_switch_info, data, sizeof data, &info);
+    info.linear_fdb_top = (uint16_t)(lid - 2);
+    fab_attr_pack(&fab_attr_switch_info, &info, data, sizeof data);
+    ck_assert_int_eq(set(&x, x.leaf, FAB_ATTR_SWITCH_INFO, 0, data), 0);
+    ck_assert_int_eq(ask_lid(&x, (uint16_t)(lid - 1), &guid), 0);
+    info.linear_fdb_top = info.linear_fdb_cap;
+    fab_attr_pack(&fab_attr_switch_info, &info, data, sizeof data);
+    ck_assert_int_eq(set(&x, x.leaf, FAB_ATTR_SWITCH_INFO, 0, data), FAB_SMP_BAD_VALUE);
+    lab_free(&x);
+}
+END_TEST
+
+/* Other classes than subnet management need links that are Active. */
+START_TEST(data_needs_active_links)
+{
+    struct lab x = lab_managed();
+    uint32_t up = uplink(&x), spine = fab_peer_node(x.f, up);
+    uint8_t mad[FAB_MAD_SIZE] = {1, FAB_CLASS_SA, 2, FAB_METHOD_GET}, reply[FAB_MAD_SIZE];
+    struct fab_sim_mail mail;
+    uint64_t guid;
+    ck_assert_int_eq(fab_sim_attach(x.r.sim, spine, 0, false), FAB_OK);
+    ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, (uint16_t)(spine + 1), mad, reply),
+                     0);
+    ck_assert(fab_sim_outbox(x.r.sim, &mail));
+    ck_assert_uint_eq(mail.node, spine);
+    ck_assert_uint_eq(mail.slid, x.r.node + 1);
+    ck_assert(!fab_sim_outbox(x.r.sim, &mail));
+    ck_assert_int_eq(set_states(&x, x.leaf, x.f->ports[up].num, FAB_STATE_DOWN, 0), 0);
+    while (fab_sim_outbox(x.r.sim, &mail)) {
+    }
+    ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, (uint16_t)(spine + 1), mad, reply),
+                     0);
+    ck_assert(!fab_sim_outbox(x.r.sim, &mail));
+    ck_assert_int_eq(ask_lid(&x, (uint16_t)(spine + 1), &guid), 1); /* VL15 passes in Init */
+    lab_free(&x);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("sim_routes");
+    TCase *c = tcase_create("sim_routes");
+    tcase_add_test(c, directed_routes);
+    tcase_add_test(c, not_a_mad);
+    tcase_add_test(c, directed_routes_from_a_lid);
+    tcase_add_test(c, lids_lead_where_tables_say);
+    tcase_add_test(c, directed_routes_to_a_lid);
+    tcase_add_test(c, managers_answer_along_mixed_routes);
+    tcase_add_test(c, hop_limits);
+    tcase_add_test(c, wrong_tables_lose);
+    tcase_add_test(c, loops_and_tops_lose);
+    tcase_add_test(c, data_needs_active_links);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}

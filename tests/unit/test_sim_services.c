@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * General services of simulated devices: counters and their samples, congestion control.
+ */
+#include "tests/unit/sim_lab.h"
+
+/* ---- counters -----------------------------------------------------------------------------
+ */
+
+static struct fab_port_counters counters(struct lab *x, uint8_t method, uint8_t port,
+                                         struct fab_port_counters want)
+{
+    uint8_t data[FAB_GS_DATA] = {0};
+    struct fab_port_counters n;
+    want.port_select = port;
+    ck_assert_int_eq(fab_attr_pack(&fab_attr_port_counters, &want, data, sizeof data), FAB_OK);
+    ck_assert_int_eq(gs(x, x->leaf, FAB_CLASS_PERF, method, FAB_PERF_PORT_COUNTERS, 0, 0, data), 0);
+    fab_attr_unpack(&fab_attr_port_counters, data, sizeof data, &n);
+    return n;
+}
+
+START_TEST(port_counters)
+{
+    struct lab x = lab_manager();
+    const struct fab_port_counters none = {0};
+    struct fab_port_counters clear = {.counter_select = 0x0001};
+    uint8_t data[FAB_GS_DATA] = {0};
+    struct fab_port_counters_ext wide;
+    struct fab_class_port_info cpi;
+    ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, FAB_METHOD_GET, 1, 0, 0, data), 0);
+    fab_attr_unpack(&fab_attr_class_port_info, data, sizeof data, &cpi);
+    ck_assert_uint_eq(cpi.cap_mask & 0x1300, 0x1300);
+    fab_sim_count(x.r.sim, x.leaf, 1, FAB_SIM_SYMBOL_ERRORS, 70000);
+    fab_sim_count(x.r.sim, x.leaf, 2, FAB_SIM_SYMBOL_ERRORS, 5);
+    fab_sim_rise(x.r.sim, x.leaf, 1, FAB_SIM_XMIT_WAIT, 2.5);
+    fab_sim_advance(x.r.sim, 3000000);
+    ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).symbol_errors, 65535); /* its end */
+    ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).xmit_wait, 7);
+    fab_sim_advance(x.r.sim, 4000000);
+    ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).xmit_wait, 10);
+    ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 0xff, none).xmit_wait, 10); /* all ports */
+    memset(data, 0, sizeof data);
+    data[1] = 1;
+    ck_assert_int_eq(
+        gs(&x, x.leaf, FAB_CLASS_PERF, FAB_METHOD_GET, FAB_PERF_PORT_COUNTERS_EXT, 0, 0, data), 0);
+    fab_attr_unpack(&fab_attr_port_counters_ext, data, sizeof data, &wide);
+    ck_assert_uint_eq(wide.symbol_errors, 70000);
+    ck_assert_uint_eq(counters(&x, FAB_METHOD_SET, 1, clear).symbol_errors, 0);
+    ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).xmit_wait, 10); /* was not selected */
+    clear = (struct fab_port_counters){.counter_select2 = 1};
+    ck_assert_uint_eq(counters(&x, FAB_METHOD_SET, 0xff, clear).xmit_wait, 0);
+    ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 2, none).symbol_errors, 5);
+    data[1] = 200;
+    ck_assert_int_eq(
+        gs(&x, x.leaf, FAB_CLASS_PERF, FAB_METHOD_GET, FAB_PERF_PORT_COUNTERS, 0, 0, data),
+        FAB_SMP_BAD_VALUE);
+    ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, FAB_METHOD_GET, 0x77, 0, 0, data),
+                     FAB_SMP_BAD_ATTR);
+    lab_free(&x);
+}
+END_TEST
+
+START_TEST(noise_is_counted)
+{
+    struct lab x = lab_manager();
+    uint8_t data[FAB_SMP_DATA];
+    unsigned lost = 0, far_port;
+    uint8_t near = x.paths[x.spine].port[x.paths[x.spine].hops];
+    uint32_t far = x.f->ports[fab_port_id(x.f, x.leaf, near)].peer;
+    far_port = x.f->ports[far].num;
+    ck_assert_int_eq(fab_sim_noise(x.r.sim, x.leaf, near, 0.2), FAB_OK);
+    for (unsigned i = 0; i < 1000; i++)
+        lost += get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data) != 0;
+    ck_assert_uint_gt(lost, 280); /* 36 %: both ways */
+    ck_assert_uint_lt(lost, 440);
+    ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, near, FAB_SIM_RCV_ERRORS) +
+                          fab_sim_counter(x.r.sim, x.spine, (uint8_t)far_port, FAB_SIM_RCV_ERRORS),
+                      lost);
+    lab_free(&x);
+}
+END_TEST
+
+/* One counter of an attribute of details. */
+struct detail {
+    const struct fab_attr *attr;
+    const struct fab_field *field, *select;
+    unsigned at;     /* its bit in the attribute */
+    unsigned chosen; /* the bit of CounterSelect that chooses it, in the attribute */
+    enum fab_sim_counter counter;
+};
+
+static uint64_t read_detail(struct lab *x, const struct detail *d)
+{
+    uint8_t data[FAB_GS_DATA] = {[1] = x->up};
+    ck_assert_int_eq(gs(x, x->leaf, FAB_CLASS_PERF, FAB_METHOD_GET, d->attr->id, 0, 0, data), 0);
+    return fab_be64(data + d->at / 8) << d->at % 8 >> (64 - d->field->bits);
+}
+
+/* Clears this one, or all others of the attribute. */
+static void clear_details(struct lab *x, const struct detail *d, bool others)
+{
+    uint8_t data[FAB_GS_DATA] = {[1] = x->up};
+    for (unsigned bit = d->select->bit; bit < d->select->bit + d->select->bits; bit++)
+        if ((bit == d->chosen) != others)
+            data[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+    ck_assert_int_eq(gs(x, x->leaf, FAB_CLASS_PERF, FAB_METHOD_SET, d->attr->id, 0, 0, data), 0);
+}
+
+/* It counts to its end, and is cleared when it is chosen. */
+static void check_detail(struct lab *x, const struct detail *d)
+{
+    uint64_t most = UINT64_MAX >> (64 - d->field->bits);
+    ck_assert_int_eq(fab_sim_count(x->r.sim, x->leaf, x->up, d->counter, 2), FAB_OK);
+    ck_assert_uint_eq(read_detail(x, d), 2);
+    ck_assert_int_eq(fab_sim_count(x->r.sim, x->leaf, x->up, d->counter, most), FAB_OK);
+    ck_assert_uint_eq(read_detail(x, d), most);
+    clear_details(x, d, true);
+    ck_assert_uint_eq(fab_sim_counter(x->r.sim, x->leaf, x->up, d->counter), most + 2);
+    clear_details(x, d, false);
+    ck_assert_uint_eq(fab_sim_counter(x->r.sim, x->leaf, x->up, d->counter), 0);
+}
+
+static uint32_t check_attribute(struct lab *x, const struct fab_attr *attr, uint32_t counter)
+{
+    struct detail d = {.attr = attr, .select = attr->fields};
+    while (strcmp(d.select->name, "CounterSelect") != 0)
+        d.select++;
+    d.chosen = d.select->bit + d.select->bits - 1u;
+    for (d.field = d.select + 1; d.field < attr->fields + attr->field_count; d.field++) {
+        for (unsigned e = 0; e < d.field->repeat; e++) {
+            char name[80];
+            snprintf(name, sizeof name, d.field->repeat > 1 ? "%s%u" : "%s", d.field->name, e);
+            ck_assert_int_eq(fab_sim_counter_by_name(name, &d.counter), FAB_OK);
+            ck_assert_uint_eq(d.counter, counter++);
+            d.at = d.field->bit + e * d.field->bit_stride;
+            check_detail(x, &d);
+            d.chosen--;
+        }
+    }
+    return counter;
+}
+
+START_TEST(details)
+{
+    struct lab x = lab_manager();
+    uint32_t counter = FAB_SIM_COUNTERS;
+    enum fab_sim_counter named;
+    for (size_t a = 0; a < FAB_PERF_DETAILS; a++)
+        counter = check_attribute(&x, &fab_attr_perf_details[a], counter);
+    counter = check_attribute(&x, &fab_attr_perf_ext_speeds, counter);
+    ck_assert_uint_eq(counter, FAB_SIM_ALL_COUNTERS);
+    ck_assert_int_eq(fab_sim_counter_by_name("PortVLXmitWait16", &named), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_sim_counter_by_name("PortVLXmitWait", &named), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_sim_counter_by_name("PortVLXmitWait1x", &named), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_sim_counter_by_name("PortLoopingErrors0", &named), FAB_E_NOT_FOUND);
+    lab_free(&x);
+}
+END_TEST
+
+START_TEST(details_of_all_ports)
+{
+    struct lab x = lab_manager();
+    uint8_t data[FAB_GS_DATA] = {[1] = 0xff};
+    fab_sim_count(x.r.sim, x.leaf, 1, FAB_SIM_SL_RCV_FECN + 3, 5);
+    fab_sim_count(x.r.sim, x.leaf, 2, FAB_SIM_SL_RCV_FECN + 3, 6);
+    fab_sim_rise(x.r.sim, x.leaf, 2, FAB_SIM_SL_RCV_FECN + 3, 10);
+    fab_sim_advance(x.r.sim, 2000000);
+    ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, 1, FAB_PERF_SL_RCV_FECN, 0, 0, data), 0);
+    ck_assert_uint_eq(fab_be32(data + 4 + 3 * 4), 31);
+    fab_sim_power_off(x.r.sim, x.leaf);
+    ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, 1, FAB_SIM_SL_RCV_FECN + 3), 0);
+    lab_free(&x);
+}
+END_TEST
+
+/* ---- samples ----------------------------------------------------------------------------------
+ */
+
+static int sample(struct lab *x, struct fab_samples_control *control)
+{
+    uint8_t data[FAB_GS_DATA];
+    ck_assert_int_eq(fab_attr_pack(&fab_attr_samples_control, control, data, sizeof data), FAB_OK);
+    int status = gs(x, x->leaf, FAB_CLASS_PERF, 2, FAB_PERF_SAMPLES_CONTROL, 0, 0, data);
+    fab_attr_unpack(&fab_attr_samples_control, data, sizeof data, control);
+    return status;
+}
+
+static struct fab_samples_result samples(struct lab *x, const struct fab_attr *attr)
+{
+    uint8_t data[FAB_GS_DATA] = {0};
+    struct fab_samples_result result;
+    ck_assert_int_eq(gs(x, x->leaf, FAB_CLASS_PERF, 1, attr->id, 0, 0, data), 0);
+    ck_assert_int_eq(fab_attr_unpack(attr, data, sizeof data, &result), FAB_OK);
+    return result;
+}
+
+/* Errors and congestion marks, counted between two moments, without what came before and after. */
+START_TEST(samples_count_an_interval)
+{
+    struct lab x = lab_manager();
+    struct fab_samples_control c = {.port_select = x.up,
+                                    .start = 1000,
+                                    .interval = 5000000,
+                                    .tag = 0xabcd,
+                                    .select = {0x0005, 0x4005, 0x4031, 0, 0x4334, 0x4916}};
+    static const enum fab_sim_counter counters[] = {
+        FAB_SIM_XMIT_WAIT, FAB_SIM_LOCAL_PHYSICAL_ERRORS, FAB_SIM_PKT_RCV_FECN,
+        FAB_SIM_RCV_DATA,  FAB_SIM_SL_RCV_BECN + 3,       FAB_SIM_VL_XMIT_WAIT + 9};
+    struct fab_samples_result result;
+    for (unsigned i = 0; i < 6; i++) {
+        fab_sim_count(x.r.sim, x.leaf, x.up, counters[i], 1000000);
+        fab_sim_rise(x.r.sim, x.leaf, x.up, counters[i], 100 * (i + 1));
+    }
+    fab_sim_advance(x.r.sim, 1000000);
+    ck_assert_int_eq(sample(&x, &c), 0);
+    ck_assert_uint_eq(c.status, FAB_SAMPLE_STARTS);
+    ck_assert_uint_eq(c.tick, 249); /* 1 us */
+    ck_assert_uint_eq(c.counter_width, 4);
+    ck_assert_uint_eq(c.counter_mask[14], 3);
+    ck_assert_uint_eq(c.option_mask, 0x01ff000000ffffc0); /* bits 6-23, 48-56 */
+    ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).status, FAB_SAMPLE_STARTS);
+    fab_sim_advance(x.r.sim, 1001000);
+    ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).status, FAB_SAMPLE_RUNS);
+    c = (struct fab_samples_control){.port_select = x.up, .tag = 1}; /* it is not disturbed */
+    ck_assert_int_eq(sample(&x, &c), 0);
+    ck_assert_uint_eq(c.tag, 0xabcd);
+    ck_assert_uint_eq(c.status, FAB_SAMPLE_RUNS);
+    fab_sim_advance(x.r.sim, 6000999);
+    ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).status, FAB_SAMPLE_RUNS);
+    fab_sim_advance(x.r.sim, 9000000);
+    result = samples(&x, &fab_attr_samples_result);
+    ck_assert_uint_eq(result.status, FAB_SAMPLE_DONE);
+    ck_assert_uint_eq(result.tag, 0xabcd);
+    for (unsigned i = 0; i < 6; i++)
+        ck_assert_uint_eq(result.counter[i], i == 3 ? 0 : 500 * (i + 1));
+    result = samples(&x, &fab_attr_samples_result_ext);
+    ck_assert_uint_eq(result.width, 2);
+    ck_assert_uint_eq(result.counter[5], 3000);
+    lab_free(&x);
+}
+END_TEST
+
+START_TEST(samples_of_all_ports_and_after_power)
+{
+    struct lab x = lab_manager();
+    struct fab_samples_control c = {.port_select = 0xff, .interval = 1000, .select = {4}};
+    ck_assert_int_eq(sample(&x, &c), 0);
+    ck_assert_uint_eq(c.status, FAB_SAMPLE_RUNS);
+    for (uint8_t port = 1; port <= 4; port++)
+        fab_sim_count(x.r.sim, x.leaf, port, FAB_SIM_RCV_PKTS, port);
+    fab_sim_advance(x.r.sim, 1000);
+    ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).counter[0], 10);
+    c = (struct fab_samples_control){.port_select = 1, .select = {2}}; /* over at once */
+    ck_assert_int_eq(sample(&x, &c), 0);
+    ck_assert_uint_eq(c.status, FAB_SAMPLE_DONE);
+    ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).counter[0], 0);
+    c = (struct fab_samples_control){.port_select = 1, .select = {[7] = 0x4002}};
+    ck_assert_int_eq(sample(&x, &c), FAB_SMP_BAD_VALUE); /* not one of ours */
+    c = (struct fab_samples_control){.port_select = 1, .select = {0x4f36}};
+    ck_assert_int_eq(sample(&x, &c), FAB_SMP_BAD_VALUE); /* VL 15 */
+    c = (struct fab_samples_control){.port_select = 200};
+    ck_assert_int_eq(sample(&x, &c), FAB_SMP_BAD_VALUE);
+    c = (struct fab_samples_control){.port_select = 1, .interval = 1000, .select = {4}};
+    ck_assert_int_eq(sample(&x, &c), 0);
+    for (uint32_t node = 0; node < x.f->node_count; node++)
+        fab_sim_power_off(x.r.sim, node);
+    for (uint32_t node = 0; node < x.f->node_count; node++)
+        fab_sim_power_on(x.r.sim, node, 0, 0);
+    fab_sim_advance(x.r.sim, 5000);
+    ck_assert_int_eq(drive_program(&x.r, x.found), FAB_OK);
+    ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).status, FAB_SAMPLE_DONE);
+    ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).tag, 0);
+    uint8_t data[FAB_GS_DATA] = {[1] = 1};
+    ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, 1, FAB_PERF_SAMPLES_RESULT, 3, 0, data),
+                     FAB_SMP_BAD_VALUE);
+    ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, 2, FAB_PERF_SAMPLES_RESULT, 0, 0, data),
+                     FAB_SMP_BAD_ATTR);
+    lab_free(&x);
+}
+END_TEST
+
+/* ---- congestion control -------------------------------------------------------------------
+ */
+
+static int cc(struct lab *x, uint32_t node, uint8_t method, uint16_t attr, uint32_t mod,
+              uint8_t *data)
+{
+    return gs(x, node, FAB_CLASS_CC, method, attr, mod, 0, data);
+}
+
+START_TEST(congestion_settings)
+{
+    struct lab x = lab_manager();
+    uint8_t data[FAB_GS_DATA] = {0};
+    struct fab_cc_table t = {.limit = 127};
+    struct fab_cc_switch_port_setting p = {.port[3] = {1, 0, 9, 4, 77}};
+    for (unsigned i = 0; i < 64; i++)
+        t.entry[i].multiplier = (uint16_t)i;
+    fab_attr_pack(&fab_attr_cc_table, &t, data, sizeof data);
+    ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_SET, FAB_CC_TABLE, 1, data), 0);
+    ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_GET, FAB_CC_TABLE, 0, data), 0);
+    fab_attr_unpack(&fab_attr_cc_table, data, sizeof data, &t);
+    ck_assert_uint_eq(t.limit, 127); /* one for all blocks */
+    ck_assert_uint_eq(t.entry[63].multiplier, 0);
+    ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_GET, FAB_CC_TABLE, 1, data), 0);
+    fab_attr_unpack(&fab_attr_cc_table, data, sizeof data, &t);
+    ck_assert_uint_eq(t.entry[63].multiplier, 63);
+    ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_GET, FAB_CC_TABLE, 2, data), FAB_SMP_BAD_VALUE);
+    ck_assert_int_eq(cc(&x, x.leaf, FAB_METHOD_GET, FAB_CC_TABLE, 0, data), FAB_SMP_BAD_ATTR);
+    ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_GET, FAB_CC_SWITCH_SETTING, 0, data),
+                     FAB_SMP_BAD_ATTR);
+    fab_attr_pack(&fab_attr_cc_switch_port_setting, &p, data, sizeof data);
+    ck_assert_int_eq(cc(&x, x.leaf, FAB_METHOD_SET, FAB_CC_SWITCH_PORT_SETTING, 0, data), 0);
+    memset(data, 0, sizeof data);
+    ck_assert_int_eq(cc(&x, x.leaf, FAB_METHOD_GET, FAB_CC_SWITCH_PORT_SETTING, 0, data), 0);
+    fab_attr_unpack(&fab_attr_cc_switch_port_setting, data, sizeof data, &p);
+    ck_assert_uint_eq(p.port[3].marking_rate, 77);
+    ck_assert_int_eq(cc(&x, x.leaf, FAB_METHOD_GET, FAB_CC_SWITCH_PORT_SETTING, 9, data),
+                     FAB_SMP_BAD_VALUE);
+    fab_sim_power_off(x.r.sim, x.leaf); /* forgets */
+    lab_free(&x);
+}
+END_TEST
+
+START_TEST(congestion_is_logged)
+{
+    struct lab x = lab_manager();
+    uint8_t data[FAB_GS_DATA] = {0};
+    struct fab_cc_time_stamp stamp;
+    const struct fab_sim_congestion what = {.slid = 3, .dlid = 5, .sl = 2};
+    fab_sim_advance(x.r.sim, 1024000);
+    ck_assert_int_eq(cc(&x, x.leaf, FAB_METHOD_GET, FAB_CC_TIME_STAMP, 0, data), 0);
+    fab_attr_unpack(&fab_attr_cc_time_stamp, data, sizeof data, &stamp);
+    ck_assert_uint_eq(stamp.value, 1000000);
+    ck_assert_int_eq(fab_sim_congest(x.r.sim, x.leaf, x.up, &what), FAB_OK);
+    ck_assert_int_eq(fab_sim_congest(x.r.sim, x.leaf, 250, &what), FAB_E_NOT_FOUND);
+    struct fab_mad mad = {
+        .mgmt_class = FAB_CLASS_CC, .class_version = 2, .method = 1, .attr_id = FAB_CC_LOG};
+    uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
+    struct fab_cc_log log;
+    fab_gmp_pack(&mad, NULL, 0, bytes);
+    ck_assert_int_eq(
+        fab_sim_send(x.r.sim, x.r.node, x.r.port, (uint16_t)(x.leaf + 1), bytes, reply), 1);
+    fab_attr_unpack(&fab_attr_cc_log, reply + FAB_CC_LOG_DATA, 224, &log);
+    ck_assert_uint_eq(log.type, 1);
+    ck_assert_uint_eq(log.count, 1);
+    ck_assert_uint_eq(log.port_map[31], 1u << x.up);
+    ck_assert_uint_eq(log.entry[0].slid, 3);
+    ck_assert_uint_eq(log.entry[0].dlid, 5);
+    ck_assert_uint_eq(log.entry[0].time_stamp, 1000000);
+    ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, x.up, FAB_SIM_SW_VL_CONGESTION + 2), 1);
+    ck_assert_int_eq(fab_sim_congest(x.r.sim, x.r.node, x.r.port, &what), FAB_OK);
+    ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.r.node, x.r.port, FAB_SIM_SL_RCV_BECN + 2), 1);
+    ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.r.node, x.r.port, FAB_SIM_PKT_RCV_BECN), 1);
+    lab_free(&x);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("sim_services");
+    TCase *c = tcase_create("sim_services");
+    tcase_add_test(c, port_counters);
+    tcase_add_test(c, noise_is_counted);
+    tcase_add_test(c, details);
+    tcase_add_test(c, details_of_all_ports);
+    tcase_add_test(c, samples_count_an_interval);
+    tcase_add_test(c, samples_of_all_ports_and_after_power);
+    tcase_add_test(c, congestion_settings);
+    tcase_add_test(c, congestion_is_logged);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}

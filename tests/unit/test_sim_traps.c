@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What devices of the simulated fabric send of themselves, to whom, and until when; managers that
+ * sit at ports.
+ */
+#include "tests/unit/sim_lab.h"
+
+/* ---- from ports ---------------------------------------------------------------------------
+ */
+
+static unsigned traps_from(struct lab *x, uint16_t number, bool *from)
+{
+    struct fab_sim_mail mail;
+    unsigned count = 0;
+    while (fab_sim_outbox(x->r.sim, &mail)) {
+        struct fab_notice notice;
+        ck_assert_uint_eq(mail.node, x->r.node);
+        ck_assert_uint_eq(mail.mad[1], FAB_CLASS_SMP_LID);
+        ck_assert_uint_eq(mail.mad[3], FAB_METHOD_TRAP);
+        fab_attr_unpack(&fab_attr_notice, mail.mad + 64, FAB_SMP_DATA, &notice);
+        ck_assert_uint_eq(notice.trap, number);
+        ck_assert_uint_eq(notice.issuer_lid, mail.slid);
+        ck_assert_uint_eq(fab_notice_lid(&notice), mail.slid);
+        if (from != NULL)
+            from[mail.slid - 1] = true;
+        count++;
+    }
+    return count;
+}
+
+START_TEST(traps_of_ports)
+{
+    struct lab x = lab_managed();
+    bool from[64] = {false};
+    uint32_t up = uplink(&x), spine = fab_peer_node(x.f, up);
+    ck_assert_int_eq(fab_sim_attach(x.r.sim, x.r.node, x.r.port, false), FAB_OK);
+    fab_sim_unlink(x.r.sim, x.leaf, x.f->ports[up].num);
+    /* the spine's way to us may have been that cable: its trap is then lost */
+    unsigned count = traps_from(&x, 128, from);
+    ck_assert_uint_ge(count, 1);
+    ck_assert(from[x.leaf]);
+    fab_sim_relink(x.r.sim, x.leaf, x.f->ports[up].num);
+    ck_assert_uint_eq(traps_from(&x, 128, from), 2);
+    ck_assert(from[spine]);
+    lab_free(&x);
+}
+END_TEST
+
+START_TEST(traps_until_repressed)
+{
+    struct lab x = lab_managed();
+    uint32_t up = uplink(&x);
+    ck_assert_int_eq(fab_sim_attach(x.r.sim, x.r.node, x.r.port, false), FAB_OK);
+    fab_sim_unlink(x.r.sim, x.leaf, x.f->ports[up].num);
+    fab_sim_relink(x.r.sim, x.leaf, x.f->ports[up].num);
+    traps_from(&x, 128, NULL);
+    ck_assert_uint_eq(fab_sim_repeat(x.r.sim), 2);
+    struct fab_sim_mail mail;
+    uint8_t reply[FAB_MAD_SIZE];
+    while (fab_sim_outbox(x.r.sim, &mail)) {
+        mail.mad[3] = FAB_METHOD_TRAP_REPRESS;
+        ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, mail.slid, mail.mad, reply), 0);
+    }
+    ck_assert_uint_eq(fab_sim_repeat(x.r.sim), 0);
+    lab_free(&x);
+}
+END_TEST
+
+START_TEST(no_traps_before_there_are_lids)
+{
+    struct lab x = lab_new();
+    uint32_t up = uplink(&x);
+    struct fab_sim_mail mail;
+    fab_sim_attach(x.r.sim, x.r.node, x.r.port, true);
+    fab_sim_unlink(x.r.sim, x.leaf, x.f->ports[up].num);
+    ck_assert(!fab_sim_outbox(x.r.sim, &mail));
+    lab_free(&x);
+}
+END_TEST
+
+/* ---- what they say ------------------------------------------------------------------------
+ */
+
+START_TEST(repeated_until_repressed)
+{
+    struct lab x = lab_manager();
+    struct fab_sim_mail mail;
+    uint8_t data[FAB_SMP_DATA];
+    struct fab_notice notice;
+    fab_sim_relink(x.r.sim, x.leaf, x.up);
+    fab_sim_trap(x.r.sim, x.leaf, x.up, 130);
+    ck_assert_uint_eq(traps(&x, 130, NULL, &mail), 1);
+    fab_sim_advance(x.r.sim, 3500000); /* once a second */
+    ck_assert_uint_eq(traps(&x, 130, NULL, &mail), 3);
+    ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_NOTICE, 0, data), 0);
+    fab_attr_unpack(&fab_attr_notice, data, sizeof data, &notice);
+    ck_assert_uint_eq(notice.trap, 130);
+    repress(&x, &mail);
+    fab_sim_advance(x.r.sim, 9000000);
+    ck_assert_uint_eq(traps(&x, 130, NULL, NULL), 0);
+    ck_assert_uint_eq(fab_sim_deadline(x.r.sim), UINT64_MAX);
+    ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_NOTICE, 0, data), 0);
+    fab_attr_unpack(&fab_attr_notice, data, sizeof data, &notice);
+    ck_assert_uint_eq(notice.trap, 0);
+    lab_free(&x);
+}
+END_TEST
+
+START_TEST(what_traps_say)
+{
+    struct lab x = lab_manager();
+    static const uint16_t all[] = {128, 129, 130, 131, 144, 145, 256, 257, 258, 259};
+    uint16_t lid = fab_sim_port(x.r.sim, x.leaf, 0)->lid;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        struct fab_notice n;
+        ck_assert_int_eq(fab_sim_trap(x.r.sim, x.leaf, x.up, all[i]), FAB_OK);
+        ck_assert_uint_eq(traps(&x, all[i], &n, NULL), 1);
+        ck_assert(n.generic);
+        ck_assert_uint_eq(n.producer_type, FAB_NODE_SWITCH);
+        ck_assert_uint_eq(n.issuer_lid, lid);
+        if (all[i] <= 145)
+            ck_assert_uint_eq(fab_notice_lid(&n), lid);
+        if (all[i] >= 129 && all[i] <= 131)
+            ck_assert_uint_eq(n.details[4], x.up);
+        if (all[i] == 259) {
+            ck_assert_uint_eq(fab_be16(n.details + 48), lid);
+            ck_assert_uint_eq(n.details[50], x.up);
+        }
+    }
+    ck_assert_int_eq(fab_sim_trap(x.r.sim, x.leaf, x.up, 64), FAB_E_INVAL);
+    ck_assert_int_eq(fab_sim_trap(x.r.sim, x.leaf, 250, 128), FAB_E_NOT_FOUND);
+    lab_free(&x);
+}
+END_TEST
+
+START_TEST(storms_end)
+{
+    struct lab x = lab_manager();
+    ck_assert_int_eq(fab_sim_storm(x.r.sim, x.leaf, 128, 0, 5), FAB_E_INVAL);
+    ck_assert_int_eq(fab_sim_storm(x.r.sim, x.leaf, 128, 1000, 5), FAB_OK);
+    fab_sim_advance(x.r.sim, 100000);
+    ck_assert_uint_eq(traps(&x, 128, NULL, NULL), 5);
+    lab_free(&x);
+}
+END_TEST
+
+/* ---- managers -----------------------------------------------------------------------------
+ */
+
+START_TEST(is_sm)
+{
+    struct lab x = lab_managed();
+    uint32_t other = x.f->node_count - 1;
+    ck_assert_uint_ne(other, x.r.node);
+    ck_assert_int_eq(fab_sim_attach(x.r.sim, x.r.node, x.r.port, false), FAB_OK);
+    ck_assert_int_eq(fab_sim_attach(x.r.sim, other, 1, true), FAB_OK);
+    ck_assert(port_info(&x, other, 1).cap_mask & 2);
+    ck_assert_uint_eq(traps_from(&x, 144, NULL), 1);
+    ck_assert_int_eq(fab_sim_attach(x.r.sim, other, 1, true), FAB_OK);
+    ck_assert_uint_eq(traps_from(&x, 144, NULL), 0);
+    fab_sim_detach(x.r.sim, other, 1);
+    ck_assert(!(port_info(&x, other, 1).cap_mask & 2));
+    ck_assert_uint_eq(traps_from(&x, 144, NULL), 1);
+    lab_free(&x);
+}
+END_TEST
+
+/* SMInfo goes to the manager, and its answer comes back, by directed route and by LID. */
+static void sm_info(struct lab *x, uint8_t mgmt_class, uint32_t other)
+{
+    struct fab_mad mad = {.mgmt_class = mgmt_class,
+                          .method = FAB_METHOD_GET,
+                          .attr_id = FAB_ATTR_SM_INFO,
+                          .tid = 77,
+                          .path = x->paths[other]};
+    uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE], data[FAB_SMP_DATA] = {42};
+    struct fab_sim_mail mail;
+    bool directed = mgmt_class == FAB_CLASS_SMP_DIRECTED;
+    fab_smp_pack(&mad, NULL, bytes);
+    uint16_t dlid = directed ? 0xffff : (uint16_t)(other + 1);
+    ck_assert_int_eq(fab_sim_send(x->r.sim, x->r.node, x->r.port, dlid, bytes, reply), 0);
+    ck_assert(fab_sim_outbox(x->r.sim, &mail));
+    ck_assert_uint_eq(mail.node, other);
+    ck_assert_int_eq(fab_smp_answer(mail.mad, 0, data, bytes), FAB_OK);
+    ck_assert_int_eq(
+        fab_sim_send(x->r.sim, mail.node, mail.port, directed ? 0xffff : mail.slid, bytes, reply),
+        0);
+    ck_assert(fab_sim_outbox(x->r.sim, &mail));
+    ck_assert_uint_eq(mail.node, x->r.node);
+    ck_assert_uint_eq(mail.mad[3], FAB_METHOD_GET_RESP);
+    ck_assert_uint_eq(mail.mad[64], 42);
+    ck_assert_uint_eq(mail.mad[15], 77);
+}
+
+START_TEST(sm_info_goes_to_the_manager)
+{
+    struct lab x = lab_managed();
+    uint32_t other = x.f->node_count - 1;
+    uint8_t data[FAB_SMP_DATA];
+    struct fab_sim_mail mail;
+    ck_assert_int_eq(get(&x, other, FAB_ATTR_SM_INFO, 0, data), -1); /* nobody there */
+    ck_assert_int_eq(fab_sim_attach(x.r.sim, x.r.node, x.r.port, false), FAB_OK);
+    ck_assert_int_eq(fab_sim_attach(x.r.sim, other, 1, false), FAB_OK);
+    ck_assert(!fab_sim_outbox(x.r.sim, &mail));
+    sm_info(&x, FAB_CLASS_SMP_DIRECTED, other);
+    sm_info(&x, FAB_CLASS_SMP_LID, other);
+    ck_assert_int_eq(fab_sim_attach(x.r.sim, 999, 0, true), FAB_E_INVAL);
+    ck_assert_int_eq(fab_sim_attach(x.r.sim, x.r.node, 77, true), FAB_E_INVAL);
+    lab_free(&x);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("sim_traps");
+    TCase *c = tcase_create("sim_traps");
+    tcase_add_test(c, traps_of_ports);
+    tcase_add_test(c, traps_until_repressed);
+    tcase_add_test(c, no_traps_before_there_are_lids);
+    tcase_add_test(c, repeated_until_repressed);
+    tcase_add_test(c, what_traps_say);
+    tcase_add_test(c, storms_end);
+    tcase_add_test(c, is_sm);
+    tcase_add_test(c, sm_info_goes_to_the_manager);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
