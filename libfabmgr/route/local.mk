@@ -1,4 +1,6 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/balance.c \
+	%D%/balance.h \
 	%D%/careful.c \
 	%D%/detours.c \
 	%D%/detours.h \

@@ -74,9 +74,12 @@ static void find_used(struct fab_near *near)
     const struct fab_graph *g = near->g;
     for (uint32_t i = 0; i < near->reached; i++)
         near->used[near->at[i]] = g->hosts[near->at[i]] > 0;
+    near->asides = 0;
     for (uint32_t i = near->reached; i-- > 1;) {
-        if (!near->used[near->at[i]])
+        if (!near->used[near->at[i]]) {
+            near->asides++;
             continue;
+        }
         for (uint32_t c = near->first[i]; c < near->first[i + 1]; c++)
             near->used[g->port_peer[near->port[c]]] = true;
     }

@@ -14,7 +14,8 @@ struct fab_near {
      * the ports of the graph, in their order. */
     uint32_t *first; /* [n + 1] */
     uint32_t *port;  /* [ports] */
-    bool *used;      /* [n] by switch: hosts sit there, or one of their shortest ways leads there */
+    bool *used;      /* [n] by switch: a shortest way of hosts may lead through, or begins here */
+    uint32_t asides; /* switches reached, but for the destination, that are not used */
 };
 int fab_near_init(struct fab_near *near, const struct fab_graph *g);
 void fab_near_fini(struct fab_near *near);

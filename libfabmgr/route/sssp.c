@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engines "sssp" and "minhop": shortest ways with balanced load on any topology (Hoefler,
- * Schneider, Lumsdaine, "Optimized routing for large-scale InfiniBand networks", HOTI 2009).
+ * Schneider, Lumsdaine, "Optimized routing for large-scale InfiniBand networks", HOTI 2009, for the
+ * weights along the whole way; minhop looks at the next cable only).
  *
- * LID by LID, each switch takes a port on a shortest way: the one from which the rest of the way
- * carries the least in sum (minhop: whose own cable carries the least), and then all cables on the
- * ways to this LID are loaded with the hosts that send over them, times their slowness. Since the
- * number of hops comes first, switches are visited from the nearest to the farthest, and no heap is
- * needed; loads are carried from the farthest to the nearest, and no way is followed twice. Where
- * ways are equal, D-mod-k decides: a regular tree gets the tables that it would get from it.
+ *   near.c     the shortest ways to a switch
+ *   balance.c  which of them each LID takes
+ *   roster.c   in which order the LIDs come
  *
- * Nothing here makes the ways free of cycles of waiting buffers; the proof decides. But ways that
- * no host uses (to switches and aggregation nodes; from switches which no host's way to the LID
- * touches) are free to avoid what may close one: among the shortest, they take those with the
- * fewest turns from down to up in the order that updn would use (order.c), and then the least load.
- * With hosts on leaves and aggregation nodes on every switch of a tree this is enough.
+ * The LIDs are routed one after the other, and where the result is uneven again, a few times: each
+ * that takes a crowded cable is taken out and put back, now that all others are known. All of its
+ * traffic stays together as far as it can, which suits permutations: the more cables are there for
+ * one destination alone, the fewer strangers meet. In the end, what is left on overloaded cables is
+ * spread, at the cost of that.
  *
- * Work: hosts * cables / 2, some 0.3 G looks at a port for 11,664 hosts.
+ * Nothing here makes the ways of hosts free of cycles of waiting buffers: the proof decides. But
+ * ways that no host uses, to switches and aggregation nodes, are those of updn, and close none. On
+ * a tree, whole or with some cables missing, with aggregation nodes on every switch or without,
+ * that is mostly enough.
+ *
+ * Work: a look at each of `ports` for each LID, 0.3 G for 11,664 hosts, and likewise for each time
+ * that it is done again.
  */
 #include "libfabmgr/route/sssp.h"
 
@@ -25,11 +29,16 @@
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/route/balance.h"
 #include "libfabmgr/route/engines.h"
-#include "libfabmgr/route/near.h"
-#include "libfabmgr/route/roster.h"
+#include "libfabmgr/route/spread.h"
 
-#define TURN (UINT64_C(1) << 48) /* more than any sum of loads */
+/* Percent of the mean load above which a cable is crowded, or overloaded; rounds of rerouting for
+ * the first reason, as far as the work (looks at a port) is not more than this. */
+#define CROWDED_PERCENT 110
+#define OVERLOADED_PERCENT 150
+#define ROUNDS 3
+#define WORK (UINT64_C(1) << 31)
 
 struct sssp {
     const struct fab_route_input *in;
@@ -38,123 +47,116 @@ struct sssp {
     struct fab_slopes slopes;
     struct fab_roster roster;
     struct fab_near near;
-    uint64_t sight; /* mask: of the rest of the way, what counts */
-    uint64_t *load; /* [ports] host pairs over the port, times its slowness */
-    uint64_t *cost; /* [n] of the way from the switch to the LID at hand */
-    uint32_t *pick; /* [n] the port that it takes */
-    bool *climbs;   /* [n] that port leads up */
-    uint64_t *flow; /* [n] hosts whose packets to the LID come through; 0 between LIDs */
+    struct fab_balancer balance;
+    struct fab_spread spread; /* for LIDs that no host sends to; counts nothing */
+    uint8_t *ways;            /* of updn */
     struct fab_lft lft;
 };
 
-/* ---- one LID ----------------------------------------------------------------------------------
+/* ---- each LID for the first time --------------------------------------------------------------
  */
 
-/* The cheapest of the candidates, the first from `preferred` on where they are equal. */
-static uint32_t cheapest(const struct sssp *s, const uint32_t *candidate, uint32_t count,
-                         uint32_t preferred, uint64_t *ret_cost)
+static uint32_t count_loaded(const struct fab_lane *lanes, uint32_t count)
 {
-    const uint32_t *peer = s->g->port_peer;
-    const uint64_t *cost = s->cost, *load = s->load;
-    uint32_t best = candidate[preferred];
-    uint64_t least = UINT64_MAX;
-    for (uint32_t i = preferred; i < count; i++) {
-        uint32_t port = candidate[i];
-        uint64_t sum = (cost[peer[port]] & s->sight) + load[port];
-        best = sum < least ? port : best;
-        least = sum < least ? sum : least;
-    }
-    for (uint32_t i = 0; i < preferred; i++) {
-        uint32_t port = candidate[i];
-        uint64_t sum = (cost[peer[port]] & s->sight) + load[port];
-        best = sum < least ? port : best;
-        least = sum < least ? sum : least;
-    }
-    *ret_cost = least;
-    return best;
+    uint32_t loaded = 0;
+    while (loaded < count && lanes[loaded].loaded)
+        loaded++;
+    return loaded;
 }
 
-/* Likewise, fewest turns first. */
-static uint32_t straightest(const struct sssp *s, uint32_t sw, const uint32_t *candidate,
-                            uint32_t count, uint32_t preferred, uint64_t *ret_cost)
+static void route_switch(struct sssp *s, uint32_t index, uint32_t column)
 {
-    uint32_t best = candidate[preferred];
-    uint64_t least = UINT64_MAX;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t port = candidate[preferred + i < count ? preferred + i : preferred + i - count];
-        uint32_t peer = s->g->port_peer[port];
-        bool turns = s->climbs[peer] && !fab_order_is_up(&s->order, sw, peer);
-        uint64_t sum = s->cost[peer] + s->load[port] + (turns ? TURN : 0);
-        if (sum < least) {
-            least = sum;
-            best = port;
-        }
-    }
-    *ret_cost = least;
-    return best;
-}
-
-static void choose_ways(struct sssp *s, const struct fab_lane *lane)
-{
-    const struct fab_near *near = &s->near;
-    s->cost[near->at[0]] = 0;
-    s->climbs[near->at[0]] = false;
-    for (uint32_t i = 1; i < near->reached; i++) {
-        uint32_t sw = near->at[i], count = near->first[i + 1] - near->first[i];
-        const uint32_t *candidate = near->port + near->first[i];
-        uint32_t preferred = count > 1 ? lane->number / s->order.spread[sw] % count : 0;
-        uint32_t port = lane->loaded && near->used[sw]
-                            ? cheapest(s, candidate, count, preferred, &s->cost[sw])
-                            : straightest(s, sw, candidate, count, preferred, &s->cost[sw]);
-        s->pick[sw] = port;
-        s->climbs[sw] = fab_order_is_up(&s->order, sw, s->g->port_peer[port]);
+    struct fab_lane lanes[FAB_LANES];
+    for (uint32_t sw = 0; sw < s->g->n; sw++)
+        s->spread.column[sw] = s->ways[(size_t)sw * FAB_LEGAL_BATCH + column];
+    if (index < s->roster.edges)
+        fab_near_find(&s->near, s->roster.sequence[index]);
+    for (uint32_t offset = 0; offset < s->roster.lids_each; offset++) {
+        uint32_t count = fab_roster_lanes(&s->roster, index, offset, lanes);
+        uint32_t loaded = count_loaded(lanes, count);
+        for (uint32_t i = 0; i < loaded; i++)
+            fab_balance_add(&s->balance, &lanes[i], FAB_BALANCE_TOGETHER, &s->lft);
+        fab_spread_lanes(&s->spread, lanes + loaded, count - loaded, &s->lft);
     }
 }
 
-static void write_entries(struct sssp *s, const struct fab_lane *lane)
+static void route_all(struct sssp *s)
 {
-    for (uint32_t i = 1; i < s->near.reached; i++) {
-        uint32_t sw = s->near.at[i];
-        fab_lft_row(&s->lft, sw)[lane->lid] = s->g->port_num[s->pick[sw]];
+    for (uint32_t first = 0; first < s->g->n; first += FAB_LEGAL_BATCH) {
+        uint32_t left = s->g->n - first;
+        uint32_t count = left < FAB_LEGAL_BATCH ? left : FAB_LEGAL_BATCH;
+        fab_legal_ways(&s->slopes, s->roster.sequence + first, count, s->ways);
+        for (uint32_t i = 0; i < count; i++)
+            route_switch(s, first + i, i);
     }
-    fab_lft_row(&s->lft, s->near.at[0])[lane->lid] = lane->port;
 }
 
-static void carry_flows(struct sssp *s)
-{
-    const struct fab_graph *g = s->g;
-    for (uint32_t i = s->near.reached; i-- > 1;) {
-        uint32_t sw = s->near.at[i], port = s->pick[sw];
-        uint64_t arriving = s->flow[sw] + g->hosts[sw];
-        s->flow[sw] = 0;
-        s->flow[g->port_peer[port]] += arriving;
-        s->load[port] += arriving * g->port_slow[port];
-    }
-    s->flow[s->near.at[0]] = 0;
-}
-
-/* ---- all of them ------------------------------------------------------------------------------
+/* ---- again, where it is crowded ---------------------------------------------------------------
  */
 
-static void route_switch(struct sssp *s, uint32_t index)
+struct load {
+    uint64_t most, sum;
+};
+
+static struct load measure(const struct sssp *s)
+{
+    struct load l = {0};
+    for (uint32_t port = 0; port < s->g->port_at[s->g->n]; port++) {
+        uint64_t load = s->balance.load[port];
+        l.most = load > l.most ? load : l.most;
+        l.sum += load;
+    }
+    return l;
+}
+
+/* Reroutes the LIDs of a switch that take a cable with more load than `limit`. */
+static void relieve_switch(struct sssp *s, uint32_t index, uint64_t limit, enum fab_balance how)
 {
     struct fab_lane lanes[FAB_LANES];
     fab_near_find(&s->near, s->roster.sequence[index]);
     for (uint32_t offset = 0; offset < s->roster.lids_each; offset++) {
         uint32_t count = fab_roster_lanes(&s->roster, index, offset, lanes);
-        for (uint32_t i = 0; i < count; i++) {
-            choose_ways(s, &lanes[i]);
-            write_entries(s, &lanes[i]);
-            if (lanes[i].loaded)
-                carry_flows(s);
+        uint32_t loaded = count_loaded(lanes, count);
+        for (uint32_t i = 0; i < loaded; i++) {
+            if (!fab_balance_exceeds(&s->balance, &lanes[i], &s->lft, limit))
+                continue;
+            fab_balance_remove(&s->balance, &lanes[i], &s->lft);
+            fab_balance_add(&s->balance, &lanes[i], how, &s->lft);
         }
     }
 }
 
+/* Once over all LIDs; false: no cable has more than the limit. */
+static bool relieve(struct sssp *s, uint32_t percent, enum fab_balance how)
+{
+    struct load l = measure(s);
+    uint64_t limit = l.sum * percent / 100 / s->g->port_at[s->g->n];
+    if (l.most <= limit)
+        return false;
+    for (uint32_t index = 0; index < s->roster.edges; index++)
+        relieve_switch(s, index, limit, how);
+    return true;
+}
+
+static void relieve_all(struct sssp *s)
+{
+    uint64_t ports = s->g->port_at[s->g->n], work = ports * s->in->lids->top;
+    if (ports == 0)
+        return;
+    for (unsigned round = 1; round <= ROUNDS && work * round <= WORK; round++) {
+        if (!relieve(s, CROWDED_PERCENT, FAB_BALANCE_TOGETHER))
+            return;
+    }
+    if (work <= WORK)
+        relieve(s, OVERLOADED_PERCENT, FAB_BALANCE_SPREAD);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------
+ */
+
 static int prepare(struct sssp *s)
 {
     const struct fab_route_input *in = s->in;
-    size_t n = (size_t)s->g->n + 1;
     int ret = fab_order_find(s->g, in->fabric, in->policy, &s->order);
     if (ret == FAB_OK)
         ret = fab_slopes_make(s->g, &s->order, &s->slopes);
@@ -163,43 +165,37 @@ static int prepare(struct sssp *s)
     if (ret == FAB_OK)
         ret = fab_near_init(&s->near, s->g);
     if (ret == FAB_OK)
+        ret = fab_balance_init(&s->balance, in->fabric, s->g, &s->order, &s->near);
+    if (ret == FAB_OK)
+        ret = fab_spread_init(&s->spread, s->g, &s->order);
+    if (ret == FAB_OK)
         ret = fab_lft_init(&s->lft, in->fabric->switch_count, in->lids->top);
     if (ret != FAB_OK)
         return ret;
-    s->load = calloc((size_t)s->g->port_at[s->g->n] + 1, sizeof(*s->load));
-    s->cost = calloc(n, sizeof(*s->cost));
-    s->pick = calloc(n, sizeof(*s->pick));
-    s->climbs = calloc(n, sizeof(*s->climbs));
-    s->flow = calloc(n, sizeof(*s->flow));
-    return s->load && s->cost && s->pick && s->climbs && s->flow ? FAB_OK : FAB_E_NOMEM;
-}
-
-static void fini(struct sssp *s)
-{
-    fab_near_fini(&s->near);
-    fab_roster_fini(&s->roster);
-    fab_slopes_fini(&s->slopes);
-    fab_order_fini(&s->order);
-    free(s->load);
-    free(s->cost);
-    free(s->pick);
-    free(s->climbs);
-    free(s->flow);
+    s->ways = fab_legal_alloc(s->g->n);
+    return s->ways != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 
 int fab_sssp_route(const struct fab_route_input *in, const struct fab_graph *g,
                    enum fab_sssp_sight sight, struct fab_lft *ret_lft)
 {
-    struct sssp s = {.in = in, .g = g, .sight = sight == FAB_SSSP_WHOLE_WAY ? UINT64_MAX : 0};
+    struct sssp s = {.in = in, .g = g};
     int ret = prepare(&s);
     if (ret == FAB_OK) {
-        for (uint32_t index = 0; index < g->n; index++)
-            route_switch(&s, index);
+        s.balance.whole = sight == FAB_SSSP_WHOLE_WAY;
+        route_all(&s);
+        relieve_all(&s);
         *ret_lft = s.lft;
     } else {
         fab_lft_fini(&s.lft);
     }
-    fini(&s);
+    free(s.ways);
+    fab_spread_fini(&s.spread);
+    fab_balance_fini(&s.balance);
+    fab_near_fini(&s.near);
+    fab_roster_fini(&s.roster);
+    fab_slopes_fini(&s.slopes);
+    fab_order_fini(&s.order);
     return ret;
 }
 
@@ -218,7 +214,7 @@ static int run(const struct fab_route_input *in, enum fab_sssp_sight sight, stru
     ret = fab_sssp_route(in, &graph, sight, ret_lft);
     fab_graph_fini(&graph);
     if (ret == FAB_OK && why_len > 0)
-        snprintf(why, why_len, "shortest ways, on one lane, as far as the proof allows");
+        snprintf(why, why_len, "shortest ways on one lane");
     return ret;
 }
 
@@ -238,12 +234,12 @@ static int run_sssp(const struct fab_route_input *in, struct fab_lft *ret_lft,
 
 const struct fab_route_engine fab_route_minhop = {
     .name = "minhop",
-    .summary = "shortest ways, least-loaded ports, one VL; only where that proves to be safe",
+    .summary = "shortest ways, least-loaded cables, one VL; only where that proves to be safe",
     .run = run_minhop,
 };
 const struct fab_route_engine fab_route_sssp = {
     .name = "sssp",
-    .summary = "shortest ways, least load along the whole way, one VL; only where that proves to "
-               "be safe",
+    .summary = "shortest ways, least load along each of them, one VL; only where that proves to be "
+               "safe",
     .run = run_sssp,
 };
