@@ -28,6 +28,8 @@ static const struct format topo_formats[] = {
 static const struct format route_formats[] = {
     {"opensm-lfts", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_OPENSM_LFTS},
     {"opensm-fdbs", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_OPENSM_FDBS},
+    {"opensm-sl2vl", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_OPENSM_SL2VL},
+    {"path-sl", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_PATH_SLS},
     {NULL, 0},
 };
 
@@ -140,7 +142,7 @@ const struct cmd cmd_route_export = {
     .noun = "route",
     .verb = "export",
     .args = "[--format FORMAT] [-o FILE]",
-    .summary = "the tables in force: opensm-lfts, opensm-fdbs",
+    .summary = "the tables in force: opensm-lfts, opensm-fdbs, opensm-sl2vl, path-sl",
     .options = "f",
     .writes_file = true,
     .run = export_route,

@@ -7,13 +7,16 @@
 #include "fabric/v1/route.pb-c.h"
 
 static const struct out_column columns[] = {
-    {"hop", "HOP", true},
-    {"from", "OUT OF", false},
-    {"to", "INTO", false},
-    {"rate", "RATE", false},
+    {"hop", "HOP", true},    {"from", "OUT OF", false},    {"to", "INTO", false},
+    {"rate", "RATE", false}, {"virtual_lane", "VL", true}, /* where there are several */
 };
 
-static void say_hop(struct out *o, size_t number, const Fabric__V1__Hop *h)
+static bool many_lanes(const Fabric__V1__Path *p)
+{
+    return p->virtual_lanes > 1;
+}
+
+static void say_hop(struct out *o, size_t number, const Fabric__V1__Hop *h, bool lanes)
 {
     char from[SHOW_LEN], to[SHOW_LEN], rate[SHOW_LEN];
     show_port(h->from, from);
@@ -27,6 +30,7 @@ static void say_hop(struct out *o, size_t number, const Fabric__V1__Hop *h)
     out_text(o, NULL, "INTO", OUT_PLAIN, to);
     out_text(o, NULL, "RATE", OUT_PLAIN, rate);
     out_rate_keys(o, h->rate);
+    out_number(o, "virtual_lane", lanes ? "VL" : NULL, OUT_PLAIN, h->virtual_lane);
     out_row_end(o);
 }
 
@@ -41,6 +45,8 @@ static void say_ends(struct out *o, const Fabric__V1__Path *p)
     out_number(o, "source_lid", NULL, OUT_PLAIN, p->source_lid);
     out_port_keys(o, "destination_", p->destination);
     out_number(o, "destination_lid", NULL, OUT_PLAIN, p->destination_lid);
+    out_number(o, "service_level", many_lanes(p) ? "Service level" : NULL, OUT_PLAIN,
+               p->service_level);
     out_bool(o, "reaches", NULL, OUT_PLAIN, p->reaches);
     out_text(o, "problem", p->reaches ? NULL : "Problem", OUT_BAD, p->problem);
 }
@@ -51,9 +57,9 @@ static int say(struct out *o, const Fabric__V1__Path *p)
     say_ends(o, p);
     if (p->n_hops == 0 && p->reaches)
         out_note(o, OUT_DIM, "The two are the same port.");
-    out_table(o, "hops", columns, sizeof columns / sizeof columns[0], false);
+    out_table(o, "hops", columns, sizeof columns / sizeof columns[0] - !many_lanes(p), false);
     for (size_t i = 0; i < p->n_hops; i++)
-        say_hop(o, i + 1, p->hops[i]);
+        say_hop(o, i + 1, p->hops[i], many_lanes(p));
     out_table_end(o);
     out_record_end(o);
     return p->reaches ? EXIT_OK : EXIT_UNSOUND;

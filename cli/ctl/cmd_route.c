@@ -46,7 +46,7 @@ static int show(struct session *s)
 static const char *kind_word(Fabric__V1__WitnessKind kind)
 {
     static const char *const words[] = {
-        "none", "unreachable", "loop", "cycle", "too-long", "dead-port",
+        "none", "unreachable", "loop", "cycle", "too-long", "dead-port", "device-limit",
     };
     return (size_t)kind < sizeof words / sizeof words[0] ? words[kind] : "?";
 }

@@ -83,6 +83,8 @@ static void say_routing_text(struct out *o, const Fabric__V1__Status *s)
               when[0] != '\0' ? " of " : "", when);
     if (r->reason[0] != '\0')
         out_textf(o, "Reason", OUT_PLAIN, "%s", r->reason);
+    if (r->virtual_lanes > 1)
+        out_textf(o, "Lanes", OUT_PLAIN, "%u virtual lanes", r->virtual_lanes);
     if (r->deadlock_free && r->unreachable_pairs == 0)
         out_textf(o, "Verdict", OUT_GOOD,
                   "deadlock-free, all %" PRIu64 " pairs reachable, at most %u switch%s on a path",
@@ -103,6 +105,7 @@ static void say_routing(struct out *o, const Fabric__V1__Status *s)
         out_none(o, "routing_reason", NULL);
         out_none(o, "deadlock_free", NULL);
         out_none(o, "unreachable_pairs", NULL);
+        out_none(o, "virtual_lanes", NULL);
         return;
     }
     say_routing_text(o, s);
@@ -115,6 +118,7 @@ static void say_routing(struct out *o, const Fabric__V1__Status *s)
     out_number(o, "pairs", NULL, OUT_PLAIN, r->pairs);
     out_number(o, "longest_path", NULL, OUT_PLAIN, r->longest_path);
     out_number(o, "top_lid", NULL, OUT_PLAIN, r->top_lid);
+    out_number(o, "virtual_lanes", NULL, OUT_PLAIN, r->virtual_lanes);
 }
 
 static void say_duration(struct out *o, const char *key, const char *label,

@@ -64,7 +64,7 @@ _fabricctl()
     fi
     case ${line[*]} in
     *'topo export'*) formats='ibnetdiscover dot json slurm opensm-lst' ;;
-    *'route export'*) formats='opensm-lfts opensm-fdbs' ;;
+    *'route export'*) formats='opensm-lfts opensm-fdbs opensm-sl2vl path-sl' ;;
     esac
     case $prev in
     --format) mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$cur") && return ;;

@@ -172,9 +172,11 @@ Fabric__V1__ForwardingEntry *convert_entry(struct answer *a, const struct fab_vi
     return m;
 }
 
-static Fabric__V1__WitnessKind witness_kind(int kind)
+static Fabric__V1__WitnessKind witness_kind(const struct fab_witness *w)
 {
-    switch (kind) {
+    if (w->kind == FAB_E_LIMIT && w->src == FAB_NONE)
+        return FABRIC__V1__WITNESS_KIND__WITNESS_KIND_DEVICE_LIMIT;
+    switch (w->kind) {
     case FAB_OK:
         return FABRIC__V1__WITNESS_KIND__WITNESS_KIND_UNSPECIFIED;
     case FAB_E_LOOP:
@@ -203,7 +205,7 @@ Fabric__V1__Verdict *convert_verdict(struct answer *a, const struct fab_view *v,
     m->unreachable_pairs = verdict->unreachable_pairs;
     m->longest_path = verdict->longest_path;
     m->dependencies = verdict->dependencies;
-    m->witness_kind = witness_kind(verdict->witness.kind);
+    m->witness_kind = witness_kind(&verdict->witness);
     if (verdict->witness.kind != FAB_OK &&
         fab_witness_text(v->fabric, &verdict->witness, &witness) == FAB_OK)
         m->witness = fab_arena_text(&a->arena, witness, strlen(witness));

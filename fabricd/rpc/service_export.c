@@ -52,8 +52,13 @@ static void drain(struct call *c, void *data)
 static int start(const struct fab_view *v, enum fab_export_format format, struct exporting **ret)
 {
     struct exporting *x = calloc(1, sizeof *x);
-    const struct fab_export_input in = {v->fabric, &v->target->lids, &v->target->lft,
-                                        v->target->engine, v->generation};
+    const struct fab_export_input in = {.fabric = v->fabric,
+                                        .lids = &v->target->lids,
+                                        .lft = &v->target->lft,
+                                        .vls = &v->target->vls,
+                                        .policy = &v->policy,
+                                        .engine = v->target->engine,
+                                        .generation = v->generation};
     if (x == NULL)
         return FAB_E_NOMEM;
     x->view = fab_view_ref(v);

@@ -47,6 +47,15 @@ static uint32_t destination_lid(const struct fab_lids *lids, const char *what, u
     return lids->base[port];
 }
 
+/* Into the port at the other end of the cable before, out of this one. */
+static uint8_t lane(const struct fab_view *v, const struct fab_trace *t, uint32_t i, uint32_t sl)
+{
+    uint32_t out = t->ports[i], in = i > 0 ? v->fabric->ports[t->ports[i - 1]].peer : out;
+    if (i == 1 && fab_node_is_switch(v->fabric, v->fabric->ports[t->ports[0]].node))
+        in = t->ports[0]; /* a switch sends by itself */
+    return fab_target_vl(v->fabric, &v->policy, &v->target->vls, in, out, (uint8_t)sl);
+}
+
 static void fill_hops(struct answer *a, const struct fab_view *v, const struct fab_trace *t,
                       Fabric__V1__Path *m)
 {
@@ -61,6 +70,7 @@ static void fill_hops(struct answer *a, const struct fab_view *v, const struct f
         hop->from = convert_port_ref(a, v, t->ports[i]);
         hop->to = convert_port_ref(a, v, peer);
         hop->rate = convert_rate(a, &f->ports[t->ports[i]].info);
+        hop->virtual_lane = lane(v, t, i, m->service_level);
         m->hops[m->n_hops++] = hop;
     }
 }
@@ -84,6 +94,8 @@ static Fabric__V1__Path *trace(struct answer *a, const struct fab_view *v, uint3
     m->destination = convert_port_ref(a, v, to);
     m->source_lid = v->target->lids.base[from];
     m->destination_lid = lid;
+    m->service_level = fab_target_sl(v->fabric, &v->target->lids, &v->target->vls, from, lid);
+    m->virtual_lanes = fab_vls_many(&v->target->vls) ? v->target->vls.count : 1;
     int rc = from == to ? FAB_OK : fab_trace(&in, from, lid, &t);
     if (rc == FAB_E_NOMEM)
         a->failed = true;

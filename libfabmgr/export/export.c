@@ -21,6 +21,8 @@ static const struct fab_export_writer *const writers[FAB_EXPORT_COUNT] = {
     [FAB_EXPORT_OPENSM_LST] = &fab_write_lst,
     [FAB_EXPORT_OPENSM_FDBS] = &fab_write_fdbs,
     [FAB_EXPORT_OPENSM_LFTS] = &fab_write_lfts,
+    [FAB_EXPORT_OPENSM_SL2VL] = &fab_write_sl2vl,
+    [FAB_EXPORT_PATH_SLS] = &fab_write_path_sls,
 };
 
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,

@@ -20,14 +20,18 @@ enum fab_export_format {
     FAB_EXPORT_OPENSM_LST,    /* opensm-subnet.lst, for ibdmchk -s */
     FAB_EXPORT_OPENSM_FDBS,   /* opensm.fdbs, for ibdmchk -f */
     FAB_EXPORT_OPENSM_LFTS,   /* opensm-lfts.dump, for opensm -R file -U */
+    FAB_EXPORT_OPENSM_SL2VL,  /* opensm-sl2vl.dump, for ibdmchk -d */
+    FAB_EXPORT_PATH_SLS,      /* the SL of each path, for ibdmchk -c */
     FAB_EXPORT_COUNT
 };
 struct fab_export_input { /* borrowed until fab_export_free */
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
-    const struct fab_lft *lft; /* of OPENSM_FDBS and OPENSM_LFTS */
-    const char *engine;        /* named in JSON */
-    uint64_t generation;       /* likewise */
+    const struct fab_lft *lft;       /* of OPENSM_FDBS and OPENSM_LFTS */
+    const char *engine;              /* named in JSON */
+    uint64_t generation;             /* likewise */
+    const struct fab_vls *vls;       /* of OPENSM_SL2VL and PATH_SLS; NULL: one lane */
+    const struct fab_policy *policy; /* of OPENSM_SL2VL; NULL: the default one */
 };
 struct fab_export;
 /* NOMEM; INVAL: no such format, or it needs the lft. */

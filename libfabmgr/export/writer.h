@@ -12,7 +12,8 @@ struct fab_export {
     struct fab_fabric *copy; /* IBNETDISCOVER: the fabric with the LIDs of `lids` */
     char *whole;             /* SLURM: all of it */
     size_t whole_len;
-    uint32_t first; /* JSON: the first cable */
+    uint32_t first;           /* JSON: the first cable */
+    struct fab_policy policy; /* SL2VL: the default one */
 };
 struct fab_export_writer {
     int (*open)(struct fab_export *e); /* may be NULL */
@@ -22,10 +23,13 @@ struct fab_export_writer {
     bool tables; /* needs the lft */
 };
 extern const struct fab_export_writer fab_write_ibnetdiscover, fab_write_dot, fab_write_json,
-    fab_write_slurm, fab_write_lst, fab_write_fdbs, fab_write_lfts;
+    fab_write_slurm, fab_write_lst, fab_write_fdbs, fab_write_lfts, fab_write_sl2vl,
+    fab_write_path_sls;
 
 /* The LID that leads to a port: of a switch's port that of its port 0. */
 uint32_t fab_export_lid(const struct fab_export *e, uint32_t port);
+/* A description with nothing but printable ASCII, braces as parentheses, for OpenSM's readers. */
+void fab_export_plain(struct fab_text *t, const char *desc);
 /* A description as text between quotes: valid UTF-8, with \ before quotes and \. */
 void fab_export_quoted(struct fab_text *t, const char *desc);
 

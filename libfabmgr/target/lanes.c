@@ -53,11 +53,11 @@ static uint32_t switch_of(const struct fab_fabric *f, uint32_t port)
     return node != FAB_NONE && fab_node_is_switch(f, node) ? node : FAB_NONE;
 }
 
-uint8_t fab_target_sl(const struct fab_fabric *f, const struct fab_target *t, uint32_t src,
-                      uint32_t lid)
+uint8_t fab_target_sl(const struct fab_fabric *f, const struct fab_lids *lids,
+                      const struct fab_vls *v, uint32_t src, uint32_t lid)
 {
-    if (!fab_vls_many(&t->vls) || lid > t->lids.top || t->lids.owner[lid] == FAB_NONE)
+    if (!fab_vls_many(v) || lid > lids->top || lids->owner[lid] == FAB_NONE)
         return 0;
-    uint32_t from = switch_of(f, src), to = switch_of(f, t->lids.owner[lid]);
-    return from != FAB_NONE && to != FAB_NONE ? fab_vls_sl(&t->vls, from, to, lid) : 0;
+    uint32_t from = switch_of(f, src), to = switch_of(f, lids->owner[lid]);
+    return from != FAB_NONE && to != FAB_NONE ? fab_vls_sl(v, from, to, lid) : 0;
 }

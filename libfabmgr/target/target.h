@@ -83,8 +83,8 @@ uint8_t fab_target_vlarb(const struct fab_fabric *f, const struct fab_policy *p,
                          const struct fab_vls *v, uint32_t port, struct fab_vlarb *ret);
 /* The SL of packets from port id src to `lid`, and the VL by which they leave port id `out` having
  * come in by `in` (out of src itself: in == out == src). */
-uint8_t fab_target_sl(const struct fab_fabric *f, const struct fab_target *t, uint32_t src,
-                      uint32_t lid);
+uint8_t fab_target_sl(const struct fab_fabric *f, const struct fab_lids *lids,
+                      const struct fab_vls *v, uint32_t src, uint32_t lid);
 uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
                       const struct fab_vls *v, uint32_t in, uint32_t out, uint8_t sl);
 /* What SwitchInfo shall say: LinearFDBTop, LifeTimeValue, PortStateChange cleared. IBA 14.2.5.4. */

@@ -14,7 +14,7 @@ bring_up() {
 }
 
 topo_formats='ibnetdiscover dot json slurm opensm-lst'
-route_formats='opensm-fdbs opensm-lfts'
+route_formats='opensm-fdbs opensm-lfts opensm-sl2vl path-sl'
 
 # exports: all of them, to files named by their formats.
 exports() {
@@ -30,7 +30,7 @@ exports() {
 # ibdmchk crashes once it has said what it found: its lines count, not its exit code.
 judge_routes() {
     : >none
-    timeout 280 ibdmchk -s opensm-lst -f opensm-fdbs -m none >ibdmchk.out 2>&1
+    timeout 280 ibdmchk -s opensm-lst -f opensm-fdbs -m none -c path-sl -d opensm-sl2vl >ibdmchk.out 2>&1
     grep -q -- '-I- no credit loops found' ibdmchk.out &&
         grep -q -- '-I- Scanned:[0-9]* CA to CA paths' ibdmchk.out &&
         ! grep -- '^-E-' ibdmchk.out
@@ -138,7 +138,7 @@ bring_up "$scratch/xgft.net"
 like 'without -o it goes to standard output' "$(ctl topo export | head -30)" '^Ca.*"H-'
 ctl route export --format nothing 2>err
 same 'an unknown format is a usage error' 2 $?
-like 'and says which there are' "$(cat err)" 'opensm-lfts, opensm-fdbs'
+like 'and says which there are' "$(cat err)" 'opensm-lfts, opensm-fdbs, opensm-sl2vl, path-sl'
 ctl topo export -o "$scratch/no/such/folder" 2>err
 same 'a file that cannot be written is a failure' 1 $?
 ctl topo export --format dot -o /dev/full 2>err

@@ -67,6 +67,7 @@ def paths_and_tables_agree():
         hosts = f.ListNodes(type=node_pb2.NODE_TYPE_ADAPTER).nodes
         path = f.TracePath(source=hosts[0].name, destination=str(hosts[15].lid)).path
         assert path.reaches and len(path.hops) == 4
+        assert path.virtual_lanes == 1 and path.service_level == 0
         ends = [getattr(path.hops[0], "from"), path.hops[-1].to]
         assert ends == [path.source, path.destination]
         for here, there in zip(path.hops, path.hops[1:]):

@@ -10,7 +10,7 @@
 static char *exported(const struct fab_fabric *f, const struct fab_target *t,
                       enum fab_export_format format)
 {
-    struct fab_export_input in = {f, &t->lids, &t->lft, "updn", 7};
+    struct fab_export_input in = {f, &t->lids, &t->lft, "updn", 7, .vls = &t->vls};
     struct fab_export *e = NULL;
     struct fab_text all = {0};
     char *text = NULL;
@@ -69,12 +69,54 @@ START_TEST(each_format)
     assert_has(text[FAB_EXPORT_OPENSM_FDBS], "0x0001 : 001  : 01   : yes\n");
     ck_assert_uint_eq(lines_with(text[FAB_EXPORT_OPENSM_LFTS], " portguid 0x"), 5 * 17);
     assert_has(text[FAB_EXPORT_OPENSM_LFTS], "Unicast lids [0-17] of switch Lid 13 guid 0x");
+    ck_assert_uint_eq(lines_with(text[FAB_EXPORT_OPENSM_SL2VL], "base LID "), 17);
+    ck_assert_uint_eq(lines_with(text[FAB_EXPORT_PATH_SLS], " : 0\n"), 17 * 17);
     for (unsigned i = 0; i < FAB_EXPORT_COUNT; i++)
         free(text[i]);
     fab_target_unref(t);
     fab_policy_fini(&p);
     fab_fabric_unref(f);
     fab_fabric_unref(again);
+}
+END_TEST
+
+/* Three lanes: an SL by destination, what comes from a trunk a lane further, a host with two. */
+START_TEST(lanes)
+{
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    struct fab_fabric *f = leaf_spine(3, 2, 4);
+    struct fab_target *t = routed(f, &p);
+    struct fab_vls *v = &t->vls;
+    fab_vls_init(v, 3);
+    v->classes = 2;
+    ck_assert_int_eq(fab_vls_by_lid(v, t->lids.top), FAB_OK);
+    ck_assert_int_eq(fab_vls_by_class(v, f->port_count), FAB_OK);
+    v->of_lid[3] = 2;
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        uint32_t peer = fab_peer_node(f, port);
+        v->port_class[port] = fab_node_is_switch(f, f->ports[port].node) && peer != FAB_NONE &&
+                              fab_node_is_switch(f, peer);
+    }
+    for (unsigned sl = 0; sl < FAB_SLS; sl++)
+        v->vl[1][0][sl] = v->vl[1][1][sl] = (uint8_t)((sl + 1) % 3);
+    f->ports[t->lids.owner[3]].info.vl_cap = 2;
+    char *maps = exported(f, t, FAB_EXPORT_OPENSM_SL2VL),
+         *sls = exported(f, t, FAB_EXPORT_PATH_SLS);
+    /* 2 spines with 3 ports, 3 leaves with 6, each from all and port 0; a line for each host */
+    ck_assert_uint_eq(lines_with(maps, " :"), 2 * 3 * 4 + 3 * 6 * 7 + 12 + 17);
+    assert_has(maps, ", base LID 13, \"leaf-001\"\n#in out : 0  1  2");
+    assert_has(maps, "\n0   1   : 0  1  2  0  1  2  0  1  2  0  1  2  0  1  2  0 \n");
+    assert_has(maps, "\n5   1   : 1  2  0  1  2  0  1  2  0  1  2  0  1  2  0  1 \n");
+    assert_has(maps, "\n0   0   : 0  1  0  0  1  0  0  1  0  0  1  0  0  1  0  0 \n");
+    assert_has(maps, "Channel Adapter 0x");
+    ck_assert_uint_eq(lines_with(sls, " : 2\n"), 17);
+    ck_assert_uint_eq(lines_with(sls, "0x0003 : 2\n"), 17);
+    free(maps);
+    free(sls);
+    fab_target_unref(t);
+    fab_policy_fini(&p);
+    fab_fabric_unref(f);
 }
 END_TEST
 
@@ -189,6 +231,7 @@ static Suite *suite(void)
     TCase *t = tcase_create("export");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, each_format);
+    tcase_add_test(t, lanes);
     tcase_add_test(t, slurm_groups);
     tcase_add_test(t, names);
     tcase_add_test(t, what_is_refused);

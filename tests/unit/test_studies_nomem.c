@@ -59,7 +59,7 @@ static int imagine(void)
 
 static int export(void)
 {
-    const struct fab_export_input in = {f, &t->lids, &t->lft, "updn", 1};
+    const struct fab_export_input in = {f, &t->lids, &t->lft, "updn", 1, .vls = &t->vls};
     struct fab_export *e = NULL;
     struct fab_text text = {0};
     bool done = false;
