@@ -220,7 +220,7 @@ START_TEST(lanes_are_set_for_many_ports_at_once)
 {
     struct lab x = lab_new();
     uint8_t data[FAB_SMP_DATA] = {0x11};
-    uint32_t sw = x.self_switch;
+    uint32_t sw = x.leaf;
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_SL2VL, 0x0102, data), 0);
     data[0] = 0x22;
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_SL2VL, 0x30000, data), 0);
