@@ -97,6 +97,17 @@ check 'perfquery -x of a switch port' count -x "$leaf" 3
 at host-0001 ibqueryerrors >out 2>err
 same 'ibqueryerrors makes nothing up' 0 "$(grep -c 'VL15Dropped\|PortXmitWait' out)"
 check 'perfquery of a host' count "$host" 1
+for what in -c -X -S -D -E -T --oprcvcounters --flowctlcounters --vloppackets --vlopdata --vlxmitflowctlerrors \
+    --vlxmitcounters --swportvlcong --rcvcc --slrcvfecn --slrcvbecn --xmitcc --vlxmittimecc; do
+    check "perfquery $what of a switch port" count "$what" "$leaf" 3
+    check "perfquery $what of a host" count "$what" "$host" 1
+done
+count -c "$leaf" 3
+same 'it can sample errors and congestion marks' 0x01ff000000ffffc0 "$(field OptionMask <out)"
+check 'perfquery -l' count -l -a "$leaf"
+check 'perfquery -x of all ports' count -x -a "$leaf"
+check 'perfquery -r' count -r "$leaf" 3
+check 'perfquery -R of details' count -R -E "$leaf" 3
 check 'perfquery of all ports' count -a "$leaf"
 same 'no link was down yet' 0 "$(count "$leaf" 3 && field LinkDownedCounter <out)"
 timeout 20 "$fabsim" ctl unlink leaf-001/3 && timeout 20 "$fabsim" ctl relink leaf-001/3
