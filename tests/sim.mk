@@ -13,6 +13,11 @@ tests_unit_test_sim_SOURCES = tests/unit/test_sim.c $(SIM_LAB)
 tests_unit_test_sim_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_sim_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_sim_links
+tests_unit_test_sim_links_SOURCES = tests/unit/test_sim_links.c $(SIM_LAB)
+tests_unit_test_sim_links_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_sim_links_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_sim_routes
 tests_unit_test_sim_routes_SOURCES = tests/unit/test_sim_routes.c $(SIM_LAB)
 tests_unit_test_sim_routes_CFLAGS = $(TEST_CFLAGS)

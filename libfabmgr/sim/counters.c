@@ -137,6 +137,7 @@ int fab_sim_count(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_c
     if (!has_port(s, node, port) || counter >= FAB_SIM_ALL_COUNTERS)
         return FAB_E_NOT_FOUND;
     count(s, port_id(s, node, port), counter, add);
+    trap_errors(s, port_id(s, node, port), counter);
     return FAB_OK;
 }
 

@@ -28,16 +28,20 @@ enum {
     SMP_RETURN_PATH = 192,
 };
 #define CAP_IS_SM 0x00000002u /* PortInfo.CapabilityMask */
+#define CAP_LED_INFO 0x00000200u
+#define LID_MULTICAST 0xc000
 #define LFT_BLOCK 64
 #define DROPPED_PORT 0xff
 
 struct sim_port {
     struct fab_port_info info;
-    bool unlinked;    /* the cable is out */
-    bool attached;    /* a manager sits here */
-    float spoils;     /* share of packets that its cable spoils on the way to it */
-    uint64_t up_at;   /* in training until then; 0: it is not */
-    uint64_t free_at; /* M_Key lease: when it ends; 0: it is not running */
+    bool unlinked;                  /* the cable is out */
+    bool attached;                  /* a manager sits here */
+    uint8_t phy_errors;             /* spoiled packets, less those that were not */
+    uint8_t most_width, most_speed; /* what its cable can do: lanes, speed + 1; 0: as ever */
+    float spoils;                   /* share of packets that its cable spoils on the way to it */
+    uint64_t up_at;                 /* in training until then; 0: it is not */
+    uint64_t free_at;               /* M_Key lease: when it ends; 0: it is not running */
 };
 struct sim_switch {
     struct fab_switch_info info;
@@ -137,6 +141,7 @@ enum sim_event_kind {
     EVENT_FLAP,   /* the cable of port a: in, out; b times more, one each arg us */
     EVENT_BOOT,   /* node a is up again */
     EVENT_NOTICE, /* notice a is sent again */
+    EVENT_TRAP,   /* what happened at port a is told: trap b */
     EVENT_SAMPLE, /* sampler a starts or ends */
     EVENT_STORM,  /* node a: the trap in the upper half of b, its lower half times more, each arg */
 };
@@ -223,6 +228,7 @@ static inline bool has_port(const struct fab_sim *s, uint32_t node, uint8_t port
 }
 
 /* move.c: how MADs get from port to port. False: lost on the way. */
+bool cross(struct fab_sim *s, struct spot *at, uint8_t out, uint8_t least_state);
 bool move_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct spot *at);
 /* A directed route, from DrSLID to DrDLID, where they are LIDs. dlid: where the part before the
  * directed one goes. *ret_slid: whom the device that answers sees as the sender, and sends its
@@ -238,7 +244,9 @@ void link_start(struct fab_sim *s); /* all ports as after power-on */
 void link_train(struct fab_sim *s, uint32_t port);
 void link_trained(struct fab_sim *s, uint32_t port); /* its time is up */
 void link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
-void link_power_on(struct fab_sim *s, uint32_t port); /* a port of a node that boots */
+bool rate_agree(struct fab_sim *s, uint32_t near, uint32_t far); /* rate.c; false: on none */
+uint8_t link_rest(const struct fab_sim *s, uint32_t port); /* its physical state when it is down */
+void link_power_on(struct fab_sim *s, uint32_t port);      /* a port of a node that boots */
 void link_flap(struct fab_sim *s, const struct sim_event *e);
 int link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port);
 
@@ -256,16 +264,22 @@ void trap_bad_key(struct fab_sim *s, struct spot at, uint16_t slid, const struct
 void trap_repressed(struct fab_sim *s, struct spot at, const uint8_t *mad);
 void trap_again(struct fab_sim *s, uint32_t notice); /* its time has come */
 void trap_forget(struct fab_sim *s, uint32_t node);  /* it lost its power */
+/* A counter of errors rose that the standard has a trap for (129, 130). */
+void trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter);
 bool trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret);
 
 /* smp.c: the subnet management agent. False: no answer. */
 bool agent_answer(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
                   uint8_t bytes[FAB_MAD_SIZE]);
+bool agent_key_fits(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
+                    const uint8_t *bytes);
 void switch_start(struct fab_sim *s, uint32_t sw);
 
 /* port_info.c, tables.c */
 sim_handler handle_port_info, handle_lft, handle_mft, handle_pkeys, handle_sl2vl, handle_vlarb,
-    handle_guids;
+    handle_guids, handle_led;
+/* The entry of a multicast LID: ports 16 * position and up, from bit 0 on. */
+uint16_t mft_mask(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsigned position);
 int lft_reserve(struct sim_switch *sw, uint32_t entries);
 void tables_forget(struct fab_sim *s, uint32_t node); /* it lost its power */
 
@@ -276,7 +290,7 @@ bool pieces_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t b
                   const uint8_t data[FAB_GS_DATA]);
 
 /* gsi.c, perf.c, samples.c, congestion.c */
-bool gsi_serves(const struct fab_mad *mad);
+bool gsi_serves(const struct fab_sim *s, struct spot at, const struct fab_mad *mad);
 bool gsi_answer(struct fab_sim *s, struct spot at, const struct fab_mad *mad,
                 uint8_t bytes[FAB_MAD_SIZE]);
 uint16_t perf_handle(struct gs_request *r, uint16_t attr_id);
@@ -308,6 +322,9 @@ void at_time(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, uin
 /* A MAD under way: EVENT_MAIL or EVENT_SEND after the delay. */
 void post(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, struct spot spot,
           uint16_t slid, uint16_t dlid, const uint8_t *mad);
+
+/* multicast.c: to the managers of all ports that the tables lead to. */
+void multicast(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t mlid, const uint8_t *mad);
 
 /* sim.c: a request that was delayed goes on its way. */
 void send_late(struct fab_sim *s, const struct fab_sim_mail *parcel);

@@ -15,13 +15,16 @@
 /* Out and in again, `count` times, one time a period; out first. */
 int fab_sim_flap(struct fab_sim *s, uint32_t node, uint8_t port, uint64_t period_us,
                  uint32_t count);
-/* Comes up with so many lanes (1, 2, 4, 8, 12; 0: as ever) at such a speed ("SDR" to "XDR"; NULL:
- * as ever) from now on; the link is trained anew. */
+/* Comes up with at most so many lanes (1, 2, 4, 8, 12; 0: as ever) at such a speed ("SDR" to "XDR";
+ * NULL: as ever) from now on; the link is trained anew. */
 int fab_sim_degrade(struct fab_sim *s, uint32_t node, uint8_t port, unsigned lanes,
                     const char *speed);
 
 /* Spoils that share of packets (0..1), both ways, which are lost and counted where they arrive. */
 int fab_sim_noise(struct fab_sim *s, uint32_t node, uint8_t port, double share);
+/* Wrong bits, that share (0..1; 1e-12 is what a good cable may have) of all: the noise that they
+ * make, and SymbolErrorCounter rises at both ends, data or not. */
+int fab_sim_bit_errors(struct fab_sim *s, uint32_t node, uint8_t port, double rate);
 
 /* ---- nodes ------------------------------------------------------------------------------------
  */

@@ -2,7 +2,9 @@
 /*
  * General services that the device itself gives (IBA 13.4): performance management, congestion
  * control, and ClassPortInfo of these and of the other classes that firmware has. All else at queue
- * pair 1 is for the programs of the host.
+ * pair 1 is for the programs of the host; where there are none, a Get or a Set of a class that
+ * nobody serves (device management, communication management, subnet administration ...) is
+ * refused, as hosts do.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
@@ -36,10 +38,33 @@ static const struct service *find(uint8_t mgmt_class)
     return NULL;
 }
 
-bool gsi_serves(const struct fab_mad *mad)
+bool gsi_serves(const struct fab_sim *s, struct spot at, const struct fab_mad *mad)
 {
     return (mad->method == FAB_METHOD_GET || mad->method == FAB_METHOD_SET) &&
-           find(mad->mgmt_class) != NULL;
+           (find(mad->mgmt_class) != NULL || !s->ports[lid_port(s, at)].attached);
+}
+
+/* Where its traps shall go is kept (IBA 13.4.8.1); the rest is the device's own. */
+static void keep_trap_address(struct gs_request *r, uint8_t mgmt_class,
+                              struct fab_class_port_info *info)
+{
+    uint32_t port = lid_port(r->sim, r->at);
+    struct fab_class_port_info want;
+    uint8_t data[FAB_GS_DATA];
+    if (r->set)
+        (void)pieces_write(r->sim, port, FAB_ATTR_CLASS_PORT_INFO, mgmt_class, r->data);
+    if (!pieces_read(r->sim, port, FAB_ATTR_CLASS_PORT_INFO, mgmt_class, data) ||
+        fab_attr_unpack(&fab_attr_class_port_info, data, sizeof data, &want) != FAB_OK)
+        return;
+    memcpy(info->trap_gid, want.trap_gid, sizeof info->trap_gid);
+    info->trap_tc = want.trap_tc;
+    info->trap_sl = want.trap_sl;
+    info->trap_fl = want.trap_fl;
+    info->trap_lid = want.trap_lid;
+    info->trap_pkey = want.trap_pkey;
+    info->trap_hl = want.trap_hl;
+    info->trap_qp = want.trap_qp;
+    info->trap_qkey = want.trap_qkey;
 }
 
 static uint16_t handle_class_port_info(struct gs_request *r, const struct service *service)
@@ -51,6 +76,7 @@ static uint16_t handle_class_port_info(struct gs_request *r, const struct servic
         .cap_mask2 = service->cap_mask2,
         .resp_time = RESPONSE_TIME,
     };
+    keep_trap_address(r, service->mgmt_class, &info);
     (void)fab_attr_pack(&fab_attr_class_port_info, &info, r->data, sizeof r->data);
     return 0;
 }
@@ -66,9 +92,11 @@ bool gsi_answer(struct fab_sim *s, struct spot at, const struct fab_mad *mad,
                            .mad = bytes};
     uint16_t status = FAB_SMP_BAD_ATTR;
     memcpy(r.data, bytes + FAB_MAD_SIZE - FAB_GS_DATA, FAB_GS_DATA);
-    if (service->key_fits != NULL && !service->key_fits(&r))
+    if (service != NULL && service->key_fits != NULL && !service->key_fits(&r))
         return false;
-    if (mad->class_version != service->version)
+    if (service == NULL)
+        status = FAB_SMP_BAD_ATTR;
+    else if (mad->class_version != service->version)
         status = FAB_SMP_BAD_VERSION;
     else if (mad->attr_id == FAB_ATTR_CLASS_PORT_INFO)
         status = handle_class_port_info(&r, service);

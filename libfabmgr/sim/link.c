@@ -2,15 +2,25 @@
 /*
  * Cables and link states (IBA 7.2.7, 14.2.5.6). A link trains when its cable is in, both ends have
  * power and neither is disabled: both come up in Init, at once or after the time that training
- * takes. It falls with the cable, the power, or when an end is disabled: the other end polls. A
- * switch notes each change of its ports in PortStateChange and sends trap 128.
+ * takes. It falls with the cable, the power, or when an end is disabled: the other end rests in its
+ * LinkDownDefaultState. One that polls wakes one that sleeps; two that sleep do not wake each
+ * other. A switch notes each change of its ports in PortStateChange and sends trap 128. Width and
+ * speed: rate.c.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
+#define MAD_BITS (8 * (FAB_MAD_SIZE + 30)) /* of a packet with a MAD: LRH, BTH, DETH, CRCs */
+
 static bool disabled(const struct sim_port *p)
 {
-    return p->info.phys_state == FAB_PHYS_DISABLED || p->info.phys_state == FAB_PHYS_SLEEP;
+    return p->info.phys_state == FAB_PHYS_DISABLED;
+}
+
+uint8_t link_rest(const struct fab_sim *s, uint32_t port)
+{
+    const struct fab_port_info *info = &s->ports[port].info;
+    return info->down_default_state == FAB_PHYS_SLEEP ? FAB_PHYS_SLEEP : FAB_PHYS_POLLING;
 }
 
 static void power_on(struct fab_sim *s, uint32_t port)
@@ -28,7 +38,7 @@ static void power_on(struct fab_sim *s, uint32_t port)
     if (up)
         info->phys_state = FAB_PHYS_LINKUP;
     else if (!disabled(&s->ports[port]))
-        info->phys_state = FAB_PHYS_POLLING;
+        info->phys_state = link_rest(s, port);
 }
 
 void link_start(struct fab_sim *s)
@@ -39,7 +49,7 @@ void link_start(struct fab_sim *s)
         uint32_t far = s->fabric->ports[port].peer;
         if (far != FAB_NONE && disabled(&s->ports[far]) && !disabled(&s->ports[port])) {
             s->ports[port].info.port_state = FAB_STATE_DOWN;
-            s->ports[port].info.phys_state = FAB_PHYS_POLLING;
+            s->ports[port].info.phys_state = link_rest(s, port);
         }
     }
 }
@@ -72,15 +82,21 @@ static bool willing(const struct fab_sim *s, uint32_t port)
 static bool can_train(const struct fab_sim *s, uint32_t port)
 {
     uint32_t far = s->fabric->ports[port].peer;
-    return far != FAB_NONE && willing(s, port) && willing(s, far);
+    return far != FAB_NONE && willing(s, port) && willing(s, far) &&
+           (s->ports[port].info.phys_state != FAB_PHYS_SLEEP ||
+            s->ports[far].info.phys_state != FAB_PHYS_SLEEP);
 }
 
 static void come_up(struct fab_sim *s, uint32_t port)
 {
     uint32_t far = s->fabric->ports[port].peer;
+    s->ports[port].up_at = s->ports[far].up_at = 0;
+    if (!rate_agree(s, port, far)) {
+        s->ports[port].info.phys_state = s->ports[far].info.phys_state = FAB_PHYS_POLLING;
+        return;
+    }
     bool near_changes = set_state(s, port, FAB_STATE_INIT, FAB_PHYS_LINKUP);
     bool far_changes = set_state(s, far, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    s->ports[port].up_at = s->ports[far].up_at = 0;
     tell(s, port, near_changes);
     tell(s, far, far_changes);
 }
@@ -116,7 +132,7 @@ void link_down(struct fab_sim *s, uint32_t port, uint8_t phys)
     bool far_changes = false, near_changes = set_state(s, port, FAB_STATE_DOWN, phys);
     s->ports[port].up_at = 0;
     if (far != FAB_NONE && !disabled(&s->ports[far])) {
-        far_changes = set_state(s, far, FAB_STATE_DOWN, FAB_PHYS_POLLING);
+        far_changes = set_state(s, far, FAB_STATE_DOWN, link_rest(s, far));
         s->ports[far].up_at = 0;
     }
     tell(s, port, near_changes);
@@ -131,7 +147,7 @@ void link_power_on(struct fab_sim *s, uint32_t port)
     if (own || disabled(&s->ports[port]))
         return;
     s->ports[port].info.port_state = FAB_STATE_DOWN;
-    s->ports[port].info.phys_state = FAB_PHYS_POLLING;
+    s->ports[port].info.phys_state = link_rest(s, port);
 }
 
 /* ---- faults -----------------------------------------------------------------------------------
@@ -159,7 +175,7 @@ int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port)
     if (status != FAB_OK || s->ports[id].unlinked)
         return status;
     plug(s, id, true);
-    link_down(s, id, disabled(&s->ports[id]) ? s->ports[id].info.phys_state : FAB_PHYS_POLLING);
+    link_down(s, id, disabled(&s->ports[id]) ? s->ports[id].info.phys_state : link_rest(s, id));
     return FAB_OK;
 }
 
@@ -217,56 +233,29 @@ int fab_sim_noise(struct fab_sim *s, uint32_t node, uint8_t port, double share)
     return FAB_OK;
 }
 
-/* ---- width and speed --------------------------------------------------------------------------
- */
-
-static uint8_t width_code(unsigned lanes)
+/* The share of good things after n chances: good to the power of n. */
+static double power_of(double good, unsigned n)
 {
-    static const uint8_t codes[] = {[1] = 0x01, [2] = 0x10, [4] = 0x02, [8] = 0x04, [12] = 0x08};
-    return lanes < sizeof codes ? codes[lanes] : 0;
+    double all = 1;
+    for (; n > 0; n /= 2, good *= good)
+        all *= n % 2 != 0 ? good : 1;
+    return all;
 }
 
-struct speed {
-    const char *name;
-    uint8_t basic, ext, ext2;
-};
-static const struct speed *find_speed(const char *name)
-{
-    static const struct speed speeds[] = {
-        {"SDR", 1, 0, 0}, {"DDR", 2, 0, 0}, {"QDR", 4, 0, 0}, {"FDR", 4, 1, 0},
-        {"EDR", 4, 2, 0}, {"HDR", 4, 4, 0}, {"NDR", 4, 8, 0}, {"XDR", 4, 8, 1},
-    };
-    for (size_t i = 0; i < sizeof speeds / sizeof speeds[0]; i++)
-        if (strcmp(speeds[i].name, name) == 0)
-            return &speeds[i];
-    return NULL;
-}
-
-static void set_rate(struct fab_sim *s, uint32_t port, uint8_t width, const struct speed *speed)
-{
-    struct fab_port_info *info = &s->ports[port].info;
-    const struct fab_port_info *usual = &s->fabric->ports[port].info;
-    info->width_active = width != 0 ? width : usual->width_active;
-    info->speed_active = speed ? speed->basic : usual->speed_active;
-    info->speed_ext_active = speed ? speed->ext : usual->speed_ext_active;
-    info->speed_ext2_active = speed ? speed->ext2 : usual->speed_ext2_active;
-}
-
-int fab_sim_degrade(struct fab_sim *s, uint32_t node, uint8_t port, unsigned lanes,
-                    const char *speed)
+int fab_sim_bit_errors(struct fab_sim *s, uint32_t node, uint8_t port, double rate)
 {
     uint32_t id;
-    const struct speed *found = speed ? find_speed(speed) : NULL;
     int status = link_find(s, node, port, &id);
     if (status != FAB_OK)
         return status;
-    if ((lanes != 0 && width_code(lanes) == 0) || (speed && !found))
+    if (!(rate >= 0 && rate <= 1))
         return FAB_E_INVAL;
-    set_rate(s, id, width_code(lanes), found);
-    set_rate(s, s->fabric->ports[id].peer, width_code(lanes), found);
-    if (s->ports[id].info.phys_state == FAB_PHYS_LINKUP) {
-        link_down(s, id, FAB_PHYS_POLLING);
-        link_train(s, id);
-    }
-    return FAB_OK;
+    const struct fab_port *far = &s->fabric->ports[s->fabric->ports[id].peer];
+    double each_second = rate * 1e6 * fab_link_rate(&s->ports[id].info);
+    status = fab_sim_noise(s, node, port, 1 - power_of(1 - rate, MAD_BITS));
+    if (status == FAB_OK)
+        status = fab_sim_rise(s, node, port, FAB_SIM_SYMBOL_ERRORS, each_second);
+    if (status == FAB_OK)
+        status = fab_sim_rise(s, far->node, far->num, FAB_SIM_SYMBOL_ERRORS, each_second);
+    return status;
 }

@@ -6,12 +6,14 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/gsi.c \
 	%D%/link.c \
 	%D%/move.c \
+	%D%/multicast.c \
 	%D%/node.c \
 	%D%/outbox.c \
 	%D%/perf.c \
 	%D%/port_info.c \
 	%D%/queue.c \
 	%D%/queue.h \
+	%D%/rate.c \
 	%D%/samples.c \
 	%D%/sim.c \
 	%D%/sim.h \

@@ -10,25 +10,44 @@
 
 #define LID_HOP_LIMIT 64 /* where a forwarding loop ends */
 
-/* Whether a packet that comes in by that port was spoiled on its cable. */
+/* Whether a packet that comes in by that port was spoiled on its cable. More of them than the
+ * port's LocalPhyErrors allows, less those that were not, is an error of the link's integrity
+ * (IBA 7.12.2).
+ */
 static bool spoiled(struct fab_sim *s, uint32_t port)
 {
-    if (!chance(s, (double)s->ports[port].spoils))
+    struct sim_port *p = &s->ports[port];
+    if (!chance(s, (double)p->spoils)) {
+        p->phy_errors = (uint8_t)(p->phy_errors - (p->phy_errors > 0));
         return false;
+    }
+    if (++p->phy_errors > p->info.local_phy_errors) {
+        p->phy_errors = 0;
+        count(s, port, FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS, 1);
+        trap_errors(s, port, FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS);
+    }
     count(s, port, FAB_SIM_SYMBOL_ERRORS, 1);
     count(s, port, FAB_SIM_RCV_ERRORS, 1);
     count(s, port, FAB_SIM_LOCAL_PHYSICAL_ERRORS, 1);
     return true;
 }
 
+/* An Armed port takes data in, and is Active then (IBA 7.2.7.4). */
+static bool takes(struct fab_port_info *far, uint8_t least_state)
+{
+    if (least_state == FAB_STATE_ACTIVE && far->port_state == FAB_STATE_ARMED)
+        far->port_state = FAB_STATE_ACTIVE;
+    return far->port_state >= least_state;
+}
+
 /* Over the cable of a port. */
-static bool cross(struct fab_sim *s, struct spot *at, uint8_t out, uint8_t least_state)
+bool cross(struct fab_sim *s, struct spot *at, uint8_t out, uint8_t least_state)
 {
     if (out == 0 || out > s->fabric->nodes[at->node].num_ports)
         return false;
     uint32_t port = port_id(s, at->node, out), far = s->fabric->ports[port].peer;
     if (far == FAB_NONE || s->ports[port].unlinked ||
-        s->ports[port].info.port_state < least_state || s->ports[far].info.port_state < least_state)
+        s->ports[port].info.port_state < least_state || !takes(&s->ports[far].info, least_state))
         return false;
     if (s->noisy && spoiled(s, far))
         return false;
@@ -55,17 +74,39 @@ static uint8_t look_up(const struct sim_switch *sw, uint32_t lid)
     return lid < sw->lft_room && lid <= sw->info.linear_fdb_top ? sw->lft[lid] : DROPPED_PORT;
 }
 
+/* A switch discards what its table has no port for, what would go back where it came from, and what
+ * its port cannot send; each is counted (IBA 16.1.3.5, 16.1.4.1-2). */
+static bool relay(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct spot *at)
+{
+    uint8_t out = look_up(&s->switches[at->node], lid);
+    uint32_t in = port_id(s, at->node, at->port);
+    bool unknown = out == 0 || out > s->fabric->nodes[at->node].num_ports;
+    if (unknown || out == at->port) {
+        count(s, in, FAB_SIM_RCV_SWITCH_RELAY_ERRORS, 1);
+        count(s, in, unknown ? FAB_SIM_DLID_MAPPING_ERRORS : FAB_SIM_LOOPING_ERRORS, 1);
+        return false;
+    }
+    uint32_t port = port_id(s, at->node, out);
+    if (s->ports[port].info.port_state < least_state) {
+        count(s, port, FAB_SIM_XMIT_DISCARDS, 1);
+        count(s, port, FAB_SIM_INACTIVE_DISCARDS, 1);
+        return false;
+    }
+    return cross(s, at, out, least_state);
+}
+
 bool move_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct spot *at)
 {
     if (lid == FAB_LID_PERMISSIVE || owns(s, *at, lid))
         return true;
-    if (!is_switch(s, at->node) && !cross(s, at, at->port, least_state))
+    if (is_switch(s, at->node))
+        at->port = 0; /* its own: it sends */
+    else if (!cross(s, at, at->port, least_state))
         return false;
     for (unsigned hop = 0; hop < LID_HOP_LIMIT; hop++) {
         if (owns(s, *at, lid))
             return true;
-        if (!is_switch(s, at->node) ||
-            !cross(s, at, look_up(&s->switches[at->node], lid), least_state))
+        if (!is_switch(s, at->node) || !relay(s, lid, least_state, at))
             return false;
     }
     return false;

@@ -139,13 +139,13 @@ static void take_link(struct fab_port_info *now, const struct fab_port_info *wan
 static void move_link(struct fab_sim *s, uint32_t port, const struct fab_port_info *want)
 {
     struct fab_port_info *now = &s->ports[port].info;
-    if (want->phys_state == FAB_PHYS_DISABLED || want->phys_state == FAB_PHYS_SLEEP) {
-        link_down(s, port, want->phys_state);
-    } else if (want->phys_state == FAB_PHYS_POLLING || want->port_state == FAB_STATE_DOWN) {
-        bool off = now->phys_state == FAB_PHYS_DISABLED || now->phys_state == FAB_PHYS_SLEEP;
-        if (off && want->phys_state != FAB_PHYS_POLLING)
+    if (want->phys_state == FAB_PHYS_DISABLED) {
+        link_down(s, port, FAB_PHYS_DISABLED);
+    } else if (want->phys_state != FAB_PHYS_NOP || want->port_state == FAB_STATE_DOWN) {
+        bool ordered = want->phys_state != FAB_PHYS_NOP; /* Polling or Sleep */
+        if (now->phys_state == FAB_PHYS_DISABLED && !ordered)
             return;
-        link_down(s, port, FAB_PHYS_POLLING);
+        link_down(s, port, ordered ? want->phys_state : link_rest(s, port));
         link_train(s, port);
     } else if (want->port_state != FAB_STATE_NOP) {
         now->port_state = want->port_state;

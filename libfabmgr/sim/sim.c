@@ -9,11 +9,11 @@
  * (wire), indexes are bounded by the device's own numbers, and tables grow only within the
  * capacities of the devices.
  *
- *   move.c   how MADs travel        smp.c, port_info.c, tables.c   what devices answer
- *   link.c   cables and states      trap.c                         what they send of themselves
- *   node.c   faults of nodes        time.c, queue.c                what is due when
- *   outbox.c what arrives for managers
- *   gsi.c, perf.c, counters.c, samples.c, congestion.c
+ *   move.c, multicast.c  how MADs travel
+ *                                   smp.c, port_info.c, tables.c   what devices answer
+ *   link.c, rate.c  cables, states, width and speed      trap.c                         what they
+ * send of themselves node.c   faults of nodes        time.c, queue.c                what is due
+ * when outbox.c what arrives for managers gsi.c, perf.c, counters.c, samples.c, congestion.c
  *                                      general services of devices: counters, congestion control
  *
  * Not simulated: data traffic, virtual lanes.
@@ -104,10 +104,10 @@ static bool move(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid, ui
 }
 
 /* Whether the device itself answers, and not a manager that sits at it. */
-static bool for_agent(const struct fab_mad *mad)
+static bool for_agent(const struct fab_sim *s, struct spot at, const struct fab_mad *mad)
 {
     if (!is_smp(mad))
-        return gsi_serves(mad);
+        return gsi_serves(s, at, mad);
     return !(mad->method & FAB_METHOD_RESPONSE) && mad->attr_id != FAB_ATTR_SM_INFO &&
            mad->method != FAB_METHOD_TRAP;
 }
@@ -150,8 +150,9 @@ static int answer(struct fab_sim *s, const struct fab_mad *mad, struct spot at, 
                   uint16_t slid, uint16_t dlid, uint8_t bytes[FAB_MAD_SIZE])
 {
     struct spot back = {.node = at.node, .port = at.port};
-    if (mad->method == FAB_METHOD_TRAP_REPRESS) {
-        trap_repressed(s, at, bytes);
+    if (is_smp(mad) && mad->method == FAB_METHOD_TRAP_REPRESS) {
+        if (agent_key_fits(s, at, slid, mad, bytes))
+            trap_repressed(s, at, bytes);
         return 0;
     }
     if (s->nodes[at.node].silent ||
@@ -175,9 +176,13 @@ static int travel(struct fab_sim *s, struct spot origin, uint16_t dlid, const st
 {
     struct spot at = origin;
     uint16_t slid = s->ports[lid_port(s, origin)].info.lid;
+    if (!is_smp(mad) && dlid >= LID_MULTICAST && dlid != FAB_LID_PERMISSIVE) {
+        multicast(s, at, slid, dlid, bytes);
+        return 0;
+    }
     if (!move(s, mad, dlid, bytes, &at, &slid))
         return 0;
-    if (for_agent(mad))
+    if (for_agent(s, at, mad))
         return answer(s, mad, at, origin, slid, dlid, bytes);
     mail(s, at, slid, dlid, bytes);
     return 0;

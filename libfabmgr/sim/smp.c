@@ -79,6 +79,13 @@ static uint16_t handle_notice(struct request *r)
     return 0;
 }
 
+/* No device has anything to diagnose: one page, which says so. */
+static uint16_t handle_vendor_diag(struct request *r)
+{
+    memset(r->data, 0, sizeof r->data);
+    return r->mod == 0 ? 0 : FAB_SMP_BAD_VALUE;
+}
+
 #define VENDOR_MELLANOX 0x0002c9
 
 /* The vendor's extension of PortInfo, which tells FDR10 from QDR: no link here runs at FDR10.
@@ -110,6 +117,8 @@ static const struct {
     {FAB_ATTR_VLARB, true, handle_vlarb},
     {FAB_ATTR_LFT, true, handle_lft},
     {FAB_ATTR_MFT, true, handle_mft},
+    {FAB_ATTR_VENDOR_DIAG, false, handle_vendor_diag},
+    {FAB_ATTR_LED_INFO, true, handle_led},
     {FAB_ATTR_MLNX_EXT_PORT_INFO, true, handle_ext_port_info},
 };
 
@@ -132,9 +141,10 @@ static void let_lease_end(const struct fab_sim *s, struct sim_port *p)
     p->free_at = 0;
 }
 
-/* IBA 14.2.4: without the key nothing can be set; from protection level 2 on nothing read. */
-static bool key_fits(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
-                     const uint8_t *bytes)
+/* IBA 14.2.4: without the key nothing can be set, no trap repressed; from protection level 2 on
+ * nothing read. */
+bool agent_key_fits(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
+                    const uint8_t *bytes)
 {
     struct sim_port *p = &s->ports[lid_port(s, at)];
     let_lease_end(s, p);
@@ -169,7 +179,7 @@ bool agent_answer(struct fab_sim *s, struct spot at, uint16_t slid, const struct
                         .slid = slid,
                         .set = mad->method == FAB_METHOD_SET,
                         .mod = mad->attr_mod};
-    if ((mad->method != FAB_METHOD_GET && !r.set) || !key_fits(s, at, slid, mad, bytes))
+    if ((mad->method != FAB_METHOD_GET && !r.set) || !agent_key_fits(s, at, slid, mad, bytes))
         return false;
     memcpy(r.data, bytes + SMP_DATA, FAB_SMP_DATA);
     uint16_t status = handle(&r, mad->attr_id);

@@ -10,7 +10,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-enum table { TABLE_MFT, TABLE_PKEYS, TABLE_SL2VL, TABLE_VLARB, TABLE_GUIDS, TABLE_GS };
+enum table { TABLE_MFT, TABLE_PKEYS, TABLE_SL2VL, TABLE_VLARB, TABLE_GUIDS, TABLE_GS, TABLE_LED };
 #define BLOCKS_MAX (1u << 22) /* of all devices together: 256 MB */
 #define ENTRIES_PER_BLOCK 32  /* of MFT, P_Keys, VL arbitration */
 #define GUIDS_PER_BLOCK 8
@@ -137,11 +137,14 @@ bool pieces_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t b
     return done;
 }
 
-/* Sets or reads a block; false: it was read and nobody had written it (data is zeros). */
-static bool block_use(struct request *r, uint64_t key, uint16_t *ret_status)
+/* Sets or reads a block; false: it was read and nobody had written it (data is zeros). used: bytes
+ * that the device has; what is written beyond is not kept. */
+static bool block_use(struct request *r, uint64_t key, size_t used, uint16_t *ret_status)
 {
     *ret_status = 0;
     if (r->set) {
+        if (used < FAB_SMP_DATA)
+            memset(r->data + used, 0, FAB_SMP_DATA - used);
         *ret_status = block_put(r->sim, r->at.node, key, r->data) ? 0 : FAB_SMP_BUSY;
         return true;
     }
@@ -174,8 +177,17 @@ uint16_t handle_mft(struct request *r)
         position * 16u > r->sim->fabric->nodes[r->at.node].num_ports)
         return FAB_SMP_BAD_VALUE;
     uint32_t port = port_id(r->sim, r->at.node, 0);
-    block_use(r, block_key(TABLE_MFT, port, block * MFT_POSITIONS + position), &status);
+    block_use(r, block_key(TABLE_MFT, port, block * MFT_POSITIONS + position), FAB_SMP_DATA,
+              &status);
     return status;
+}
+
+uint16_t mft_mask(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsigned position)
+{
+    uint8_t data[FAB_SMP_DATA];
+    uint32_t entry = mlid - LID_MULTICAST, block = entry / ENTRIES_PER_BLOCK;
+    uint64_t key = block_key(TABLE_MFT, port_id(s, sw, 0), block * MFT_POSITIONS + position);
+    return block_get(s, sw, key, data) ? fab_be16(data + entry % ENTRIES_PER_BLOCK * 2) : 0;
 }
 
 /* Modifier: block in bits 0-15, port in bits 16-31. */
@@ -190,7 +202,8 @@ uint16_t handle_pkeys(struct request *r)
                             : r->sim->fabric->nodes[r->at.node].info.partition_cap;
     if (block * ENTRIES_PER_BLOCK >= cap)
         return FAB_SMP_BAD_VALUE;
-    if (!block_use(r, block_key(TABLE_PKEYS, port, block), &status) && block == 0)
+    size_t used = (cap - block * ENTRIES_PER_BLOCK) * sizeof(uint16_t);
+    if (!block_use(r, block_key(TABLE_PKEYS, port, block), used, &status) && block == 0)
         fab_put_be16(r->data, DEFAULT_PKEY);
     return status;
 }
@@ -267,9 +280,11 @@ uint16_t handle_vlarb(struct request *r)
         return FAB_SMP_BAD_VALUE;
     const struct fab_port_info *info = &r->sim->ports[port].info;
     uint32_t cap = quarter <= 2 ? info->vlarb_low_cap : info->vlarb_high_cap;
-    if ((quarter - 1) % 2 * ENTRIES_PER_BLOCK >= cap)
+    uint32_t first = (quarter - 1) % 2 * ENTRIES_PER_BLOCK;
+    if (first >= cap)
         return FAB_SMP_BAD_VALUE;
-    block_use(r, block_key(TABLE_VLARB, port, quarter), &status);
+    size_t used = (cap - first) * sizeof(uint16_t);
+    block_use(r, block_key(TABLE_VLARB, port, quarter), used, &status);
     return status;
 }
 
@@ -282,11 +297,24 @@ uint16_t handle_guids(struct request *r)
                                        (uint64_t)r->sim->ports[port].info.guid_cap + (r->mod == 0))
         return FAB_SMP_BAD_VALUE;
     uint64_t guid = r->sim->fabric->ports[port].guid;
-    if (r->mod == 0 && r->set)
-        fab_put_be64(r->data, guid);
-    block_use(r, block_key(TABLE_GUIDS, port, r->mod), &status);
+    size_t used = (r->sim->ports[port].info.guid_cap - r->mod * GUIDS_PER_BLOCK) * sizeof guid;
+    block_use(r, block_key(TABLE_GUIDS, port, r->mod), used, &status);
     if (r->mod == 0)
         fab_put_be64(r->data, guid);
+    return status;
+}
+
+/* Of those that have one (IsLEDInfoSupported): on or off, in the first bit. Modifier: the port. */
+uint16_t handle_led(struct request *r)
+{
+    uint32_t port;
+    uint16_t status;
+    if (!(r->sim->ports[lid_port(r->sim, r->at)].info.cap_mask & CAP_LED_INFO))
+        return FAB_SMP_BAD_ATTR;
+    if (!find_port(r, r->mod, &port))
+        return FAB_SMP_BAD_VALUE;
+    r->data[0] &= 0x80;
+    block_use(r, block_key(TABLE_LED, port, 0), 1, &status);
     return status;
 }
 

@@ -64,6 +64,10 @@ static void happen(struct fab_sim *s, const struct sim_event *e)
     case EVENT_NOTICE:
         trap_again(s, e->a);
         break;
+    case EVENT_TRAP:
+        (void)fab_sim_trap(s, s->fabric->ports[e->a].node, s->fabric->ports[e->a].num,
+                           (uint16_t)e->b);
+        break;
     case EVENT_SAMPLE:
         samples_due(s, e->a);
         break;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What devices send of themselves (IBA 14.2.5.1): 128 when a port of a switch changes its state,
- * 144 when the capabilities of a port change, 256 when somebody comes with a wrong M_Key; and, when
- * a fault says so, 129-131 (errors of a link), 145 (system image), 257-259 (foreign P_Keys and
- * Q_Keys). They are routed by LID to the SM that the port was told of, and are lost like anything
- * else.
+ * 144 when the capabilities of a port change, 256 when somebody comes with a wrong M_Key, 129 and
+ * 130 when a link has more errors than its thresholds allow; and, when a fault says so, those and
+ * 131 (flow control), 145 (system image), 257-259 (foreign P_Keys and Q_Keys). They are routed by
+ * LID to the SM that the port was told of, and are lost like anything else.
  *
  * A notice stays until it is repressed, and is sent again once a trap_us. There is one of each
  * number for each port that sends: a newer one takes the place of the older.
@@ -245,6 +245,15 @@ static int describe(const struct fab_sim *s, uint32_t port, struct fab_notice *n
     default:
         return FAB_E_INVAL;
     }
+}
+
+/* Later: what counts may be on the way of another MAD, or of this trap. */
+void trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter)
+{
+    if (counter == FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS)
+        at_time(s, 0, EVENT_TRAP, port, 129, 0);
+    else if (counter == FAB_SIM_EXCESSIVE_BUFFER_OVERRUN_ERRORS)
+        at_time(s, 0, EVENT_TRAP, port, 130, 0);
 }
 
 static uint8_t type_of(uint16_t trap)

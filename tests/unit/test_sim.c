@@ -1,112 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulated fabric: devices answer as IBA chapter 14 says, links have states, and nothing that
- * anybody sends does harm.
+ * The simulated fabric: devices answer as IBA chapter 14 says, and nothing that anybody sends does
+ * harm. Links: test_sim_links.c.
  */
+#include "libfabmgr/sim/device.h"
 #include "tests/unit/sim_lab.h"
-
-/* ---- states -------------------------------------------------------------------------------
- */
-
-static void states_are(const struct lab *x, uint32_t port, uint8_t state, uint8_t phys)
-{
-    const struct fab_port *p = &x->f->ports[port];
-    const struct fab_port_info *info = fab_sim_port(x->r.sim, p->node, p->num);
-    ck_assert_uint_eq(info->port_state, state);
-    ck_assert_uint_eq(info->phys_state, phys);
-}
-
-START_TEST(power_on)
-{
-    struct lab x = lab_new();
-    for (uint32_t p = 0; p < x.f->port_count; p++) {
-        const struct fab_port *port = &x.f->ports[p];
-        if (port->peer != FAB_NONE)
-            states_are(&x, p, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-        else if (port->num == 0 && fab_node_is_switch(x.f, port->node))
-            states_are(&x, p, FAB_STATE_ACTIVE, FAB_PHYS_LINKUP);
-        ck_assert_uint_eq(fab_sim_port(x.r.sim, port->node, port->num)->lid, 0);
-    }
-    lab_free(&x);
-}
-END_TEST
-
-START_TEST(link_states)
-{
-    struct lab x = lab_new();
-    uint32_t up = uplink(&x), far = x.f->ports[up].peer, sw = x.leaf;
-    uint8_t num = x.f->ports[up].num;
-    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_ACTIVE, 0), FAB_SMP_BAD_VALUE);
-    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_INIT, 0), FAB_SMP_BAD_VALUE);
-    ck_assert_int_eq(set_states(&x, sw, num, 7, 0), FAB_SMP_BAD_VALUE);
-    states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_ARMED, 0), 0);
-    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_ACTIVE, 0), 0);
-    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_ARMED, 0), FAB_SMP_BAD_VALUE);
-    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_NOP, 0), 0);
-    states_are(&x, up, FAB_STATE_ACTIVE, FAB_PHYS_LINKUP);
-    states_are(&x, far, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_DOWN, 0), 0); /* trains again */
-    states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    states_are(&x, far, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    lab_free(&x);
-}
-END_TEST
-
-START_TEST(disable_and_enable)
-{
-    struct lab x = lab_new();
-    uint32_t up = uplink(&x), far = x.f->ports[up].peer, sw = x.leaf;
-    uint8_t num = x.f->ports[up].num;
-    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_ARMED, FAB_PHYS_DISABLED),
-                     FAB_SMP_BAD_VALUE);
-    ck_assert_int_eq(set_states(&x, sw, num, 0, FAB_PHYS_LINKUP), FAB_SMP_BAD_VALUE);
-    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_DOWN, FAB_PHYS_DISABLED), 0);
-    states_are(&x, up, FAB_STATE_DOWN, FAB_PHYS_DISABLED);
-    states_are(&x, far, FAB_STATE_DOWN, FAB_PHYS_POLLING);
-    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_DOWN, 0), 0); /* stays disabled */
-    states_are(&x, up, FAB_STATE_DOWN, FAB_PHYS_DISABLED);
-    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_ARMED, 0), FAB_SMP_BAD_VALUE);
-    fab_sim_unlink(x.r.sim, sw, num);
-    fab_sim_relink(x.r.sim, sw, num);
-    states_are(&x, far, FAB_STATE_DOWN, FAB_PHYS_POLLING);
-    ck_assert_int_eq(set_states(&x, sw, num, 0, FAB_PHYS_POLLING), 0);
-    states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    states_are(&x, far, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    lab_free(&x);
-}
-END_TEST
-
-START_TEST(cables)
-{
-    struct lab x = lab_new();
-    uint32_t up = uplink(&x), far = x.f->ports[up].peer, sw = x.leaf;
-    uint8_t num = x.f->ports[up].num, data[FAB_SMP_DATA];
-    struct fab_switch_info info;
-    ck_assert_int_eq(fab_sim_unlink(x.r.sim, sw, 0), FAB_E_NOT_FOUND);
-    ck_assert_int_eq(fab_sim_unlink(x.r.sim, 999, 1), FAB_E_NOT_FOUND);
-    ck_assert_int_eq(fab_sim_unlink(x.r.sim, sw, 255), FAB_E_NOT_FOUND);
-    ck_assert_int_eq(fab_sim_unlink(x.r.sim, sw, num), FAB_OK);
-    ck_assert_int_eq(fab_sim_unlink(x.r.sim, sw, num), FAB_OK);
-    states_are(&x, up, FAB_STATE_DOWN, FAB_PHYS_POLLING);
-    states_are(&x, far, FAB_STATE_DOWN, FAB_PHYS_POLLING);
-    ck_assert_int_eq(get(&x, sw, FAB_ATTR_SWITCH_INFO, 0, data), 0);
-    fab_attr_unpack(&fab_attr_switch_info, data, sizeof data, &info);
-    ck_assert_uint_eq(info.port_state_change, 1);
-    info.port_state_change = 0; /* zero leaves it */
-    fab_attr_pack(&fab_attr_switch_info, &info, data, sizeof data);
-    ck_assert_int_eq(set(&x, sw, FAB_ATTR_SWITCH_INFO, 0, data), 0);
-    fab_attr_unpack(&fab_attr_switch_info, data, sizeof data, &info);
-    ck_assert_uint_eq(info.port_state_change, 1);
-    ck_assert_int_eq(set(&x, sw, FAB_ATTR_SWITCH_INFO, 0, data), 0); /* one clears it */
-    fab_attr_unpack(&fab_attr_switch_info, data, sizeof data, &info);
-    ck_assert_uint_eq(info.port_state_change, 0);
-    ck_assert_int_eq(fab_sim_relink(x.r.sim, x.f->ports[far].node, x.f->ports[far].num), FAB_OK);
-    states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    states_are(&x, far, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    lab_free(&x);
-}
-END_TEST
 
 /* ---- attributes ---------------------------------------------------------------------------
  */
@@ -119,7 +17,13 @@ START_TEST(what_is_refused)
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_MLNX_EXT_PORT_INFO, 1, data), 0); /* no FDR10 */
     ck_assert_uint_eq(data[15], 0);
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_MLNX_EXT_PORT_INFO, 200, data), FAB_SMP_BAD_VALUE);
-    ck_assert_int_eq(get(&x, sw, FAB_ATTR_VENDOR_DIAG, 0, data), FAB_SMP_BAD_ATTR);
+    ck_assert_int_eq(get(&x, sw, FAB_ATTR_VENDOR_DIAG, 0, data), 0);
+    ck_assert_uint_eq(fab_be16(data), 0); /* no next page */
+    ck_assert_int_eq(get(&x, sw, FAB_ATTR_VENDOR_DIAG, 1, data), FAB_SMP_BAD_VALUE);
+    ck_assert_int_eq(set(&x, sw, FAB_ATTR_VENDOR_DIAG, 0, data), FAB_SMP_BAD_ATTR);
+    ck_assert_int_eq(get(&x, sw, FAB_ATTR_RFT, 0, data), FAB_SMP_BAD_ATTR);
+    ck_assert_int_eq(get(&x, sw, FAB_ATTR_LED_INFO, 0, data), FAB_SMP_BAD_ATTR);
+    ck_assert_int_eq(get(&x, sw, 0x0077, 0, data), FAB_SMP_BAD_ATTR);
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_NODE_INFO, 0, data), FAB_SMP_BAD_ATTR);
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_NODE_DESC, 0, data), FAB_SMP_BAD_ATTR);
     ck_assert_int_eq(get(&x, host, FAB_ATTR_SWITCH_INFO, 0, data), FAB_SMP_BAD_ATTR);
@@ -244,6 +148,87 @@ START_TEST(lanes_are_set_for_many_ports_at_once)
 }
 END_TEST
 
+/* What is beyond a device's capacity is not kept, also where a block is half of either. */
+START_TEST(tables_have_ends)
+{
+    struct lab x = lab_new();
+    static const struct {
+        uint16_t attr;
+        bool host;
+        uint32_t mod;
+        size_t first, used;
+    } ends[] = {
+        {FAB_ATTR_VLARB, false, 0x00010001, 0, 16}, /* 8 entries, low */
+        {FAB_ATTR_VLARB, false, 0x00030001, 0, 16}, /* high */
+        {FAB_ATTR_VLARB, true, 0x00010000, 0, 16},
+        {FAB_ATTR_PKEY_TABLE, false, 0, 0, 16}, /* 8 of a switch itself */
+        {FAB_ATTR_PKEY_TABLE, false, 0x00010000, 0, 64},
+        {FAB_ATTR_PKEY_TABLE, true, 1, 0, 64}, /* 64 of an adapter */
+        {FAB_ATTR_GUID_INFO, true, 0, 8, 64},  /* the first one is not to be set */
+    };
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        uint8_t data[FAB_SMP_DATA];
+        uint32_t node = ends[i].host ? x.r.node : x.leaf;
+        memset(data, 0x5a, sizeof data);
+        ck_assert_int_eq(set(&x, node, ends[i].attr, ends[i].mod, data), 0);
+        ck_assert_int_eq(get(&x, node, ends[i].attr, ends[i].mod, data), 0);
+        for (size_t b = ends[i].first; b < sizeof data; b++)
+            ck_assert_msg(data[b] == (b < ends[i].used ? 0x5a : 0), "%zu: byte %zu", i, b);
+        ck_assert_uint_eq(data[0] == 0x5a, ends[i].first == 0);
+    }
+    uint8_t data[FAB_SMP_DATA] = {0};
+    ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_VLARB, 0x00020001, data), FAB_SMP_BAD_VALUE);
+    ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_VLARB, 0x00040001, data), FAB_SMP_BAD_VALUE);
+    ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_VLARB, 0x00010000, data), FAB_SMP_BAD_VALUE);
+    ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_PKEY_TABLE, 1, data), FAB_SMP_BAD_VALUE);
+    ck_assert_int_eq(get(&x, x.r.node, FAB_ATTR_PKEY_TABLE, 2, data), FAB_SMP_BAD_VALUE);
+    ck_assert_int_eq(get(&x, x.r.node, FAB_ATTR_GUID_INFO, 1, data), FAB_SMP_BAD_VALUE);
+    lab_free(&x);
+}
+END_TEST
+
+START_TEST(multicast_tables_have_positions)
+{
+    struct fab_fabric *f = leaf_spine(2, 2, 40); /* 42 ports: positions 0 to 2 */
+    struct lab x = {.f = f};
+    ck_assert_int_eq(fab_sim_new(f, 1, &x.r.sim), FAB_OK);
+    drive_sit(&x.r);
+    x.leaf = fab_peer_node(f, fab_port_id(f, x.r.node, x.r.port));
+    const struct fab_path path = {.hops = 1, .port = {0, x.r.port}};
+    uint8_t data[FAB_SMP_DATA];
+    for (uint32_t position = 0; position < 16; position++) {
+        memset(data, (int)position + 1, sizeof data);
+        int status =
+            drive_smp(&x.r, &path, FAB_METHOD_SET, FAB_ATTR_MFT, position << 28 | 31, data);
+        ck_assert_int_eq(status, position <= 2 ? 0 : FAB_SMP_BAD_VALUE);
+    }
+    for (uint32_t position = 0; position <= 2; position++) {
+        ck_assert_int_eq(
+            drive_smp(&x.r, &path, FAB_METHOD_GET, FAB_ATTR_MFT, position << 28 | 31, data), 0);
+        ck_assert_uint_eq(data[63], position + 1);
+    }
+    ck_assert_int_eq(drive_smp(&x.r, &path, FAB_METHOD_GET, FAB_ATTR_MFT, 32, data),
+                     FAB_SMP_BAD_VALUE); /* 0x400 entries */
+    fab_sim_free(x.r.sim);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+START_TEST(lamps)
+{
+    struct lab x = lab_new();
+    uint8_t data[FAB_SMP_DATA] = {0xff, 0xff};
+    x.r.sim->ports[fab_port_id(x.f, x.leaf, 0)].info.cap_mask |= CAP_LED_INFO;
+    ck_assert_int_eq(set(&x, x.leaf, FAB_ATTR_LED_INFO, 3, data), 0);
+    ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_LED_INFO, 3, data), 0);
+    ck_assert_uint_eq(fab_be16(data), 0x8000);
+    ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_LED_INFO, 2, data), 0);
+    ck_assert_uint_eq(data[0], 0);
+    ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_LED_INFO, 200, data), FAB_SMP_BAD_VALUE);
+    lab_free(&x);
+}
+END_TEST
+
 START_TEST(management_keys)
 {
     struct lab x = lab_new();
@@ -350,14 +335,13 @@ static Suite *suite(void)
     Suite *s = suite_create("sim");
     TCase *c = tcase_create("sim");
     tcase_set_timeout(c, 60);
-    tcase_add_test(c, power_on);
-    tcase_add_test(c, link_states);
-    tcase_add_test(c, disable_and_enable);
-    tcase_add_test(c, cables);
     tcase_add_test(c, what_is_refused);
     tcase_add_test(c, set_is_all_or_nothing);
     tcase_add_test(c, tables_are_kept);
     tcase_add_test(c, lanes_are_set_for_many_ports_at_once);
+    tcase_add_test(c, tables_have_ends);
+    tcase_add_test(c, multicast_tables_have_positions);
+    tcase_add_test(c, lamps);
     tcase_add_test(c, management_keys);
     tcase_add_test(c, finding);
     tcase_add_test(c, hostile_mads);

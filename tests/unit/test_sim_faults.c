@@ -304,6 +304,32 @@ START_TEST(lies)
 }
 END_TEST
 
+START_TEST(bit_errors)
+{
+    struct lab x = lab_manager();
+    uint8_t data[FAB_SMP_DATA];
+    uint8_t near = x.paths[x.spine].port[x.paths[x.spine].hops];
+    uint32_t far = x.f->ports[fab_port_id(x.f, x.leaf, near)].peer;
+    unsigned lost = 0;
+    ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 1e-9), FAB_OK);
+    fab_sim_advance(x.r.sim, 1000000); /* 100 Gb/s: 100 a second */
+    ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, near, FAB_SIM_SYMBOL_ERRORS), 100);
+    ck_assert_uint_eq(
+        fab_sim_counter(x.r.sim, x.f->ports[far].node, x.f->ports[far].num, FAB_SIM_SYMBOL_ERRORS),
+        100);
+    ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 1e-4), FAB_OK);
+    for (unsigned i = 0; i < 1000; i++)
+        lost += get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data) != 0;
+    ck_assert_uint_gt(lost, 310); /* 2288 bits each way: 37 % */
+    ck_assert_uint_lt(lost, 430);
+    ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 0), FAB_OK);
+    ck_assert_int_eq(get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data), 0);
+    ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 2), FAB_E_INVAL);
+    ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, 0, 0), FAB_E_NOT_FOUND);
+    lab_free(&x);
+}
+END_TEST
+
 START_TEST(degraded)
 {
     struct lab x = lab_manager();
@@ -336,6 +362,7 @@ static Suite *suite(void)
     tcase_add_test(c, silence_and_loss);
     tcase_add_test(c, weather);
     tcase_add_test(c, lies);
+    tcase_add_test(c, bit_errors);
     tcase_add_test(c, degraded);
     suite_add_tcase(s, c);
     return s;

@@ -316,6 +316,110 @@ START_TEST(data_needs_active_links)
 }
 END_TEST
 
+/* ---- what tables lose is counted --------------------------------------------------------------
+ */
+
+START_TEST(losses_are_counted)
+{
+    struct lab x = lab_managed();
+    uint16_t lid = (uint16_t)(x.spine + 1);
+    uint8_t home = x.f->ports[x.f->ports[fab_port_id(x.f, x.r.node, x.r.port)].peer].num;
+    uint64_t guid;
+    set_lft_entry(&x, x.leaf, lid, 0xff);
+    ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
+    ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, home, FAB_SIM_RCV_SWITCH_RELAY_ERRORS), 1);
+    ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, home, FAB_SIM_DLID_MAPPING_ERRORS), 1);
+    set_lft_entry(&x, x.leaf, lid, home); /* where it came from */
+    ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
+    ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, home, FAB_SIM_RCV_SWITCH_RELAY_ERRORS), 2);
+    ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, home, FAB_SIM_LOOPING_ERRORS), 1);
+    set_lft_entry(&x, x.leaf, lid, x.up);
+    ck_assert_int_eq(ask_lid(&x, lid, &guid), 1);
+    fab_sim_unlink(x.r.sim, x.leaf, x.up);
+    ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
+    ck_assert_uint_ge(fab_sim_counter(x.r.sim, x.leaf, x.up, FAB_SIM_XMIT_DISCARDS), 1);
+    ck_assert_uint_ge(fab_sim_counter(x.r.sim, x.leaf, x.up, FAB_SIM_INACTIVE_DISCARDS), 1);
+    lab_free(&x);
+}
+END_TEST
+
+/* ---- multicast --------------------------------------------------------------------------------
+ */
+
+static void set_mft(struct lab *x, uint32_t sw, uint16_t mask)
+{
+    uint8_t data[FAB_SMP_DATA];
+    ck_assert_int_eq(get(x, sw, FAB_ATTR_MFT, 0, data), 0);
+    fab_put_be16(data + 2 * 3, mask); /* 0xc003 */
+    ck_assert_int_eq(set(x, sw, FAB_ATTR_MFT, 0, data), 0);
+}
+
+/* Of what we send to 0xc003: how often it arrives, and at which LIDs. */
+static unsigned send_to_group(struct lab *x, uint32_t *ret_lids)
+{
+    const struct fab_mad mad = {.mgmt_class = 0x30, .method = FAB_METHOD_SEND};
+    uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
+    struct fab_sim_mail mail;
+    unsigned count = 0;
+    *ret_lids = 0;
+    ck_assert_int_eq(fab_gmp_pack(&mad, NULL, 0, bytes), FAB_OK);
+    ck_assert_int_eq(fab_sim_send(x->r.sim, x->r.node, x->r.port, 0xc003, bytes, reply), 0);
+    while (fab_sim_outbox(x->r.sim, &mail)) {
+        if (mail.mad[1] != mad.mgmt_class)
+            continue;
+        count++;
+        ck_assert_uint_eq(mail.slid, x->r.node + 1);
+        ck_assert_uint_eq(mail.dlid, 0xc003);
+        *ret_lids |= 1u << (mail.node + 1);
+    }
+    return count;
+}
+
+/* All hosts and the spine in one tree over one spine; then wrong tables. */
+START_TEST(multicast_follows_the_tables)
+{
+    struct lab x = lab_managed();
+    uint32_t lids, all_hosts = 0, other_leaf = FAB_NONE;
+    for (uint32_t node = 0; node < x.f->node_count; node++) {
+        ck_assert_int_eq(
+            fab_sim_attach(x.r.sim, node, fab_node_is_switch(x.f, node) ? 0 : 1, false), FAB_OK);
+        if (!fab_node_is_switch(x.f, node))
+            all_hosts |= 1u << (node + 1);
+    }
+    for (uint8_t p = 1; p <= x.f->nodes[x.spine].num_ports; p++) {
+        uint32_t leaf = fab_peer_node(x.f, fab_port_id(x.f, x.spine, p));
+        other_leaf = leaf != x.leaf && leaf < x.f->switch_count ? leaf : other_leaf;
+    }
+    struct fab_sim_mail mail;
+    while (fab_sim_outbox(x.r.sim, &mail)) {
+    }
+    ck_assert_uint_eq(send_to_group(&x, &lids), 1); /* no entries: to the default port, 0 */
+    ck_assert_uint_eq(lids, 1u << (x.leaf + 1));
+    set_mft(&x, x.leaf, (uint16_t)(6u | 1u << x.up)); /* hosts at 1 and 2 */
+    set_mft(&x, other_leaf, (uint16_t)(6u | 1u << x.up));
+    set_mft(&x, x.spine, 7); /* leaves at 1 and 2, and itself */
+    ck_assert_uint_eq(send_to_group(&x, &lids), 4);
+    ck_assert_uint_eq(lids, (all_hosts & ~(1u << (x.r.node + 1))) | 1u << (x.spine + 1));
+    fab_sim_unlink(x.r.sim, x.leaf, x.up);
+    send_to_group(&x, &lids);
+    ck_assert_uint_eq(send_to_group(&x, &lids), 1); /* the host beside us */
+    fab_sim_relink(x.r.sim, x.leaf, x.up);
+    lab_free(&x);
+}
+END_TEST
+
+/* In circles: it ends. */
+START_TEST(multicast_loops_end)
+{
+    struct lab x = lab_managed();
+    uint32_t lids;
+    for (uint32_t sw = 0; sw < x.f->switch_count; sw++)
+        set_mft(&x, sw, 0xffff);
+    send_to_group(&x, &lids);
+    lab_free(&x);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("sim_routes");
@@ -330,6 +434,9 @@ static Suite *suite(void)
     tcase_add_test(c, wrong_tables_lose);
     tcase_add_test(c, loops_and_tops_lose);
     tcase_add_test(c, data_needs_active_links);
+    tcase_add_test(c, losses_are_counted);
+    tcase_add_test(c, multicast_follows_the_tables);
+    tcase_add_test(c, multicast_loops_end);
     suite_add_tcase(s, c);
     return s;
 }

@@ -279,6 +279,53 @@ START_TEST(samples_of_all_ports_and_after_power)
 }
 END_TEST
 
+/* ---- classes ----------------------------------------------------------------------------------
+ */
+
+/* Firmware has some; what nobody serves is refused; what a program at the port may serve is its. */
+START_TEST(classes)
+{
+    struct lab x = lab_manager();
+    struct fab_sim_mail mail;
+    for (unsigned node = 0; node < x.f->node_count; node++) {
+        for (uint8_t c = 2; c < 0x30; c++) {
+            bool own = c == FAB_CLASS_PERF || c == FAB_CLASS_CC || c == 0x05 || c == 0x0a;
+            bool program = node == x.r.node && !own;
+            uint8_t data[FAB_GS_DATA] = {0};
+            ck_assert_int_eq(gs(&x, node, c, FAB_METHOD_GET, FAB_ATTR_CLASS_PORT_INFO, 0, 0, data),
+                             program ? -1
+                             : own   ? 0
+                                     : FAB_SMP_BAD_ATTR);
+            ck_assert_uint_eq(fab_sim_outbox(x.r.sim, &mail), program);
+            ck_assert_int_eq(gs(&x, node, c, 3, 0x10, 0, 0, data), -1); /* Send: no answer */
+            while (fab_sim_outbox(x.r.sim, &mail)) {
+            }
+        }
+    }
+    lab_free(&x);
+}
+END_TEST
+
+START_TEST(trap_addresses_are_kept)
+{
+    struct lab x = lab_manager();
+    const struct fab_class_port_info want = {.class_version = 9, .trap_lid = 77, .trap_qp = 5};
+    struct fab_class_port_info info;
+    uint8_t data[FAB_GS_DATA] = {0};
+    fab_attr_pack(&fab_attr_class_port_info, &want, data, sizeof data);
+    ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, FAB_METHOD_SET, 1, 0, 0, data), 0);
+    ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, FAB_METHOD_GET, 1, 0, 0, data), 0);
+    fab_attr_unpack(&fab_attr_class_port_info, data, sizeof data, &info);
+    ck_assert_uint_eq(info.class_version, 1);
+    ck_assert_uint_eq(info.trap_lid, 77);
+    ck_assert_uint_eq(info.trap_qp, 5);
+    ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_CC, FAB_METHOD_GET, 1, 0, 0, data), 0);
+    fab_attr_unpack(&fab_attr_class_port_info, data, sizeof data, &info);
+    ck_assert_uint_eq(info.trap_lid, 0); /* of another class */
+    lab_free(&x);
+}
+END_TEST
+
 /* ---- congestion control -------------------------------------------------------------------
  */
 
@@ -366,6 +413,8 @@ static Suite *suite(void)
     tcase_add_test(c, details_of_all_ports);
     tcase_add_test(c, samples_count_an_interval);
     tcase_add_test(c, samples_of_all_ports_and_after_power);
+    tcase_add_test(c, classes);
+    tcase_add_test(c, trap_addresses_are_kept);
     tcase_add_test(c, congestion_settings);
     tcase_add_test(c, congestion_is_logged);
     suite_add_tcase(s, c);

@@ -133,6 +133,84 @@ START_TEST(what_traps_say)
 }
 END_TEST
 
+/* Each of them, from a switch and from a host, once a second until it is repressed. */
+START_TEST(each_until_repressed)
+{
+    struct lab x = lab_manager();
+    static const uint16_t all[] = {128, 129, 130, 131, 144, 145, 256, 257, 258, 259};
+    struct fab_sim_mail mail;
+    uint64_t now = 0;
+    for (size_t i = 0; i < 2 * sizeof all / sizeof all[0]; i++) {
+        uint16_t trap = all[i / 2];
+        uint32_t node = i % 2 ? x.f->node_count - 1 : x.spine;
+        ck_assert_int_eq(fab_sim_trap(x.r.sim, node, 1, trap), FAB_OK);
+        ck_assert_uint_eq(traps(&x, trap, NULL, &mail), 1);
+        ck_assert_uint_eq(mail.slid, node + 1);
+        fab_sim_advance(x.r.sim, now += 2500000);
+        ck_assert_uint_eq(traps(&x, trap, NULL, &mail), 2);
+        ck_assert_uint_eq(mail.slid, node + 1);
+        repress(&x, &mail);
+        fab_sim_advance(x.r.sim, now += 5000000);
+        ck_assert_uint_eq(traps(&x, trap, NULL, NULL), 0);
+    }
+    lab_free(&x);
+}
+END_TEST
+
+/* Who does not have the key cannot silence a device (IBA 14.2.4). */
+START_TEST(repressed_with_the_key)
+{
+    struct lab x = lab_manager();
+    struct fab_sim_mail mail;
+    ck_assert_int_eq(fab_sim_key(x.r.sim, x.spine, 42, 1, 0), FAB_OK);
+    fab_sim_trap(x.r.sim, x.spine, 1, 131);
+    ck_assert_uint_eq(traps(&x, 131, NULL, &mail), 1);
+    fab_put_be64(mail.mad + 24, 7);
+    repress(&x, &mail);
+    ck_assert_uint_eq(fab_sim_port(x.r.sim, x.spine, 0)->m_key_violations, 1);
+    fab_sim_advance(x.r.sim, 1500000);
+    ck_assert_uint_eq(traps(&x, 131, NULL, &mail), 1);
+    fab_put_be64(mail.mad + 24, 42);
+    repress(&x, &mail);
+    fab_sim_advance(x.r.sim, 5000000);
+    ck_assert_uint_eq(traps(&x, 131, NULL, NULL), 0);
+    lab_free(&x);
+}
+END_TEST
+
+/* A port whose cable spoils more than LocalPhyErrors allows says so: 129, from its device. */
+START_TEST(errors_are_told)
+{
+    struct lab x = lab_manager();
+    uint8_t data[FAB_SMP_DATA];
+    struct fab_notice n;
+    struct fab_sim_mail mail;
+    uint32_t far = x.f->ports[fab_port_id(x.f, x.leaf, x.up)].peer;
+    uint8_t far_num = x.f->ports[far].num;
+    ck_assert_int_eq(fab_sim_noise(x.r.sim, x.leaf, x.up, 0.9), FAB_OK);
+    for (unsigned i = 0; i < 200; i++)
+        (void)get(&x, x.f->ports[far].node, FAB_ATTR_NODE_INFO, 0, data);
+    ck_assert_int_eq(fab_sim_noise(x.r.sim, x.leaf, x.up, 0), FAB_OK);
+    fab_sim_advance(x.r.sim, 3000000);
+    ck_assert_uint_ge(
+        fab_sim_counter(x.r.sim, x.spine, far_num, FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS), 1);
+    unsigned told = 0;
+    while (fab_sim_outbox(x.r.sim, &mail)) {
+        fab_attr_unpack(&fab_attr_notice, mail.mad + 64, 64, &n);
+        ck_assert_uint_eq(n.trap, 129);
+        ck_assert_uint_eq(n.details[4], mail.slid == x.spine + 1 ? far_num : x.up);
+        told += mail.slid == x.spine + 1;
+    }
+    ck_assert_uint_ge(told, 1);
+    fab_sim_count(x.r.sim, x.leaf, 1, FAB_SIM_EXCESSIVE_BUFFER_OVERRUN_ERRORS, 1);
+    fab_sim_advance(x.r.sim, 3000001);
+    ck_assert_uint_eq(traps(&x, 130, &n, NULL), 1);
+    ck_assert_uint_eq(n.issuer_lid, x.leaf + 1);
+    ck_assert_uint_eq(n.details[4], 1);
+    lab_free(&x);
+}
+END_TEST
+
 START_TEST(storms_end)
 {
     struct lab x = lab_manager();
@@ -219,6 +297,9 @@ static Suite *suite(void)
     tcase_add_test(c, no_traps_before_there_are_lids);
     tcase_add_test(c, repeated_until_repressed);
     tcase_add_test(c, what_traps_say);
+    tcase_add_test(c, each_until_repressed);
+    tcase_add_test(c, repressed_with_the_key);
+    tcase_add_test(c, errors_are_told);
     tcase_add_test(c, storms_end);
     tcase_add_test(c, is_sm);
     tcase_add_test(c, sm_info_goes_to_the_manager);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MADs to multicast LIDs: each switch sends a copy out of every port that its entry names, but not
+ * back (IBA 18.2.4.3.3); one whose entry is empty uses its default multicast ports. All managers
+ * that sit at the ports which it reaches get it. Wrong tables may lead in circles: there are never
+ * more copies than the fabric has ports, nor longer ways than 64 hops.
+ */
+#include "libfabmgr/sim/device.h"
+
+#define HOP_LIMIT 64
+#define POSITIONS 16 /* of port masks */
+
+struct copies {
+    struct fab_sim *sim;
+    uint16_t slid, mlid;
+    const uint8_t *mad;
+    uint32_t left;
+};
+
+static void arrive(struct copies *c, struct spot at);
+
+static void send_copy(struct copies *c, struct spot at, unsigned out)
+{
+    if (c->left == 0 || out > c->sim->fabric->nodes[at.node].num_ports)
+        return;
+    c->left--;
+    if (out == 0)
+        mail(c->sim, at, c->slid, c->mlid, c->mad);
+    else if (cross(c->sim, &at, (uint8_t)out, FAB_STATE_ACTIVE))
+        arrive(c, at);
+}
+
+static bool has_entry(const struct fab_switch_info *info, uint16_t mlid)
+{
+    uint32_t last = LID_MULTICAST + info->multicast_fdb_cap - 1u;
+    if (info->multicast_fdb_top >= LID_MULTICAST && info->multicast_fdb_top < last)
+        last = info->multicast_fdb_top;
+    return mlid <= last;
+}
+
+/* Whether the entry names a port at all. */
+static bool send_by_entry(struct copies *c, struct spot at)
+{
+    bool any = false;
+    for (unsigned position = 0; position < POSITIONS; position++) {
+        unsigned mask = mft_mask(c->sim, at.node, c->mlid, position);
+        any = any || mask != 0;
+        for (unsigned bit = 0; bit < 16; bit++)
+            if (mask >> bit & 1 && position * 16 + bit != at.port)
+                send_copy(c, at, position * 16 + bit);
+    }
+    return any;
+}
+
+static void arrive(struct copies *c, struct spot at)
+{
+    if (!is_switch(c->sim, at.node)) {
+        mail(c->sim, at, c->slid, c->mlid, c->mad);
+        return;
+    }
+    const struct fab_switch_info *info = &c->sim->switches[at.node].info;
+    if (at.hops >= HOP_LIMIT || (has_entry(info, c->mlid) && send_by_entry(c, at)))
+        return;
+    uint8_t primary = info->default_mcast_primary_port;
+    send_copy(c, at, at.port != primary ? primary : info->default_mcast_not_primary_port);
+}
+
+void multicast(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t mlid, const uint8_t *mad)
+{
+    struct copies c = {
+        .sim = s, .slid = slid, .mlid = mlid, .mad = mad, .left = s->fabric->port_count};
+    at.port = is_switch(s, at.node) ? 0 : at.port;
+    if (is_switch(s, at.node) || cross(s, &at, at.port, FAB_STATE_ACTIVE))
+        arrive(&c, at);
+}
