@@ -191,7 +191,7 @@ tests_unit_test_fabric_nomem_LDADD = $(LIB_TEST_LIBS)
 tests_unit_test_fabric_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # ---- address, route, verify, plan
-EXTRA_DIST += tests/unit/lanes.h tests/unit/naive.h tests/unit/routing.h
+EXTRA_DIST += tests/unit/lanes.h tests/unit/naive.h tests/unit/proving.h tests/unit/routing.h
 
 UNIT_TESTS += tests/unit/test_address
 tests_unit_test_address_SOURCES = tests/unit/test_address.c
@@ -207,6 +207,11 @@ UNIT_TESTS += tests/unit/test_torus
 tests_unit_test_torus_SOURCES = tests/unit/test_torus.c
 tests_unit_test_torus_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_torus_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_dragonfly
+tests_unit_test_dragonfly_SOURCES = tests/unit/test_dragonfly.c
+tests_unit_test_dragonfly_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_dragonfly_LDADD = $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_fattree
 tests_unit_test_fattree_SOURCES = tests/unit/test_fattree.c

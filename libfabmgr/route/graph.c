@@ -179,3 +179,18 @@ void fab_graph_fini(struct fab_graph *g)
     free(g->component);
     memset(g, 0, sizeof(*g));
 }
+
+bool fab_graph_joined(const struct fab_graph *g, uint32_t a, uint32_t b)
+{
+    uint32_t low = g->nbr_at[a], high = g->nbr_at[a + 1];
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (g->nbr[mid] == b)
+            return true;
+        if (g->nbr[mid] < b)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return false;
+}

@@ -22,5 +22,7 @@ struct fab_graph {
 };
 int fab_graph_make(const struct fab_fabric *f, struct fab_graph *ret);
 void fab_graph_fini(struct fab_graph *g);
+/* Is there a working cable from a to b? */
+bool fab_graph_joined(const struct fab_graph *g, uint32_t a, uint32_t b);
 
 #endif

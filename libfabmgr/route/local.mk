@@ -4,6 +4,9 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/careful.c \
 	%D%/detours.c \
 	%D%/detours.h \
+	%D%/dragonfly.c \
+	%D%/dragonfly.h \
+	%D%/dragonfly_plus.c \
 	%D%/engines.h \
 	%D%/fattree.c \
 	%D%/fill.c \
@@ -12,6 +15,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/graph.h \
 	%D%/grid.c \
 	%D%/grid.h \
+	%D%/groups.c \
+	%D%/groups.h \
 	%D%/lanes.c \
 	%D%/lanes.h \
 	%D%/legal.c \

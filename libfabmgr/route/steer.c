@@ -24,26 +24,11 @@
 
 #include "libfabmgr/base/status.h"
 
-static bool has_cable(const struct fab_graph *g, uint32_t a, uint32_t b)
-{
-    uint32_t low = g->nbr_at[a], high = g->nbr_at[a + 1];
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        if (g->nbr[mid] == b)
-            return true;
-        if (g->nbr[mid] < b)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return false;
-}
-
 /* The switch at coordinate `to` of a's row, if a cable leads there; or FAB_NONE. */
 static uint32_t beside(const struct fab_steer *s, uint32_t a, uint32_t d, uint32_t to)
 {
     uint32_t sw = s->grid->at[fab_grid_moved(s->grid, a, d, to)];
-    return sw != FAB_NONE && has_cable(s->g, a, sw) ? sw : FAB_NONE;
+    return sw != FAB_NONE && fab_graph_joined(s->g, a, sw) ? sw : FAB_NONE;
 }
 
 static uint32_t step_from(const struct fab_steer *s, uint32_t a, uint32_t d, bool forth)
@@ -120,7 +105,7 @@ static bool is_pivot(const struct fab_steer *s, uint32_t a, uint32_t d)
 {
     for (uint32_t to = 0; to < s->grid->dim[d].size; to++) {
         uint32_t sw = s->grid->at[fab_grid_moved(s->grid, a, d, to)];
-        if (sw != FAB_NONE && sw != a && !has_cable(s->g, a, sw))
+        if (sw != FAB_NONE && sw != a && !fab_graph_joined(s->g, a, sw))
             return false;
     }
     return true;

@@ -4,58 +4,7 @@
  * as cables allow where nothing is missing, SLs that no fault changes, the same bytes whatever the
  * order of discovery, and a reason where the topology is another one.
  */
-#include "tests/unit/lanes.h"
-
-struct made {
-    struct fab_fabric *f;
-    struct fab_target *t;
-    int status;
-    char why[200];
-};
-
-/* Consumes f. */
-static struct made made_by(const char *engine, struct fab_fabric *f)
-{
-    struct made m = {.f = f, .t = fab_target_new()};
-    struct fab_policy p;
-    fab_policy_defaults(&p);
-    assigned(f, &p, &m.t->lids);
-    struct fab_route_input in = {.fabric = f, .policy = &p, .lids = &m.t->lids};
-    m.status =
-        fab_route_engine_by_name(engine)->run(&in, &m.t->lft, &m.t->vls, m.why, sizeof(m.why));
-    fab_policy_fini(&p);
-    return m;
-}
-
-static void made_fini(struct made *m)
-{
-    fab_target_unref(m->t);
-    fab_fabric_unref(m->f);
-}
-
-static struct fab_verdict judged(const struct made *m)
-{
-    struct fab_verdict v;
-    struct fab_policy p;
-    fab_policy_defaults(&p);
-    struct fab_verify_input in = {.fabric = m->f,
-                                  .lids = &m->t->lids,
-                                  .lft = &m->t->lft,
-                                  .max_hops = 255,
-                                  .vls = &m->t->vls,
-                                  .policy = &p};
-    ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
-    fab_policy_fini(&p);
-    return v;
-}
-
-static void assert_proven(const struct made *m, const char *what)
-{
-    ck_assert_msg(m->status == FAB_OK, "%s: %d %s", what, m->status, m->why);
-    struct fab_verdict v = judged(m);
-    assert_good(m->f, &v, what);
-    fab_verdict_fini(&v);
-}
+#include "tests/unit/proving.h"
 
 static struct fab_fabric *torus(uint32_t x, uint32_t y, uint32_t z, uint32_t hosts,
                                 uint32_t parallel, bool mesh)
@@ -68,15 +17,6 @@ static struct fab_fabric *torus(uint32_t x, uint32_t y, uint32_t z, uint32_t hos
     struct fab_builder *b = NULL;
     ck_assert_int_eq(fab_generate_torus(&spec, &b), FAB_OK);
     return sealed(b);
-}
-
-static void whole(const char *engine, struct fab_fabric *f, const char *expect, const char *what)
-{
-    struct made m = made_by(engine, f);
-    assert_proven(&m, what);
-    if (expect != NULL)
-        ck_assert_str_eq(m.why, expect);
-    made_fini(&m);
 }
 
 START_TEST(whole_tori_are_proven)
@@ -93,118 +33,6 @@ START_TEST(whole_tori_are_proven)
     }
 }
 END_TEST
-
-/* ---- faults ---------------------------------------------------------------------------------- */
-
-static bool is_trunk(const struct fab_fabric *f, uint32_t port)
-{
-    return f->ports[port].node < f->switch_count && naive_is_channel(f, port);
-}
-
-/* Without the cable at `port`. f stays. */
-static struct fab_fabric *without_cable(const struct fab_fabric *f, uint32_t port)
-{
-    struct fab_builder *b = fab_builder_from(f);
-    uint32_t ref;
-    ck_assert_int_eq(fab_builder_find(b, f->nodes[f->ports[port].node].guid, &ref), FAB_OK);
-    ck_assert_int_eq(fab_builder_unlink(b, ref, f->ports[port].num), FAB_OK);
-    return sealed(b);
-}
-
-/* Without the switch and its ends. */
-static struct fab_fabric *without_switch(const struct fab_fabric *f, uint32_t sw)
-{
-    struct fab_builder *b = fab_builder_from(f);
-    uint32_t ref;
-    for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-        uint32_t peer = fab_peer_node(f, fab_port_id(f, sw, (uint8_t)num));
-        if (peer == FAB_NONE || fab_node_is_switch(f, peer))
-            continue;
-        ck_assert_int_eq(fab_builder_find(b, f->nodes[peer].guid, &ref), FAB_OK);
-        ck_assert_int_eq(fab_builder_remove(b, ref), FAB_OK);
-    }
-    ck_assert_int_eq(fab_builder_find(b, f->nodes[sw].guid, &ref), FAB_OK);
-    ck_assert_int_eq(fab_builder_remove(b, ref), FAB_OK);
-    return sealed(b);
-}
-
-/* Pairs of switches of `now` whose SL is not that of `before`. */
-static uint64_t changed_sls(const struct made *before, const struct made *now)
-{
-    uint64_t changed = 0;
-    for (uint32_t to = 0; to < now->f->switch_count; to++) {
-        uint32_t old_to = fab_fabric_node_by_guid(before->f, now->f->nodes[to].guid);
-        for (uint32_t from = 0; from < now->f->switch_count; from++) {
-            uint32_t old_from = fab_fabric_node_by_guid(before->f, now->f->nodes[from].guid);
-            changed += fab_vls_sl(&now->t->vls, from, to, 0) !=
-                       fab_vls_sl(&before->t->vls, old_from, old_to, 0);
-        }
-    }
-    return changed;
-}
-
-/* What became of many faults. */
-struct tally {
-    unsigned tried, refused, unproven, changed;
-};
-
-static void try_one(struct tally *tally, const char *engine, const struct made *before,
-                    struct fab_fabric *f)
-{
-    struct made m = made_by(engine, f);
-    tally->tried++;
-    if (m.status == FAB_OK) {
-        struct fab_verdict v = judged(&m);
-        tally->unproven += !fab_verdict_good(&v);
-        tally->changed += changed_sls(before, &m) != 0;
-        fab_verdict_fini(&v);
-    } else {
-        ck_assert_int_eq(m.status, FAB_E_UNSUPPORTED);
-        ck_assert_str_ne(m.why, "");
-        tally->refused++;
-    }
-    made_fini(&m);
-}
-
-static void say(const struct tally *t, const char *what, const char *faults)
-{
-    printf("# %s, %u %s: %u refused, %u not proven, SLs changed by %u\n", what, t->tried, faults,
-           t->refused, t->unproven, t->changed);
-    fflush(stdout);
-}
-
-static struct tally cable_faults(const char *engine, const struct made *before, const char *what)
-{
-    struct tally t = {0};
-    for (uint32_t port = 0; port < before->f->port_count; port++) {
-        if (is_trunk(before->f, port) && before->f->ports[port].peer > port)
-            try_one(&t, engine, before, without_cable(before->f, port));
-    }
-    say(&t, what, "cables");
-    return t;
-}
-
-static struct tally switch_faults(const char *engine, const struct made *before, const char *what)
-{
-    struct tally t = {0};
-    for (uint32_t sw = 0; sw < before->f->switch_count; sw++)
-        try_one(&t, engine, before, without_switch(before->f, sw));
-    say(&t, what, "switches");
-    return t;
-}
-
-/* Consumes f. Every fault of one cable or one switch is routed and proven, and changes no SL. */
-static void survives(const char *engine, struct fab_fabric *f, const char *what)
-{
-    struct made before = made_by(engine, f);
-    assert_proven(&before, what);
-    struct tally cables = cable_faults(engine, &before, what);
-    struct tally switches = switch_faults(engine, &before, what);
-    ck_assert_uint_eq(cables.refused + cables.unproven + cables.changed, 0);
-    ck_assert_uint_eq(switches.refused + switches.unproven, 0);
-    ck_assert_uint_le(switches.changed, 1); /* the anchor */
-    made_fini(&before);
-}
 
 START_TEST(single_faults_of_tori)
 {
