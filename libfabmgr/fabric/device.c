@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a device shows when it was just switched on. The values are those of common hardware where
- * the standard leaves a choice (IBA 14.2.5.3, 14.2.5.4, 14.2.5.6): 8 data VLs, MTU 4096, tables for
- * all unicast LIDs.
+ * the standard leaves a choice (IBA 14.2.5.3, 14.2.5.4, 14.2.5.6): 8 data VLs, tables for all unicast
+ * LIDs, MTU 4096, which is in use from the start: OpenSM takes a link down, which is counted at both
+ * its ends, to change that.
  */
 #include "libfabmgr/fabric/device.h"
 
@@ -28,7 +29,7 @@ static const struct fab_port_info any_port = {
     .port_state = FAB_STATE_DOWN,
     .phys_state = FAB_PHYS_POLLING,
     .down_default_state = 2, /* Polling */
-    .neighbor_mtu = 1,
+    .neighbor_mtu = 5,
     .mtu_cap = 5,
     .vl_cap = 4, /* VL0-7 */
     .op_vls = 4,
@@ -63,7 +64,6 @@ static void port_after_power_on(const struct fab_device *d, uint8_t num,
     if (num == 0) {
         info.port_state = FAB_STATE_ACTIVE;
         info.phys_state = FAB_PHYS_LINKUP;
-        info.neighbor_mtu = info.mtu_cap;
         info.op_vls = info.vl_cap = 1;
         info.vlarb_high_cap = info.vlarb_low_cap = 0;
     }

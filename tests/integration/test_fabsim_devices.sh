@@ -10,7 +10,7 @@ export OSM_CACHE_DIR=$scratch OSM_TMP_DIR=$scratch
 
 "$fabsim" generate leaf-spine --leaves 4 --spines 2 --hosts 2 -o small.net
 check 'serves a fabric' sim_start small.net
-printf '%s\n' 'sweep_interval 0' "log_file $scratch/opensm.log" "dump_files_dir $scratch" >conf
+printf '%s\n' 'sweep_interval 0' 'force_log_flush TRUE' "log_file $scratch/opensm.log" "dump_files_dir $scratch" >conf
 start opensm.out env SIM_HOST=host-0001 LD_PRELOAD="$umad2sim" opensm -F "$scratch/conf"
 check 'OpenSM reaches SUBNET UP' await 30 grep -q 'SUBNET UP' opensm.log
 
@@ -95,7 +95,7 @@ count() { at host-0001 perfquery "$@" >out 2>err; }
 check 'perfquery of a switch port' count "$leaf" 3
 check 'perfquery -x of a switch port' count -x "$leaf" 3
 at host-0001 ibqueryerrors >out 2>err
-same 'ibqueryerrors makes nothing up' 0 "$(grep -c 'VL15Dropped\|PortXmitWait' out)"
+like 'ibqueryerrors finds nothing after a bring-up' "$(cat out)" ', 0 bad nodes found'
 check 'perfquery of a host' count "$host" 1
 for what in -c -X -S -D -E -T --oprcvcounters --flowctlcounters --vloppackets --vlopdata --vlxmitflowctlerrors \
     --vlxmitcounters --swportvlcong --rcvcc --slrcvfecn --slrcvbecn --xmitcc --vlxmittimecc; do
@@ -114,6 +114,22 @@ timeout 20 "$fabsim" ctl unlink leaf-001/3 && timeout 20 "$fabsim" ctl relink le
 same 'a cable that was pulled is counted' 1 "$(count "$leaf" 3 && field LinkDownedCounter <out)"
 at host-0001 ibqueryerrors >out 2>err
 like 'ibqueryerrors finds it' "$(cat out)" 'leaf-001'
+# The console's faults, as the diagnostics see them.
+fault() { timeout 20 "$fabsim" ctl "$@"; }
+check 'a counter that rises' fault rise leaf-002/1 SymbolErrorCounter rate=100000
+check 'and no longer does' fault rise leaf-002/1 SymbolErrorCounter
+at host-0001 ibqueryerrors >out 2>err
+like 'ibqueryerrors finds it too' "$(cat out)" 'SymbolErrorCounter == [0-9]+'
+fault degrade leaf-003/3 lanes=1 speed=QDR
+like 'iblinkinfo sees a link that is slow' "$(at host-0001 iblinkinfo -l 2>/dev/null)" 'leaf-003.*1X +10.0 Gbps.*Could be 4X'
+check 'mended' fault mend leaf-003/3
+same 'no slow link any more' 0 "$(at host-0001 iblinkinfo -l 2>/dev/null | grep -c 'Could be')"
+fault lie 'host-000[2-3]' busy
+check 'hosts that are busy' bash -c "! (SIM_HOST=host-0001 LD_PRELOAD=$umad2sim timeout 20 smpquery nodeinfo -D 0,1,2)"
+fault off 'leaf-00[3-4]'
+like 'a row without power' "$(fault status)" ', 8 of them down$'
+fault on 'leaf-00[3-4]'
+like 'and back' "$(fault status)" '[0-9] cables$'
 check 'perfquery -R resets' count -R "$leaf" 3
 same 'it is reset' 0 "$(count "$leaf" 3 && field LinkDownedCounter <out)"
 sim_stop
