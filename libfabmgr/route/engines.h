@@ -14,5 +14,6 @@ extern const struct fab_route_engine fab_route_nue;
 extern const struct fab_route_engine fab_route_updn;
 extern const struct fab_route_engine fab_route_minhop;
 extern const struct fab_route_engine fab_route_sssp;
+extern const struct fab_route_engine fab_route_dfsssp;
 
 #endif

@@ -4,6 +4,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/careful.c \
 	%D%/detours.c \
 	%D%/detours.h \
+	%D%/dfsssp.c \
 	%D%/dragonfly.c \
 	%D%/dragonfly.h \
 	%D%/dragonfly_plus.c \
@@ -19,6 +20,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/groups.h \
 	%D%/lanes.c \
 	%D%/lanes.h \
+	%D%/layers.c \
+	%D%/layers.h \
 	%D%/legal.c \
 	%D%/legal.h \
 	%D%/near.c \
