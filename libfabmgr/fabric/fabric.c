@@ -73,6 +73,28 @@ int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone)
     return FAB_OK;
 }
 
+static void unplug(struct fab_port *p)
+{
+    p->peer = FAB_NONE;
+    p->info.port_state = FAB_STATE_DOWN;
+    p->info.phys_state = FAB_PHYS_POLLING;
+}
+
+void fab_fabric_cut(struct fab_fabric *f, uint32_t port)
+{
+    uint32_t peer = f->ports[port].peer;
+    if (peer == FAB_NONE)
+        return;
+    unplug(&f->ports[port]);
+    unplug(&f->ports[peer]);
+    f->link_count--;
+}
+
+bool fab_fabric_is_shared(const struct fab_fabric *f)
+{
+    return __atomic_load_n(&f->refs, __ATOMIC_ACQUIRE) > 1;
+}
+
 /* Looks for a GUID among the nodes [from, to), which are sorted by it. */
 static uint32_t search(const struct fab_fabric *f, uint32_t from, uint32_t to, uint64_t guid)
 {

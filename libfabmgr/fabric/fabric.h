@@ -102,6 +102,11 @@ void fab_fabric_unref(struct fab_fabric *f); /* NULL is fine */
  * owns it and gives it to readers when done: it counts as sealed from then on. */
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 
+/* Of a writable copy: the cable at `port` is dead, at both ends; nothing when there is none. The
+ * ids stay, what nobody can reach any more included. */
+void fab_fabric_cut(struct fab_fabric *f, uint32_t port);
+bool fab_fabric_is_shared(const struct fab_fabric *f); /* others hold references, too */
+
 /* What can be reached over cables from the node of self_port (all of it when self_port is
  * FAB_NONE): f itself with one reference more where that is everything, else a smaller snapshot.
  * *ret_dropped counts the nodes left out (another island). */

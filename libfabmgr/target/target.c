@@ -138,6 +138,47 @@ struct fab_target *fab_target_ref(const struct fab_target *t)
     return counted;
 }
 
+bool fab_target_is_shared(const struct fab_target *t)
+{
+    return __atomic_load_n(&t->refs, __ATOMIC_ACQUIRE) > 1;
+}
+
+static int copy_lids(const struct fab_lids *from, struct fab_lids *to)
+{
+    int ret = fab_lids_init(to, from->port_count);
+    if (ret != FAB_OK)
+        return ret;
+    memcpy(to->base, from->base, from->port_count * sizeof(*to->base));
+    memcpy(to->lmc, from->lmc, from->port_count * sizeof(*to->lmc));
+    return fab_lids_index(to);
+}
+
+static int copy_lft(const struct fab_lft *from, struct fab_lft *to)
+{
+    int ret = fab_lft_init(to, from->switch_count, from->top);
+    if (ret == FAB_OK)
+        memcpy(to->entries, from->entries, from->stride * from->switch_count);
+    return ret;
+}
+
+int fab_target_clone(const struct fab_target *t, struct fab_target **ret_clone)
+{
+    struct fab_target *clone = fab_target_new();
+    int ret = clone != NULL ? copy_lids(&t->lids, &clone->lids) : FAB_E_NOMEM;
+    if (ret == FAB_OK)
+        ret = copy_lft(&t->lft, &clone->lft);
+    if (ret == FAB_OK)
+        ret = fab_vls_copy(&t->vls, &clone->vls);
+    if (ret != FAB_OK) {
+        fab_target_unref(clone);
+        return ret;
+    }
+    memcpy(clone->engine, t->engine, sizeof(clone->engine));
+    memcpy(clone->reason, t->reason, sizeof(clone->reason));
+    *ret_clone = clone;
+    return FAB_OK;
+}
+
 void fab_target_unref(struct fab_target *t)
 {
     if (t == NULL)

@@ -60,6 +60,9 @@ struct fab_target {
 struct fab_target *fab_target_new(void);
 struct fab_target *fab_target_ref(const struct fab_target *t);
 void fab_target_unref(struct fab_target *t);
+bool fab_target_is_shared(const struct fab_target *t); /* others hold references, too */
+/* A copy of its own, for changes. NOMEM. */
+int fab_target_clone(const struct fab_target *t, struct fab_target **ret_clone);
 
 /* The PortInfo that `port` shall have, given what was read of it and of its peer: LID and LMC,
  * SM LID, M_Key, prefix, timers, NeighborMTU (the lesser of both ends and of the policy), OpVLs
