@@ -43,6 +43,18 @@ static void tell(struct sm *s, const struct fab_fabric *old, const struct fab_fa
             w->node_text, c->guid_a);
 }
 
+void sm_tell_link_down(struct sm *s, const struct sm_cable *c)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    const struct fab_port *a = &f->ports[c->port], *b = &f->ports[c->peer];
+    const struct fab_change change = {.kind = FAB_CHANGE_LINK_REMOVED,
+                                      .guid_a = f->nodes[a->node].guid,
+                                      .port_a = a->num,
+                                      .guid_b = f->nodes[b->node].guid,
+                                      .port_b = b->num};
+    tell(s, f, f, &change);
+}
+
 /* Switches that went together with others: the fabric is split. Only what we reach is managed. */
 static void tell_island(struct sm *s, const struct fab_fabric *old,
                         const struct fab_change *changes, size_t count)

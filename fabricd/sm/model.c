@@ -77,15 +77,54 @@ int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same
     if (m->fabric)
         forget_rebooted(&m->observed, m->fabric, fabric);
     *ret_same = same && same_cables(m->fabric, fabric);
-    if (!*ret_same) {
-        fab_target_unref(m->target);
-        m->target = NULL;
-    }
+    if (!*ret_same)
+        sm_model_take_target(m, NULL);
     free(m->paths);
     fab_fabric_unref(m->fabric);
     m->paths = paths;
     m->fabric = fabric;
     return sm_model_find_port_paths(m);
+}
+
+void sm_model_take_target(struct sm_model *m, struct fab_target *target)
+{
+    fab_target_unref(m->target);
+    m->target = target;
+    m->tables++;
+}
+
+static int own_fabric(struct sm_model *m)
+{
+    struct fab_fabric *own;
+    if (!fab_fabric_is_shared(m->fabric))
+        return FAB_OK;
+    int r = fab_fabric_clone(m->fabric, &own);
+    if (r != FAB_OK)
+        return r;
+    fab_fabric_unref(m->fabric);
+    m->fabric = own;
+    return FAB_OK;
+}
+
+static int own_target(struct sm_model *m)
+{
+    struct fab_target *own;
+    if (!fab_target_is_shared(m->target))
+        return FAB_OK;
+    int r = fab_target_clone(m->target, &own);
+    if (r != FAB_OK)
+        return r;
+    fab_target_unref(m->target);
+    m->target = own;
+    return FAB_OK;
+}
+
+int sm_model_own(struct sm_model *m)
+{
+    fab_view_unref(m->view);
+    m->view = NULL;
+    int r = own_fabric(m);
+    return r == FAB_OK ? own_target(m) : r;
 }
 
 int sm_model_reserve(struct sm_model *m, uint32_t top)

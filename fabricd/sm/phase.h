@@ -30,7 +30,7 @@ struct sm_phase {
 
 extern const struct sm_phase sm_phase_light, sm_phase_port, sm_phase_discover, sm_phase_sminfo,
     sm_phase_readback, sm_phase_address, sm_phase_route, sm_phase_program, sm_phase_recheck,
-    sm_phase_publish;
+    sm_phase_publish, sm_phase_glance, sm_phase_mend, sm_phase_rewrite, sm_phase_told;
 
 enum sm_round_kind {
     SM_ROUND_NONE,
@@ -39,6 +39,7 @@ enum sm_round_kind {
     SM_ROUND_REROUTE, /* compute anew from the fabric as known */
     SM_ROUND_LIGHT,   /* ask each switch whether something changed */
     SM_ROUND_PORT,    /* one operator's port request */
+    SM_ROUND_MEND,    /* cables that just died: the way round them, and nothing else */
 };
 struct sm_round {
     const char *name;

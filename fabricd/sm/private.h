@@ -32,6 +32,7 @@ struct sm_model {
     uint32_t port_path_count;
     struct fab_observed observed; /* by switch id of fabric; empty when fabric is NULL */
     struct fab_target *target;    /* proved tables for the ids of fabric, or NULL */
+    uint64_t tables;              /* counts the targets that were here */
     struct fab_lease *leases;     /* by port GUID, rising */
     size_t lease_count;
     struct fab_view *view; /* as published, or NULL */
@@ -39,6 +40,11 @@ struct sm_model {
 /* Takes over a new snapshot (owned, also on failure): carries knowledge of tables over to it.
  * ret_same: it has the ids and cables of the one before. */
 int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same);
+/* The tables in force from now on (owned), or NULL: none. */
+void sm_model_take_target(struct sm_model *m, struct fab_target *target);
+/* The snapshot and the tables for changes in place: the view is gone, what readers still hold is
+ * copied. */
+int sm_model_own(struct sm_model *m);
 /* Room for tables up to `top`. */
 int sm_model_reserve(struct sm_model *m, uint32_t top);
 /* The snapshot for writing: cloned when readers have it. */
@@ -81,7 +87,9 @@ void sm_guids_add(struct sm_guids *g, uint64_t guid);
 struct sm_want {
     bool full, reroute, light;
     struct sm_guids suspects;
-    uint64_t trap_us; /* when the first trap since the last look came; 0: none */
+    struct sm_guids glance;   /* of traps, where tables can be mended: they come first */
+    struct sm_guids thorough; /* were glanced at; a scoped look follows when it is quiet */
+    uint64_t trap_us;         /* when the first trap since the last look came; 0: none */
     struct sm_port_op *ports;
     char cause[96]; /* of the next look; "": nothing special */
 };
@@ -130,6 +138,25 @@ struct sm_programming {
     uint32_t entries;  /* that changed */
     uint64_t first_write_us, last_write_us;
 };
+/* What a glance found. */
+struct sm_cut {
+    struct sm_cable {
+        uint32_t port, peer;
+    } * cable; /* between switches, that died; each once */
+    uint32_t count;
+    bool more; /* there is more to it than that */
+};
+struct sm_mend_job;
+struct sm_mend {              /* mend.c */
+    struct fab_repair *state; /* made for the tables in force, or NULL */
+    uint64_t tables;          /* which: model.tables */
+    struct sm_dead {
+        uint32_t *port;
+        size_t count;
+    } dead;                  /* cables that died since it was made, by one of their ports */
+    uint64_t asked;          /* tables that one was made for, or could not be */
+    struct sm_mend_job *job; /* making one on the worker, or NULL */
+};
 struct sm_job; /* a computation on the worker (route.c) */
 
 struct sm {
@@ -151,6 +178,8 @@ struct sm {
     struct sm_job *jobs; /* on the worker, stale ones too */
     struct sm_job *job;  /* of the running round, or NULL */
     struct sm_programming program;
+    struct sm_cut cut;
+    struct sm_mend mend;
     struct fab_target *fresh;   /* LIDs, then tables, of this round; NULL: keep those in force */
     struct fab_verdict verdict; /* of fresh */
     struct sm_port_op *port_op; /* running */
@@ -162,9 +191,11 @@ struct sm {
     struct store_disabled *disabled; /* ports that an operator disabled */
     size_t disabled_count;
 
-    struct loop_timer *light_timer, *full_timer, *retry_timer, *settle_timer, *poll_timer;
+    struct loop_timer *light_timer, *full_timer, *retry_timer, *settle_timer, *poll_timer,
+        *thorough_timer;
     uint64_t retry_delay_us;
     uint32_t restarts;           /* of the running look, because of further traps */
+    uint32_t put_off;            /* rounds that made room for a glance since a full one ended */
     uint32_t light_aborts;       /* of light looks, because of traps, since one ended */
     bool look_again;             /* the look that ended goes on at once, wider */
     uint32_t stir;               /* looks because of traps, one on the heels of the other */
@@ -201,6 +232,7 @@ int sm_rounds_init(struct sm *s);
 void sm_rounds_fini(struct sm *s);
 void sm_schedule(struct sm *s); /* starts the next round if none runs and one is wanted */
 void sm_round_begun(struct sm *s);
+void sm_round_put_off(struct sm *s); /* a look that runs makes room, and comes again */
 void sm_round_ended(struct sm *s, int status);
 void sm_want_suspect(struct sm *s, uint64_t node_guid);
 void sm_want_suspects(struct sm *s, const struct sm_guids *g);
@@ -215,6 +247,16 @@ void sm_take_cause(struct sm *s); /* for the round that begins */
 void sm_keep_cause(struct sm *s); /* of the running round, for one that takes its place */
 void sm_reroute_changes(struct sm *s, const struct fab_change *changes, size_t count);
 void sm_reroute_record(struct sm *s); /* after its view was published */
+
+/* ---- glance.c, mend.c ---- */
+int sm_cut_add(struct sm_cut *c, uint32_t port, uint32_t peer); /* NOMEM */
+void sm_cut_free(struct sm_cut *c);
+bool sm_mend_ready(const struct sm *s); /* the tables in force can be mended */
+void sm_mend_prepare(struct sm *s);     /* for the tables in force, on the worker */
+void sm_mend_fini(struct sm *s);
+int sm_program_take(struct sm *s, struct fab_plan *plan); /* program.c: for "rewriting" */
+int sm_publish(struct sm *s); /* publish.c: what the model has is the view from now on */
+void sm_tell_link_down(struct sm *s, const struct sm_cable *c); /* changes.c */
 
 /* ---- silent.c ---- */
 int sm_silent_update(struct sm *s, const struct fab_silent *found, uint32_t count, bool scoped);

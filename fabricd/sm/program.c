@@ -49,6 +49,18 @@ static void note_unsure(struct sm *s)
     }
 }
 
+static struct fab_plan_input plan_input(const struct sm *s)
+{
+    return (struct fab_plan_input){
+        .fabric = s->model.fabric,
+        .policy = &s->policy,
+        .target = s->model.target,
+        .observed = &s->model.observed,
+        .sm_lid = s->model.target->lids.base[s->model.fabric->self_port],
+        .tune = s->tune,
+    };
+}
+
 static int enter(struct sm *s)
 {
     struct sm_programming *p = &s->program;
@@ -56,18 +68,10 @@ static int enter(struct sm *s)
     int r = sm_model_writable(&s->model, s->jobs != NULL);
     if (r != FAB_OK)
         return r;
-    const struct fab_fabric *f = s->model.fabric;
-    p->touched = calloc((size_t)f->node_count + 1, 1);
+    p->touched = calloc((size_t)s->model.fabric->node_count + 1, 1);
     if (!p->touched)
         return FAB_E_NOMEM;
-    p->in = (struct fab_plan_input){
-        .fabric = f,
-        .policy = &s->policy,
-        .target = s->model.target,
-        .observed = &s->model.observed,
-        .sm_lid = s->model.target->lids.base[f->self_port],
-        .tune = s->tune,
-    };
+    p->in = plan_input(s);
     s->tune = false;
     note_unsure(s);
     p->tables_wait = tables_wait(s);
@@ -75,6 +79,19 @@ static int enter(struct sm *s)
     if (r == FAB_OK)
         fab_plan_lanes_begin(&p->in, &p->plan, &s->model.observed);
     return r;
+}
+
+int sm_program_take(struct sm *s, struct fab_plan *plan)
+{
+    struct sm_programming *p = &s->program;
+    fini(p);
+    p->touched = calloc((size_t)s->model.fabric->node_count + 1, 1);
+    if (!p->touched)
+        return FAB_E_NOMEM;
+    p->in = plan_input(s);
+    p->plan = *plan;
+    *plan = (struct fab_plan){0};
+    return FAB_OK;
 }
 
 static bool all_sent(const struct sm_programming *p)
@@ -268,4 +285,6 @@ static int leave(struct sm *s)
     return keep_lanes(s);
 }
 
+/* The plan is there already: sm_program_take. */
+const struct sm_phase sm_phase_rewrite = {"rewriting", NULL, next, answer, finished, leave};
 const struct sm_phase sm_phase_program = {"programming", enter, next, answer, finished, leave};

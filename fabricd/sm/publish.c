@@ -16,7 +16,7 @@ static uint64_t sent_in_round(const struct sm *s)
     return stats.sent - s->run.sent_before;
 }
 
-static int publish(struct sm *s)
+int sm_publish(struct sm *s)
 {
     struct fab_policy policy;
     int r = fab_policy_copy(&s->policy, &policy);
@@ -32,10 +32,16 @@ static int publish(struct sm *s)
     s->generation++;
     fab_view_unref(s->model.view);
     s->model.view = view;
-    if (s->in.store)
-        store_put_view(s->in.store, view, sm_rounds[s->run.kind].name,
-                       clock_now_us() - s->run.started_us);
     return FAB_OK;
+}
+
+static int publish(struct sm *s)
+{
+    int r = sm_publish(s);
+    if (r == FAB_OK && s->in.store)
+        store_put_view(s->in.store, s->model.view, sm_rounds[s->run.kind].name,
+                       clock_now_us() - s->run.started_us);
+    return r;
 }
 
 /* Someone asked for it, and waits to hear how long it took. */
@@ -118,4 +124,15 @@ static int enter(struct sm *s)
     return FAB_OK;
 }
 
+/* After a repair: the view is out already, the store gets it after the look that follows. */
+static int enter_told(struct sm *s)
+{
+    for (uint32_t i = 0; i < s->cut.count && i < SM_EVENTS_A_ROUND; i++)
+        sm_tell_link_down(s, &s->cut.cable[i]);
+    tell_reroute(s);
+    sm_reroute_record(s);
+    return FAB_OK;
+}
+
+const struct sm_phase sm_phase_told = {"telling", enter_told, NULL, NULL, NULL, NULL};
 const struct sm_phase sm_phase_publish = {"publishing", enter, NULL, NULL, NULL, NULL};

@@ -6,6 +6,9 @@
  * starts one: an operator's port, then suspects of traps, then a full sweep, a computation anew,
  * a light look. A lone trap starts at once; traps that come while a round runs wait trap_settle_ms
  * after its end, so that a burst is looked at together.
+ *
+ * Where the tables in force can be mended (mend.c), a trap is glanced at before all else, a look
+ * that runs makes room for it, and the look that checks what was done comes when it is quiet.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +20,8 @@
 
 #define RETRY_MOST_US 60000000u
 #define FULL_LATER_US 2000000u
+#define THOROUGH_US 500000u /* from a glance to the look that checks it */
+#define PUT_OFF_MOST 64
 #define STIR_STEP 8 /* looks after which the pause between them doubles */
 #define STIR_MOST 6 /* times */
 
@@ -28,6 +33,8 @@ static const struct sm_phase *const full_phases[] = {&sm_phase_discover, &sm_pha
                                                      &sm_phase_readback, PROGRAMMING};
 static const struct sm_phase *const reroute_phases[] = {PROGRAMMING};
 static const struct sm_phase *const light_phases[] = {&sm_phase_light, NULL};
+static const struct sm_phase *const mend_phases[] = {&sm_phase_glance, &sm_phase_mend,
+                                                     &sm_phase_rewrite, &sm_phase_told, NULL};
 static const struct sm_phase *const port_phases[] = {&sm_phase_port, NULL};
 
 const struct sm_round sm_rounds[] = {
@@ -37,6 +44,7 @@ const struct sm_round sm_rounds[] = {
     [SM_ROUND_REROUTE] = {"reroute", reroute_phases},
     [SM_ROUND_LIGHT] = {"light look", light_phases},
     [SM_ROUND_PORT] = {"port request", port_phases},
+    [SM_ROUND_MEND] = {"repair", mend_phases},
 };
 
 /* ---- wishes ---- */
@@ -98,12 +106,22 @@ static enum sm_round_kind most_urgent(const struct sm *s)
     return s->want.light && known ? SM_ROUND_LIGHT : SM_ROUND_NONE;
 }
 
+/* What was to be glanced at needs a whole look. */
+static void take_for_a_look(struct sm *s, struct sm_guids *g)
+{
+    sm_want_suspects(s, g);
+    *g = (struct sm_guids){0};
+}
+
 void sm_schedule(struct sm *s)
 {
-    if (sm_run_busy(s) || s->role.state == FAB_SM_STANDBY || s->role.state == FAB_SM_NOT_ACTIVE ||
-        loop_timer_pending(s->settle_timer))
+    if (sm_run_busy(s) || s->role.state == FAB_SM_STANDBY || s->role.state == FAB_SM_NOT_ACTIVE)
         return;
-    enum sm_round_kind kind = most_urgent(s);
+    if (!sm_mend_ready(s) || s->want.glance.many)
+        take_for_a_look(s, &s->want.glance);
+    if (!s->want.glance.count && loop_timer_pending(s->settle_timer))
+        return;
+    enum sm_round_kind kind = s->want.glance.count ? SM_ROUND_MEND : most_urgent(s);
     if (kind != SM_ROUND_NONE)
         sm_run_start(s, kind);
 }
@@ -131,7 +149,14 @@ void sm_round_begun(struct sm *s)
         s->run.trap_us = s->want.trap_us;
         s->want.trap_us = 0;
     }
-    if (kind == SM_ROUND_SCOPED || kind == SM_ROUND_FULL || kind == SM_ROUND_REROUTE)
+    if (kind == SM_ROUND_MEND) {
+        s->suspects = s->want.glance;
+        s->want.glance = (struct sm_guids){0};
+        s->run.trap_us = s->want.trap_us;
+        s->want.trap_us = 0;
+    }
+    if (kind == SM_ROUND_SCOPED || kind == SM_ROUND_FULL || kind == SM_ROUND_REROUTE ||
+        kind == SM_ROUND_MEND)
         sm_take_cause(s);
     for (struct sm_waiter *w = s->waiters; w; w = w->next)
         w->running = w->running || serves(kind, w->kind);
@@ -196,19 +221,64 @@ static void pause_for_traps(struct sm *s)
     loop_timer_set(s->settle_timer, settle_us << (doublings < STIR_MOST ? doublings : STIR_MOST));
 }
 
+/* Each glance is checked by a look: at once, when there was more to see, else when it is quiet. */
+static void look_after_glance(struct sm *s, int status)
+{
+    struct sm_guids *to = &s->want.thorough;
+    const struct fab_fabric *f = s->model.fabric;
+    for (uint32_t i = 0; i < s->suspects.count; i++)
+        sm_guids_add(to, s->suspects.guid[i]);
+    for (uint32_t i = 0; i < s->cut.count; i++)
+        sm_guids_add(to, f->nodes[f->ports[s->cut.cable[i].peer].node].guid);
+    if (status != FAB_OK || s->cut.more || s->program.failed)
+        take_for_a_look(s, to);
+    else if (!loop_timer_pending(s->thorough_timer))
+        loop_timer_set(s->thorough_timer, THOROUGH_US);
+}
+
+/* Those who wait for the running round wait for the next of its kind. */
+static void wait_on(struct sm *s)
+{
+    for (struct sm_waiter *w = s->waiters; w; w = w->next)
+        w->running = false;
+}
+
+void sm_round_put_off(struct sm *s)
+{
+    const struct sm_phase *at = sm_run_phase(s);
+    bool looks = at == &sm_phase_light || at == &sm_phase_discover || at == &sm_phase_readback;
+    if (!looks || s->put_off >= PUT_OFF_MOST)
+        return;
+    s->put_off++;
+    if (s->run.kind == SM_ROUND_LIGHT)
+        s->want.light = true;
+    else if (s->run.kind == SM_ROUND_FULL)
+        s->want.full = true;
+    else
+        sm_want_suspects(s, &s->suspects);
+    wait_on(s);
+    sm_run_abort(s);
+}
+
 void sm_round_ended(struct sm *s, int status)
 {
     char text[320];
     describe(s, status, text, sizeof(text));
     log_debug("sm", "%s", text);
-    if (status != FAB_OK && s->run.kind != SM_ROUND_PORT)
+    if (status != FAB_OK && s->run.kind != SM_ROUND_PORT && s->run.kind != SM_ROUND_MEND)
         sweep_failed(s, text);
     int told = status == FAB_OK && s->alarm[0] ? FAB_E_CYCLE : status;
     tell_waiters(s, s->role.state == FAB_SM_STANDBY ? FAB_E_DENIED : told,
                  s->role.state == FAB_SM_STANDBY ? "another subnet manager is master" : text);
     s->run.trap_us = 0;
     s->restarts = 0;
-    pause_for_traps(s);
+    if (s->run.kind == SM_ROUND_MEND)
+        look_after_glance(s, status);
+    else
+        pause_for_traps(s);
+    if (s->run.kind == SM_ROUND_FULL)
+        s->put_off = 0;
+    sm_mend_prepare(s);
     sm_schedule(s);
 }
 
@@ -248,6 +318,13 @@ static void on_settle(void *ctx)
     sm_schedule(ctx);
 }
 
+static void on_thorough(void *ctx)
+{
+    struct sm *s = ctx;
+    take_for_a_look(s, &s->want.thorough);
+    sm_schedule(s);
+}
+
 static void on_retry(void *ctx)
 {
     struct sm *s = ctx;
@@ -278,7 +355,9 @@ int sm_rounds_init(struct sm *s)
     s->full_timer = loop_timer_new(s->in.loop, on_full, s);
     s->retry_timer = loop_timer_new(s->in.loop, on_retry, s);
     s->settle_timer = loop_timer_new(s->in.loop, on_settle, s);
-    if (!s->light_timer || !s->full_timer || !s->retry_timer || !s->settle_timer)
+    s->thorough_timer = loop_timer_new(s->in.loop, on_thorough, s);
+    if (!s->light_timer || !s->full_timer || !s->retry_timer || !s->settle_timer ||
+        !s->thorough_timer)
         return FAB_E_NOMEM;
     set_seconds(s->light_timer, s->in.config->sweep.light_interval_s);
     set_seconds(s->full_timer, s->in.config->sweep.full_interval_s);
@@ -291,6 +370,7 @@ void sm_rounds_fini(struct sm *s)
     loop_timer_free(s->full_timer);
     loop_timer_free(s->retry_timer);
     loop_timer_free(s->settle_timer);
+    loop_timer_free(s->thorough_timer);
     for (struct sm_waiter *w = s->waiters, *next; w; w = next) {
         next = w->next;
         free(w);

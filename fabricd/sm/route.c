@@ -257,8 +257,7 @@ static int leave(struct sm *s)
     int r = judge(s, j);
     job_free(j);
     if (r == FAB_OK) {
-        fab_target_unref(s->model.target);
-        s->model.target = s->fresh;
+        sm_model_take_target(&s->model, s->fresh);
     } else {
         fab_target_unref(s->fresh);
     }

@@ -106,8 +106,7 @@ int sm_reload(struct sm *s)
     s->policy = policy;
     s->tune = true;
     s->role.priority = policy.sm_priority;
-    fab_target_unref(s->model.target);
-    s->model.target = NULL;
+    sm_model_take_target(&s->model, NULL);
     if (sm_run_busy(s)) { /* its plan may be of the old policy */
         sm_run_abort(s);
         sm_want_full(s);
@@ -142,6 +141,7 @@ void sm_free(struct sm *s)
     sm_run_fini(s);
     agent_free(s->agent);
     free_phases(s);
+    sm_mend_fini(s);
     sm_model_fini(&s->model);
     fab_policy_fini(&s->policy);
     free(s);
@@ -153,7 +153,8 @@ static const char *state_name(const struct sm *s)
 {
     if (sm_run_busy(s))
         return sm_run_phase(s)->name;
-    if (s->role.state == FAB_SM_MASTER && (s->want.suspects.count || s->want.full))
+    if (s->role.state == FAB_SM_MASTER &&
+        (s->want.suspects.count || s->want.full || s->want.thorough.count))
         return "settling"; /* more traps are awaited before the next look */
     if (s->role.state == FAB_SM_MASTER)
         return "idle";

@@ -90,9 +90,14 @@ static void suspect(struct sm *s, uint64_t guid, uint32_t trap)
         s->want.trap_us = clock_now_us();
     name_of(s, guid, name);
     sm_want_cause(s, "trap %u from %.64s", trap, name);
-    sm_want_suspect(s, guid);
-    look_again(s, guid);
-    make_room(s);
+    if (trap == TRAP_LINK_STATE && sm_mend_ready(s)) {
+        sm_guids_add(&s->want.glance, guid);
+        sm_round_put_off(s);
+    } else {
+        sm_want_suspect(s, guid);
+        look_again(s, guid);
+        make_room(s);
+    }
     sm_schedule(s);
 }
 

@@ -57,6 +57,7 @@ int scoped_start(struct fab_discover *d, const struct fab_discover_config *confi
     d->self = d->base->ports[d->base->self_port].node;
     d->self_port = d->base->ports[d->base->self_port].num;
     d->paths_stale = true;
+    d->cut = true; /* the base may have lost cables since it was looked at */
     (void)scoped_wave(d);
     return d->status;
 }

@@ -290,6 +290,9 @@ static void encode_block(const struct fab_plan_input *in, const struct fab_plan_
     for (unsigned i = 0; i < FAB_LFT_BLOCK && op->keep != 0; i++)
         if (op->keep >> i & 1)
             data[i] = fab_lft_row(&in->observed->lft, op->node)[offset + i];
+    for (unsigned i = 0; i < FAB_LFT_BLOCK && op->drain != 0; i++)
+        if (op->drain >> i & 1)
+            data[i] = FAB_LFT_NO_ROUTE;
 }
 
 static int encode_vlarb(const struct fab_plan_input *in, const struct fab_plan_op *op,

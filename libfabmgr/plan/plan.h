@@ -77,10 +77,11 @@ struct fab_plan_op {
         uint64_t keep; /* LFT: a bit for each entry that stays as it is; a later write changes it */
         uint64_t map;  /* SL2VL: as fab_vls_map has it */
     };
-    uint32_t mod; /* SL2VL, VLARB: attribute modifier */
-    bool awaited; /* LFT: there are later writes that must not come before this one */
-    bool waits;   /* LFT: it is one of those, for some write of the same block number */
-    bool barrier; /* LFT: send it, and what follows, when all awaited ones before are answered */
+    uint64_t drain; /* LFT: a bit for each entry that drops; a later write changes it */
+    uint32_t mod;   /* SL2VL, VLARB: attribute modifier */
+    bool awaited;   /* LFT: there are later writes that must not come before this one */
+    bool waits;     /* LFT: it is one of those, for some write of the same block number */
+    bool barrier;   /* LFT: send it, and what follows, when all awaited ones before are answered */
 };
 /* Writes that no barrier parts may be under way together, and take effect in any order. */
 struct fab_plan {

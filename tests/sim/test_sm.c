@@ -153,6 +153,41 @@ START_TEST(goes_round_a_pulled_cable_and_back)
 }
 END_TEST
 
+/* The second cable goes before the look that checks the first repair. */
+START_TEST(mends_tables_in_place)
+{
+    struct lab lab;
+    size_t len;
+    struct sm_status before_it, after_it;
+    struct reroute last;
+    bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
+    uint8_t *before = lab_tables(&lab, &len);
+    for (uint8_t port = 22; port < 24; port++) {
+        lab_forget_events(&lab);
+        sm_get_status(lab.sm, &before_it);
+        lab_unlink(&lab, "leaf-003", port);
+        lab_await(&lab, 0.1, "reroute-done");
+        sm_get_status(lab.sm, &after_it);
+        lab_assert_good(&lab);
+        ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
+        ck_assert_uint_gt(last.blocks, 0);
+        ck_assert_uint_eq(last.links_lost, 1);
+        /* a glance at one or both ends of the cable, and the writes: no sweep */
+        ck_assert_uint_le(after_it.smps_sent - before_it.smps_sent, 2 * 36 + last.blocks);
+    }
+    lab_run(&lab, 3, lab_is_idle, "the look that checks");
+    ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
+    lab_assert_good(&lab);
+    for (uint8_t port = 22; port < 24; port++)
+        lab_relink(&lab, "leaf-003", port);
+    lab_run_for(&lab, 0.05);
+    lab_run(&lab, 3, lab_is_idle, "all back");
+    assert_same_tables(&lab, before, len, true);
+    free(before);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(loses_and_regains_a_host)
 {
     struct lab lab;
@@ -665,6 +700,7 @@ static Suite *suite(void)
 
     tcase_add_test(t, bears_loss);
     tcase_add_test(t, goes_round_a_pulled_cable_and_back);
+    tcase_add_test(t, mends_tables_in_place);
     tcase_add_test(t, loses_and_regains_a_host);
     tcase_add_test(t, manages_its_own_island);
     tcase_add_test(t, bears_a_storm_of_cables);

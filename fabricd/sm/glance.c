@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phase "glancing": what became of the switches that traps name? One PortInfo a port, all at once,
+ * and nothing else is asked: enough to know a cable between two switches that died, which is what
+ * cannot wait. It is compared with what is known; the rest (a cable that came, a host, another
+ * speed) is left to the scoped look that follows, at once when there is something of that kind.
+ */
+#include <stdlib.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/sm/private.h"
+
+static void step_over(struct sm *s)
+{
+    s->scan.index++;
+    s->scan.block = 1;
+}
+
+static int enter(struct sm *s)
+{
+    sm_cut_free(&s->cut);
+    s->scan = (struct sm_scan){.block = 1};
+    return FAB_OK;
+}
+
+/* The suspect that is asked now, when it is a switch that can be reached. */
+static const struct fab_path *suspect(struct sm *s, uint32_t *ret_node)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t node = fab_fabric_node_by_guid(f, s->suspects.guid[s->scan.index]);
+    if (node == FAB_NONE || !fab_node_is_switch(f, node) ||
+        s->model.paths[node].hops == FAB_PATH_UNKNOWN)
+        return NULL;
+    *ret_node = node;
+    return &s->model.paths[node];
+}
+
+static bool next(struct sm *s, struct fab_mads_request *ret)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    for (; s->scan.index < s->suspects.count; step_over(s)) {
+        uint32_t node = FAB_NONE;
+        ret->path = suspect(s, &node);
+        if (ret->path == NULL)
+            s->cut.more = true;
+        if (ret->path == NULL || s->scan.block > f->nodes[node].num_ports)
+            continue;
+        ret->attr_id = FAB_ATTR_PORT_INFO;
+        ret->attr_mod = s->scan.block;
+        ret->tag = fab_port_id(f, node, (uint8_t)s->scan.block++);
+        return true;
+    }
+    return false;
+}
+
+static bool is_trunk(const struct fab_fabric *f, uint32_t port)
+{
+    uint32_t peer = fab_peer_node(f, port);
+    return peer != FAB_NONE && fab_node_is_switch(f, peer);
+}
+
+static bool is_up(const struct fab_port_info *info)
+{
+    return info->phys_state == FAB_PHYS_LINKUP;
+}
+
+static bool differs(const struct fab_port_info *was, const struct fab_port_info *now)
+{
+    return is_up(was) != is_up(now) ||
+           (is_up(now) &&
+            (was->port_state != now->port_state || was->width_active != now->width_active ||
+             was->speed_active != now->speed_active ||
+             was->speed_ext_active != now->speed_ext_active));
+}
+
+static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t port = (uint32_t)tag;
+    struct fab_port_info now;
+    if (a->status != FAB_OK ||
+        fab_attr_unpack(&fab_attr_port_info, a->data, a->len, &now) != FAB_OK) {
+        s->cut.more = true;
+        return;
+    }
+    if (fab_port_is_up(f, port) && !is_up(&now) && is_trunk(f, port))
+        s->cut.more |= sm_cut_add(&s->cut, port, f->ports[port].peer) != FAB_OK;
+    else
+        s->cut.more |= differs(&f->ports[port].info, &now);
+}
+
+static bool finished(const struct sm *s)
+{
+    return s->scan.index >= s->suspects.count;
+}
+
+static int leave(struct sm *s)
+{
+    s->run.known_us = clock_now_us();
+    return s->cut.count == 0 ? SM_ROUND_OVER : FAB_OK;
+}
+
+const struct sm_phase sm_phase_glance = {"glancing", enter, next, answer, finished, leave};
+
+/* ---- the cables that died -------------------------------------------------------------------- */
+
+static bool has(const struct sm_cut *c, uint32_t port)
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->cable[i].port == port || c->cable[i].peer == port)
+            return true;
+    return false;
+}
+
+int sm_cut_add(struct sm_cut *c, uint32_t port, uint32_t peer)
+{
+    if (has(c, port))
+        return FAB_OK;
+    struct sm_cable *more = realloc(c->cable, (c->count + 1) * sizeof(*more));
+    if (more == NULL)
+        return FAB_E_NOMEM;
+    c->cable = more;
+    c->cable[c->count++] = (struct sm_cable){port, peer};
+    return FAB_OK;
+}
+
+void sm_cut_free(struct sm_cut *c)
+{
+    free(c->cable);
+    *c = (struct sm_cut){0};
+}

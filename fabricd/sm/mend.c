@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Mending: the way round cables that just died, in time that depends on what they carried and not
+ * on the size of the fabric.
+ *
+ * For tables that stand, a state is made on the worker when there is time (libfabmgr/repair). With
+ * it, phase "mending" computes, proves and orders the writes here on the loop, patches fabric and
+ * tables in place and publishes them; phase "rewriting" (program.c) sends the writes. Patching in
+ * place is possible as long as nobody else reads them; what is being read is copied first.
+ *
+ * What cannot be mended so is left to a look and an engine, and the tables stay as they are until
+ * then.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+#include "libfabmgr/repair/repair.h"
+
+/* ---- the state, made on the worker ----------------------------------------------------------- */
+
+struct sm_mend_job {
+    struct sm *s; /* NULL: it is gone */
+    struct fab_fabric *fabric;
+    struct fab_target *target;
+    struct fab_policy policy;
+    uint64_t tables;
+    struct fab_repair *state;
+    char why[200];
+    int status;
+};
+
+static void job_free(struct sm_mend_job *j)
+{
+    fab_repair_free(j->state);
+    fab_policy_fini(&j->policy);
+    fab_target_unref(j->target);
+    fab_fabric_unref(j->fabric);
+    free(j);
+}
+
+static void work(void *ctx)
+{
+    struct sm_mend_job *j = ctx;
+    const struct fab_repair_input in = {.fabric = j->fabric,
+                                        .policy = &j->policy,
+                                        .lids = &j->target->lids,
+                                        .lft = &j->target->lft,
+                                        .vls = &j->target->vls};
+    j->status = fab_repair_new(&in, &j->state, j->why, sizeof(j->why));
+}
+
+static void drop(struct sm_mend *m)
+{
+    fab_repair_free(m->state);
+    free(m->dead.port);
+    m->state = NULL;
+    m->dead = (struct sm_dead){0};
+}
+
+static void take(struct sm *s, struct sm_mend_job *j)
+{
+    if (j->status != FAB_OK) {
+        log_debug("sm", "faults lead to a full compute: %s",
+                  j->why[0] ? j->why : fab_status_text(j->status));
+        return;
+    }
+    drop(&s->mend);
+    s->mend.state = j->state;
+    s->mend.tables = j->tables;
+    j->state = NULL;
+    log_debug("sm", "ready to mend labels=\"%s\" memory=%zu", fab_repair_labels(s->mend.state),
+              fab_repair_memory(s->mend.state));
+}
+
+static void done(void *ctx)
+{
+    struct sm_mend_job *j = ctx;
+    struct sm *s = j->s;
+    if (s) {
+        s->mend.job = NULL;
+        if (j->tables == s->model.tables)
+            take(s, j);
+    }
+    job_free(j);
+    if (s)
+        sm_mend_prepare(s);
+}
+
+static int start(struct sm *s)
+{
+    struct sm_mend_job *j = calloc(1, sizeof(*j));
+    if (!j)
+        return FAB_E_NOMEM;
+    int r = fab_policy_copy(&s->policy, &j->policy);
+    if (r != FAB_OK) {
+        free(j);
+        return r;
+    }
+    j->s = s;
+    j->fabric = fab_fabric_ref(s->model.fabric);
+    j->target = fab_target_ref(s->model.target);
+    j->tables = s->mend.asked = s->model.tables;
+    s->mend.job = j;
+    r = loop_work(s->in.loop, work, done, j);
+    if (r != FAB_OK) {
+        s->mend.job = NULL;
+        job_free(j);
+    }
+    return r;
+}
+
+void sm_mend_prepare(struct sm *s)
+{
+    if (s->mend.tables != s->model.tables)
+        drop(&s->mend);
+    if (sm_run_busy(s) || !s->model.view || !s->model.target || s->mend.job ||
+        s->mend.asked == s->model.tables || s->role.state != FAB_SM_MASTER)
+        return;
+    if (start(s) != FAB_OK)
+        log_debug("sm", "no memory to get ready for faults");
+}
+
+bool sm_mend_ready(const struct sm *s)
+{
+    return s->mend.state && s->mend.tables == s->model.tables && s->model.view && s->model.target &&
+           s->role.state == FAB_SM_MASTER;
+}
+
+void sm_mend_fini(struct sm *s)
+{
+    if (s->mend.job)
+        s->mend.job->s = NULL;
+    drop(&s->mend);
+    sm_cut_free(&s->cut);
+}
+
+/* ---- the writes ------------------------------------------------------------------------------ */
+
+static struct fab_plan_op op_of(const struct sm *s, const struct fab_repair_delta *d, size_t i)
+{
+    const struct fab_repair_write *w = &d->write[i];
+    return (struct fab_plan_op){
+        .node = w->sw,
+        .port = fab_port_id(s->model.fabric, w->sw, 0),
+        .attr_id = FAB_ATTR_LFT,
+        .block = (uint16_t)w->block,
+        .keep = w->keep,
+        .drain = w->drain,
+        .awaited = w->step + 1 < d->steps,
+        .waits = w->step > 0,
+        .barrier = i > 0 && w->step > d->write[i - 1].step,
+    };
+}
+
+static int plan_of(const struct sm *s, const struct fab_repair_delta *d, struct fab_plan *ret)
+{
+    struct fab_plan plan = {.ops = calloc(d->writes + 1, sizeof(*plan.ops))};
+    if (!plan.ops)
+        return FAB_E_NOMEM;
+    for (size_t i = 0; i < d->writes; i++)
+        plan.ops[i] = op_of(s, d, i);
+    for (int stage = FAB_STAGE_ROUTES; stage < FAB_STAGE_COUNT; stage++)
+        plan.stage_start[stage + 1] = (uint32_t)d->writes;
+    *ret = plan;
+    return FAB_OK;
+}
+
+/* ---- the phase ------------------------------------------------------------------------------- */
+
+/* All that is dead now. */
+static int all_dead(const struct sm *s, struct sm_dead *ret)
+{
+    const struct sm_dead *before = &s->mend.dead;
+    uint32_t *port = calloc(before->count + s->cut.count + 1, sizeof(*port));
+    if (!port)
+        return FAB_E_NOMEM;
+    if (before->count > 0)
+        memcpy(port, before->port, before->count * sizeof(*port));
+    for (uint32_t i = 0; i < s->cut.count; i++)
+        port[before->count + i] = s->cut.cable[i].port;
+    *ret = (struct sm_dead){port, before->count + s->cut.count};
+    return FAB_OK;
+}
+
+static int compute(struct sm *s, const struct sm_dead *dead, struct fab_repair_delta *ret,
+                   char *why, size_t why_len)
+{
+    int r = fab_repair_plan(s->mend.state, &s->model.target->lft, dead->port, dead->count, ret, why,
+                            why_len);
+    s->run.computed_us = clock_now_us();
+    return r;
+}
+
+static int prove(struct sm *s, const struct fab_repair_delta *d)
+{
+    struct fab_repair_change at = {0};
+    int r = fab_repair_prove(s->mend.state, &s->model.target->lft, d, &at);
+    s->run.proved_us = clock_now_us();
+    if (r != FAB_OK && r != FAB_E_NOMEM)
+        log_error("sm", "a repair failed its proof (%s, switch %u, LID %u): not written",
+                  fab_status_text(r), at.sw, at.lid);
+    return r;
+}
+
+/* True when the directed route to one end of the cable went over it. */
+static bool leads_over(const struct sm_model *m, uint32_t from, uint32_t to)
+{
+    const struct fab_port *near = &m->fabric->ports[from];
+    const struct fab_path *a = &m->paths[near->node], *b = &m->paths[m->fabric->ports[to].node];
+    return a->hops != FAB_PATH_UNKNOWN && b->hops == a->hops + 1 && b->port[b->hops] == near->num &&
+           memcmp(a->port, b->port, (size_t)a->hops + 1) == 0;
+}
+
+static int cut_cables(struct sm *s)
+{
+    struct sm_model *m = &s->model;
+    struct fab_path *paths = NULL;
+    bool detour = false;
+    for (uint32_t i = 0; i < s->cut.count; i++) {
+        const struct sm_cable *c = &s->cut.cable[i];
+        detour |= leads_over(m, c->port, c->peer) || leads_over(m, c->peer, c->port);
+        fab_fabric_cut(m->fabric, c->port);
+    }
+    int r = detour ? fab_paths_new(m->fabric, &paths) : FAB_OK;
+    if (r != FAB_OK || !detour)
+        return r;
+    free(m->paths);
+    m->paths = paths;
+    return sm_model_find_port_paths(m);
+}
+
+/* From here on nothing is to be refused any more but for want of memory. */
+static int carry_out(struct sm *s, struct fab_repair_delta *d, struct sm_dead *dead)
+{
+    struct fab_plan plan = {0};
+    int r = plan_of(s, d, &plan);
+    if (r == FAB_OK)
+        r = sm_model_own(&s->model);
+    if (r == FAB_OK)
+        r = cut_cables(s);
+    if (r == FAB_OK) {
+        fab_repair_commit(s->mend.state, &s->model.target->lft, d);
+        free(s->mend.dead.port);
+        s->mend.dead = *dead;
+        *dead = (struct sm_dead){0};
+        r = sm_publish(s);
+    }
+    if (r == FAB_OK)
+        r = sm_program_take(s, &plan);
+    fab_plan_fini(&plan);
+    if (r != FAB_OK) {
+        drop(&s->mend);
+        s->mend.asked = 0;
+    }
+    return r;
+}
+
+static int enter(struct sm *s)
+{
+    struct fab_repair_delta d = {0};
+    char why[200] = "";
+    struct sm_dead dead = {0};
+    int r = all_dead(s, &dead);
+    if (r == FAB_OK)
+        r = compute(s, &dead, &d, why, sizeof(why));
+    if (r == FAB_OK)
+        r = prove(s, &d);
+    if (r == FAB_OK)
+        r = fab_repair_order(s->mend.state, &s->model.target->lft, &d);
+    if (r == FAB_OK) {
+        s->run.computed = true;
+        s->run.changed.links_lost = s->cut.count;
+        s->cut.more |= d.cut > 0;
+        r = carry_out(s, &d, &dead);
+    } else {
+        log_info("sm", "not mended in place, looking at all of it: %s",
+                 why[0] ? why : fab_status_text(r));
+        s->cut.more = true;
+        r = SM_ROUND_OVER;
+    }
+    free(dead.port);
+    fab_repair_delta_fini(&d);
+    return r;
+}
+
+const struct sm_phase sm_phase_mend = {"mending", enter, NULL, NULL, NULL, NULL};
