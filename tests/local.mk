@@ -45,6 +45,11 @@ noinst_PROGRAMS += tests/bench/bench_mads
 tests_bench_bench_mads_SOURCES = tests/bench/bench_mads.c
 tests_bench_bench_mads_LDADD = libfabmgr/libfabmgr.la
 
+# ---- what repairs cost (not a test)
+noinst_PROGRAMS += tests/bench/bench_repair
+tests_bench_bench_repair_SOURCES = tests/bench/bench_repair.c
+tests_bench_bench_repair_LDADD = libfabmgr/libfabmgr.la
+
 # ---- base
 UNIT_TESTS += tests/unit/test_base
 tests_unit_test_base_SOURCES = tests/unit/test_base.c

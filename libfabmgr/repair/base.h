@@ -68,11 +68,11 @@ struct fab_repair_column {
     const uint32_t *label; /* of the LID's lane */
     uint8_t *mark;         /* [n] */
     uint8_t *entry;        /* [n] where marked */
-    uint8_t *stage;        /* [n] of pending ones */
     uint16_t *old;         /* [n] length of the way before, of pending ones */
     uint16_t *len;         /* [n] length of the way, where seen[] is `now` */
     uint32_t *seen;        /* [n] */
     uint32_t now;
+    bool *stale;       /* [n] */
     uint32_t *touched; /* [n] marked switches */
     uint32_t touches;
     uint64_t *heap; /* [n] pending ones by key */

@@ -6,12 +6,12 @@
  * with the greatest key first. A key is a label: all channels of at least that label are what the
  * switch may take now. It begins with the label of the channel that the switch had, then
  *
- *   1. a way as short as before, over a channel of no lesser label: nobody upstream is concerned.
- *      Nearly all end here, without a look at their neighbours' entries;
- *   2. the shortest way over channels above the labels of all that send here: these are legal as
- *      they are. If the way has become longer, they become pending, too: they may know better;
- *   3. label by label down. Those who send here by a label that is not less become pending first:
- *      what they do is illegal now.
+ *   1. a way as short as before: nobody upstream is concerned. Nearly all end here, without a look
+ *      at their neighbours' entries;
+ *   2. the shortest way that there is. If it has become longer, those who send here become pending,
+ *      too: they may know better;
+ *   3. the next label down, when nothing of this one leads there. Those who send here by a label
+ *      that is not less become pending first: what they do is illegal now.
  *
  * Who finds nothing is cut off, and all that sent there are pending. A way is taken only over
  * switches none of which is pending. Since labels ascend along each way, all decisions about
@@ -28,8 +28,6 @@
 #include "libfabmgr/repair/base.h"
 
 #define FAR UINT16_MAX /* no way that is known to be good */
-
-enum stage { AS_BEFORE, ABOVE_ALL, DOWN };
 
 /* ---- the heap of pending switches ------------------------------------------------------------ */
 
@@ -103,7 +101,6 @@ static void make_pending(struct fab_repair_column *c, uint32_t sw, uint32_t key,
         c->touched[c->touches++] = sw;
     }
     c->mark[sw] = FAB_MARK_PENDING;
-    c->stage[sw] = AS_BEFORE;
     c->old[sw] = old;
     c->seen[sw] = 0;
     push(c, key, sw);
@@ -205,9 +202,9 @@ static uint32_t in_turn(const struct candidates *all, uint32_t lid, uint32_t i)
 }
 
 /* Takes the shortest way over channels of label `key` and above, the first that is no longer than
- * `enough`, none that is longer than `most`. Returns its length, or FAR. */
+ * `enough`. Returns its length, or FAR. */
 static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t enough,
-                       uint16_t most, uint32_t *ret_channel)
+                       uint32_t *ret_channel)
 {
     struct candidates all;
     list_candidates(r, sw, key, &all);
@@ -216,7 +213,7 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
     for (uint32_t i = 0; all.count > 0 && i <= all.count; i++) {
         uint32_t channel = in_turn(&all, r->column.lid, i);
         uint16_t length = fab_bits_get(r->dark, channel) ? FAR : length_by(r, channel);
-        if (length == FAR || length > most ||
+        if (length == FAR ||
             (best != FAR && (length > best || (length == best && channel != before))))
             continue;
         best = length;
@@ -239,17 +236,6 @@ static uint32_t arriving(const struct fab_repair *r, uint32_t port)
         fab_repair_look(c, from) != b->back[port])
         return FAB_NONE;
     return fab_repair_far(b, port);
-}
-
-static uint32_t greatest_arriving(const struct fab_repair *r, uint32_t sw)
-{
-    uint32_t greatest = 0;
-    for (uint32_t port = r->base->first[sw] + 1; port < r->base->first[sw + 1]; port++) {
-        uint32_t channel = arriving(r, port);
-        if (channel != FAB_NONE && r->column.label[channel] > greatest)
-            greatest = r->column.label[channel];
-    }
-    return greatest;
 }
 
 /* All that send here by a label of at least `key` must think again. */
@@ -276,12 +262,6 @@ static void settle(struct fab_repair *r, uint32_t sw, uint32_t channel, uint16_t
     c->seen[sw] = c->now;
 }
 
-static void wait_for(struct fab_repair_column *c, uint32_t sw, uint32_t key, enum stage stage)
-{
-    c->stage[sw] = (uint8_t)stage;
-    push(c, key, sw);
-}
-
 static uint32_t next_label_down(const struct fab_repair *r, uint32_t sw, uint32_t key)
 {
     uint32_t greatest = 0;
@@ -301,27 +281,13 @@ static void step_down(struct fab_repair *r, uint32_t sw, uint32_t key)
     /* Before it is looked at again, those whose label would not ascend any more. */
     disturb(r, sw, next);
     if (next != 0)
-        wait_for(&r->column, sw, next, DOWN);
+        push(&r->column, next, sw);
 }
 
 static void decide(struct fab_repair *r, uint32_t sw, uint32_t key)
 {
-    struct fab_repair_column *c = &r->column;
     uint32_t channel = FAB_NONE;
-    uint16_t length = FAR, old = c->old[sw];
-    if (c->stage[sw] == AS_BEFORE) {
-        length = choose(r, sw, key, old, old, &channel);
-        if (length != FAR) {
-            settle(r, sw, channel, length);
-            return;
-        }
-        uint32_t above = greatest_arriving(r, sw) + 1;
-        if (above < key) {
-            wait_for(c, sw, above, ABOVE_ALL);
-            return;
-        }
-    }
-    length = choose(r, sw, key, old, FAR - 1, &channel);
+    uint16_t old = r->column.old[sw], length = choose(r, sw, key, old, &channel);
     if (length == FAR) {
         step_down(r, sw, key);
         return;

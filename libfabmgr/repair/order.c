@@ -23,6 +23,10 @@
  * order of switches), its entries drop packets until all are drained of the old ones: a step in
  * which they are written as NO_ROUTE, and one with what they shall be.
  *
+ * Entries of switches that were cut off and are not any more may lead to where they must not, for
+ * as long as others there have not got their new entries: these drop from before the cable comes up
+ * (an early step of their own) until then.
+ *
  * Packets under way at the moment of a write may still meet the turn that the order avoids for
  * all that follow; those of the first kind came to a dead end, where switches discard them.
  */
@@ -331,11 +335,40 @@ static void drain_rest(struct ordering *o)
     d->steps += 2;
 }
 
+/* Stale entries drop before all else. */
+static void drain_stale(struct ordering *o)
+{
+    struct fab_repair_delta *d = o->d;
+    size_t writes = d->writes;
+    for (size_t w = 0; w < writes; w++) {
+        struct fab_repair_write *later = &d->write[w], *drops = &d->write[d->writes];
+        *drops = (struct fab_repair_write){.sw = later->sw,
+                                           .block = later->block,
+                                           .first = later->first,
+                                           .changes = later->changes,
+                                           .early = true};
+        for (uint32_t i = 0; i < drops->changes; i++) {
+            const struct fab_repair_change *c = &d->change[d->by_write[drops->first + i]];
+            uint64_t bit = UINT64_C(1) << (c->lid % FAB_LFT_BLOCK);
+            if (c->stale && o->of[d->by_write[drops->first + i]] == w) {
+                drops->drain |= bit;
+                drops->entries++;
+            }
+            drops->keep |= bit;
+        }
+        d->writes += drops->entries > 0;
+        d->drained += drops->entries;
+    }
+    for (size_t w = 0; d->writes > writes && w < writes; w++)
+        d->write[w].step++;
+    d->steps += d->writes > writes;
+}
+
 static int alloc_ordering(struct ordering *o)
 {
     size_t changes = o->d->changes;
-    /* A change is in one write, or in two when it is drained. */
-    o->d->write = fab_alloc_array(changes, 2 * sizeof(*o->d->write));
+    /* A change is in one write, or in two when it is drained, or three when stale as well. */
+    o->d->write = fab_alloc_array(changes, 3 * sizeof(*o->d->write));
     o->d->by_write = fab_alloc_array(changes, sizeof(*o->d->by_write));
     o->of = fab_alloc_array(changes, sizeof(*o->of));
     o->key = fab_alloc_array(changes, sizeof(*o->key));
@@ -371,6 +404,8 @@ int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab
         status = attempt(&o, false, &left);
     if (status == FAB_OK && left > 0)
         drain_rest(&o);
+    if (status == FAB_OK)
+        drain_stale(&o);
     fab_repair_lighten(r, d->dead, d->deads);
     if (status == FAB_OK)
         qsort(d->write, d->writes, sizeof(*d->write), by_urgency);

@@ -8,7 +8,8 @@
  *   - each neighbour that sends to a switch whose label has become less still does so by a lesser
  *     one (where the label has not become less, what was true of the old entry is still);
  *   - no entry leads into a cable that has died since, unless no cables join the switch with the
- *     destination.
+ *     destination;
+ *   - entries that lead into a cable that is back, and stay, are good ways.
  * For a way that meets no changed entry is what it was; and one that does goes on as proven. Labels
  * that ascend everywhere are a topological order: no cycle of channels.
  */
@@ -197,6 +198,51 @@ static int check_dead(struct proof *p, const uint64_t *key, size_t count)
     return status;
 }
 
+/* An entry that does not change, by the new tables. */
+static int check_way(struct proof *p, uint32_t lid, uint32_t sw)
+{
+    const struct fab_repair_delta *d = p->d;
+    size_t low = 0, high = d->changes;
+    while (low < high) { /* the first change of the LID */
+        size_t middle = low + (high - low) / 2;
+        if (d->change[middle].lid < lid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    fab_repair_column_begin(p->r, p->lft, lid);
+    for (; low < d->changes && d->change[low].lid == lid; low++)
+        fab_repair_known(p->r, d->change[low].sw, d->change[low].now);
+    int status = follow(p->r, sw);
+    if ((status == FAB_E_INVAL || status == FAB_E_UNREACHABLE) && !joined(p, sw))
+        status = FAB_OK;
+    fab_repair_column_end(p->r);
+    return status;
+}
+
+/* Entries that lead into a cable that is back, and stay: those of switches that were cut off. */
+static int check_revived(struct proof *p, const uint64_t *key, size_t count)
+{
+    struct fab_repair *r = p->r;
+    const struct fab_repair_base *b = r->base;
+    int status = FAB_OK;
+    for (size_t i = 0; i < r->deads; i++) {
+        uint32_t channel = r->dead[i], sw = b->hop[fab_repair_far(b, channel)];
+        const uint8_t *row = fab_lft_row(p->lft, sw);
+        if (fab_bits_get(r->dark, channel))
+            continue;
+        for (uint32_t lid = 1; status == FAB_OK && lid <= b->top; lid++) {
+            if (row[lid] != channel - b->first[sw] || b->home[lid] == FAB_NONE ||
+                b->home[lid] == sw || is_changed(key, count, sw, lid))
+                continue;
+            *p->at = (struct fab_repair_change){.lid = lid, .sw = sw, .was = row[lid]};
+            p->at->now = row[lid];
+            status = check_way(p, lid, sw);
+        }
+    }
+    return status;
+}
+
 static int check_all(struct proof *p)
 {
     const struct fab_repair_delta *d = p->d;
@@ -210,7 +256,10 @@ static int check_all(struct proof *p)
             key[i] = (uint64_t)d->change[i].sw << 32 | d->change[i].lid;
         /* By LID already. */
         unsigned bits = 32 - (unsigned)__builtin_clz(p->r->base->n | 1);
-        status = check_dead(p, fab_repair_sort(key, room, d->changes, 32, bits), d->changes);
+        const uint64_t *sorted = fab_repair_sort(key, room, d->changes, 32, bits);
+        status = check_dead(p, sorted, d->changes);
+        if (status == FAB_OK)
+            status = check_revived(p, sorted, d->changes);
     }
     free(key);
     free(room);

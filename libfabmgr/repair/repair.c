@@ -21,13 +21,13 @@ static int alloc_column(struct fab_repair_column *c, size_t n)
 {
     c->mark = calloc(n + 1, sizeof(*c->mark));
     c->entry = calloc(n + 1, sizeof(*c->entry));
-    c->stage = calloc(n + 1, sizeof(*c->stage));
     c->old = calloc(n + 1, sizeof(*c->old));
     c->len = calloc(n + 1, sizeof(*c->len));
     c->seen = calloc(n + 1, sizeof(*c->seen));
+    c->stale = calloc(n + 1, sizeof(*c->stale));
     c->touched = calloc(n + 1, sizeof(*c->touched));
     c->heap = calloc(n + 1, sizeof(*c->heap));
-    return c->mark && c->entry && c->stage && c->old && c->len && c->seen && c->touched && c->heap
+    return c->mark && c->entry && c->old && c->len && c->seen && c->stale && c->touched && c->heap
                ? FAB_OK
                : FAB_E_NOMEM;
 }
@@ -98,7 +98,7 @@ void fab_repair_free(struct fab_repair *r)
         return;
     struct fab_repair_column *c = &r->column;
     void *all[] = {r->entry, r->dead, r->dark, r->alive, r->island,  c->mark, c->entry,
-                   c->stage, c->old,  c->len,  c->seen,  c->touched, c->heap};
+                   c->old,   c->len,  c->seen, c->stale, c->touched, c->heap};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         free(all[i]);
     fab_repair_base_unref(r->base);
@@ -108,9 +108,9 @@ void fab_repair_free(struct fab_repair *r)
 size_t fab_repair_memory(const struct fab_repair *r)
 {
     const struct fab_repair_column *c = &r->column;
-    size_t a_switch = sizeof(*c->mark) + sizeof(*c->entry) + sizeof(*c->stage) + sizeof(*c->old) +
-                      sizeof(*c->len) + sizeof(*c->seen) + sizeof(*c->touched) + sizeof(*c->heap) +
-                      sizeof(*r->alive) + sizeof(*r->island);
+    size_t a_switch = sizeof(*c->mark) + sizeof(*c->entry) + sizeof(*c->old) + sizeof(*c->len) +
+                      sizeof(*c->seen) + sizeof(*c->stale) + sizeof(*c->touched) +
+                      sizeof(*c->heap) + sizeof(*r->alive) + sizeof(*r->island);
     return sizeof(*r) + a_switch * r->base->n + r->base->ports / 8 +
            r->entries * sizeof(*r->entry) + r->deads * sizeof(*r->dead) +
            fab_repair_base_memory(r->base);
@@ -311,6 +311,9 @@ struct job {
     const struct fab_lft *lft;
     struct fab_repair_delta *d;
     size_t change_room, entry_room;
+    uint32_t *revived; /* [revivals] channels that were dead */
+    uint32_t *stale;   /* [stales] switches with such an entry in the column at hand */
+    size_t revivals, stales;
     bool islands_known;
     char *why;
     size_t why_len;
@@ -319,7 +322,8 @@ struct job {
 static int note_change(struct job *j, uint32_t lid, uint32_t sw, uint8_t now)
 {
     struct fab_repair_delta *d = j->d;
-    uint8_t was = fab_lft_row(j->lft, sw)[lid];
+    bool stale = j->r->column.stale[sw];
+    uint8_t was = stale ? FAB_LFT_NO_ROUTE : fab_lft_row(j->lft, sw)[lid];
     if (was == now)
         return FAB_OK;
     if (d->changes == j->change_room) {
@@ -329,7 +333,7 @@ static int note_change(struct job *j, uint32_t lid, uint32_t sw, uint8_t now)
         d->change = more;
     }
     d->change[d->changes++] =
-        (struct fab_repair_change){.lid = lid, .sw = sw, .was = was, .now = now};
+        (struct fab_repair_change){.lid = lid, .sw = sw, .was = was, .now = now, .stale = stale};
     return FAB_OK;
 }
 
@@ -365,6 +369,56 @@ static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
     return FAB_OK;
 }
 
+/* ---- cables that are back -------------------------------------------------------------------- */
+
+static int list_revived(struct job *j)
+{
+    const struct fab_repair *r = j->r;
+    j->revived = fab_alloc_array(r->deads, sizeof(*j->revived));
+    j->stale = fab_alloc_array(r->deads, sizeof(*j->stale));
+    if (j->revived == NULL || j->stale == NULL)
+        return FAB_E_NOMEM;
+    for (size_t i = 0; i < r->deads; i++) {
+        if (!fab_bits_get(r->dark, r->dead[i]))
+            j->revived[j->revivals++] = r->dead[i];
+    }
+    return FAB_OK;
+}
+
+/* Entries that still lead into a cable that is back are those of switches that were cut off. Where
+ * the switch at its other end, which is in the overlay, now sends on by a label that is not above,
+ * that must not carry traffic. */
+static void find_stale(struct job *j, uint32_t lid)
+{
+    const struct fab_repair_base *b = j->r->base;
+    struct fab_repair_column *c = &j->r->column;
+    for (size_t i = 0; i < j->revivals; i++) {
+        uint32_t channel = j->revived[i], to = b->hop[channel], from = switch_of(b, channel);
+        if (c->mark[to] == FAB_MARK_NONE || to == c->home || from == c->home ||
+            fab_lft_row(j->lft, from)[lid] != channel - b->first[from])
+            continue;
+        uint32_t onward = fab_repair_channel(b, to, fab_lft_row(j->lft, to)[lid]);
+        if (onward == FAB_NONE || c->label[channel] < c->label[onward])
+            continue;
+        c->stale[from] = true;
+        j->stale[j->stales++] = from;
+    }
+}
+
+static int take_stale(struct job *j)
+{
+    struct fab_repair_column *c = &j->r->column;
+    int status = FAB_OK;
+    for (size_t i = 0; i < j->stales; i++) {
+        uint32_t sw = j->stale[i];
+        if (status == FAB_OK && c->mark[sw] == FAB_MARK_NONE)
+            status = note_change(j, c->lid, sw, fab_lft_row(j->lft, sw)[c->lid]);
+        c->stale[sw] = false;
+    }
+    j->stales = 0;
+    return status;
+}
+
 /* known: the overlay's entries of this column. */
 static int take_column(struct job *j, const struct fab_repair_entry *known, size_t knowns)
 {
@@ -392,6 +446,7 @@ static int do_column(struct job *j, uint32_t lid, const uint64_t *place, size_t 
     fab_repair_column_begin(r, j->lft, lid);
     for (size_t i = 0; i < knowns; i++)
         fab_repair_known(r, known[i].sw, known[i].base);
+    find_stale(j, lid);
     /* To a switch without a living cable nothing leads: nothing changes. */
     if (home != FAB_NONE && (r->alive[home] > 0 || r->base->degree[home] == 0)) {
         for (size_t i = 0; i < knowns; i++)
@@ -401,8 +456,9 @@ static int do_column(struct job *j, uint32_t lid, const uint64_t *place, size_t 
         fab_repair_column_solve(r);
     }
     int status = take_column(j, known, knowns);
+    int stale = take_stale(j);
     fab_repair_column_end(r);
-    return status;
+    return status == FAB_OK ? stale : status;
 }
 
 static int do_columns(struct job *j, const uint64_t *place, size_t places)
@@ -437,11 +493,15 @@ int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint3
     int status = list_dead(r->base, dead, count, &d);
     fab_repair_darken(r, d.dead, d.deads);
     if (status == FAB_OK)
+        status = list_revived(&j);
+    if (status == FAB_OK)
         status = find_places(r, lft, &d, &place, &places);
     if (status == FAB_OK)
         status = do_columns(&j, place, places);
     fab_repair_lighten(r, d.dead, d.deads);
     free(place);
+    free(j.revived);
+    free(j.stale);
     if (status == FAB_OK)
         *ret = d;
     else

@@ -61,6 +61,8 @@ const char *fab_repair_labels(const struct fab_repair *r);
 struct fab_repair_change {
     uint32_t lid, sw;
     uint8_t was, now; /* ports */
+    bool stale;       /* an entry of a switch that was cut off, which must drop (was: NO_ROUTE) when
+                         the cable it leads into comes up, until others have their new entries */
 };
 /* One table block to be written. */
 struct fab_repair_write {
@@ -71,6 +73,7 @@ struct fab_repair_write {
     uint32_t first, changes; /* of the block: by_write[first..first + changes) */
     uint64_t keep;  /* a bit for each entry that stays as it was; a later write changes it */
     uint64_t drain; /* a bit for each entry that drops until a later write: no order is safe */
+    bool early;     /* to be answered before cables that are back carry traffic (Active) */
 };
 struct fab_repair_delta {
     struct fab_repair_change *change; /* by LID, then as found */
@@ -80,7 +83,7 @@ struct fab_repair_delta {
     uint32_t *by_write; /* [changes] their indices, by switch, then LID */
     size_t blocks;      /* that differ: writes beyond are parts */
     uint32_t steps;     /* 1: any order is safe */
-    size_t drained;     /* entries */
+    size_t drained;     /* entries, stale ones among them */
     size_t cut;     /* entries (switch, LID) that no cables join any more: they stay as they are */
     uint32_t *dead; /* ports, both ends, ascending */
     size_t deads;

@@ -152,6 +152,15 @@ static void find_arrivals(const struct world *w, const struct fab_fabric *f,
     }
 }
 
+static void put_write(const struct world *w, struct fab_lft *lft, const struct fab_repair_delta *d,
+                      const struct fab_repair_write *write)
+{
+    uint8_t bytes[FAB_LFT_BLOCK];
+    fab_repair_bytes(&w->lft, d, write, bytes);
+    memcpy(fab_lft_row(lft, write->sw) + (size_t)write->block * FAB_LFT_BLOCK, bytes,
+           FAB_LFT_BLOCK);
+}
+
 /* Writes of one step in random order; after each of them all that worked before still does, there
  * is no loop and no cycle. */
 static void watch_writes(struct world *w, const struct fab_fabric *f,
@@ -161,17 +170,17 @@ static void watch_writes(struct world *w, const struct fab_fabric *f,
     size_t cells = (size_t)f->switch_count * (w->base->lids.top + 1);
     bool *before = calloc(cells, 1), *after = calloc(cells, 1);
     uint32_t *order = calloc(d->writes + 1, sizeof(*order));
+    size_t early = 0;
+    for (; early < d->writes && d->write[early].early; early++)
+        put_write(w, &lft, d, &d->write[early]); /* before cables come up */
     find_arrivals(w, f, &lft, before);
-    for (size_t first = 0, end; first < d->writes; first = end) {
+    for (size_t first = early, end; first < d->writes; first = end) {
         for (end = first; end < d->writes && d->write[end].step == d->write[first].step; end++)
             order[end - first] = (uint32_t)end;
         fab_prng_shuffle(prng, order, end - first);
         for (size_t i = 0; i < end - first; i++) {
             const struct fab_repair_write *write = &d->write[order[i]];
-            uint8_t bytes[FAB_LFT_BLOCK];
-            fab_repair_bytes(&w->lft, d, write, bytes);
-            memcpy(fab_lft_row(&lft, write->sw) + (size_t)write->block * FAB_LFT_BLOCK, bytes,
-                   FAB_LFT_BLOCK);
+            put_write(w, &lft, d, write);
             find_arrivals(w, f, &lft, after);
             for (size_t k = 0; k < cells && d->drained == 0; k++)
                 ck_assert_msg(after[k] || !before[k],

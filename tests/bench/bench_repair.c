@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * CPU times of repairs: `bench_repair [-e engine] [radix | radix,levels | file]..`, without
+ * arguments on fat trees of 648 and 11,664 hosts; `bench_repair 64 80` for 65,536 and 128,000.
+ * Faults are of one cable between the lowest ranks, one between the highest, and of all cables of a
+ * switch on top; the median and the worst of some that are chosen by a fixed seed. Not part of
+ * `make check`; prints, judges nothing but that mending restores the tables.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "libfabmgr/address/address.h"
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/generate.h"
+#include "libfabmgr/fabric/text.h"
+#include "libfabmgr/repair/repair.h"
+#include "libfabmgr/route/route.h"
+
+#define FAULTS 21
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static void must(int status, const char *what, const char *why)
+{
+    if (status == FAB_OK)
+        return;
+    fprintf(stderr, "%s: %s %s\n", what, fab_status_text(status), why);
+    exit(1);
+}
+
+/* ---- a fabric with tables ------------------------------------------------------------------- */
+
+struct world {
+    struct fab_fabric *f;
+    struct fab_policy policy;
+    struct fab_lids lids;
+    struct fab_lft lft;
+    struct fab_vls vls;
+    struct fab_ranks ranks;
+    struct fab_repair *repair;
+};
+
+static struct fab_fabric *made(const char *what)
+{
+    struct fab_builder *b = NULL;
+    struct fab_fabric *f = NULL;
+    unsigned radix = 0, levels = 3;
+    if (sscanf(what, "%u,%u", &radix, &levels) >= 1) {
+        struct fab_fat_tree_spec spec = {.radix = radix, .levels = levels};
+        must(fab_generate_fat_tree(&spec, &b), what, "");
+    } else {
+        static char text[64 << 20];
+        FILE *file = fopen(what, "r");
+        struct fab_text_error e = {0};
+        size_t len = file != NULL ? fread(text, 1, sizeof(text), file) : 0;
+        if (file != NULL)
+            fclose(file);
+        must(fab_text_read(text, len, &b, &e), what, e.message);
+    }
+    must(fab_builder_seal(b, &f), "seal", "");
+    fab_builder_free(b);
+    return f;
+}
+
+/* The address room stops at the last unicast LID of InfiniBand; the library inside does not. */
+static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
+{
+    uint32_t next = 1;
+    must(fab_lids_init(lids, f->port_count), "LIDs", "");
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
+            uint32_t peer = f->ports[fab_port_id(f, sw, (uint8_t)num)].peer;
+            if (peer != FAB_NONE && f->ports[peer].node >= f->switch_count)
+                lids->base[peer] = next++;
+        }
+    }
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        lids->base[fab_port_id(f, sw, 0)] = next++;
+    must(fab_lids_index(lids), "index", "");
+}
+
+static void assign(struct world *w)
+{
+    struct fab_address_note *notes = NULL;
+    size_t count;
+    struct fab_address_input in = {.fabric = w->f, .policy = &w->policy};
+    int status = fab_address_assign(&in, &w->lids, &notes, &count);
+    if (status == FAB_E_LIMIT)
+        assign_beyond(w->f, &w->lids);
+    else
+        must(status, "address", "");
+    free(notes);
+}
+
+static void prepare(struct world *w, const char *what, const char *engine)
+{
+    char why[480] = "";
+    fab_policy_defaults(&w->policy);
+    w->f = made(what);
+    assign(w);
+    struct fab_route_input in = {.fabric = w->f, .policy = &w->policy, .lids = &w->lids};
+    const struct fab_route_engine *e = fab_route_engine_by_name(engine);
+    if (e == NULL)
+        must(FAB_E_NOT_FOUND, engine, "");
+    double start = now_us();
+    must(e->run(&in, &w->lft, &w->vls, why, sizeof(why)), engine, why);
+    double routed = now_us();
+    printf("%s: %u switches, %u LIDs, %u cables; %s: %s\n", what, w->f->switch_count, w->lids.top,
+           w->f->link_count, engine, why);
+    must(fab_ranks_plain(w->f, &w->policy, &w->ranks), "ranks", "");
+    struct fab_repair_input base = {
+        .fabric = w->f, .policy = &w->policy, .lids = &w->lids, .lft = &w->lft, .vls = &w->vls};
+    double ready = now_us();
+    must(fab_repair_new(&base, &w->repair, why, sizeof(why)), "repair", why);
+    printf("  engine %.1f ms, repair prepared in %.1f ms, %.1f MB beside %.1f MB of tables; %s\n",
+           (routed - start) / 1e3, (now_us() - ready) / 1e3,
+           (double)fab_repair_memory(w->repair) / 1e6,
+           (double)w->lft.stride * w->lft.switch_count / 1e6, fab_repair_labels(w->repair));
+}
+
+/* ---- faults ---------------------------------------------------------------------------------- */
+
+struct times {
+    double plan, prove, order, bytes, total, mend;
+    size_t changes, blocks, writes, lost;
+    uint32_t steps;
+};
+
+static int by_total(const void *a, const void *b)
+{
+    const struct times *x = a, *y = b;
+    return x->total < y->total ? -1 : x->total > y->total;
+}
+
+/* Plan, proof, order, bytes, commit. */
+static int step(struct world *w, const uint32_t *dead, size_t count, struct times *ret)
+{
+    struct fab_repair_delta d;
+    struct fab_repair_change at;
+    char why[200] = "";
+    uint8_t bytes[FAB_LFT_BLOCK];
+    unsigned sum = 0;
+    double start = now_us();
+    int status = fab_repair_plan(w->repair, &w->lft, dead, count, &d, why, sizeof(why));
+    if (status == FAB_E_UNSUPPORTED) {
+        printf("  (%s)\n", why);
+        return status;
+    }
+    must(status, "plan", why);
+    double planned = now_us();
+    must(fab_repair_prove(w->repair, &w->lft, &d, &at), "proof", "");
+    double proven = now_us();
+    must(fab_repair_order(w->repair, &w->lft, &d), "order", "");
+    double ordered = now_us();
+    for (size_t i = 0; i < d.writes; i++) {
+        fab_repair_bytes(&w->lft, &d, &d.write[i], bytes);
+        sum += bytes[i % FAB_LFT_BLOCK];
+    }
+    fab_repair_commit(w->repair, &w->lft, &d);
+    double end = now_us();
+    *ret = (struct times){.plan = planned - start,
+                          .prove = proven - planned,
+                          .order = ordered - proven,
+                          .bytes = end - ordered + (sum == 1 ? 1e-9 : 0),
+                          .total = end - start,
+                          .changes = d.changes,
+                          .blocks = d.blocks,
+                          .writes = d.writes,
+                          .steps = d.steps};
+    fab_repair_delta_fini(&d);
+    return FAB_OK;
+}
+
+static void print_times(const char *what, struct times *t, size_t count, size_t refused)
+{
+    qsort(t, count, sizeof(*t), by_total);
+    for (size_t k = 0; k < 2 && count > 0; k++) {
+        const struct times *m = &t[k == 0 ? count / 2 : count - 1];
+        printf("  %-12s %-6s %8.0f us = plan %.0f + prove %.0f + order %.0f + bytes %.0f; mend "
+               "%.0f; %zu entries, %zu blocks, %zu writes, %u steps\n",
+               k == 0 ? what : "", k == 0 ? "median" : "worst", m->total, m->plan, m->prove,
+               m->order, m->bytes, m->mend, m->changes, m->blocks, m->writes, m->steps);
+    }
+    if (refused > 0)
+        printf("  %-12s refused %zu of %zu\n", what, refused, refused + count);
+}
+
+/* The cables of `fault`, which is a port, or (all) of its switch. */
+static size_t cables_of(const struct world *w, uint32_t fault, bool all, uint32_t ret[256])
+{
+    uint32_t sw = w->f->ports[fault].node;
+    size_t count = 0;
+    ret[0] = fault;
+    if (!all)
+        return 1;
+    for (unsigned num = 1; num <= w->f->nodes[sw].num_ports; num++)
+        ret[count++] = fab_port_id(w->f, sw, (uint8_t)num);
+    return count;
+}
+
+/* faults: ports. */
+static void run_faults(struct world *w, const char *what, uint32_t *fault, size_t count, bool all)
+{
+    struct times t[FAULTS], back;
+    size_t done = 0, refused = 0;
+    struct fab_prng prng;
+    fab_prng_init(&prng, 1);
+    fab_prng_shuffle(&prng, fault, count);
+    for (size_t i = 0; i < count && done + refused < FAULTS; i++) {
+        uint32_t dead[256];
+        size_t deads = cables_of(w, fault[i], all, dead);
+        if (step(w, dead, deads, &t[done]) != FAB_OK) {
+            refused++;
+            continue;
+        }
+        must(step(w, NULL, 0, &back), "mend", "");
+        t[done++].mend = back.total;
+    }
+    print_times(what, t, done, refused);
+}
+
+/* Ports of cables up from a rank. */
+static size_t cables_up(const struct world *w, uint8_t rank, uint32_t *ret)
+{
+    const struct fab_fabric *f = w->f;
+    size_t count = 0;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        for (unsigned num = 1; w->ranks.rank[sw] == rank && num <= f->nodes[sw].num_ports; num++) {
+            uint32_t port = fab_port_id(f, sw, (uint8_t)num), peer = fab_peer_node(f, port);
+            if (peer != FAB_NONE && fab_node_is_switch(f, peer) && fab_port_is_up(f, port) &&
+                w->ranks.rank[peer] > rank)
+                ret[count++] = port;
+        }
+    }
+    return count;
+}
+
+static size_t switches_of(const struct world *w, uint8_t rank, uint32_t *ret)
+{
+    size_t count = 0;
+    for (uint32_t sw = 0; sw < w->f->switch_count; sw++) {
+        if (w->ranks.rank[sw] == rank)
+            ret[count++] = fab_port_id(w->f, sw, 1);
+    }
+    return count;
+}
+
+static void run(const char *what, const char *engine)
+{
+    struct world w = {0};
+    prepare(&w, what, engine);
+    size_t bytes = w.lft.stride * w.lft.switch_count;
+    uint8_t *before = malloc(bytes), highest = 0;
+    uint32_t *fault = malloc(w.f->port_count * sizeof(*fault));
+    if (before == NULL || fault == NULL)
+        exit(1);
+    memcpy(before, w.lft.entries, bytes);
+    for (uint32_t sw = 0; sw < w.f->switch_count; sw++)
+        highest = w.ranks.rank[sw] > highest ? w.ranks.rank[sw] : highest;
+    run_faults(&w, "leaf cable", fault, cables_up(&w, 0, fault), false);
+    for (uint8_t rank = 1; rank < highest; rank++)
+        run_faults(&w, rank + 1 == highest ? "core cable" : "mid cable", fault,
+                   cables_up(&w, rank, fault), false);
+    if (highest > 1)
+        run_faults(&w, "mid switch", fault, switches_of(&w, 1, fault), true);
+    run_faults(&w, "top switch", fault, switches_of(&w, highest, fault), true);
+    printf("  mending %s the tables\n",
+           memcmp(before, w.lft.entries, bytes) == 0 ? "restored" : "DID NOT RESTORE");
+    free(before);
+    free(fault);
+    fab_repair_free(w.repair);
+    fab_ranks_fini(&w.ranks);
+    fab_lft_fini(&w.lft);
+    fab_vls_fini(&w.vls);
+    fab_lids_fini(&w.lids);
+    fab_policy_fini(&w.policy);
+    fab_fabric_unref(w.f);
+}
+
+int main(int argc, char **argv)
+{
+    const char *engine = "fattree";
+    int first = 1;
+    if (argc > 2 && strcmp(argv[1], "-e") == 0) {
+        engine = argv[2];
+        first = 3;
+    }
+    if (first == argc) {
+        run("36,2", engine);
+        run("36,3", engine);
+    }
+    for (int i = first; i < argc; i++)
+        run(argv[i], engine);
+    return 0;
+}
