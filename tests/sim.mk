@@ -69,7 +69,7 @@ tests_bench_bench_sim_LDADD = libfabmgr/libfabmgr.la
 # Scenarios: the whole manager in virtual time (tests/sim/README.md).
 SCENARIO_SOURCES = tests/sim/scenario.h tests/sim/scenario_expect.c tests/sim/scenario_read.c \
 	tests/sim/scenario_run.c tests/sim/scenario_verbs.c tests/sim/stage.h \
-	tests/sim/stage_judge.c tests/sim/verbs.h
+	tests/sim/stage_judge.c tests/sim/stage_lanes.c tests/sim/verbs.h
 UNIT_TESTS += tests/sim/run_scenarios
 tests_sim_run_scenarios_SOURCES = tests/sim/run_scenarios.c $(SCENARIO_SOURCES)
 tests_sim_run_scenarios_LDADD = cli/libfabsim.la $(FABRICD_LIBS)

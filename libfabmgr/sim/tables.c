@@ -208,10 +208,10 @@ uint16_t handle_pkeys(struct request *r)
     return status;
 }
 
-static void default_sl2vl(const struct request *r, uint32_t port, uint8_t *data)
+static void default_sl2vl(const struct fab_sim *s, uint32_t port, uint8_t *data)
 {
     struct fab_sl2vl map;
-    unsigned vls = fab_op_vls_count(r->sim->ports[port].info.vl_cap);
+    unsigned vls = fab_op_vls_count(s->ports[port].info.vl_cap);
     for (unsigned sl = 0; sl < 16; sl++)
         map.vl[sl] = (uint8_t)(vls > 0 ? sl % vls : 0);
     (void)fab_attr_pack(&fab_attr_sl2vl, &map, data, FAB_SMP_DATA);
@@ -221,25 +221,35 @@ static void default_sl2vl(const struct request *r, uint32_t port, uint8_t *data)
  * the table, and for a pair the last one that has it counts. */
 enum { ALL_OUT = 0x100, ALL_IN = 0x200, SL2VL_SIZE = 8 };
 
-static uint64_t sl2vl_key(const struct request *r, uint32_t wide, uint32_t in, uint32_t out)
+static uint64_t sl2vl_key(const struct fab_sim *s, uint32_t node, uint32_t wide, uint32_t in,
+                          uint32_t out)
 {
-    uint32_t port = port_id(r->sim, r->at.node, (uint8_t)(wide & ALL_OUT ? 0 : out));
+    uint32_t port = port_id(s, node, (uint8_t)(wide & ALL_OUT ? 0 : out));
     return block_key(TABLE_SL2VL, port, wide | (wide & ALL_IN ? 0 : in));
 }
 
-static bool sl2vl_find(const struct request *r, uint32_t in, uint32_t out, uint8_t *data)
+static void sl2vl_get(const struct fab_sim *s, uint32_t node, uint32_t in, uint32_t out,
+                      uint8_t data[FAB_SMP_DATA])
 {
     static const uint32_t wide[] = {0, ALL_IN, ALL_OUT, ALL_IN | ALL_OUT};
     uint8_t found[FAB_SMP_DATA];
     uint64_t last = 0;
+    memset(data, 0, FAB_SMP_DATA);
+    default_sl2vl(s, port_id(s, node, (uint8_t)out), data);
     for (size_t i = 0; i < sizeof(wide) / sizeof(wide[0]); i++) {
-        if (!block_get(r->sim, r->at.node, sl2vl_key(r, wide[i], in, out), found) ||
+        if (!block_get(s, node, sl2vl_key(s, node, wide[i], in, out), found) ||
             fab_be64(found + SL2VL_SIZE) <= last)
             continue;
         last = fab_be64(found + SL2VL_SIZE);
         memcpy(data, found, SL2VL_SIZE);
     }
-    return last > 0;
+}
+
+uint64_t fab_sim_sl2vl(const struct fab_sim *s, uint32_t node, uint8_t in, uint8_t out)
+{
+    uint8_t data[FAB_SMP_DATA];
+    sl2vl_get(s, node, is_switch(s, node) ? in : 0, out, data);
+    return fab_be64(data);
 }
 
 static uint16_t sl2vl_set(struct request *r, uint64_t key)
@@ -264,10 +274,8 @@ uint16_t handle_sl2vl(struct request *r)
         return FAB_SMP_BAD_VALUE;
     out = r->sim->fabric->ports[port].num;
     if (r->set)
-        return sl2vl_set(r, sl2vl_key(r, wide, in, out));
-    memset(r->data, 0, FAB_SMP_DATA);
-    if (!sl2vl_find(r, in, out, r->data))
-        default_sl2vl(r, port, r->data);
+        return sl2vl_set(r, sl2vl_key(r->sim, r->at.node, wide, in, out));
+    sl2vl_get(r->sim, r->at.node, in, out, r->data);
     return 0;
 }
 

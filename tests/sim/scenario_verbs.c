@@ -71,6 +71,13 @@ static int make_fabric(struct stage *s, const struct scenario_line *line, struct
                                          .levels = whole(line, "levels", 3)};
         return fab_generate_fat_tree(&spec, ret);
     }
+    if (strcmp(kind, "torus") == 0) {
+        struct fab_torus_spec spec = {.dimensions = 2,
+                                      .size = {whole(line, "x", 5), whole(line, "y", 5)},
+                                      .hosts = whole(line, "hosts", 1),
+                                      .parallel = 1};
+        return fab_generate_torus(&spec, ret);
+    }
     if (strcmp(kind, "random") == 0) {
         struct fab_random_spec spec = {.switches = whole(line, "switches", 12),
                                        .degree = whole(line, "degree", 4),
@@ -133,6 +140,14 @@ VERB(do_m_key)
     UNUSED(why);
     s->config.policy.m_key = strtoull(line->words[0], NULL, 0);
     return SCENARIO_DONE;
+}
+
+VERB(do_engine)
+{
+    snprintf(s->config.policy.engine, sizeof(s->config.policy.engine), "%s", line->words[0]);
+    if (line->verb->setup)
+        return SCENARIO_DONE;
+    return outcome(s->sm ? sm_reload(s->sm) : FAB_E_NOT_FOUND, line->words[0], why);
 }
 
 /* ---- faults: the words of fabsim's console (cli/sim/faults.h) ---- */
@@ -296,13 +311,15 @@ VERB(do_label)
 }
 
 static const struct scenario_verb verbs[] = {
-    {"fabric", 1, 2, "leaves spines hosts parallel radix levels switches degree ", true, do_fabric},
+    {"fabric", 1, 2, "leaves spines hosts parallel radix levels switches degree x y ", true,
+     do_fabric},
     {"seed", 1, 1, "", true, do_seed},
     {"pace", 0, 0, "hop answer train trap ", true, do_fault},
     {"manager", 1, 1, "", true, do_manager},
     {"smp", 0, 0, "timeout retries window ", true, do_smp},
     {"sweeps", 0, 0, "light full settle ", true, do_sweeps},
     {"m_key", 1, 1, "", true, do_m_key},
+    {"engine", 1, 1, "", true, do_engine},
 
     {"pull", 1, 1, "", false, do_fault},
     {"plug", 1, 1, "", false, do_fault},
@@ -332,6 +349,7 @@ static const struct scenario_verb verbs[] = {
     {"reroute", 0, 0, "", false, do_request},
     {"disable", 1, 1, "", false, do_request},
     {"enable", 1, 1, "", false, do_request},
+    {"change-engine", 1, 1, "", false, do_engine},
     {"kill", 0, 0, "", false, do_kill},
     {"start", 0, 0, "", false, do_start},
     {"mark", 0, 0, "", false, do_mark},

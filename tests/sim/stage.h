@@ -57,6 +57,10 @@ void stage_mark(struct stage *s);
 
 /* stage_judge.c: what stands in the devices, against the cabling. The verdicts are of the part of
  * the fabric that the manager can reach and that answers. */
+struct fab_vls;
+/* stage_lanes.c: the lanes of the devices, for the ids of f, the SLs as the manager tells them;
+ * empty: one lane. False: the devices do not hold them. */
+bool stage_lanes(struct stage *s, const struct fab_fabric *f, struct fab_vls *ret, char why[512]);
 bool stage_active(struct stage *s, char why[512]);
 bool stage_good(struct stage *s, char why[512]);
 uint8_t *stage_tables(struct stage *s, size_t *ret_len); /* LIDs and LFTs; NULL: no memory */

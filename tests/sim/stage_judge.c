@@ -170,9 +170,10 @@ static int read_lft(struct stage *s, uint32_t switches, uint32_t top, struct fab
 }
 
 static bool judge(const struct fab_fabric *f, const struct fab_lids *lids,
-                  const struct fab_lft *lft, char why[512])
+                  const struct fab_lft *lft, const struct fab_vls *vls, char why[512])
 {
-    struct fab_verify_input in = {.fabric = f, .lids = lids, .lft = lft, .max_hops = 64};
+    struct fab_verify_input in = {
+        .fabric = f, .lids = lids, .lft = lft, .vls = vls, .max_hops = 64};
     struct fab_verdict verdict;
     if (fab_verify(&in, &verdict) != FAB_OK)
         return false;
@@ -194,10 +195,12 @@ bool stage_good(struct stage *s, char why[512])
     struct fab_fabric *f = devices(s);
     struct fab_lids lids = {0};
     struct fab_lft lft = {0};
+    struct fab_vls vls = {0};
     snprintf(why, 512, "no memory");
     bool good = f && read_lids(s, f, &lids, why) == FAB_OK &&
                 read_lft(s, f->switch_count, lids.top, &lft) == FAB_OK &&
-                judge(f, &lids, &lft, why);
+                stage_lanes(s, f, &vls, why) && judge(f, &lids, &lft, &vls, why);
+    fab_vls_fini(&vls);
     fab_lft_fini(&lft);
     fab_lids_fini(&lids);
     fab_fabric_unref(f);

@@ -115,7 +115,12 @@ static int do_ranks(const struct job *j)
 static int verify_of(const struct job *j, const struct fab_target *t)
 {
     struct fab_verdict v;
-    struct fab_verify_input in = {.fabric = j->f, .lids = &t->lids, .lft = &t->lft, .max_hops = 64};
+    struct fab_verify_input in = {.fabric = j->f,
+                                  .lids = &t->lids,
+                                  .lft = &t->lft,
+                                  .vls = &t->vls,
+                                  .policy = &j->policy,
+                                  .max_hops = 64};
     char *text = NULL;
     int status = fab_verify(&in, &v);
     if (status != FAB_OK)
@@ -135,6 +140,16 @@ static int do_verify_cycle(const struct job *j)
     return verify_of(j, j->cyclic);
 }
 
+/* With what is known of lanes. */
+static int move_again(const struct job *j, const struct fab_observed *from)
+{
+    struct fab_observed moved;
+    int status = fab_observed_move(from, j->f, j->f, j->target->lids.top, &moved);
+    if (status == FAB_OK)
+        fab_observed_fini(&moved);
+    return status;
+}
+
 static int do_plan(const struct job *j)
 {
     struct fab_observed observed, moved;
@@ -150,8 +165,13 @@ static int do_plan(const struct job *j)
                                     .observed = &moved,
                                     .sm_lid = 1};
         status = fab_plan_make(&in, &plan);
-        if (status == FAB_OK)
+        if (status == FAB_OK) {
+            fab_plan_lanes_begin(&in, &plan, &moved);
+            status = fab_plan_lanes_done(&in, &moved);
             fab_plan_fini(&plan);
+        }
+        if (status == FAB_OK)
+            status = move_again(j, &moved);
         fab_observed_fini(&moved);
     }
     fab_observed_fini(&observed);
@@ -210,6 +230,38 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+/* Every second LID on another lane. */
+static int give_lanes(const struct fab_fabric *f, struct fab_target *t)
+{
+    fab_vls_init(&t->vls, 2);
+    int status = fab_vls_by_lid(&t->vls, t->lids.top);
+    if (status == FAB_OK)
+        status = fab_vls_by_class(&t->vls, f->port_count);
+    for (uint32_t lid = 1; lid <= t->lids.top && status == FAB_OK; lid++)
+        t->vls.of_lid[lid] = lid % 2;
+    return status;
+}
+
+START_TEST(so_with_lanes)
+{
+    struct job j = {.f = grid((uint32_t[3]){7, 1, 1}, true, 2)};
+    fab_policy_defaults(&j.policy);
+    j.target = routed(j.f, &j.policy);
+    j.cyclic = routed(j.f, &j.policy);
+    turn_clockwise(j.f, j.cyclic);
+    ck_assert_int_eq(give_lanes(j.f, j.target), FAB_OK);
+    ck_assert_int_eq(give_lanes(j.f, j.cyclic), FAB_OK);
+    fail_each(&j, do_verify, 15);
+    fail_each(&j, do_verify_cycle, 17);
+    fail_each(&j, do_plan, 6);
+    j.policy.max_op_vls = 1; /* a witness that names a port */
+    fail_each(&j, do_verify, 15);
+    fab_target_unref(j.target);
+    fab_target_unref(j.cyclic);
+    fab_fabric_unref(j.f);
+}
+END_TEST
+
 START_TEST(so_in_a_tree)
 {
     struct job j = {.f = fat_tree(4, 3, 1)};
@@ -229,6 +281,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, every_allocation_may_fail);
     tcase_add_test(tcase, so_in_a_tree);
+    tcase_add_test(tcase, so_with_lanes);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

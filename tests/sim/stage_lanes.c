@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The lanes in the simulated devices. Which SL a path has is nowhere in the devices: hosts are told
+ * by the manager, so that is taken from what it published. The tables that make lanes of SLs are
+ * those of the devices: each pair of ports in service must have the one that the target means.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/target/target.h"
+#include "tests/sim/stage.h"
+
+/* Ids of the view for those of the cabling; FAB_NONE: not there. */
+static uint32_t node_in(const struct fab_view *v, const struct fab_fabric *f, uint32_t node)
+{
+    return fab_fabric_node_by_guid(v->fabric, f->nodes[node].guid);
+}
+
+static bool in_service(const struct fab_fabric *f, uint32_t port)
+{
+    return f->ports[port].present && f->ports[port].num > 0 && fab_port_is_up(f, port) &&
+           fab_port_is_up(f, f->ports[port].peer);
+}
+
+static bool holds(struct stage *s, const struct fab_view *v, const struct fab_fabric *f,
+                  uint32_t in, uint32_t out, char why[512])
+{
+    uint32_t node = f->ports[out].node, there = node_in(v, f, node);
+    if (there == FAB_NONE)
+        return true;
+    uint32_t first = v->fabric->nodes[there].first_port;
+    uint64_t want = fab_target_sl2vl(v->fabric, &v->policy, &v->target->vls,
+                                     first + f->ports[in].num, first + f->ports[out].num);
+    uint64_t held = fab_sim_sl2vl(s->sim, node, f->ports[in].num, f->ports[out].num);
+    if (held != want)
+        snprintf(why, 512,
+                 "%s, from port %u to port %u: SL to VL is %016" PRIx64 ", not %016" PRIx64,
+                 f->nodes[node].desc, f->ports[in].num, f->ports[out].num, held, want);
+    return held == want;
+}
+
+static bool all_hold(struct stage *s, const struct fab_view *v, const struct fab_fabric *f,
+                     char why[512])
+{
+    for (uint32_t out = 0; out < f->port_count; out++) {
+        uint32_t node = f->ports[out].node, first = f->nodes[node].first_port;
+        bool sw = fab_node_is_switch(f, node);
+        for (uint32_t in = first; in_service(f, out) && in <= first + f->nodes[node].num_ports;
+             in++) {
+            bool meant = sw ? in == first || in_service(f, in) : in == out;
+            if (meant && !holds(s, v, f, in, out, why))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void translate_pairs(const struct fab_view *v, const struct fab_fabric *f,
+                            struct fab_vls *to)
+{
+    for (uint32_t a = 0; a < f->switch_count; a++) {
+        for (uint32_t b = 0; b < f->switch_count; b++) {
+            uint32_t x = node_in(v, f, a), y = node_in(v, f, b);
+            if (x != FAB_NONE && y != FAB_NONE)
+                to->of_pair[(size_t)a * f->switch_count + b] =
+                    v->target->vls.of_pair[(size_t)x * v->target->vls.switches + y];
+        }
+    }
+}
+
+static void translate_classes(const struct fab_view *v, const struct fab_fabric *f,
+                              struct fab_vls *to)
+{
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        uint32_t there = node_in(v, f, f->ports[port].node);
+        if (there != FAB_NONE)
+            to->port_class[port] =
+                v->target->vls.port_class[fab_port_id(v->fabric, there, f->ports[port].num)];
+    }
+}
+
+static int translate(const struct fab_view *v, const struct fab_fabric *f, struct fab_vls *ret)
+{
+    const struct fab_vls *from = &v->target->vls;
+    struct fab_vls to;
+    int r = fab_vls_copy(from, &to);
+    if (r == FAB_OK && from->of_pair && (r = fab_vls_by_pair(&to, f->switch_count)) == FAB_OK)
+        translate_pairs(v, f, &to);
+    if (r == FAB_OK && from->port_class && (r = fab_vls_by_class(&to, f->port_count)) == FAB_OK)
+        translate_classes(v, f, &to);
+    if (r == FAB_OK)
+        *ret = to;
+    return r;
+}
+
+bool stage_lanes(struct stage *s, const struct fab_fabric *f, struct fab_vls *ret, char why[512])
+{
+    struct fab_view *v = s->sm ? sm_view(s->sm) : NULL;
+    bool good = true;
+    if (v && v->target && fab_vls_many(&v->target->vls))
+        good = all_hold(s, v, f, why) && translate(v, f, ret) == FAB_OK;
+    fab_view_unref(v);
+    return good;
+}
