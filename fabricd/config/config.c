@@ -11,12 +11,12 @@
  */
 #include "fabricd/config/config.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fabricd/config/raw.h"
+#include "fabricd/config/slurp.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/route.h"
 
@@ -176,6 +176,28 @@ static int take_roots(const struct raw *raw, struct report *report, struct confi
     return FAB_OK;
 }
 
+/* The tables for the engine "file". */
+static int take_tables(const struct raw *raw, struct report *report, struct config *c)
+{
+    const char *file = raw->routing != NULL ? raw->routing->file : NULL;
+    struct fab_tables_error error;
+    char why[300], *text = NULL;
+    size_t len = 0;
+    if (file == NULL || file[0] == '\0')
+        return FAB_OK;
+    int rc = slurp(file, FAB_TABLES_TEXT_MAX, "forwarding tables", &text, &len, why, sizeof(why));
+    if (rc != FAB_OK) {
+        report_key(report, "routing.file", "%s", why);
+        return rc;
+    }
+    rc = fab_tables_read(text, len, &c->policy.tables, &error);
+    if (rc == FAB_E_FORMAT)
+        report_key(report, "routing.file", "%s:%u:%u: %s", file, error.line, error.column,
+                   error.message);
+    free(text);
+    return rc;
+}
+
 /* ---- the whole ---- */
 
 static const char *missing_tls(const struct config_tls *tls)
@@ -200,11 +222,17 @@ static bool tls_incomplete(const struct config *c, char *path, size_t len, const
 }
 
 /* The policy says whether they may be names; the router, whether there are such engines. */
-static int check_engine(const char *engine, char *why, size_t why_len)
+static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
 {
     struct fab_route_chain chain;
     char unknown[80] = "";
-    int rc = fab_route_chain_parse(engine, &chain, unknown, sizeof(unknown));
+    int rc = fab_route_chain_parse(p->engine, &chain, unknown, sizeof(unknown));
+    for (uint32_t i = 0; rc == FAB_OK && i < chain.count; i++) {
+        if (strcmp(chain.engine[i]->name, "file") != 0 || p->tables != NULL)
+            continue;
+        snprintf(why, why_len, "engine names file, expected its tables in routing.file");
+        return FAB_E_INVAL;
+    }
     if (rc == FAB_E_LIMIT)
         snprintf(why, why_len, "engine names more than %d engines", FAB_ROUTE_CHAIN_MAX);
     if (rc != FAB_E_NOT_FOUND)
@@ -223,7 +251,7 @@ int config_check(const struct config *c, char *why, size_t why_len)
     const char *missing;
     if (!tls_incomplete(c, path, sizeof(path), &missing)) {
         int rc = fab_policy_validate(&c->policy, why, why_len);
-        return rc == FAB_OK ? check_engine(c->policy.engine, why, why_len) : rc;
+        return rc == FAB_OK ? check_engine(&c->policy, why, why_len) : rc;
     }
     snprintf(why, why_len,
              "%s: tls.%s is not set, expected tls.cert, tls.key and tls.ca for TLS with client "
@@ -253,6 +281,8 @@ static int fill(const struct raw *raw, struct report *report, struct config *c)
         rc = take_listen(raw, report, c);
     if (rc == FAB_OK)
         rc = take_roots(raw, report, c);
+    if (rc == FAB_OK)
+        rc = take_tables(raw, report, c);
     if (rc == FAB_OK)
         rc = check_whole(c, report);
     return rc;
@@ -288,45 +318,11 @@ int config_load_text(const char *text, size_t len, const char *name, struct conf
 
 /* ---- the file ---- */
 
-static int status_of_errno(int error)
-{
-    return error == ENOENT || error == ENOTDIR ? FAB_E_NOT_FOUND
-           : error == EACCES                   ? FAB_E_DENIED
-                                               : FAB_E_IO;
-}
-
-static int read_file(const char *file, char **ret_text, size_t *ret_len, char *why, size_t why_len)
-{
-    int rc = FAB_E_NOMEM;
-    char *text = malloc(FILE_MAX + 1);
-    FILE *stream = fopen(file, "re");
-    size_t len = stream != NULL && text != NULL ? fread(text, 1, FILE_MAX + 1, stream) : 0;
-    if (stream == NULL || ferror(stream)) {
-        rc = status_of_errno(errno);
-        snprintf(why, why_len, "%s: cannot be read: %s", file, strerror(errno));
-    } else if (len > FILE_MAX) {
-        rc = FAB_E_FORMAT;
-        snprintf(why, why_len, "%s: larger than %u bytes, expected a configuration file", file,
-                 FILE_MAX);
-    } else if (text == NULL) {
-        snprintf(why, why_len, "%s: %s", file, fab_status_text(rc));
-    } else {
-        *ret_text = text;
-        *ret_len = len;
-        text = NULL;
-        rc = FAB_OK;
-    }
-    if (stream != NULL)
-        fclose(stream);
-    free(text);
-    return rc;
-}
-
 int config_load(const char *file, struct config *ret, char *why, size_t why_len)
 {
     char *text = NULL;
     size_t len = 0;
-    int rc = read_file(file, &text, &len, why, why_len);
+    int rc = slurp(file, FILE_MAX, "a configuration file", &text, &len, why, why_len);
     if (rc == FAB_OK)
         rc = config_load_text(text, len, file, ret, why, why_len);
     free(text);

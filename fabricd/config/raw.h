@@ -30,7 +30,7 @@ struct raw_subnet {
 };
 
 struct raw_routing {
-    char *engine;
+    char *engine, *file;
     char **roots;
     unsigned roots_count;
     char *max_hops;

@@ -93,6 +93,7 @@ static const struct setting settings[] = {
     NUMBER(subnet, overrun_errors, policy.overrun_errors, 0, 15, NULL),
     GROUP(routing),
     OTHER(KIND_NAME, routing, engine, policy.engine, "names of routing engines, or auto"),
+    ELSEWHERE("routing.file", "the path of a file with forwarding tables"),
     ELSEWHERE("routing.roots",
               "a list of switch GUIDs, such as [0x0002c90300000001, 0x0002c90300000002]"),
     NUMBER(routing, max_hops, policy.max_hops, 1, 1024, NULL),

@@ -191,6 +191,7 @@ int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy)
             return FAB_E_NOMEM;
         memcpy(copy.roots, p->roots, p->root_count * sizeof *copy.roots);
     }
+    fab_tables_ref(copy.tables);
     *ret_copy = copy;
     return FAB_OK;
 }
@@ -198,6 +199,8 @@ int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy)
 void fab_policy_fini(struct fab_policy *p)
 {
     free(p->roots);
+    fab_tables_unref(p->tables);
+    p->tables = NULL;
     p->roots = NULL;
     p->root_count = 0;
 }

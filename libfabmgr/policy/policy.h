@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libfabmgr/policy/tables.h"
+
 struct fab_policy {
     uint8_t sm_priority; /* 0..15 */
     uint64_t sm_key;
@@ -23,7 +25,8 @@ struct fab_policy {
     char engine[128]; /* routing engines to try in order, as "fattree, updn"; or "auto" */
     uint64_t *roots;  /* node GUIDs of root switches; none: found from the topology */
     size_t root_count;
-    uint16_t max_hops; /* proof: longest accepted path in switches, default 64 */
+    struct fab_tables *tables; /* for the engine "file": shared, or NULL */
+    uint16_t max_hops;         /* proof: longest accepted path in switches, default 64 */
 };
 
 void fab_policy_defaults(struct fab_policy *p);

@@ -10,6 +10,7 @@ extern const struct fab_route_engine fab_route_dor;
 extern const struct fab_route_engine fab_route_torus;
 extern const struct fab_route_engine fab_route_dragonfly;
 extern const struct fab_route_engine fab_route_dragonfly_plus;
+extern const struct fab_route_engine fab_route_file;
 extern const struct fab_route_engine fab_route_nue;
 extern const struct fab_route_engine fab_route_updn;
 extern const struct fab_route_engine fab_route_minhop;

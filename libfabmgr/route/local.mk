@@ -10,6 +10,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/dragonfly_plus.c \
 	%D%/engines.h \
 	%D%/fattree.c \
+	%D%/file.c \
 	%D%/fill.c \
 	%D%/fill.h \
 	%D%/graph.c \

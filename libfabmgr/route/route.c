@@ -13,9 +13,9 @@
 #include "libfabmgr/route/engines.h"
 
 static const struct fab_route_engine *const engines[] = {
-    &fab_route_fattree,   &fab_route_updn,           &fab_route_nue, &fab_route_minhop,
-    &fab_route_sssp,      &fab_route_dfsssp,         &fab_route_dor, &fab_route_torus,
-    &fab_route_dragonfly, &fab_route_dragonfly_plus, NULL,
+    &fab_route_fattree,   &fab_route_updn,           &fab_route_nue,  &fab_route_minhop,
+    &fab_route_sssp,      &fab_route_dfsssp,         &fab_route_dor,  &fab_route_torus,
+    &fab_route_dragonfly, &fab_route_dragonfly_plus, &fab_route_file, NULL,
 };
 #define AUTO 2 /* the first ones, which "auto" tries */
 
