@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Figures of quality, engine by engine, and what they cost: `bench_quality [-n SAMPLES] [radix |
- * file]...`; a radix is a fat tree of three levels. Without arguments 648 and 11,664 hosts. Not
+ * Figures of quality, engine by engine, and what they cost: `bench_quality [-n SAMPLES] [-t TABLES]
+ * [radix | file]...`; a radix is a fat tree of three levels, TABLES a dump of forwarding tables (as
+ * opensm-lfts.dump) for the engine "file". Without arguments 648 and 11,664 hosts. Not
  * part of `make check`; prints, judges nothing. The columns are those of the baseline that was
  * measured of OpenSM's engines: all-to-all (max, its bound, max/mean, ends), worst shift, median of
  * random permutations, effective bisection bandwidth.
@@ -18,6 +19,7 @@
 #include "libfabmgr/fabric/text.h"
 #include "libfabmgr/quality/quality.h"
 #include "libfabmgr/route/route.h"
+#include "libfabmgr/verify/verify.h"
 
 static double now_ms(void)
 {
@@ -42,6 +44,21 @@ static void print(const char *engine, const struct fab_quality *q)
            q->random.median, q->bisection.mean);
 }
 
+/* What the proof says of them, in a word or two. */
+static const char *judge(const struct fab_fabric *f, const struct fab_lids *lids,
+                         const struct fab_lft *lft, const struct fab_vls *vls)
+{
+    struct fab_verdict v;
+    struct fab_verify_input in = {
+        .fabric = f, .lids = lids, .lft = lft, .max_hops = 64, .vls = vls};
+    must(fab_verify(&in, &v), "verify");
+    const char *word = fab_verdict_good(&v)      ? "proven"
+                       : v.unreachable_pairs > 0 ? "UNREACHABLE"
+                                                 : "CYCLE";
+    fab_verdict_fini(&v);
+    return word;
+}
+
 static void bench_engine(const struct fab_route_engine *engine, const struct fab_fabric *f,
                          const struct fab_policy *p, const struct fab_lids *lids, uint32_t samples)
 {
@@ -62,12 +79,14 @@ static void bench_engine(const struct fab_route_engine *engine, const struct fab
     must(fab_quality_measure(&in, &q), "quality");
     double whole = now_ms() - start;
     print(engine->name, &q);
-    printf("   %.1f ms route, %.0f ms quality\n", routed, whole);
+    printf("   %s on %u, %.1f ms route, %.0f ms quality\n", judge(f, lids, &lft, &vls),
+           vls.count > 1 ? vls.count : 1, routed, whole);
     fab_lft_fini(&lft);
     fab_vls_fini(&vls);
 }
 
-static void bench(const char *name, struct fab_builder *b, uint32_t samples)
+static void bench(const char *name, struct fab_builder *b, uint32_t samples,
+                  struct fab_tables *tables)
 {
     struct fab_fabric *f;
     struct fab_policy p;
@@ -77,6 +96,7 @@ static void bench(const char *name, struct fab_builder *b, uint32_t samples)
     must(fab_builder_seal(b, &f), "seal");
     fab_builder_free(b);
     fab_policy_defaults(&p);
+    p.tables = fab_tables_ref(tables);
     must(fab_address_assign(&(struct fab_address_input){.fabric = f, .policy = &p}, &lids, &notes,
                             &count),
          "address");
@@ -92,7 +112,7 @@ static void bench(const char *name, struct fab_builder *b, uint32_t samples)
     fab_fabric_unref(f);
 }
 
-static void bench_tree(uint32_t radix, uint32_t levels, uint32_t samples)
+static void bench_tree(uint32_t radix, uint32_t levels, uint32_t samples, struct fab_tables *tables)
 {
     struct fab_builder *b;
     char name[64];
@@ -100,47 +120,72 @@ static void bench_tree(uint32_t radix, uint32_t levels, uint32_t samples)
     must(fab_generate_fat_tree(
              &(struct fab_fat_tree_spec){.radix = radix, .levels = levels, .taper = 1}, &b),
          "generate");
-    bench(name, b, samples);
+    bench(name, b, samples, tables);
 }
 
-static void bench_file(const char *path, uint32_t samples)
+static char *read_file(const char *path, size_t *ret_len)
 {
     FILE *file = fopen(path, "rb");
-    size_t room = 64u << 20;
+    size_t room = 512u << 20;
     char *text = malloc(room);
-    struct fab_builder *b;
-    struct fab_text_error error;
     if (file == NULL || text == NULL) {
         perror(path);
         exit(1);
     }
-    size_t len = fread(text, 1, room, file);
+    *ret_len = fread(text, 1, room, file);
     fclose(file);
+    return text;
+}
+
+static struct fab_tables *read_tables(const char *path)
+{
+    struct fab_tables *tables;
+    struct fab_tables_error error;
+    size_t len;
+    char *text = read_file(path, &len);
+    if (fab_tables_read(text, len, &tables, &error) != FAB_OK) {
+        fprintf(stderr, "%s:%u:%u: %s\n", path, error.line, error.column, error.message);
+        exit(1);
+    }
+    free(text);
+    return tables;
+}
+
+static void bench_file(const char *path, uint32_t samples, struct fab_tables *tables)
+{
+    struct fab_builder *b;
+    struct fab_text_error error;
+    size_t len;
+    char *text = read_file(path, &len);
     if (fab_text_read(text, len, &b, &error) != FAB_OK) {
         fprintf(stderr, "%s:%u:%u: %s\n", path, error.line, error.column, error.message);
         exit(1);
     }
     free(text);
-    bench(path, b, samples);
+    bench(path, b, samples, tables);
 }
 
 int main(int argc, char **argv)
 {
     uint32_t samples = FAB_QUALITY_SAMPLES;
+    struct fab_tables *tables = NULL;
     int first = 1;
-    if (argc > 2 && strcmp(argv[1], "-n") == 0) {
-        samples = (uint32_t)atoi(argv[2]);
-        first = 3;
+    for (; first + 1 < argc && argv[first][0] == '-'; first += 2) {
+        if (argv[first][1] == 'n')
+            samples = (uint32_t)atoi(argv[first + 1]);
+        else
+            tables = read_tables(argv[first + 1]);
     }
     for (int i = first; i < argc; i++) {
         if (atoi(argv[i]) > 0)
-            bench_tree((uint32_t)atoi(argv[i]), 3, samples);
+            bench_tree((uint32_t)atoi(argv[i]), 3, samples, tables);
         else
-            bench_file(argv[i], samples);
+            bench_file(argv[i], samples, tables);
     }
     if (argc == first) {
-        bench_tree(36, 2, samples);
-        bench_tree(36, 3, samples);
+        bench_tree(36, 2, samples, tables);
+        bench_tree(36, 3, samples, tables);
     }
+    fab_tables_unref(tables);
     return 0;
 }
