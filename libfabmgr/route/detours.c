@@ -25,6 +25,9 @@
 #include "libfabmgr/base/status.h"
 
 #define RETRIES 8 /* with more and more switches on the tree; then all are */
+/* An arc that carries so many times the mean spans a level more, twice as much two more, .. */
+#define USUAL 2
+#define SPAN_MAX (FAB_DETOUR_LEVELS - 2)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -63,12 +66,13 @@ int fab_detours_init(struct fab_detours *d, const struct fab_graph *g, const str
     made.cost = calloc(n, sizeof(*made.cost));
     made.found = calloc(n, sizeof(*made.found));
     made.force = calloc(n, sizeof(*made.force));
+    made.next_later = calloc(arcs, sizeof(*made.next_later));
     made.hard = calloc(arcs, sizeof(*made.hard));
     made.flow = calloc(n, sizeof(*made.flow));
     made.wide = calloc(n, turns->words * sizeof(*made.wide));
     if (!made.trunk || !made.load || !made.near || !made.hops || !made.slot || !made.met ||
         !made.forced || !made.down || !made.best || !made.cost || !made.found || !made.force ||
-        !made.hard || !made.flow || !made.wide) {
+        !made.next_later || !made.hard || !made.flow || !made.wide) {
         fab_detours_fini(&made);
         return FAB_E_NOMEM;
     }
@@ -91,6 +95,7 @@ void fab_detours_fini(struct fab_detours *d)
     free(d->cost);
     free(d->found);
     free(d->force);
+    free(d->next_later);
     free(d->hard);
     free(d->flow);
     free(d->wide);
@@ -164,32 +169,59 @@ static void settle(struct fab_detours *d, uint32_t s, uint32_t arc, uint16_t hop
     d->slot[s] = (uint8_t)fab_arc_slot(d->turns, arc);
     d->cost[s] = d->cost[d->g->nbr[arc]] + d->load[arc];
     d->near[d->count++] = s;
-    if (d->met[s] < hops)
-        d->late += d->g->hosts[s];
+}
+
+/* Arc `in` may be how its tail gets there, at the level at hand. */
+static void consider(struct fab_detours *d, uint32_t in)
+{
+    uint32_t r = d->turns->tail[in], s = d->g->nbr[in];
+    uint64_t cost = d->cost[s] + d->load[in];
+    if (s != d->home && !fab_turn_easy(d->turns, in, next_arc(d, s))) {
+        d->hard[d->hards++] = (struct fab_hard){cost, in};
+        return;
+    }
+    if (d->best[r] == FAB_NONE)
+        d->found[d->founds++] = r;
+    else if (cost >= d->cost[d->g->nbr[d->best[r]]] + d->load[d->best[r]])
+        return;
+    d->best[r] = in;
+}
+
+/* Levels that the arc spans: more when it is loaded more than is usual. */
+static uint32_t span(const struct fab_detours *d, uint32_t arc)
+{
+    if (d->usual == 0)
+        return 1;
+    uint64_t more = d->load[arc] / d->usual;
+    return 1 + (uint32_t)(more < SPAN_MAX ? more : SPAN_MAX);
 }
 
 /* The neighbours of s that have no way yet. */
 static void meet(struct fab_detours *d, uint32_t s)
 {
-    const struct fab_turns *t = d->turns;
     for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1]; out++) {
-        uint32_t r = d->g->nbr[out], in = t->back[out];
-        if (d->hops[r] != FAB_FAR)
+        uint32_t r = d->g->nbr[out], in = d->turns->back[out];
+        if (d->hops[r] != FAB_FAR || d->forced[r] != FAB_FAR)
             continue;
-        if (d->met[r] == FAB_FAR)
-            d->met[r] = (uint16_t)(d->hops[s] + 1);
-        if (d->forced[r] != FAB_FAR)
-            continue;
-        if (s != d->home && !fab_turn_easy(t, in, next_arc(d, s))) {
-            d->hard[d->hards++] = in;
+        uint32_t levels = span(d, in);
+        if (levels == 1) {
+            consider(d, in);
             continue;
         }
-        uint64_t cost = d->cost[s] + d->load[in];
-        if (d->best[r] == FAB_NONE)
-            d->found[d->founds++] = r;
-        else if (cost >= d->cost[d->g->nbr[d->best[r]]] + d->load[d->best[r]])
-            continue;
-        d->best[r] = in;
+        uint32_t *list = &d->later[(d->hops[s] + levels) % FAB_DETOUR_LEVELS];
+        d->next_later[in] = *list;
+        *list = in;
+        d->laters++;
+    }
+}
+
+/* Arcs that were put off to this level. */
+static void meet_later(struct fab_detours *d, uint16_t hops)
+{
+    uint32_t *list = &d->later[hops % FAB_DETOUR_LEVELS];
+    for (; *list != FAB_NONE; *list = d->next_later[*list], d->laters--) {
+        if (d->hops[d->turns->tail[*list]] == FAB_FAR)
+            consider(d, *list);
     }
 }
 
@@ -228,11 +260,19 @@ static bool backtrack(struct fab_detours *d, uint32_t in)
         return false;
     for (uint32_t arc = d->g->nbr_at[s]; arc < d->g->nbr_at[s + 1]; arc++) {
         uint32_t v = d->g->nbr[arc];
-        if (arc != next_arc(d, s) && d->hops[v] != FAB_FAR && d->hops[v] + 1 == d->hops[s] &&
+        if (arc != next_arc(d, s) && d->hops[v] != FAB_FAR && d->hops[v] < d->hops[s] &&
             turn_aside(d, s, arc, in))
             return true;
     }
     return false;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+    const struct fab_hard *x = a, *y = b;
+    if (x->cost != y->cost)
+        return x->cost < y->cost ? -1 : 1;
+    return (x->arc > y->arc) - (x->arc < y->arc);
 }
 
 /* False: a switch that is met has no way. */
@@ -246,13 +286,14 @@ static bool settle_level(struct fab_detours *d, uint16_t hops)
         settle(d, r, arc, hops);
         d->best[r] = FAB_NONE;
     }
+    qsort(d->hard, d->hards, sizeof(*d->hard), by_cost);
     for (uint32_t i = 0; i < d->hards; i++) {
-        uint32_t arc = d->hard[i], r = d->turns->tail[arc];
+        uint32_t arc = d->hard[i].arc, r = d->turns->tail[arc];
         if (d->hops[r] == FAB_FAR && fab_turn_take(d->turns, arc, next_arc(d, d->g->nbr[arc])))
             settle(d, r, arc, hops);
     }
     for (uint32_t i = 0; i < d->hards; i++) {
-        uint32_t arc = d->hard[i], r = d->turns->tail[arc];
+        uint32_t arc = d->hard[i].arc, r = d->turns->tail[arc];
         if (d->hops[r] != FAB_FAR)
             continue;
         if (backtrack(d, arc))
@@ -266,12 +307,12 @@ static bool settle_level(struct fab_detours *d, uint16_t hops)
 static void begin(struct fab_detours *d)
 {
     memset(d->hops, 0xff, d->g->n * sizeof(*d->hops));
-    memset(d->met, 0xff, d->g->n * sizeof(*d->met));
+    memset(d->later, 0xff, sizeof(d->later));
+    d->laters = 0;
     d->near[0] = d->home;
     d->count = 1;
-    d->hops[d->home] = d->met[d->home] = 0;
+    d->hops[d->home] = 0;
     d->cost[d->home] = 0;
-    d->late = 0;
 }
 
 /* Everything that can be reached; false: strict, and something is not at its level. */
@@ -279,11 +320,12 @@ static bool flood(struct fab_detours *d, bool strict)
 {
     uint32_t at = 0, forced = 0;
     begin(d);
-    for (uint16_t hops = 1; at < d->count || forced < d->forces; hops++) {
+    for (uint16_t hops = 1; at < d->count || forced < d->forces || d->laters > 0; hops++) {
         uint32_t end = d->count;
         d->founds = d->hards = 0;
         for (; at < end; at++)
             meet(d, d->near[at]);
+        meet_later(d, hops);
         if (!settle_level(d, hops) && strict)
             return false;
         for (uint32_t i = 0; i < d->forces; i++) {
@@ -328,10 +370,42 @@ static void load_ways(struct fab_detours *d)
     }
 }
 
-bool fab_detours_find(struct fab_detours *d, uint32_t home, bool strict)
+/* Hosts whose way is longer than cables ask for. */
+static uint64_t count_late(struct fab_detours *d)
+{
+    uint64_t late = 0;
+    uint32_t count = 1;
+    memset(d->met, 0xff, d->g->n * sizeof(*d->met));
+    d->met[d->home] = 0;
+    d->found[0] = d->home;
+    for (uint32_t at = 0; at < count; at++) {
+        uint32_t s = d->found[at];
+        for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1]; out++) {
+            uint32_t r = d->g->nbr[out];
+            if (d->met[r] != FAB_FAR)
+                continue;
+            d->met[r] = (uint16_t)(d->met[s] + 1);
+            d->found[count++] = r;
+            late += d->hops[r] > d->met[r] ? d->g->hosts[r] : 0;
+        }
+    }
+    return late;
+}
+
+static uint64_t usual_load(const struct fab_detours *d)
+{
+    uint64_t sum = 0;
+    for (uint32_t arc = 0; arc < d->turns->arcs; arc++)
+        sum += d->load[arc];
+    return sum / (d->turns->arcs + 1) * USUAL + 1;
+}
+
+/* Leaves what was taken in the log. */
+static bool search(struct fab_detours *d, uint32_t home, bool strict)
 {
     d->home = home;
     d->forces = 0;
+    d->usual = strict || d->g->hosts[home] == 0 ? 0 : usual_load(d);
     memset(d->best, 0xff, d->g->n * sizeof(*d->best));
     memset(d->forced, 0xff, d->g->n * sizeof(*d->forced));
     d->forced[home] = 0;
@@ -343,12 +417,30 @@ bool fab_detours_find(struct fab_detours *d, uint32_t home, bool strict)
         fab_turns_undo(d->turns, 0);
         good = flood(d, false);
     }
-    if (!good)
-        fab_turns_undo(d->turns, 0);
-    else
-        load_ways(d);
     d->turns->logging = false;
+    d->late = 0;
+    if (good && !strict) {
+        fab_detours_recall(d, home);
+        d->late = count_late(d);
+    }
     return good;
+}
+
+bool fab_detours_find(struct fab_detours *d, uint32_t home, bool strict)
+{
+    bool good = search(d, home, strict);
+    if (good)
+        load_ways(d);
+    else
+        fab_turns_undo(d->turns, 0);
+    return good;
+}
+
+uint64_t fab_detours_try(struct fab_detours *d, uint32_t home)
+{
+    search(d, home, false);
+    fab_turns_undo(d->turns, 0);
+    return d->late;
 }
 
 /* ---- again, and more ways -------------------------------------------------------------------- */
@@ -379,7 +471,7 @@ static void find_comers(struct fab_detours *d, uint32_t s, uint64_t ret_common[4
         uint32_t r = d->g->nbr[out], in = t->back[out];
         if (d->hops[r] == FAB_FAR || r == d->home || next_arc(d, r) != in)
             continue;
-        d->hard[d->hards++] = in;
+        d->hard[d->hards++].arc = in;
         for (uint32_t w = 0; w < t->words; w++)
             ret_common[w] &= fab_turns_from(t, in)[w];
     }
@@ -405,7 +497,7 @@ static bool take_all(struct fab_detours *d, uint32_t arc)
     t->logging = true;
     t->logged = 0;
     for (uint32_t i = 0; i < d->hards && good; i++)
-        good = fab_turn_take(t, d->hard[i], arc);
+        good = fab_turn_take(t, d->hard[i].arc, arc);
     for (uint32_t w = 0; w < t->words && head != d->home; w++) {
         for (uint64_t bits = wide[w]; bits != 0 && good; bits &= bits - 1)
             good = fab_turn_take(t, arc, base + w * 64 + (uint32_t)__builtin_ctzll(bits));

@@ -7,7 +7,12 @@
 
 #define FAB_SLOT_NONE 0xff
 #define FAB_FAR UINT16_MAX
+#define FAB_DETOUR_LEVELS 16
 
+struct fab_hard {
+    uint64_t cost;
+    uint32_t arc;
+};
 struct fab_detours {
     const struct fab_graph *g; /* borrowed */
     struct fab_turns *turns;   /* borrowed: those of the lane at hand */
@@ -20,13 +25,17 @@ struct fab_detours {
     uint8_t *slot;        /* [n] slot of the next arc */
     uint64_t late;        /* hosts whose way is longer than it seemed it could be */
     /* Scratch. */
+    uint64_t usual;                    /* load, or 0: all arcs span one level */
+    uint32_t later[FAB_DETOUR_LEVELS]; /* arcs that are put off, by the level, as lists */
+    uint32_t *next_later;              /* [arcs] */
+    uint32_t laters;
     uint16_t *met;           /* [n] */
     uint16_t *forced;        /* [n] hops of switches that take the tree, or FAB_FAR */
     uint8_t *down;           /* [n] slot towards home of its ancestors in the tree */
     uint32_t *best;          /* [n] arc */
     uint64_t *cost;          /* [n] */
     uint32_t *found, *force; /* [n] */
-    uint32_t *hard;          /* [arcs] */
+    struct fab_hard *hard;   /* [arcs] turns that need a look */
     uint32_t forces, founds, hards;
     uint64_t *flow; /* [n] */
     uint64_t *wide; /* [n][words] */
@@ -42,6 +51,9 @@ void fab_detours_plant(struct fab_detours *d);
  * all are of the least length that cables allow, else nothing is changed and the answer is false.
  * Not strict: always succeeds, where the tree was planted. */
 bool fab_detours_find(struct fab_detours *d, uint32_t home, bool strict);
+
+/* The hosts that would have detours, if it were not strict; takes nothing into use. */
+uint64_t fab_detours_try(struct fab_detours *d, uint32_t home);
 
 /* From slot[] alone: home, count, near[], hops[]. */
 void fab_detours_recall(struct fab_detours *d, uint32_t home);

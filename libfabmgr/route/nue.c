@@ -29,8 +29,12 @@
  * so many times, with so many looks at a port in all. */
 #define EVEN_PERCENT 110
 #define ROUNDS 8
-#define ROUNDS_WORK (UINT64_C(1) << 28)
-#define PATIENCE_ARC 4096 /* looks for circles for each arc, in all */
+#define ROUNDS_WORK (UINT64_C(1) << 27)
+/* Looks for circles for each arc, in all: on the way to hosts, and to switches without. */
+#define PATIENCE_ARC 4096
+#define PATIENCE_REST 64
+/* More lanes are taken when more than one of so many pairs of hosts had detours. */
+#define FEW 100
 
 struct nue {
     const struct fab_route_input *in;
@@ -49,43 +53,116 @@ struct nue {
 };
 #define NO_LANE 0xff
 
-static int add_lane(struct nue *u, bool last)
+/* A graph of turns more. The first one and the last one that there can be have the escape tree. */
+static int add_lane(struct nue *u)
 {
-    int status = fab_turns_init(&u->turns[u->lanes], &u->graph, &u->order);
+    struct fab_turns *t = &u->turns[u->lanes];
+    int status = fab_turns_init(t, &u->graph, &u->order);
     if (status != FAB_OK)
         return status;
-    u->turns[u->lanes].patience = (uint64_t)u->turns[u->lanes].arcs * PATIENCE_ARC;
-    u->detours.turns = &u->turns[u->lanes++];
-    if (last)
+    t->patience = (uint64_t)t->arcs * PATIENCE_ARC;
+    u->detours.turns = t;
+    u->lanes++;
+    if (u->lanes == 1 || u->lanes == u->lanes_most)
         fab_detours_plant(&u->detours);
     return FAB_OK;
+}
+
+static void keep(struct nue *u, uint32_t i, uint32_t lane)
+{
+    u->lane[i] = (uint8_t)lane;
+    memcpy(u->slot + (size_t)i * u->graph.n, u->detours.slot, u->graph.n);
 }
 
 /* The ways to the destination at sequence[i], in the lane at hand. */
 static void find(struct nue *u, uint32_t i, bool strict)
 {
-    struct fab_detours *d = &u->detours;
     uint32_t home = u->roster.sequence[i];
-    if (u->lane[i] != NO_LANE || !fab_detours_find(d, home, strict))
+    if (u->lane[i] != NO_LANE || !fab_detours_find(&u->detours, home, strict))
         return;
-    u->lane[i] = (uint8_t)(u->lanes - 1);
-    u->late += d->late * u->graph.hosts[home];
-    memcpy(u->slot + (size_t)i * u->graph.n, d->slot, u->graph.n);
+    keep(u, i, u->lanes - 1);
+    u->late += u->detours.late * u->graph.hosts[home];
 }
 
-static void find_all(struct nue *u)
+/* Those with hosts that have no lane yet; as short as can be, or (not strict) as they come. Returns
+ * how many are left. */
+static uint32_t find_loaded(struct nue *u, bool strict)
 {
-    for (uint32_t i = 0; i < u->roster.edges; i++)
-        find(u, i, true);
-    for (uint32_t i = 0; i < u->roster.edges; i++)
-        find(u, i, false);
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < u->roster.edges; i++) {
+        find(u, i, strict);
+        left += u->lane[i] == NO_LANE;
+    }
+    return left;
 }
 
+static uint64_t pairs(const struct fab_graph *g)
+{
+    uint64_t hosts = 0;
+    for (uint32_t s = 0; s < g->n; s++)
+        hosts += g->hosts[s];
+    return hosts * hosts;
+}
+
+/* Pairs of hosts with detours if there were no other lane. */
+static uint64_t late_if_one(struct nue *u)
+{
+    uint64_t late = 0;
+    for (uint32_t i = 0; i < u->roster.edges; i++) {
+        uint32_t home = u->roster.sequence[i];
+        if (u->lane[i] == NO_LANE)
+            late += fab_detours_try(&u->detours, home) * u->graph.hosts[home];
+    }
+    return late;
+}
+
+/* In the lane where it has the fewest detours. */
+static void find_best(struct nue *u, uint32_t i)
+{
+    uint64_t least = UINT64_MAX;
+    uint32_t home = u->roster.sequence[i], best = 0;
+    if (u->lane[i] != NO_LANE)
+        return;
+    for (uint32_t lane = 0; lane < u->lanes; lane++) {
+        if (lane > 0 && lane + 1 < u->lanes_most)
+            continue;
+        u->detours.turns = &u->turns[lane];
+        uint64_t late = fab_detours_try(&u->detours, home);
+        if (late < least) {
+            least = late;
+            best = lane;
+        }
+    }
+    u->detours.turns = &u->turns[best];
+    fab_detours_find(&u->detours, home, false);
+    keep(u, i, best);
+    u->late += u->detours.late * u->graph.hosts[home];
+}
+
+static int find_lanes(struct nue *u)
+{
+    int status = add_lane(u);
+    uint32_t left = status == FAB_OK ? find_loaded(u, true) : 0;
+    bool more = left > 0 && u->lanes_most > 1 && late_if_one(u) * FEW > pairs(&u->graph);
+    while (status == FAB_OK && left > 0 && more && u->lanes < u->lanes_most) {
+        status = add_lane(u);
+        if (status == FAB_OK)
+            left = find_loaded(u, true);
+    }
+    for (uint32_t i = 0; i < u->roster.edges && status == FAB_OK; i++)
+        find_best(u, i);
+    return status;
+}
+
+/* Switches without hosts: nobody waits for their ways, so that little is spent on them. */
 static void find_rest(struct nue *u)
 {
-    u->turns[0].patience = (uint64_t)u->turns[0].arcs * 64;
-    for (uint32_t i = 0; i < u->graph.n; i++)
-        find(u, i, false);
+    u->detours.turns = &u->turns[0];
+    u->turns[0].patience = (uint64_t)u->turns[0].arcs * PATIENCE_REST;
+    for (uint32_t i = u->roster.edges; i < u->graph.n; i++) {
+        fab_detours_find(&u->detours, u->roster.sequence[i], false);
+        keep(u, i, 0);
+    }
 }
 
 static void recall(struct nue *u, uint32_t i)
@@ -169,56 +246,73 @@ static int prepare(struct nue *u)
     return FAB_OK;
 }
 
-static int route(struct nue *u)
+static int tell_lanes(const struct nue *u, struct fab_vls *vls)
 {
-    int status = add_lane(u, true);
-    if (status != FAB_OK)
-        return status;
-    find_all(u);
-    widen_all(u);
-    find_rest(u);
-    if (u->turns[0].no_memory)
-        return FAB_E_NOMEM;
-    share_all(u);
-    return FAB_OK;
+    struct fab_lane lanes[FAB_LANES];
+    if (u->lanes < 2)
+        return FAB_OK;
+    fab_vls_init(vls, (uint8_t)u->lanes);
+    int status = fab_vls_by_lid(vls, u->in->lids->top);
+    for (uint32_t i = 0; i < u->graph.n && status == FAB_OK; i++) {
+        for (uint32_t offset = 0; offset < u->roster.lids_each; offset++) {
+            uint32_t count = fab_roster_lanes(&u->roster, i, offset, lanes);
+            for (uint32_t l = 0; l < count; l++)
+                vls->of_lid[lanes[l].lid] = u->lane[i];
+        }
+    }
+    return status;
 }
 
-static uint64_t pairs(const struct fab_graph *g)
+static int route(struct nue *u, struct fab_vls *vls)
 {
-    uint64_t hosts = 0;
-    for (uint32_t s = 0; s < g->n; s++)
-        hosts += g->hosts[s];
-    return hosts * hosts;
+    bool no_memory = false;
+    int status = find_lanes(u);
+    if (status != FAB_OK)
+        return status;
+    widen_all(u);
+    find_rest(u);
+    for (uint32_t i = 0; i < u->lanes; i++)
+        no_memory = no_memory || u->turns[i].no_memory;
+    if (no_memory)
+        return FAB_E_NOMEM;
+    share_all(u);
+    return tell_lanes(u, vls);
 }
 
 static void remark(const struct nue *u, char *why, size_t why_len)
 {
     uint64_t all = pairs(&u->graph);
+    char lanes[64] = "one lane";
     if (why_len == 0)
         return;
+    if (u->lanes > 1)
+        snprintf(lanes, sizeof(lanes), "%u of %u lanes, as one made detours needed", u->lanes,
+                 u->lanes_most);
     if (u->late == 0)
-        snprintf(why, why_len, "one lane, all ways between hosts are as short as cables allow; %s",
+        snprintf(why, why_len, "%s: all ways between hosts are as short as cables allow; %s", lanes,
                  u->order.origin);
     else
-        snprintf(why, why_len, "one lane, %.1f%% of the ways between hosts are detours; %s",
+        snprintf(why, why_len, "%s: %.1f%% of the ways between hosts are detours; %s", lanes,
                  (double)u->late * 100 / (double)all, u->order.origin);
 }
 
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len)
 {
-    (void)ret_vls;
-    struct nue u = {.in = in};
+    uint32_t weakest;
+    struct nue u = {.in = in,
+                    .lanes_most = fab_route_vls_available(in->fabric, in->policy, &weakest)};
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;
     int status = prepare(&u);
     if (status == FAB_OK)
-        status = route(&u);
+        status = route(&u, ret_vls);
     if (status == FAB_OK) {
         remark(&u, why, why_len);
         *ret_lft = u.lft;
     } else {
         fab_lft_fini(&u.lft);
+        fab_vls_fini(ret_vls);
     }
     free(u.lane);
     free(u.slot);

@@ -33,18 +33,30 @@ static void assert_proven(const struct fab_fabric *f, const struct fab_target *t
     fab_verdict_fini(&v);
 }
 
-/* Consumes f. */
-static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what)
+/* Consumes f. vls: as in PortInfo. Returns the lanes that were used. */
+static uint8_t check_lanes(struct fab_fabric *f, uint8_t lmc, uint8_t vls, const char *what)
 {
     struct fab_policy p;
     char why[200];
     fab_policy_defaults(&p);
     p.lmc = lmc;
+    p.max_op_vls = vls;
     struct fab_target *t = nue_routed(f, &p, why);
+    uint32_t weakest;
+    uint8_t used = t->vls.count > 1 ? t->vls.count : 1;
+    ck_assert_uint_le(used, fab_route_vls_available(f, &p, &weakest));
     assert_proven(f, t, what);
     fab_target_unref(t);
     fab_policy_fini(&p);
     fab_fabric_unref(f);
+    return used;
+}
+
+/* On one lane, and on as many as there are. Consumes f. */
+static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what)
+{
+    ck_assert_uint_eq(check_lanes(fab_fabric_ref(f), lmc, 1, what), 1);
+    check_lanes(f, lmc, 5, what);
 }
 
 START_TEST(random_fabrics_are_proven)
@@ -63,7 +75,7 @@ START_TEST(random_fabrics_are_proven)
                  seed);
         if (fab_prng_below(&prng, 3) == 0)
             f = damaged(f, &prng, 0.1, 0.05);
-        check_fabric(f, lmc, what);
+        check_lanes(f, lmc, (uint8_t)(1 + fab_prng_below(&prng, 5)), what);
     }
 }
 END_TEST
@@ -171,6 +183,8 @@ START_TEST(the_order_of_discovery_changes_nothing)
         ck_assert_uint_eq(a->lids.top, b->lids.top);
         ck_assert_mem_eq(a->lft.entries, b->lft.entries, a->lft.switch_count * a->lft.stride);
         ck_assert_uint_eq(a->vls.count, b->vls.count);
+        if (a->vls.count > 1)
+            ck_assert_mem_eq(a->vls.of_lid, b->vls.of_lid, a->vls.top + 1);
         fab_target_unref(a);
         fab_target_unref(b);
         fab_fabric_unref(f);
@@ -204,6 +218,32 @@ START_TEST(an_empty_fabric_has_empty_tables)
 {
     struct fab_builder *b = fab_builder_new();
     check_fabric(sealed(b), 0, "nothing");
+}
+END_TEST
+
+/* A torus has no shortest ways without circles on one lane; each more brings some. */
+START_TEST(lanes_shorten_ways)
+{
+    const uint32_t size[3] = {6, 6, 1};
+    struct fab_policy p;
+    char why[200];
+    fab_policy_defaults(&p);
+    for (uint8_t vls = 1; vls <= 4; vls++) {
+        struct fab_fabric *f = grid(size, true, 1);
+        p.max_op_vls = vls;
+        struct fab_target *t = nue_routed(f, &p, why);
+        if (vls == 1)
+            ck_assert_msg(strstr(why, "one lane: ") == why && strstr(why, "detours") != NULL, "%s",
+                          why);
+        else
+            ck_assert_msg(strstr(why, " lanes, as one made detours needed") != NULL, "%s", why);
+        if (vls == 4)
+            ck_assert_msg(strstr(why, "as short as cables allow") != NULL, "%s", why);
+        ck_assert_uint_eq(t->vls.count > 1, vls > 1);
+        assert_proven(f, t, "torus");
+        fab_target_unref(t);
+        fab_fabric_unref(f);
+    }
 }
 END_TEST
 
@@ -326,11 +366,17 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        random_fabrics_are_proven,  damaged_trees_are_proven,
-        grids_and_rings_are_proven, other_topologies_are_proven,
-        modern_trees_are_proven,    the_order_of_discovery_changes_nothing,
-        trees_have_no_detours,      an_empty_fabric_has_empty_tables,
-        turns_never_close_a_circle, without_patience_only_what_is_known_is_taken,
+        random_fabrics_are_proven,
+        damaged_trees_are_proven,
+        grids_and_rings_are_proven,
+        other_topologies_are_proven,
+        modern_trees_are_proven,
+        the_order_of_discovery_changes_nothing,
+        trees_have_no_detours,
+        lanes_shorten_ways,
+        an_empty_fabric_has_empty_tables,
+        turns_never_close_a_circle,
+        without_patience_only_what_is_known_is_taken,
     };
     Suite *suite = suite_create("nue");
     TCase *tcase = tcase_create("nue");
