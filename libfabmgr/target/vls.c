@@ -13,7 +13,7 @@ void fab_vls_init(struct fab_vls *v, uint8_t count)
     for (unsigned in = 0; in < FAB_VL_CLASSES; in++) {
         for (unsigned out = 0; out < FAB_VL_CLASSES; out++) {
             for (unsigned sl = 0; sl < FAB_SLS; sl++)
-                v->vl[in][out][sl] = count > 0 ? (uint8_t)(sl % count) : 0;
+                v->vl[in][out][sl] = (uint8_t)(count > 0 ? sl % count : 0);
         }
     }
 }
