@@ -131,13 +131,17 @@ static int degrade(const struct order *o, struct place at)
 
 static int noise(const struct order *o, struct place at)
 {
-    return fab_sim_noise(o->sim, at.node, at.port, number(o, "share", 0));
+    double bits = number(o, "ber", 0);
+    int status = fab_sim_bit_errors(o->sim, at.node, at.port, bits);
+    if (status == FAB_OK && bits == 0)
+        status = fab_sim_noise(o->sim, at.node, at.port, number(o, "share", 0));
+    return status;
 }
 
 static int mend(const struct order *o, struct place at)
 {
     int status = fab_sim_degrade(o->sim, at.node, at.port, 0, NULL);
-    return status == FAB_OK ? fab_sim_noise(o->sim, at.node, at.port, 0) : status;
+    return status == FAB_OK ? fab_sim_bit_errors(o->sim, at.node, at.port, 0) : status;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------
@@ -283,8 +287,8 @@ static const struct fault faults[] = {
      "a cable goes out and in, so many times"},
     {"degrade", NULL, CABLE, NULL, "lanes speed ", degrade, "NODE/PORT [lanes=1] [speed=SDR]",
      "a link comes up narrower or slower"},
-    {"noise", NULL, CABLE, NULL, "share ", noise, "NODE/PORT [share=1%]",
-     "a cable spoils so many packets; without a share, none"},
+    {"noise", NULL, CABLE, NULL, "share ber ", noise, "NODE/PORT [share=1%|ber=1e-9]",
+     "a cable spoils so many packets, or bits; alone: none"},
     {"mend", NULL, CABLE, NULL, "", mend, "NODE/PORT", "full rate and no noise"},
     {"rise", NULL, PORT, "COUNTER", "rate ", rise, "NODE/PORT COUNTER [rate=10]",
      "PortXmitWait, say, rises by so many a second; without a rate, no longer"},

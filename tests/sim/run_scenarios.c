@@ -71,8 +71,10 @@ static int play(const struct job *job, const char *path, uint64_t fresh_seed)
     struct scenario scenario;
     struct scenario_result result;
     char folder[256];
-    if (read_scenario(path, &scenario) != FAB_OK)
+    if (read_scenario(path, &scenario) != FAB_OK) {
+        fflush(stdout);
         return EXIT_FAILURE;
+    }
     folder_of(path, folder);
     struct scenario_run_config config = {.seed = job->seeded ? fresh_seed : scenario.seed,
                                          .verbose = job->verbose,

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define SCENARIO_WORDS 8
 #define SCENARIO_WORD 64
@@ -56,6 +57,7 @@ struct scenario_run_config {
     uint64_t seed;
     bool verbose;       /* events to stdout */
     const char *folder; /* of fabric files */
+    FILE *trace;        /* gets what the digest is of; NULL: nobody wants it */
 };
 void scenario_run(const struct scenario *s, const struct scenario_run_config *config,
                   struct scenario_result *ret);

@@ -159,15 +159,16 @@ CONDITION(has_refusals)
     return compare(line, 1, s->refusals, why);
 }
 
-static unsigned count_events(const struct stage *s, const char *type, const char *subject)
+static unsigned count_events(const struct stage *s, const char *type, const char *part)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < s->event_count; i++)
-        count += strcmp(s->events[i].type, type) == 0 && strstr(s->events[i].subject, subject);
+        count += strcmp(s->events[i].type, type) == 0 &&
+                 (strstr(s->events[i].subject, part) || strstr(s->events[i].message, part));
     return count;
 }
 
-/* "event TYPE [SUBJECT]" */
+/* "event TYPE [PART]" */
 CONDITION(has_event)
 {
     size_t at = (size_t)snprintf(why, 512, "events:");

@@ -20,7 +20,10 @@
 static void digest(struct stage *s, const void *bytes, size_t len)
 {
     const uint8_t *at = bytes;
-    uint64_t word, hash = s->result->digest ^ stage_now(s);
+    uint64_t word, now = stage_now(s), hash = s->result->digest ^ now;
+    if (s->run.trace && (fwrite(&now, sizeof(now), 1, s->run.trace) != 1 ||
+                         fwrite(bytes, 1, len, s->run.trace) != len))
+        s->result->good = false;
     for (; len > 0; at += sizeof(word)) {
         size_t part = len < sizeof(word) ? len : sizeof(word);
         word = 0;
@@ -101,6 +104,7 @@ static void on_event(void *ctx, const struct event *e)
     struct stage_event *to = &s->events[s->event_count++];
     snprintf(to->type, sizeof(to->type), "%s", e->type);
     snprintf(to->subject, sizeof(to->subject), "%s", e->subject);
+    snprintf(to->message, sizeof(to->message), "%s", e->message);
 }
 
 void stage_mark(struct stage *s)

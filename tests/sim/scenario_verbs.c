@@ -326,7 +326,7 @@ static const struct scenario_verb verbs[] = {
     {"flap", 1, 1, "period count ", false, do_fault},
     {"degrade", 1, 1, "lanes speed ", false, do_fault},
     {"mend", 1, 1, "", false, do_fault},
-    {"noise", 1, 1, "share ", false, do_fault},
+    {"noise", 1, 1, "share ber ", false, do_fault},
     {"rise", 2, 2, "rate ", false, do_fault},
     {"pull-some", 0, 0, "count ", false, do_pull_some},
     {"plug-all", 0, 0, "", false, do_fault},

@@ -18,7 +18,7 @@ struct stage_label {
     size_t len;
 };
 struct stage_event {
-    char type[32], subject[64];
+    char type[32], subject[64], message[128];
 };
 struct stage_tap; /* between the manager and the fabric: digests what is sent */
 struct stage {

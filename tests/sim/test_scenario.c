@@ -80,6 +80,40 @@ static struct scenario_result run(const char *text, uint64_t seed)
     "at 70s sweep\n"                                                                               \
     "at 70s expect well within 60s\n"
 
+/* All that was sent, every event, and when. */
+static struct scenario_result run_traced(const char *text, uint64_t seed, char **ret,
+                                         size_t *ret_len)
+{
+    struct scenario s;
+    struct scenario_error error;
+    struct scenario_result result;
+    struct scenario_run_config config = {.seed = seed, .trace = open_memstream(ret, ret_len)};
+    ck_assert_ptr_nonnull(config.trace);
+    ck_assert_int_eq(scenario_read(text, strlen(text), "test", &s, &error), FAB_OK);
+    scenario_run(&s, &config, &result);
+    scenario_fini(&s);
+    ck_assert_int_eq(fclose(config.trace), 0);
+    return result;
+}
+
+START_TEST(same_seed_same_bytes)
+{
+    for (uint64_t seed = 11; seed <= 13; seed++) {
+        char *bytes[2];
+        size_t len[2];
+        for (unsigned i = 0; i < 2; i++) {
+            struct scenario_result r = run_traced(FOUL, seed, &bytes[i], &len[i]);
+            ck_assert_msg(r.good, "seed %" PRIu64 ": %s", seed, r.message);
+        }
+        ck_assert_uint_gt(len[0], 100000);
+        ck_assert_uint_eq(len[0], len[1]);
+        ck_assert_int_eq(memcmp(bytes[0], bytes[1], len[0]), 0);
+        free(bytes[0]);
+        free(bytes[1]);
+    }
+}
+END_TEST
+
 START_TEST(same_seed_same_run)
 {
     for (uint64_t seed = 1; seed <= 5; seed++) {
@@ -194,6 +228,7 @@ static Suite *suite(void)
     log_init(LOG_LEVEL_ERROR);
     tcase_add_test(c, places_of_errors);
     tcase_add_test(c, times_and_options);
+    tcase_add_test(c, same_seed_same_bytes);
     tcase_add_test(c, same_seed_same_run);
     tcase_add_test(c, failures_are_noticed);
     tcase_add_test(c, time_jumps);
