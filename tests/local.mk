@@ -228,6 +228,16 @@ tests_unit_test_nue_SOURCES = tests/unit/test_nue.c
 tests_unit_test_nue_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_nue_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_tables
+tests_unit_test_tables_SOURCES = tests/unit/test_tables.c
+tests_unit_test_tables_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_tables_LDADD = $(LIB_TEST_LIBS)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_tables
+tests_fuzz_fuzz_tables_SOURCES = tests/fuzz/fuzz_tables.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_tables_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_tables_LDFLAGS = $(FUZZ_LINK)
+
 UNIT_TESTS += tests/unit/test_repair
 tests_unit_test_repair_SOURCES = tests/unit/test_repair.c
 tests_unit_test_repair_CFLAGS = $(TEST_CFLAGS)

@@ -22,6 +22,22 @@ check 'a good file takes effect' await 10 settled "$generation"
 check 'what needs a restart is named' grep -q 'socket_group takes effect at the next start' fabricd.log
 same 'the tables are proved anew' true "$(status deadlock_free)"
 
+# ---- tables given by the operator
+generation=$(status generation)
+ctl route export --format opensm-lfts -o tables
+sed '0,/^0x0001 /s//0x0001 x/' tables >wrong
+printf 'routing: {engine: file, file: %s/wrong}\n' "$scratch" >fabricd.yaml
+kill -HUP "$manager"
+check 'tables with a mistake are refused with its place' \
+    await 10 grep -Eq 'wrong:[0-9]+:8: expected a port .*the settings stay' fabricd.log
+same 'and nothing has changed' "$generation" "$(status generation)"
+printf 'routing: {engine: file, file: %s/tables}\n' "$scratch" >fabricd.yaml
+kill -HUP "$manager"
+check 'good tables take effect' await 10 settled "$generation"
+same 'and are proved' file,true "$(status routing_engine),$(status deadlock_free)"
+ctl route export --format opensm-lfts -o again
+same 'they are what was given' "$(md5sum <tables)" "$(md5sum <again)"
+
 rm fabricd.yaml
 kill -HUP "$manager"
 check 'a file that is gone is told' await 10 grep -Eq 'fabricd.yaml: .*the settings stay' fabricd.log

@@ -235,6 +235,13 @@ static const struct {
      "f.yaml:2:3: engine is 'auto', expected auto, fattree, ..."},
     {"routing:\n  max_hops: 9\n  engine: ftree\n",
      "f.yaml:3:3: engine is 'ftree', expected auto, fattree, ..."},
+    {"routing:\n  engine: updn, file\n",
+     "f.yaml:2:3: engine names file, expected its tables in routing.file"},
+    {"routing:\n  file: /nowhere/tables\n",
+     "f.yaml:2:3: /nowhere/tables: cannot be read: No such file or directory"},
+    {"routing:\n  file: /dev/null\n",
+     "f.yaml:2:3: /dev/null:1:1: no tables, expected at least one switch: Unicast lids ... guid "
+     "0x..."},
     {"routing:\n  roots: [0002c90300000001, 0002c90300000001]\n",
      "f.yaml:2:3: roots holds 0x0002c90300000001 twice, it can hold a GUID once"},
     {"subnet: {lmc: 1, prefix: ff00000000000000}\n",
