@@ -180,4 +180,85 @@ static inline void survives(const char *engine, struct fab_fabric *f, const char
     made_fini(&before);
 }
 
+/* Some cables and switches less. f stays. */
+static inline struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prng *prng,
+                                             unsigned cables, unsigned switches)
+{
+    struct fab_fabric *now = fab_fabric_ref(f);
+    while (cables + switches > 0) {
+        struct fab_fabric *less;
+        if (switches > 0) {
+            less = without_switch(now, (uint32_t)fab_prng_below(prng, now->switch_count));
+            switches--;
+        } else {
+            uint32_t port;
+            do
+                port = (uint32_t)fab_prng_below(prng, now->port_count);
+            while (!is_trunk(now, port));
+            less = without_cable(now, port);
+            cables--;
+        }
+        fab_fabric_unref(now);
+        now = less;
+    }
+    return now;
+}
+
+/* Consumes f. Several faults at once: routed, or refused with a reason; what is routed is proven
+ * but for `odd` in a hundred. */
+static inline void mostly_survives(const char *engine, struct fab_fabric *f, struct fab_prng *prng,
+                                   unsigned rounds, unsigned odd, const char *what)
+{
+    struct made before = made_by(engine, f);
+    struct tally t = {0};
+    for (unsigned i = 0; i < rounds; i++) {
+        unsigned switches = i % 3 == 0;
+        struct fab_fabric *less = with_faults(f, prng, i % 4 + 1 - switches, switches);
+        try_one(&t, engine, &before, less);
+    }
+    say(&t, what, "sets of faults");
+    ck_assert_uint_le(t.unproven * 100, odd * rounds);
+    made_fini(&before);
+}
+
+/* The same tables and lanes however the fabric was discovered. Consumes f. */
+static inline void is_told_in_any_order(const char *engine, struct fab_fabric *f,
+                                        struct fab_prng *prng)
+{
+    struct made a = made_by(engine, f), b = made_by(engine, retold(f, prng, 0));
+    ck_assert_int_eq(a.status, FAB_OK);
+    ck_assert_int_eq(b.status, FAB_OK);
+    ck_assert_mem_eq(a.t->lft.entries, b.t->lft.entries, a.t->lft.switch_count * a.t->lft.stride);
+    ck_assert_uint_eq(a.t->vls.count, b.t->vls.count);
+    ck_assert_mem_eq(a.t->vls.vl, b.t->vls.vl, sizeof(a.t->vls.vl));
+    if (a.t->vls.of_pair != NULL)
+        ck_assert_mem_eq(a.t->vls.of_pair, b.t->vls.of_pair,
+                         (size_t)a.t->vls.switches * a.t->vls.switches);
+    if (a.t->vls.port_class != NULL)
+        ck_assert_mem_eq(a.t->vls.port_class, b.t->vls.port_class, a.t->vls.ports);
+    made_fini(&a);
+    made_fini(&b);
+}
+
+/* Other GUIDs, other coordinates, as good. Consumes f. */
+static inline void bears_other_guids(const char *engine, struct fab_fabric *f,
+                                     struct fab_prng *prng, const char *what)
+{
+    for (uint64_t salt = 1; salt <= 3; salt++) {
+        struct made m = made_by(engine, retold(f, prng, salt));
+        assert_proven(&m, what);
+        made_fini(&m);
+    }
+    fab_fabric_unref(f);
+}
+
+static inline void is_refused(const char *engine, struct fab_fabric *f, const char *reason)
+{
+    struct made m = made_by(engine, f);
+    ck_assert_int_eq(m.status, FAB_E_UNSUPPORTED);
+    printf("REASON %s: %s\n", engine, m.why);
+    (void)reason;
+    made_fini(&m);
+}
+
 #endif

@@ -51,6 +51,48 @@ START_TEST(whole_and_damaged_dragonflies_plus)
 }
 END_TEST
 
+START_TEST(several_faults)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("several faults of dragonflies", 13));
+    mostly_survives("dragonfly", dragonfly(0, 4, 2, 1, 1), &prng, 150, 10, "dragonfly 9 x 4");
+    mostly_survives("dragonfly", dragonfly(9, 8, 4, 1, 1), &prng, 150, 10, "dragonfly 9 x 8");
+    mostly_survives("dragonfly", dragonfly(3, 5, 2, 1, 2), &prng, 150, 10, "dragonfly 3 x 5");
+    mostly_survives("dragonfly+", plus(0, 4, 4, 2, 1, 1), &prng, 150, 10, "dragonfly+ 9");
+    mostly_survives("dragonfly+", plus(5, 4, 4, 2, 1, 1), &prng, 150, 10, "dragonfly+ 5");
+    mostly_survives("dragonfly+", plus(4, 8, 8, 4, 1, 1), &prng, 150, 10, "dragonfly+ 4");
+}
+END_TEST
+
+START_TEST(the_order_of_discovery_changes_nothing)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("order of discovery", 14));
+    for (unsigned i = 0; i < 5; i++) {
+        struct fab_fabric *f = dragonfly(5, 5, 2, 2, 2);
+        is_told_in_any_order("dragonfly", with_faults(f, &prng, i, i % 2), &prng);
+        fab_fabric_unref(f);
+        f = plus(5, 4, 4, 2, 2, 2);
+        is_told_in_any_order("dragonfly+", with_faults(f, &prng, i, i % 2), &prng);
+        fab_fabric_unref(f);
+    }
+    bears_other_guids("dragonfly", dragonfly(5, 5, 2, 2, 2), &prng, "dragonfly");
+    bears_other_guids("dragonfly+", plus(5, 4, 4, 2, 2, 2), &prng, "dragonfly+");
+}
+END_TEST
+
+START_TEST(others_are_refused_with_a_reason)
+{
+    is_refused("dragonfly", fat_tree(8, 3, 1), "");
+    is_refused("dragonfly", leaf_spine(4, 2, 2), "");
+    is_refused("dragonfly+", fat_tree(8, 3, 1), "");
+    is_refused("dragonfly+", leaf_spine(4, 2, 2), "");
+    is_refused("dragonfly+", dragonfly(5, 4, 2, 1, 1), "");
+    is_refused("dragonfly", plus(5, 4, 4, 2, 2, 2), "");
+    is_refused("dragonfly", leaf_spine(1, 0, 2), "");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("dragonfly");
@@ -58,6 +100,9 @@ static Suite *suite(void)
     tcase_set_timeout(c, 120);
     tcase_add_test(c, whole_and_damaged_dragonflies);
     tcase_add_test(c, whole_and_damaged_dragonflies_plus);
+    tcase_add_test(c, several_faults);
+    tcase_add_test(c, the_order_of_discovery_changes_nothing);
+    tcase_add_test(c, others_are_refused_with_a_reason);
     suite_add_tcase(s, c);
     return s;
 }

@@ -86,6 +86,54 @@ START_TEST(single_faults_of_others)
 }
 END_TEST
 
+START_TEST(several_faults)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("several faults of grids", 11));
+    mostly_survives("torus", torus(5, 5, 0, 1, 1, false), &prng, 150, 10, "torus 5x5");
+    mostly_survives("torus", torus(8, 8, 0, 1, 1, false), &prng, 150, 10, "torus 8x8");
+    mostly_survives("torus", torus(4, 4, 0, 1, 1, false), &prng, 150, 10, "torus 4x4");
+    mostly_survives("torus", torus(5, 5, 5, 1, 1, false), &prng, 150, 10, "torus 5x5x5");
+    mostly_survives("torus", torus(6, 4, 5, 1, 1, false), &prng, 150, 10, "torus 6x4x5");
+    mostly_survives("torus", torus(6, 6, 0, 1, 2, false), &prng, 150, 10, "torus 6x6 double");
+    mostly_survives("dor", hypercube(6, 1, 1), &prng, 150, 10, "hypercube 6");
+    mostly_survives("dor", hyperx(6, 8, 0, 1, 1), &prng, 150, 10, "HyperX 6x8");
+    mostly_survives("dor", hyperx(4, 4, 4, 1, 1), &prng, 150, 10, "HyperX 4x4x4");
+    mostly_survives("dor", torus(4, 5, 6, 1, 1, true), &prng, 150, 50, "mesh 4x5x6");
+    mostly_survives("dor", torus(6, 6, 0, 1, 1, true), &prng, 150, 50, "mesh 6x6");
+}
+END_TEST
+
+START_TEST(the_order_of_discovery_changes_nothing)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("order of discovery", 12));
+    for (unsigned i = 0; i < 5; i++) {
+        struct fab_fabric *f = torus(5, 4, 6, 2, 2, false);
+        is_told_in_any_order("torus", with_faults(f, &prng, i, i % 2), &prng);
+        fab_fabric_unref(f);
+        f = hyperx(5, 6, 0, 2, 2);
+        is_told_in_any_order("dor", with_faults(f, &prng, i, i % 2), &prng);
+        fab_fabric_unref(f);
+    }
+    bears_other_guids("torus", torus(5, 4, 6, 1, 2, false), &prng, "torus 5x4x6");
+    bears_other_guids("torus", torus(7, 8, 0, 1, 1, false), &prng, "torus 7x8");
+    bears_other_guids("dor", torus(4, 5, 3, 1, 1, true), &prng, "mesh 4x5x3");
+    bears_other_guids("dor", hyperx(5, 6, 0, 1, 1), &prng, "HyperX 5x6");
+}
+END_TEST
+
+START_TEST(others_are_refused_with_a_reason)
+{
+    is_refused("torus", fat_tree(8, 3, 1), "");
+    is_refused("torus", leaf_spine(4, 2, 2), "");
+    is_refused("torus", hyperx(4, 4, 0, 1, 1), "");
+    is_refused("dor", torus(5, 5, 0, 1, 1, false), "");
+    is_refused("dor", leaf_spine(1, 0, 2), "");
+    is_refused("dor", random_fabric(20, 4, 1, 3), "");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("torus");
@@ -94,6 +142,9 @@ static Suite *suite(void)
     tcase_add_test(c, whole_tori_are_proven);
     tcase_add_test(c, single_faults_of_tori);
     tcase_add_test(c, single_faults_of_others);
+    tcase_add_test(c, several_faults);
+    tcase_add_test(c, the_order_of_discovery_changes_nothing);
+    tcase_add_test(c, others_are_refused_with_a_reason);
     suite_add_tcase(s, c);
     return s;
 }
