@@ -111,11 +111,11 @@ static bool is_pivot(const struct fab_steer *s, uint32_t a, uint32_t d)
     return true;
 }
 
-/* The first pivot of the row from a place on that differs from pair to pair. */
-static uint32_t by_pivot(const struct fab_steer *s, uint32_t a, uint32_t b, uint32_t d)
+/* The first pivot of the row from a place on that differs from destination to destination. */
+static uint32_t by_pivot(const struct fab_steer *s, uint32_t a, uint32_t d)
 {
     uint32_t size = s->grid->dim[d].size;
-    uint32_t start = fab_grid_at(s->grid, a, d) + s->grid->place[b];
+    uint32_t start = fab_grid_at(s->grid, a, d) + s->number;
     for (uint32_t i = 0; i < size; i++) {
         uint32_t sw = s->grid->at[fab_grid_moved(s->grid, a, d, (start + i) % size)];
         if (sw != FAB_NONE && sw != a && is_pivot(s, sw, d))
@@ -133,7 +133,7 @@ static uint32_t in_row(const struct fab_steer *s, uint32_t a, uint32_t b, uint32
     uint32_t direct = beside(s, a, d, to);
     if (direct != FAB_NONE || s->grid->at[fab_grid_moved(s->grid, a, d, to)] == FAB_NONE)
         return direct;
-    return by_pivot(s, a, b, d);
+    return by_pivot(s, a, d);
 }
 
 /* ---- past a gap ------------------------------------------------------------------------------ */
@@ -213,11 +213,21 @@ static bool in_pieces(const struct fab_steer *s, uint32_t d)
     return false;
 }
 
+static bool needs_pivots(const struct fab_steer *s, uint32_t d)
+{
+    for (uint32_t a = 0; a < s->grid->n; a++) {
+        if (s->grid->dim[d].kind == FAB_GRID_CLIQUE && !is_pivot(s, a, d))
+            return true;
+    }
+    return false;
+}
+
 static void set_order(struct fab_steer *s)
 {
     uint32_t count = 0;
     bool pieces[FAB_GRID_DIMS];
     for (uint32_t d = 0; d < s->grid->dims; d++) {
+        s->pivots |= needs_pivots(s, d);
         pieces[d] = in_pieces(s, d);
         if (pieces[d])
             s->order[count++] = d;

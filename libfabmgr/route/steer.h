@@ -12,6 +12,8 @@ struct fab_steer {
     uint32_t rank[FAB_GRID_DIMS];  /* and back */
     /* How far a switch can go forth and back in its row (rings and paths): [n][dims]. */
     uint16_t *forth, *back;
+    bool pivots;     /* ways may differ from LID to LID of a switch: */
+    uint32_t number; /* the caller's, of the destination at hand */
 };
 /* Dimensions in which rows are in pieces come first: what cannot be done there is done in a later
  * one. Borrows g and grid. */

@@ -82,16 +82,28 @@ static int find_ways(struct torus *t, uint32_t dest)
     return FAB_OK;
 }
 
+/* All lanes together where their ways are the same. */
+static int route_lanes(struct torus *t, uint32_t dest, const struct fab_lane *lanes, uint32_t count)
+{
+    uint32_t step = t->steer.pivots ? 1 : count;
+    int status = FAB_OK;
+    for (uint32_t i = 0; i < count && status == FAB_OK; i += step) {
+        t->steer.number = lanes[i].number;
+        status = find_ways(t, dest);
+        if (status == FAB_OK)
+            fab_onward_fill(&t->onward, dest, lanes + i, step, &t->lft);
+    }
+    return status;
+}
+
 static int route_all(struct torus *t)
 {
     struct fab_lane lanes[FAB_LANES];
     int status = FAB_OK;
-    for (uint32_t i = 0; i < t->graph.n && status == FAB_OK; i++) {
-        uint32_t dest = t->roster.sequence[i];
-        status = find_ways(t, dest);
+    for (uint32_t i = 0; i < t->graph.n; i++) {
         for (uint32_t offset = 0; offset < t->roster.lids_each && status == FAB_OK; offset++) {
             uint32_t count = fab_roster_lanes(&t->roster, i, offset, lanes);
-            fab_onward_fill(&t->onward, dest, lanes, count, &t->lft);
+            status = route_lanes(t, t->roster.sequence[i], lanes, count);
         }
     }
     return status;
