@@ -353,7 +353,8 @@ static int find_leaf_spine(struct search *x)
     join_leaves(x);
     adopt_leaves(x);
     if (!number_groups(x)) {
-        snprintf(x->why, x->why_len, "no dragonfly+: leaves and spines are %u groups", x->s.count);
+        snprintf(x->why, x->why_len, "no dragonfly+: leaves and spines are %s",
+                 x->s.count < 2 ? "one group" : "too many groups");
         return FAB_E_UNSUPPORTED;
     }
     int status = check_leaf_spine(x);

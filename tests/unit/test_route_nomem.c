@@ -47,6 +47,7 @@ void *__wrap_aligned_alloc(size_t align, size_t size)
 
 struct job {
     struct fab_fabric *f;
+    const char *engine;
     struct fab_policy policy;
     struct fab_target *target; /* good tables, for what comes after */
     struct fab_target *cyclic; /* tables with a cycle, for the search of it */
@@ -68,34 +69,12 @@ static int do_address(const struct job *j)
     return status;
 }
 
-static int do_route(const struct job *j)
+static int do_engine(const struct job *j)
 {
     struct fab_lft lft;
     struct fab_vls vls = {0};
     struct fab_route_input in = {.fabric = j->f, .policy = &j->policy, .lids = &j->target->lids};
-    int status = fab_route_engine_by_name("updn")->run(&in, &lft, &vls, NULL, 0);
-    if (status == FAB_OK)
-        fab_lft_fini(&lft);
-    return status;
-}
-
-static int do_fattree(const struct job *j)
-{
-    struct fab_lft lft;
-    struct fab_vls vls = {0};
-    struct fab_route_input in = {.fabric = j->f, .policy = &j->policy, .lids = &j->target->lids};
-    int status = fab_route_engine_by_name("fattree")->run(&in, &lft, &vls, NULL, 0);
-    if (status == FAB_OK)
-        fab_lft_fini(&lft);
-    return status;
-}
-
-static int do_nue(const struct job *j)
-{
-    struct fab_lft lft;
-    struct fab_vls vls = {0};
-    struct fab_route_input in = {.fabric = j->f, .policy = &j->policy, .lids = &j->target->lids};
-    int status = fab_route_engine_by_name("nue")->run(&in, &lft, &vls, NULL, 0);
+    int status = fab_route_engine_by_name(j->engine)->run(&in, &lft, &vls, NULL, 0);
     if (status == FAB_OK) {
         fab_lft_fini(&lft);
         fab_vls_fini(&vls);
@@ -194,6 +173,12 @@ static void fail_each(const struct job *j, int (*work)(const struct job *), unsi
     ck_assert_uint_gt(nth, at_least);
 }
 
+static void fail_engine(struct job *j, const char *engine, unsigned at_least)
+{
+    j->engine = engine;
+    fail_each(j, do_engine, at_least);
+}
+
 /* Turns the entries of a ring clockwise. */
 static void turn_clockwise(const struct fab_fabric *f, struct fab_target *t)
 {
@@ -219,8 +204,8 @@ START_TEST(every_allocation_may_fail)
     turn_clockwise(j.f, j.cyclic);
     fail_each(&j, do_address, 5);
     fail_each(&j, do_ranks, 10);
-    fail_each(&j, do_route, 20);
-    fail_each(&j, do_nue, 40);
+    fail_engine(&j, "updn", 20);
+    fail_engine(&j, "nue", 40);
     fail_each(&j, do_verify, 10);
     fail_each(&j, do_verify_cycle, 12);
     fail_each(&j, do_plan, 5);
@@ -267,10 +252,39 @@ START_TEST(so_in_a_tree)
     struct job j = {.f = fat_tree(4, 3, 1)};
     fab_policy_defaults(&j.policy);
     j.target = routed(j.f, &j.policy);
-    fail_each(&j, do_fattree, 30);
+    fail_engine(&j, "fattree", 30);
     fail_each(&j, do_verify, 10);
     fab_target_unref(j.target);
     fab_fabric_unref(j.f);
+}
+END_TEST
+
+/* Consumes the builder. */
+static void fail_on(struct fab_builder *b, const char *engine)
+{
+    struct job j = {.f = sealed(b)};
+    fab_policy_defaults(&j.policy);
+    j.target = routed(j.f, &j.policy);
+    fail_engine(&j, engine, 25);
+    fab_target_unref(j.target);
+    fab_fabric_unref(j.f);
+}
+
+START_TEST(so_in_lattices_and_dragonflies)
+{
+    struct fab_builder *b = NULL;
+    struct fab_torus_spec torus = {.dimensions = 2, .size = {5, 3}, .hosts = 1, .parallel = 1};
+    ck_assert_int_eq(fab_generate_torus(&torus, &b), FAB_OK);
+    fail_on(b, "torus");
+    struct fab_hyperx_spec hyperx = {.dimensions = 2, .size = {4, 3}, .hosts = 1, .parallel = 1};
+    ck_assert_int_eq(fab_generate_hyperx(&hyperx, &b), FAB_OK);
+    fail_on(b, "dor");
+    struct fab_dragonfly_spec dragonfly = {5, 4, 1, 1, 1};
+    ck_assert_int_eq(fab_generate_dragonfly(&dragonfly, &b), FAB_OK);
+    fail_on(b, "dragonfly");
+    struct fab_dragonfly_plus_spec plus = {3, 2, 2, 2, 1, 1};
+    ck_assert_int_eq(fab_generate_dragonfly_plus(&plus, &b), FAB_OK);
+    fail_on(b, "dragonfly+");
 }
 END_TEST
 
@@ -282,6 +296,7 @@ int main(void)
     tcase_add_test(tcase, every_allocation_may_fail);
     tcase_add_test(tcase, so_in_a_tree);
     tcase_add_test(tcase, so_with_lanes);
+    tcase_add_test(tcase, so_in_lattices_and_dragonflies);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

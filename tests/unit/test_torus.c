@@ -125,12 +125,16 @@ END_TEST
 
 START_TEST(others_are_refused_with_a_reason)
 {
-    is_refused("torus", fat_tree(8, 3, 1), "");
-    is_refused("torus", leaf_spine(4, 2, 2), "");
-    is_refused("torus", hyperx(4, 4, 0, 1, 1), "");
-    is_refused("dor", torus(5, 5, 0, 1, 1, false), "");
-    is_refused("dor", leaf_spine(1, 0, 2), "");
-    is_refused("dor", random_fabric(20, 4, 1, 3), "");
+    is_refused("torus", fat_tree(8, 3, 1),
+               "no grid: 5 slices across one dimension, no ring, row or clique; see leaf-005");
+    is_refused("torus", leaf_spine(4, 2, 2),
+               "no grid: 6 slices across one dimension, no ring, row or clique; see spine-001");
+    is_refused("torus", hyperx(4, 4, 0, 1, 1), "no torus: rows of 4 switches, each joined to each");
+    is_refused("dor", torus(5, 5, 0, 1, 1, false),
+               "a torus with rings of 5: it needs the engine torus");
+    is_refused("dor", leaf_spine(1, 0, 2), "no grid: one switch");
+    is_refused("dor", random_fabric(20, 4, 1, 3),
+               "no grid: the cable from switch-004 to switch-005 leads astray");
 }
 END_TEST
 
