@@ -206,6 +206,14 @@ uint64_t sm_model_guid_of_lid(const struct sm_model *m, uint32_t lid)
     return port == FAB_NONE ? 0 : v->fabric->nodes[v->fabric->ports[port].node].guid;
 }
 
+void sm_model_forget(struct sm_model *m)
+{
+    for (uint32_t node = 0; m->fabric && node < m->fabric->node_count; node++) {
+        fab_observed_forget(&m->observed, node);
+        fab_observed_forget_lanes(&m->observed, m->fabric, node);
+    }
+}
+
 void sm_model_fini(struct sm_model *m)
 {
     fab_view_unref(m->view);

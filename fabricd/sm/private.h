@@ -50,6 +50,8 @@ int sm_model_reserve(struct sm_model *m, uint32_t top);
 /* The snapshot for writing: cloned when readers have it. */
 int sm_model_writable(struct sm_model *m, bool in_use);
 int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids);
+/* Another manager may write: nothing is known of tables and lanes any more. */
+void sm_model_forget(struct sm_model *m);
 void sm_model_fini(struct sm_model *m);
 int sm_model_find_port_paths(struct sm_model *m); /* for sm_model_adopt */
 /* The directed route that ends in this very port (any port of a switch: that of the switch); NULL:

@@ -64,7 +64,7 @@ static void find_candidates(struct fab_share *s, const struct fab_detours *d)
         s->at[i] = out;
         for (uint32_t port = s->g->port_at[v]; port < s->g->port_at[v + 1]; port++) {
             s->port[out] = port;
-            out += wide[s->slot[port] / 64] >> s->slot[port] % 64 & 1;
+            out += (uint32_t)(wide[s->slot[port] / 64] >> s->slot[port] % 64 & 1);
         }
     }
     s->at[d->count] = out;

@@ -544,6 +544,27 @@ START_TEST(yields_to_a_better_manager_and_takes_over)
 }
 END_TEST
 
+/* It writes tables of its own meanwhile. */
+START_TEST(takes_over_again_from_a_better_manager)
+{
+    struct lab lab;
+    uint32_t top;
+    bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    play_other(&lab, 9, FAB_SM_MASTER);
+    ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
+    lab_run(&lab, 5, is_standby, "yielding");
+    for (uint32_t sw = 0; sw < 3; sw++) {
+        uint8_t *row = (uint8_t *)(uintptr_t)fab_sim_lft(lab.sim, sw, &top);
+        memset(row + 1, 255, top);
+    }
+    lab.other_answers = false;
+    fab_sim_detach(lab.sim, lab.other_node, 1);
+    lab_run(&lab, 15, lab_is_idle, "taking over");
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(stays_before_a_lesser_manager)
 {
     struct lab lab;
@@ -715,6 +736,7 @@ static Suite *suite(void)
     tcase_add_test(t, survives_isolation);
     tcase_add_test(t, takes_a_new_policy);
     tcase_add_test(t, yields_to_a_better_manager_and_takes_over);
+    tcase_add_test(t, takes_over_again_from_a_better_manager);
     tcase_add_test(t, stays_before_a_lesser_manager);
     tcase_add_test(t, sweeps_and_reroutes_on_request);
     tcase_add_test(t, tells_of_a_reroute_that_changes_nothing);
