@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One judge for our tables and for others': proof and figures of libfabmgr.
+ *
+ *   bench_judge damage FABRIC PER_MILLE SEED     writes FABRIC without some of its cables between
+ *                                                switches; none that would leave it in pieces
+ *   bench_judge FABRIC TABLES...                 a line for each: all-to-all max/mean, worst shift,
+ *                                                effective bisection bandwidth, "acyclic" or
+ *                                                "cyclic" (on one lane), pairs of ends that are
+ *                                                lost, ms
+ *
+ * TABLES is the name of an engine, or NAME=FILE with what OpenSM dumps as opensm-lfts.dump, whose
+ * comments tell which port has a LID. Files are ours: mistakes in them end the program.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "libfabmgr/address/address.h"
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/text.h"
+#include "libfabmgr/quality/quality.h"
+#include "libfabmgr/route/route.h"
+#include "libfabmgr/verify/verify.h"
+
+#define LIDS 49152u
+
+static void die(const char *what, const char *why)
+{
+    fprintf(stderr, "%s: %s\n", what, why);
+    exit(1);
+}
+
+static void must(int status, const char *what)
+{
+    if (status != FAB_OK)
+        die(what, fab_status_text(status));
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static struct fab_fabric *load(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    size_t room = 64u << 20;
+    char *text = malloc(room);
+    struct fab_builder *b;
+    struct fab_fabric *f;
+    struct fab_text_error error;
+    if (file == NULL || text == NULL)
+        die(path, "cannot be read");
+    size_t len = fread(text, 1, room, file);
+    fclose(file);
+    if (fab_text_read(text, len, &b, &error) != FAB_OK)
+        die(path, error.message);
+    free(text);
+    must(fab_builder_seal(b, &f), path);
+    fab_builder_free(b);
+    return f;
+}
+
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+static uint32_t find(uint32_t *parent, uint32_t x)
+{
+    while (parent[x] != x)
+        x = parent[x] = parent[parent[x]];
+    return x;
+}
+
+struct cable {
+    uint32_t a, b; /* switches */
+    uint8_t num;   /* port of a */
+};
+
+/* The cables in an order drawn by lot: the last ones go, but those that hold it together. */
+static void damage(const char *path, uint32_t per_mille, uint64_t seed)
+{
+    struct fab_fabric *f = load(path), *rest;
+    struct fab_builder *b = fab_builder_from(f);
+    struct cable *cable = calloc(f->link_count + 1, sizeof(*cable));
+    uint32_t *parent = calloc(f->switch_count + 1, sizeof(*parent)), count = 0, ref;
+    struct fab_prng prng;
+    char *text;
+    size_t len;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        parent[sw] = sw;
+        for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
+            uint32_t peer = fab_peer_node(f, fab_port_id(f, sw, (uint8_t)num));
+            if (peer != FAB_NONE && peer > sw && fab_node_is_switch(f, peer))
+                cable[count++] = (struct cable){sw, peer, (uint8_t)num};
+        }
+    }
+    fab_prng_init(&prng, seed);
+    for (uint32_t i = count; i > 1; i--) {
+        uint32_t j = (uint32_t)fab_prng_below(&prng, i);
+        struct cable kept = cable[i - 1];
+        cable[i - 1] = cable[j];
+        cable[j] = kept;
+    }
+    uint32_t missing = (count * per_mille + 500) / 1000;
+    missing = per_mille > 0 && missing == 0 ? 1 : missing;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t x = find(parent, cable[i].a), y = find(parent, cable[i].b);
+        parent[x] = y;
+        if (x != y || i + missing < count)
+            continue;
+        must(fab_builder_find(b, f->nodes[cable[i].a].guid, &ref), "find");
+        must(fab_builder_unlink(b, ref, cable[i].num), "unlink");
+    }
+    must(fab_builder_seal(b, &rest), "seal");
+    must(fab_text_write(rest, &text, &len), "write");
+    fwrite(text, 1, len, stdout);
+    free(text);
+    free(cable);
+    free(parent);
+    fab_builder_free(b);
+    fab_fabric_unref(rest);
+    fab_fabric_unref(f);
+}
+
+/* ---- tables of OpenSM ------------------------------------------------------------------------ */
+
+/* 0x0001 012 : (Channel Adapter portguid 0x...: 'name') */
+static bool read_entry(const char *line, uint32_t *lid, unsigned *num, uint64_t *guid)
+{
+    const char *mark = strstr(line, "portguid ");
+    return sscanf(line, "0x%" SCNx32 " %u", lid, num) == 2 && *lid < LIDS && mark != NULL &&
+           sscanf(mark, "portguid 0x%" SCNx64, guid) == 1;
+}
+
+static FILE *open_dump(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        die(path, "cannot be read");
+    return file;
+}
+
+static void read_lids(const char *path, const struct fab_fabric *f, struct fab_lids *ret)
+{
+    FILE *file = open_dump(path);
+    char line[1024];
+    uint32_t lid;
+    unsigned num;
+    uint64_t guid;
+    must(fab_lids_init(ret, f->port_count), "LIDs");
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (!read_entry(line, &lid, &num, &guid))
+            continue;
+        uint32_t port = fab_fabric_port_by_guid(f, guid), node = fab_fabric_node_by_guid(f, guid);
+        if (node != FAB_NONE && fab_node_is_switch(f, node))
+            port = fab_port_id(f, node, 0);
+        if (port == FAB_NONE)
+            die(path, line);
+        ret->base[port] = lid;
+    }
+    fclose(file);
+    must(fab_lids_index(ret), path);
+}
+
+static void read_tables(const char *path, const struct fab_fabric *f, struct fab_target *t)
+{
+    char line[1024];
+    uint32_t sw = FAB_NONE, lid;
+    unsigned num;
+    uint64_t guid;
+    read_lids(path, f, &t->lids);
+    must(fab_lft_init(&t->lft, f->switch_count, t->lids.top), "tables");
+    FILE *file = open_dump(path);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        const char *mark = strstr(line, "guid 0x");
+        if (strncmp(line, "Unicast lids", 12) == 0 && mark != NULL &&
+            sscanf(mark, "guid 0x%" SCNx64, &guid) == 1)
+            sw = fab_fabric_node_by_guid(f, guid);
+        else if (sw != FAB_NONE && read_entry(line, &lid, &num, &guid) && num < 255)
+            fab_lft_row(&t->lft, sw)[lid] = (uint8_t)num;
+    }
+    fclose(file);
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+static void print(const struct fab_fabric *f, const struct fab_target *t, const char *name,
+                  double ms)
+{
+    struct fab_verdict v;
+    struct fab_quality q;
+    must(fab_verify(&(struct fab_verify_input){.fabric = f, .lids = &t->lids, .lft = &t->lft}, &v),
+         "verify");
+    must(fab_quality_measure(
+             &(struct fab_quality_input){
+                 .fabric = f, .lids = &t->lids, .lft = &t->lft, .samples = 200, .seed = 1},
+             &q),
+         "quality");
+    printf("%s %.4f %u %.4f %s %" PRIu64 " %.1f\n", name, fab_quality_imbalance(&q), q.shift.max,
+           q.bisection.mean, v.deadlock_free ? "acyclic" : "cyclic", q.lost, ms);
+    fab_verdict_fini(&v);
+}
+
+static void judge(const struct fab_fabric *f, const char *what)
+{
+    struct fab_target *t = fab_target_new();
+    const char *file = strchr(what, '=');
+    char name[64], why[300] = "";
+    double ms = 0;
+    int status = FAB_OK;
+    snprintf(name, sizeof(name), "%.*s", file != NULL ? (int)(file - what) : 63, what);
+    if (file != NULL) {
+        read_tables(file + 1, f, t);
+    } else {
+        struct fab_policy p;
+        struct fab_address_note *notes;
+        size_t count;
+        const struct fab_route_engine *e = fab_route_engine_by_name(name);
+        if (e == NULL)
+            die(name, "no such engine");
+        fab_policy_defaults(&p);
+        must(fab_address_assign(&(struct fab_address_input){.fabric = f, .policy = &p}, &t->lids,
+                                &notes, &count),
+             "LIDs");
+        free(notes);
+        ms = now_ms();
+        status = e->run(&(struct fab_route_input){.fabric = f, .policy = &p, .lids = &t->lids},
+                        &t->lft, &t->vls, why, sizeof(why));
+        ms = now_ms() - ms;
+        fab_policy_fini(&p);
+    }
+    if (status == FAB_OK)
+        print(f, t, name, ms);
+    else
+        printf("%s refused: %s\n", name, why);
+    fab_target_unref(t);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 5 && strcmp(argv[1], "damage") == 0) {
+        damage(argv[2], (uint32_t)atoi(argv[3]), strtoull(argv[4], NULL, 0));
+        return 0;
+    }
+    if (argc < 3)
+        die(argv[0], "FABRIC TABLES... | damage FABRIC PER_MILLE SEED");
+    struct fab_fabric *f = load(argv[1]);
+    for (int i = 2; i < argc; i++)
+        judge(f, argv[i]);
+    fab_fabric_unref(f);
+    return 0;
+}
