@@ -254,20 +254,33 @@ static uint32_t port_of(const struct fab_balancer *b, uint32_t sw, const struct 
     return b->number[fab_port_id(b->f, sw, fab_lft_row(lft, sw)[lane->lid])];
 }
 
-void fab_balance_remove(struct fab_balancer *b, const struct fab_lane *lane,
-                        const struct fab_lft *lft)
+/* Adds the load of the entries, or takes it away. */
+static void follow(struct fab_balancer *b, const struct fab_lane *lane, const struct fab_lft *lft,
+                   bool add)
 {
     for (uint32_t i = b->near->reached; i-- > 1;) {
         uint32_t sw = b->near->at[i];
         if (!b->near->used[sw])
             continue;
         uint32_t port = port_of(b, sw, lane, lft);
-        uint64_t arriving = b->flow[sw] + b->g->hosts[sw];
+        uint64_t arriving = b->flow[sw] + b->g->hosts[sw], load = arriving * b->g->port_slow[port];
         b->flow[sw] = 0;
         b->flow[b->g->port_peer[port]] += arriving;
-        b->load[port] -= arriving * b->g->port_slow[port];
+        b->load[port] += add ? load : -load;
     }
     b->flow[b->near->at[0]] = 0;
+}
+
+void fab_balance_count(struct fab_balancer *b, const struct fab_lane *lane,
+                       const struct fab_lft *lft)
+{
+    follow(b, lane, lft, true);
+}
+
+void fab_balance_remove(struct fab_balancer *b, const struct fab_lane *lane,
+                        const struct fab_lft *lft)
+{
+    follow(b, lane, lft, false);
 }
 
 bool fab_balance_exceeds(const struct fab_balancer *b, const struct fab_lane *lane,

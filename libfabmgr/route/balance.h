@@ -35,7 +35,9 @@ enum fab_balance {
 /* Picks ways of a LID of hosts, loads their cables and writes the entries. */
 void fab_balance_add(struct fab_balancer *b, const struct fab_lane *lane, enum fab_balance how,
                      struct fab_lft *lft);
-/* Takes the load of the entries away again. */
+/* Counts the load of entries that somebody else picked; takes that of the entries away again. */
+void fab_balance_count(struct fab_balancer *b, const struct fab_lane *lane,
+                       const struct fab_lft *lft);
 void fab_balance_remove(struct fab_balancer *b, const struct fab_lane *lane,
                         const struct fab_lft *lft);
 /* Does any of its ways take a cable with more load than `limit`? */

@@ -1,7 +1,6 @@
 libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/balance.c \
 	%D%/balance.h \
-	%D%/careful.c \
 	%D%/detours.c \
 	%D%/detours.h \
 	%D%/dfsssp.c \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Breadth first from the destination, and then the ports that lead back. */
+/* The switches, nearest first, then the ports that lead back, then who sends over them. */
 #include "libfabmgr/route/near.h"
 
 #include <stdlib.h>
@@ -90,4 +90,53 @@ void fab_near_find(struct fab_near *near, uint32_t destination)
     find_hops(near, destination);
     find_ports(near);
     find_used(near);
+}
+
+/* ---- legal ways ------------------------------------------------------------------------------ */
+
+static uint8_t way_from(const uint8_t *way, uint32_t sw, uint32_t column)
+{
+    return way[(size_t)sw * FAB_LEGAL_BATCH + column];
+}
+
+/* Counting sort by length. */
+static void sort_by_hops(struct fab_near *near, const uint8_t *way, uint32_t column)
+{
+    uint32_t start[FAB_LEGAL_HOPS + 2] = {0}, n = near->g->n;
+    for (uint32_t sw = 0; sw < n; sw++) {
+        uint8_t here = way_from(way, sw, column);
+        near->hops[sw] = here != FAB_LEGAL_NONE ? here & FAB_LEGAL_HOPS : FAB_NONE;
+        if (here != FAB_LEGAL_NONE)
+            start[near->hops[sw] + 1]++;
+    }
+    for (unsigned hops = 0; hops <= FAB_LEGAL_HOPS; hops++)
+        start[hops + 1] += start[hops];
+    near->reached = start[FAB_LEGAL_HOPS + 1];
+    for (uint32_t sw = 0; sw < n; sw++) {
+        if (near->hops[sw] != FAB_NONE)
+            near->at[start[near->hops[sw]]++] = sw;
+    }
+}
+
+void fab_near_legal(struct fab_near *near, const struct fab_order *o, const uint8_t *way,
+                    uint32_t column)
+{
+    const struct fab_graph *g = near->g;
+    uint32_t count = 0;
+    sort_by_hops(near, way, column);
+    near->first[0] = near->first[1] = 0;
+    for (uint32_t i = 1; i < near->reached; i++) {
+        uint32_t s = near->at[i], end = g->port_at[s + 1];
+        bool climbs = (way_from(way, s, column) & FAB_LEGAL_CLIMBS) != 0;
+        for (uint32_t port = g->port_at[s]; port < end; port++) {
+            uint32_t to = g->port_peer[port];
+            bool up = fab_order_is_up(o, s, to);
+            bool descends = (way_from(way, to, column) & FAB_LEGAL_CLIMBS) == 0;
+            near->port[count] = port;
+            count += near->hops[to] + 1 == near->hops[s] && (up ? climbs : descends);
+        }
+        near->first[i + 1] = count;
+    }
+    find_used(near);
+    near->asides = 0; /* these have legal ways, too */
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All shortest ways to one switch. Private to the room. */
+/* All shortest ways to one switch, or all shortest legal ones. Private to the room. */
 #ifndef LIBFABMGR_ROUTE_NEAR_H
 #define LIBFABMGR_ROUTE_NEAR_H
 
-#include "libfabmgr/route/graph.h"
+#include "libfabmgr/route/legal.h"
 
 struct fab_near {
     const struct fab_graph *g;
@@ -20,5 +20,8 @@ struct fab_near {
 int fab_near_init(struct fab_near *near, const struct fab_graph *g);
 void fab_near_fini(struct fab_near *near);
 void fab_near_find(struct fab_near *near, uint32_t destination);
+/* By the ways of fab_legal_ways instead: those to the destination of this column. */
+void fab_near_legal(struct fab_near *near, const struct fab_order *o, const uint8_t *way,
+                    uint32_t column);
 
 #endif

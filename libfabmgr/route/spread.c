@@ -77,10 +77,8 @@ int fab_spread_init(struct fab_spread *s, const struct fab_graph *g, const struc
     made.column = calloc(n, sizeof(*made.column));
     made.far = calloc(n, sizeof(*made.far));
     made.least = calloc(n, sizeof(*made.least));
-    made.cost = calloc(n, sizeof(*made.cost));
-    made.pick = calloc(n, sizeof(*made.pick));
     int ret = FAB_E_NOMEM;
-    if (made.flow && made.column && made.far && made.least && made.cost && made.pick)
+    if (made.flow && made.column && made.far && made.least)
         ret = fab_ports_make(g, o, &made.ports);
     if (ret != FAB_OK) {
         fab_spread_fini(&made);
@@ -97,20 +95,13 @@ void fab_spread_fini(struct fab_spread *s)
     free(s->column);
     free(s->far);
     free(s->least);
-    free(s->cost);
-    free(s->pick);
     memset(s, 0, sizeof(*s));
-}
-
-void fab_spread_reset(struct fab_spread *s)
-{
-    memset(s->ports.load, 0, s->ports.at[s->g->n] * sizeof(*s->ports.load));
-    memset(s->least, 0, s->g->n * sizeof(*s->least));
 }
 
 /* ---- one destination ------------------------------------------------------------------------ */
 
-uint32_t fab_spread_sort(struct fab_spread *s)
+/* Counting sort into far[] of the switches that have a way. Returns how many. */
+static uint32_t sort_by_hops(struct fab_spread *s)
 {
     uint32_t start[FAB_LEGAL_HOPS + 2] = {0}, total = 0;
     for (uint32_t v = 0; v < s->g->n; v++)
@@ -127,7 +118,9 @@ uint32_t fab_spread_sort(struct fab_spread *s)
     return total;
 }
 
-uint32_t fab_spread_candidates(const struct fab_spread *s, uint32_t sw, uint32_t ret[256])
+/* The ports of `sw` that lead one cable nearer: down to who descends, and up, for who climbs.
+ * Indices into the arrays of ports; returns how many. */
+static uint32_t find_candidates(const struct fab_spread *s, uint32_t sw, uint32_t ret[256])
 {
     const struct fab_ports *p = &s->ports;
     const uint8_t *column = s->column;
@@ -286,7 +279,7 @@ static void route_at(struct fab_spread *s, uint32_t sw, const struct fab_lane *l
                      uint32_t lane_count, uint8_t *row)
 {
     uint32_t candidate[256];
-    uint32_t count = fab_spread_candidates(s, sw, candidate);
+    uint32_t count = find_candidates(s, sw, candidate);
     if (count == 1)
         route_by_one(s, sw, candidate[0], lanes, lane_count, row);
     else
@@ -296,7 +289,7 @@ static void route_at(struct fab_spread *s, uint32_t sw, const struct fab_lane *l
 void fab_spread_lanes(struct fab_spread *s, const struct fab_lane *lanes, uint32_t count,
                       struct fab_lft *lft)
 {
-    uint32_t reached = fab_spread_sort(s);
+    uint32_t reached = sort_by_hops(s);
     if (count == 0 || reached == 0)
         return;
     for (uint32_t i = 0; i + 1 < reached; i++)

@@ -25,8 +25,6 @@ struct fab_spread {
                         all 0 between destinations */
     uint8_t *column; /* [n] way to the destination */
     uint32_t *far;   /* [n] switches, the farthest first */
-    uint64_t *cost;  /* [n] load on the way to the destination, and */
-    uint32_t *pick;  /* [n] the port that is taken; careful.c */
     uint64_t *least; /* [n] none of the switch's upward ports carries less */
 };
 int fab_spread_init(struct fab_spread *s, const struct fab_graph *g, const struct fab_order *o);
@@ -36,17 +34,5 @@ void fab_spread_fini(struct fab_spread *s);
  * of all switches that have a way. */
 void fab_spread_lanes(struct fab_spread *s, const struct fab_lane *lanes, uint32_t count,
                       struct fab_lft *lft);
-/* The same with more care and time, for fabrics that are no regular tree: careful.c. */
-void fab_spread_carefully(struct fab_spread *s, const struct fab_lane *lanes, uint32_t count,
-                          struct fab_lft *lft);
-void fab_spread_reset(struct fab_spread *s); /* forgets all loads */
-
-/* ---- shared by the two ----------------------------------------------------------------------- */
-
-/* Counting sort into far[] of the switches that have a way. Returns how many. */
-uint32_t fab_spread_sort(struct fab_spread *s);
-/* The ports of `sw` that lead one cable nearer: down to who descends, and up, for who climbs.
- * Indices into the arrays of ports; returns how many. */
-uint32_t fab_spread_candidates(const struct fab_spread *s, uint32_t sw, uint32_t ret[256]);
 
 #endif

@@ -49,7 +49,9 @@ struct sssp {
     struct fab_near near;
     struct fab_balancer balance;
     struct fab_spread spread; /* for LIDs that no host sends to; counts nothing */
-    uint8_t *ways;            /* of updn */
+    uint8_t *ways;            /* of updn, to sequence[batch..] */
+    uint32_t batch;
+    bool legal; /* hosts take those, too */
     struct fab_lft lft;
 };
 
@@ -64,13 +66,33 @@ static uint32_t count_loaded(const struct fab_lane *lanes, uint32_t count)
     return loaded;
 }
 
-static void route_switch(struct sssp *s, uint32_t index, uint32_t column)
+/* The legal ways to sequence[index]: a column of ways[]. */
+static uint32_t find_column(struct sssp *s, uint32_t index)
+{
+    uint32_t batch = index / FAB_LEGAL_BATCH * FAB_LEGAL_BATCH, left = s->g->n - batch;
+    if (batch != s->batch)
+        fab_legal_ways(&s->slopes, s->roster.sequence + batch,
+                       left < FAB_LEGAL_BATCH ? left : FAB_LEGAL_BATCH, s->ways);
+    s->batch = batch;
+    return index - batch;
+}
+
+static void find_ways(struct sssp *s, uint32_t index)
+{
+    if (s->legal)
+        fab_near_legal(&s->near, &s->order, s->ways, find_column(s, index));
+    else
+        fab_near_find(&s->near, s->roster.sequence[index]);
+}
+
+static void route_switch(struct sssp *s, uint32_t index)
 {
     struct fab_lane lanes[FAB_LANES];
+    uint32_t column = find_column(s, index);
     for (uint32_t sw = 0; sw < s->g->n; sw++)
         s->spread.column[sw] = s->ways[(size_t)sw * FAB_LEGAL_BATCH + column];
     if (index < s->roster.edges)
-        fab_near_find(&s->near, s->roster.sequence[index]);
+        find_ways(s, index);
     for (uint32_t offset = 0; offset < s->roster.lids_each; offset++) {
         uint32_t count = fab_roster_lanes(&s->roster, index, offset, lanes);
         uint32_t loaded = count_loaded(lanes, count);
@@ -82,13 +104,8 @@ static void route_switch(struct sssp *s, uint32_t index, uint32_t column)
 
 static void route_all(struct sssp *s)
 {
-    for (uint32_t first = 0; first < s->g->n; first += FAB_LEGAL_BATCH) {
-        uint32_t left = s->g->n - first;
-        uint32_t count = left < FAB_LEGAL_BATCH ? left : FAB_LEGAL_BATCH;
-        fab_legal_ways(&s->slopes, s->roster.sequence + first, count, s->ways);
-        for (uint32_t i = 0; i < count; i++)
-            route_switch(s, first + i, i);
-    }
+    for (uint32_t index = 0; index < s->g->n; index++)
+        route_switch(s, index);
 }
 
 /* ---- again, where it is crowded ---------------------------------------------------------------
@@ -113,7 +130,7 @@ static struct load measure(const struct sssp *s)
 static void relieve_switch(struct sssp *s, uint32_t index, uint64_t limit, enum fab_balance how)
 {
     struct fab_lane lanes[FAB_LANES];
-    fab_near_find(&s->near, s->roster.sequence[index]);
+    find_ways(s, index);
     for (uint32_t offset = 0; offset < s->roster.lids_each; offset++) {
         uint32_t count = fab_roster_lanes(&s->roster, index, offset, lanes);
         uint32_t loaded = count_loaded(lanes, count);
@@ -176,26 +193,63 @@ static int prepare(struct sssp *s)
     return s->ways != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 
+static void fini(struct sssp *s)
+{
+    free(s->ways);
+    fab_spread_fini(&s->spread);
+    fab_balance_fini(&s->balance);
+    fab_near_fini(&s->near);
+    fab_roster_fini(&s->roster);
+    fab_slopes_fini(&s->slopes);
+    fab_order_fini(&s->order);
+}
+
 int fab_sssp_route(const struct fab_route_input *in, const struct fab_graph *g,
                    enum fab_sssp_sight sight, struct fab_lft *ret_lft)
 {
-    struct sssp s = {.in = in, .g = g};
+    struct sssp s = {.in = in, .g = g, .batch = FAB_NONE, .legal = sight == FAB_SSSP_LEGAL_WAY};
     int ret = prepare(&s);
     if (ret == FAB_OK) {
-        s.balance.whole = sight == FAB_SSSP_WHOLE_WAY;
+        s.balance.whole = sight != FAB_SSSP_NEXT_CABLE;
         route_all(&s);
         relieve_all(&s);
         *ret_lft = s.lft;
     } else {
         fab_lft_fini(&s.lft);
     }
-    free(s.ways);
-    fab_spread_fini(&s.spread);
-    fab_balance_fini(&s.balance);
-    fab_near_fini(&s.near);
-    fab_roster_fini(&s.roster);
-    fab_slopes_fini(&s.slopes);
-    fab_order_fini(&s.order);
+    fini(&s);
+    return ret;
+}
+
+static void count_switch(struct sssp *s, uint32_t index)
+{
+    struct fab_lane lanes[FAB_LANES];
+    find_ways(s, index);
+    for (uint32_t offset = 0; offset < s->roster.lids_each; offset++) {
+        uint32_t count = fab_roster_lanes(&s->roster, index, offset, lanes);
+        uint32_t loaded = count_loaded(lanes, count);
+        for (uint32_t i = 0; i < loaded; i++)
+            fab_balance_count(&s->balance, &lanes[i], &s->lft);
+    }
+}
+
+int fab_sssp_relieve(const struct fab_route_input *in, const struct fab_graph *g,
+                     struct fab_lft *lft)
+{
+    struct sssp s = {.in = in, .g = g, .batch = FAB_NONE, .legal = true};
+    int ret = prepare(&s);
+    if (ret == FAB_OK) {
+        fab_lft_fini(&s.lft);
+        s.lft = *lft; /* the caller's */
+        s.balance.whole = true;
+        for (uint32_t index = 0; index < s.roster.edges; index++)
+            count_switch(&s, index);
+        relieve(&s, OVERLOADED_PERCENT, FAB_BALANCE_TOGETHER);
+        relieve(&s, OVERLOADED_PERCENT, FAB_BALANCE_SPREAD);
+    } else {
+        fab_lft_fini(&s.lft);
+    }
+    fini(&s);
     return ret;
 }
 

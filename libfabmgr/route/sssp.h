@@ -9,9 +9,14 @@
 enum fab_sssp_sight {
     FAB_SSSP_NEXT_CABLE, /* the least loaded next cable */
     FAB_SSSP_WHOLE_WAY,  /* the way that is least loaded in sum */
+    FAB_SSSP_LEGAL_WAY,  /* that among those of updn */
 };
 /* g: of in->fabric. On one lane. ret_lft: caller calls fab_lft_fini. */
 int fab_sssp_route(const struct fab_route_input *in, const struct fab_graph *g,
                    enum fab_sssp_sight sight, struct fab_lft *ret_lft);
+/* Tables of the legal ways, made by updn: what takes overloaded cables is rerouted, the rest stays.
+ */
+int fab_sssp_relieve(const struct fab_route_input *in, const struct fab_graph *g,
+                     struct fab_lft *lft);
 
 #endif

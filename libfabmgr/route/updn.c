@@ -6,7 +6,7 @@
  *   order.c   which way is up, so that every pair has an up-then-down way (summit.c)
  *   number.c  in which order destinations are spread
  *   legal.c   how long the ways are, and who climbs and who descends
- *   spread.c  which of the ports on a shortest way each LID takes; careful.c, where that is uneven
+ *   spread.c  which of the ports on a shortest way each LID takes; sssp.c, where that is uneven
  *
  * No packet ever climbs after it has descended, and climbing follows a total order: no cycle of
  * buffers that wait for each other can form, on one VL, on any topology. Tables are computed from
@@ -24,6 +24,9 @@
 #include "libfabmgr/route/engines.h"
 #include "libfabmgr/route/order.h"
 #include "libfabmgr/route/spread.h"
+#include "libfabmgr/route/sssp.h"
+
+enum care { NONE, HERE_AND_THERE, EVERYWHERE };
 
 struct updn {
     const struct fab_route_input *in;
@@ -34,16 +37,16 @@ struct updn {
     struct fab_roster roster;
     uint8_t *ways;
     struct fab_lft lft;
-    bool careful;
+    enum care care;
 };
 
-/* When the load is this uneven (greatest over mean, in percent), and the fabric small enough (work
- * in looks at a port), spreading with care is tried, and taken when its greatest load is this much
- * less. A fault in a regular tree doubles the load of one cable whatever one does: that must not
- * turn all tables over. */
+/* Cables are overloaded with this much of the mean load (percent), and the fabric is small enough
+ * (work in looks at a port): then what takes these is rerouted, and all is spread with care where
+ * more than one of so many is. A tree in which a fault doubles the load of some must not have all
+ * of its tables turned over. */
 #define UNEVEN_PERCENT 150
-#define CAREFUL_WORK (UINT64_C(1) << 27)
-#define BETTER_PERCENT 75
+#define UNEVEN_SHARE 20
+#define CAREFUL_WORK (UINT64_C(1) << 29)
 
 /* ---- all destinations ----------------------------------------------------------------------- */
 
@@ -54,10 +57,7 @@ static void route_switch(struct updn *u, uint32_t index, uint32_t column)
         u->spread.column[s] = u->ways[(size_t)s * FAB_LEGAL_BATCH + column];
     for (uint32_t offset = 0; offset < u->roster.lids_each; offset++) {
         uint32_t count = fab_roster_lanes(&u->roster, index, offset, lanes);
-        if (u->careful)
-            fab_spread_carefully(&u->spread, lanes, count, &u->lft);
-        else
-            fab_spread_lanes(&u->spread, lanes, count, &u->lft);
+        fab_spread_lanes(&u->spread, lanes, count, &u->lft);
     }
 }
 
@@ -74,52 +74,33 @@ static void route_all(struct updn *u)
 
 /* ---- care where it pays ---------------------------------------------------------------------- */
 
-struct load {
-    uint64_t most, sum, ports;
-};
-
-static struct load measure(const struct updn *u)
+static enum care worth_care(const struct updn *u)
 {
-    struct load l = {.ports = u->spread.ports.at[u->graph.n]};
-    for (uint32_t i = 0; i < l.ports; i++) {
-        uint64_t load = u->spread.ports.load[i];
-        l.most = load > l.most ? load : l.most;
-        l.sum += load;
-    }
-    return l;
-}
-
-static bool worth_care(const struct updn *u, const struct load *l)
-{
-    uint64_t work = l->ports * u->in->lids->top;
-    return work <= CAREFUL_WORK && l->most * l->ports * 100 > l->sum * UNEVEN_PERCENT;
-}
-
-static int route_carefully(struct updn *u, const struct load *before)
-{
-    struct fab_lft quick = u->lft, careful;
-    int ret = fab_lft_init(&careful, quick.switch_count, quick.top);
-    if (ret != FAB_OK)
-        return ret;
-    fab_spread_reset(&u->spread);
-    u->careful = true;
-    u->lft = careful;
-    route_all(u);
-    if (measure(u).most * 100 <= before->most * BETTER_PERCENT) {
-        fab_lft_fini(&quick);
-    } else {
-        u->careful = false;
-        fab_lft_fini(&u->lft);
-        u->lft = quick;
-    }
-    return FAB_OK;
+    uint64_t sum = 0, uneven = 0, ports = u->spread.ports.at[u->graph.n];
+    for (uint64_t i = 0; i < ports; i++)
+        sum += u->spread.ports.load[i];
+    for (uint64_t i = 0; i < ports; i++)
+        uneven += u->spread.ports.load[i] * ports * 100 > sum * UNEVEN_PERCENT;
+    if (ports * u->in->lids->top > CAREFUL_WORK || uneven == 0)
+        return NONE;
+    return uneven * UNEVEN_SHARE > ports ? EVERYWHERE : HERE_AND_THERE;
 }
 
 static int route(struct updn *u)
 {
+    struct fab_lft careful;
     route_all(u);
-    struct load l = measure(u);
-    return worth_care(u, &l) ? route_carefully(u, &l) : FAB_OK;
+    u->care = worth_care(u);
+    if (u->care == NONE)
+        return FAB_OK;
+    if (u->care == HERE_AND_THERE)
+        return fab_sssp_relieve(u->in, &u->graph, &u->lft);
+    int ret = fab_sssp_route(u->in, &u->graph, FAB_SSSP_LEGAL_WAY, &careful);
+    if (ret != FAB_OK)
+        return ret;
+    fab_lft_fini(&u->lft);
+    u->lft = careful;
+    return FAB_OK;
 }
 
 static int prepare(struct updn *u)
@@ -149,7 +130,7 @@ static void remark(const struct updn *u, char *why, size_t why_len)
     const char *summit =
         u->order.summit != FAB_NONE ? u->in->fabric->nodes[u->order.summit].desc : "none";
     snprintf(why, why_len, "%s, summit %.64s%s", u->order.origin, summit,
-             u->careful ? ", spread with care" : "");
+             u->care == EVERYWHERE ? ", spread with care" : "");
 }
 
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
