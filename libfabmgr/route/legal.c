@@ -4,9 +4,9 @@
  *
  * From the bottom up: how far it is by descending only. From the top down: how far by climbing to a
  * neighbour first; and with that the choice between the two. A packet that has come down must not
- * climb again, and tables do not know where a packet came from: so a switch that anybody above
- * descends through has to descend. One that nobody above needs is met by packets from below only;
- * it takes the shorter of the two, and where they are equal, both.
+ * climb again, and tables do not know where a packet came from: so a switch that somebody above has
+ * to descend through has to descend. One that nobody above needs is met by packets from below only;
+ * it takes the shorter of the two, and where they are equal, both; then it needs nobody below.
  *
  * One row of 64 lengths is one cache line, and all arithmetic is on whole rows (the compiler's
  * vector extension). In a tree most rows are the same as others: all core switches are equally far
@@ -43,12 +43,12 @@ static void relax(struct row *to, const struct row *from)
     }
 }
 
-/* Sets *needed where the neighbour above at *above descends through one that is `down` away. */
+/* Sets *needed where the neighbour above at *above has to descend, and does so through one that is
+ * `down` away. (Those that climb as well are not in need.) */
 static void find_need(struct row *needed, const struct row *above, const struct row *down)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH / 16; i++)
-        needed->v[i] |=
-            (lane16)((above->v[i] & all(FAB_LEGAL_HOPS)) == (lane16)(down->v[i] + all(1)));
+        needed->v[i] |= (lane16)(above->v[i] == (lane16)(down->v[i] + all(1)));
 }
 
 /* *way holds the descent, and gets what is taken. No way stays 0xff. */

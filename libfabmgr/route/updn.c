@@ -45,7 +45,7 @@ struct updn {
  * more than one of so many is. A tree in which a fault doubles the load of some must not have all
  * of its tables turned over. */
 #define UNEVEN_PERCENT 150
-#define UNEVEN_SHARE 20
+#define UNEVEN_SHARE 64
 #define CAREFUL_WORK (UINT64_C(1) << 29)
 
 /* ---- all destinations ----------------------------------------------------------------------- */
