@@ -87,8 +87,9 @@ static void assert_witness(const struct naive_lanes *n, const struct fab_verdict
         ck_assert_ptr_nonnull(strstr(text, ", VL "));
     }
     if (w->kind == FAB_E_LIMIT && w->src == FAB_NONE) {
-        ck_assert_uint_eq(n->used[w->ports[0]] >> w->need, 0);
-        ck_assert_uint_ne(n->used[w->ports[0]] >> (w->need - 1), 0);
+        const uint32_t used = n->used[w->ports[0]];
+        ck_assert_uint_eq(used >> w->need, 0);
+        ck_assert_uint_ne(used >> (w->need - 1), 0);
         ck_assert_ptr_nonnull(strstr(text, "too few lanes"));
     }
     free(text);
