@@ -367,7 +367,7 @@ check_PROGRAMS += $(FUZZ_TARGETS)
 TESTS += $(FUZZ_TARGETS)
 endif
 endif
-EXTRA_DIST += tests/fuzz/run.sh tests/bench/umadcount.c tests/bench/against_opensm.py tests/bench/bench_serve.py
+EXTRA_DIST += tests/fuzz/run.sh tests/bench/umadcount.c tests/bench/against_opensm.py tests/bench/quality_against_opensm.py tests/bench/bench_serve.py
 
 if TESTS_ENABLED
 check_PROGRAMS += $(UNIT_TESTS)

@@ -28,8 +28,11 @@
 /* Choices are made again while the load is more uneven than this (greatest over mean, in percent),
  * so many times, with so many looks at a port in all. */
 #define EVEN_PERCENT 110
-#define ROUNDS 8
+#define ROUNDS 6
 #define ROUNDS_WORK (UINT64_C(1) << 27)
+/* Then ways to the LIDs that use what is still crowded part, where that helps, so many times. */
+#define CROWDED_PERCENT 125
+#define RELIEFS 4
 /* Looks for circles for each arc, in all: on the way to hosts, and to switches without. */
 #define PATIENCE_ARC 4096
 #define PATIENCE_REST 64
@@ -180,39 +183,59 @@ static void widen_all(struct nue *u)
     }
 }
 
-/* The greatest load over the mean, in percent. */
-static uint64_t unevenness(const struct nue *u)
+struct load {
+    uint64_t most, mean;
+};
+
+static struct load measure(const struct nue *u)
 {
-    uint64_t most = 0, sum = 0, ports = u->graph.port_at[u->graph.n];
+    uint64_t sum = 0, ports = u->graph.port_at[u->graph.n];
+    struct load l = {.most = 0};
     for (uint64_t i = 0; i < ports; i++) {
-        most = u->share.load[i] > most ? u->share.load[i] : most;
+        l.most = u->share.load[i] > l.most ? u->share.load[i] : l.most;
         sum += u->share.load[i];
     }
-    return sum > 0 ? most * ports * 100 / sum : 0;
+    l.mean = ports > 0 ? sum / ports : 0;
+    return l;
 }
 
-static void share_once(struct nue *u, bool again)
+static bool is_uneven(const struct load *l, uint32_t percent)
+{
+    return l->most * 100 > l->mean * percent;
+}
+
+enum round { FIRST, AGAIN, RELIEF };
+
+static void share_once(struct nue *u, enum round round, uint64_t most)
 {
     struct fab_lane lanes[FAB_LANES];
-    uint32_t end = again ? u->roster.edges : u->graph.n;
+    uint32_t end = round == FIRST ? u->graph.n : u->roster.edges;
     for (uint32_t i = 0; i < end; i++) {
         recall(u, i);
         fab_detours_widen(&u->detours, false);
         for (uint32_t offset = 0; offset < u->roster.lids_each; offset++) {
             uint32_t count = fab_roster_lanes(&u->roster, i, offset, lanes);
-            fab_share_lanes(&u->share, &u->detours, lanes, count, again, &u->lft);
+            if (round == RELIEF)
+                fab_share_relieve(&u->share, &u->detours, lanes, count, most, &u->lft);
+            else
+                fab_share_lanes(&u->share, &u->detours, lanes, count, round == AGAIN, &u->lft);
         }
     }
 }
 
 static void share_all(struct nue *u)
 {
-    uint64_t work = ((uint64_t)u->graph.port_at[u->graph.n] + 1) * (u->in->lids->top + 1);
-    share_once(u, false);
-    for (uint64_t round = 1; round < ROUNDS && round * work < ROUNDS_WORK; round++) {
-        if (unevenness(u) <= EVEN_PERCENT)
+    uint64_t work = ((uint64_t)u->graph.port_at[u->graph.n] + 1) * (u->in->lids->top + 1), done = 0;
+    uint64_t most = UINT64_MAX;
+    share_once(u, FIRST, 0);
+    for (unsigned round = 1; round < ROUNDS + RELIEFS && (done += work) < ROUNDS_WORK; round++) {
+        struct load l = measure(u);
+        bool relief = round >= ROUNDS;
+        if (!is_uneven(&l, relief ? CROWDED_PERCENT : EVEN_PERCENT) ||
+            (round > ROUNDS && l.most >= most))
             break;
-        share_once(u, true);
+        most = l.most;
+        share_once(u, relief ? RELIEF : AGAIN, most * 9 / 10);
     }
 }
 

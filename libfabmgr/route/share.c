@@ -103,11 +103,41 @@ static void choose(struct fab_share *s, const struct fab_detours *d, uint32_t nu
     }
 }
 
+/* Likewise, from the farthest on, each in view of what others just brought to where it leads: the
+ * ways to one LID part. That spreads the load, and costs bandwidth, as two packets to one end never
+ * meet in a permutation, but those of different ends do. */
+static void part(struct fab_share *s, const struct fab_detours *d)
+{
+    const uint32_t *peer = s->g->port_peer;
+    memset(s->flow, 0, s->g->n * sizeof(*s->flow));
+    for (uint32_t i = d->count; i-- > 1;) {
+        uint32_t v = d->near[i], best = s->pick[i];
+        uint64_t least = UINT64_MAX;
+        for (uint32_t k = s->at[i]; k < s->at[i + 1]; k++) {
+            uint32_t port = s->port[k], to = peer[port];
+            uint64_t cost = s->cost[to] + s->load[port] + (to != d->home ? s->flow[to] : 0);
+            if (cost < least) {
+                least = cost;
+                best = port;
+            }
+        }
+        s->pick[i] = best;
+        s->flow[peer[best]] += s->flow[v] + s->g->hosts[v];
+    }
+}
+
 static void look_up(struct fab_share *s, const struct fab_detours *d, uint32_t lid,
                     const struct fab_lft *lft)
 {
     for (uint32_t i = 1; i < d->count; i++)
         s->pick[i] = s->port_of[d->near[i] * 256 + fab_lft_row(lft, d->near[i])[lid]];
+}
+
+static void enter(const struct fab_share *s, const struct fab_detours *d, uint32_t lid,
+                  struct fab_lft *lft)
+{
+    for (uint32_t i = 1; i < d->count; i++)
+        fab_lft_row(lft, d->near[i])[lid] = s->g->port_num[s->pick[i]];
 }
 
 void fab_share_lanes(struct fab_share *s, const struct fab_detours *d, const struct fab_lane *lanes,
@@ -122,8 +152,33 @@ void fab_share_lanes(struct fab_share *s, const struct fab_detours *d, const str
         choose(s, d, lanes[l].number);
         if (lanes[l].loaded)
             carry(s, d, false);
-        for (uint32_t i = 1; i < d->count; i++)
-            fab_lft_row(lft, d->near[i])[lanes[l].lid] = s->g->port_num[s->pick[i]];
+        enter(s, d, lanes[l].lid, lft);
         fab_lft_row(lft, d->home)[lanes[l].lid] = lanes[l].port;
+    }
+}
+
+static bool is_crowded(const struct fab_share *s, const struct fab_detours *d, uint64_t most)
+{
+    for (uint32_t i = 1; i < d->count; i++) {
+        if (s->load[s->pick[i]] > most)
+            return true;
+    }
+    return false;
+}
+
+void fab_share_relieve(struct fab_share *s, const struct fab_detours *d,
+                       const struct fab_lane *lanes, uint32_t count, uint64_t most,
+                       struct fab_lft *lft)
+{
+    find_candidates(s, d);
+    for (uint32_t l = 0; l < count; l++) {
+        look_up(s, d, lanes[l].lid, lft);
+        if (!lanes[l].loaded || !is_crowded(s, d, most))
+            continue;
+        carry(s, d, true);
+        choose(s, d, lanes[l].number);
+        part(s, d);
+        carry(s, d, false);
+        enter(s, d, lanes[l].lid, lft);
     }
 }

@@ -24,5 +24,9 @@ void fab_share_fini(struct fab_share *s);
  * and are chosen anew in view of all others. */
 void fab_share_lanes(struct fab_share *s, const struct fab_detours *d, const struct fab_lane *lanes,
                      uint32_t count, bool again, struct fab_lft *lft);
+/* Of the lanes that go over a port with more load than `most`, ways part where that helps. */
+void fab_share_relieve(struct fab_share *s, const struct fab_detours *d,
+                       const struct fab_lane *lanes, uint32_t count, uint64_t most,
+                       struct fab_lft *lft);
 
 #endif
