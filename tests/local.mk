@@ -273,6 +273,11 @@ tests_unit_test_order_SOURCES = tests/unit/test_order.c
 tests_unit_test_order_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_order_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_sssp
+tests_unit_test_sssp_SOURCES = tests/unit/test_sssp.c
+tests_unit_test_sssp_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_sssp_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_route_nomem
 tests_unit_test_route_nomem_SOURCES = tests/unit/test_route_nomem.c
 tests_unit_test_route_nomem_CFLAGS = $(TEST_CFLAGS)

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engine "dfsssp": the ways of sssp, made safe by lanes (Domke, Hoefler, Nagel, IPDPS 2011). If
- * all LIDs together close no cycle, one lane is enough, and the tables are those of sssp. Else
- * layers.c puts destinations on several, and a destination's layer is the SL and the VL of all
- * paths to it, everywhere.
+ * all together close no cycle, one lane is enough, and the tables are those of sssp. Else the ways
+ * to switches become those of hosts, and layers.c puts all on several; a layer is an SL and a VL,
+ * the same all the way. It hangs on the destination LID alone; where the ports on the way have too
+ * few for that, on the switches at both ends; then all LIDs of a switch take the same ways, which
+ * close fewer cycles.
+ *
+ * No more lanes are taken than that: they are the less likely to change when the fabric does.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,70 +18,133 @@
 #include "libfabmgr/route/layers.h"
 #include "libfabmgr/route/sssp.h"
 
-static int too_few(const struct fab_route_input *in, uint32_t needed, uint32_t available,
-                   uint32_t port, char *why, size_t why_len)
+struct dfsssp {
+    const struct fab_route_input *in;
+    struct fab_graph graph;
+    struct fab_lft lft;
+    struct fab_vls vls;
+    uint32_t needed; /* by the last attempt, */
+    uint32_t least;  /* and by the one that needs the fewest */
+    const char *by;
+};
+
+/* More than there can be: as if it were the least of them. */
+static int bounded(int status, uint32_t *count)
 {
-    const struct fab_port *p = &in->fabric->ports[port];
-    if (why_len > 0)
-        snprintf(why, why_len, "%u VLs are needed, and %.64s port %u has %u", needed,
-                 in->fabric->nodes[p->node].desc, p->num, available);
-    return FAB_E_UNSUPPORTED;
+    if (status == FAB_E_LIMIT)
+        *count = FAB_VLS_MAX + 1;
+    return status == FAB_E_LIMIT ? FAB_OK : status;
 }
 
-static int make_lanes(const uint8_t *layer, uint32_t count, uint32_t top, struct fab_vls *ret)
+static int find_by_lid(struct dfsssp *d)
 {
-    struct fab_vls vls;
-    fab_vls_init(&vls, (uint8_t)count);
-    int status = fab_vls_by_lid(&vls, top);
-    if (status != FAB_OK)
-        return status;
-    memcpy(vls.of_lid, layer, (size_t)top + 1);
-    *ret = vls;
+    const struct fab_layers_input in = {
+        .fabric = d->in->fabric, .graph = &d->graph, .lids = d->in->lids, .lft = &d->lft};
+    d->by = "destination";
+    fab_vls_fini(&d->vls);
+    fab_vls_init(&d->vls, 0);
+    int ret = fab_vls_by_lid(&d->vls, d->lft.top);
+    return ret == FAB_OK ? bounded(fab_layers_by_lid(&in, d->vls.of_lid, &d->needed), &d->needed)
+                         : ret;
+}
+
+static int find_by_pair(struct dfsssp *d)
+{
+    const struct fab_layers_input in = {
+        .fabric = d->in->fabric, .graph = &d->graph, .lids = d->in->lids, .lft = &d->lft};
+    d->by = "pair of switches";
+    fab_vls_fini(&d->vls);
+    int ret = fab_vls_by_pair(&d->vls, d->graph.n);
+    return ret == FAB_OK ? bounded(fab_layers_by_pair(&in, d->vls.of_pair, &d->needed), &d->needed)
+                         : ret;
+}
+
+/* Keeps what has been found as so many lanes. */
+static void set_count(struct fab_vls *v, uint32_t count)
+{
+    struct fab_vls found = *v;
+    fab_vls_init(v, (uint8_t)count);
+    v->top = found.top;
+    v->of_lid = found.of_lid;
+    v->switches = found.switches;
+    v->of_pair = found.of_pair;
+}
+
+static int route_by(struct dfsssp *d, enum fab_sssp_share share)
+{
+    fab_lft_fini(&d->lft);
+    return fab_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_WAY, share, &d->lft);
+}
+
+/* From the best tables on, until the lanes are few enough. */
+static int route(struct dfsssp *d, uint32_t available)
+{
+    static const struct {
+        enum fab_sssp_share share;
+        int (*find)(struct dfsssp *d);
+        bool many;
+    } attempts[] = {
+        {FAB_SSSP_OWN, find_by_lid, false},  {FAB_SSSP_SOME, find_by_lid, true},
+        {FAB_SSSP_SOME, find_by_pair, true}, {FAB_SSSP_ALL, find_by_lid, true},
+        {FAB_SSSP_ALL, find_by_pair, true},
+    };
+    for (size_t i = 0; i < sizeof(attempts) / sizeof(*attempts); i++) {
+        int ret = FAB_OK;
+        if (i == 0 || attempts[i].share != attempts[i - 1].share)
+            ret = route_by(d, attempts[i].share);
+        if (ret == FAB_OK)
+            ret = attempts[i].find(d);
+        d->least = d->needed < d->least ? d->needed : d->least;
+        if (ret != FAB_OK || d->needed <= (attempts[i].many ? available : 1))
+            return ret;
+    }
     return FAB_OK;
 }
 
-static int find_lanes(const struct fab_route_input *in, const struct fab_graph *g,
-                      const struct fab_lft *lft, struct fab_vls *ret, char *why, size_t why_len)
+static int conclude(struct dfsssp *d, uint32_t available, uint32_t port, char *why, size_t why_len)
 {
-    uint32_t count = 0, port = FAB_NONE;
-    uint32_t available = fab_route_vls_available(in->fabric, in->policy, &port);
-    uint8_t *layer = calloc((size_t)lft->top + 1, 1);
-    int status = layer != NULL ? fab_layers_find(in->fabric, g, lft, layer, &count) : FAB_E_NOMEM;
-    if (status == FAB_E_LIMIT || (status == FAB_OK && count > available && count > 1))
-        status = too_few(in, status == FAB_OK ? count : FAB_LAYERS_MAX + 1, available, port, why,
-                         why_len);
-    else if (status == FAB_OK && count > 1)
-        status = make_lanes(layer, count, lft->top, ret);
-    if (status == FAB_OK && why_len > 0)
-        snprintf(why, why_len, "shortest ways on %u lane%s", count > 1 ? count : 1,
-                 count > 1 ? "s" : "");
-    free(layer);
-    return status;
+    if (d->needed <= 1) {
+        fab_vls_fini(&d->vls);
+        snprintf(why, why_len, "shortest ways on one lane");
+    } else if (d->needed <= available) {
+        set_count(&d->vls, d->needed);
+        snprintf(why, why_len, "shortest ways on %u lanes by %s", d->needed, d->by);
+    } else {
+        const struct fab_port *p = &d->in->fabric->ports[port];
+        snprintf(why, why_len, "%s%u VLs are needed, and %.64s port %u has %u",
+                 d->least > FAB_VLS_MAX ? "at least " : "", d->least,
+                 d->in->fabric->nodes[p->node].desc, p->num, available);
+        return FAB_E_UNSUPPORTED;
+    }
+    return FAB_OK;
 }
 
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len)
 {
-    struct fab_graph graph;
-    struct fab_lft lft = {0};
+    struct dfsssp d = {.in = in, .least = UINT32_MAX};
+    uint32_t port = FAB_NONE;
+    uint32_t available = fab_route_vls_available(in->fabric, in->policy, &port);
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;
-    int ret = fab_graph_make(in->fabric, &graph);
-    if (ret != FAB_OK)
-        return ret;
-    ret = fab_sssp_route(in, &graph, FAB_SSSP_WHOLE_WAY, &lft);
+    int ret = fab_graph_make(in->fabric, &d.graph);
     if (ret == FAB_OK)
-        ret = find_lanes(in, &graph, &lft, ret_vls, why, why_len);
+        ret = route(&d, available);
     if (ret == FAB_OK)
-        *ret_lft = lft;
-    else
-        fab_lft_fini(&lft);
-    fab_graph_fini(&graph);
+        ret = conclude(&d, available, port, why, why_len);
+    if (ret == FAB_OK) {
+        *ret_lft = d.lft;
+        *ret_vls = d.vls;
+    } else {
+        fab_lft_fini(&d.lft);
+        fab_vls_fini(&d.vls);
+    }
+    fab_graph_fini(&d.graph);
     return ret;
 }
 
 const struct fab_route_engine fab_route_dfsssp = {
     .name = "dfsssp",
-    .summary = "sssp on as many VLs as it takes to be safe, destinations spread over them",
+    .summary = "sssp, and as many VLs as it takes to make it safe",
     .run = run,
 };

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Layers free of cycles (Domke, Hoefler, Nagel, "Deadlock-free oblivious routing for arbitrary
- * topologies", IPDPS 2011), where what moves to the next layer is a LID with all ways to it, not a
- * pair: there are a thousand times fewer of these, and the SL then hangs on the destination alone.
+ * topologies", IPDPS 2011). All ways begin on the first layer. Of each cycle there, the ways that
+ * have its weakest dependency move to the next one (waits.c); when none is left, the next layer is
+ * looked at in the same manner.
  *
- * A layer is a graph of channels (ports with a cable to another switch) and dependencies (a packet
- * that came by this one goes on by that one), each with the number of its LIDs that have it. A
- * search in depth finds the cycles. Of each, the dependency that the fewest LIDs have is broken:
- * they move to the next layer. The search goes on where what it stands on is left; what it has
- * finished with stays free of cycles, since dependencies only go away. Then it is the next layer's
- * turn.
+ * What moves as one is a LID with all ways to it: there are a thousand times fewer of these than
+ * pairs of ends. Where that takes too many layers (a tree of ways has dependencies all over the
+ * fabric, so few trees fit together), it is the ways from one switch to another.
  */
 #include "libfabmgr/route/layers.h"
 
@@ -18,214 +16,247 @@
 
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/route/waits.h"
 
 #define COLUMNS FAB_LFT_BLOCK
 
-enum state { NEW, OPEN, DONE };
-
 struct layers {
-    const struct fab_fabric *f;
-    const struct fab_graph *g;
-    const struct fab_lft *lft;
-    uint8_t *layer;    /* [top + 1] of each LID */
-    uint32_t now;      /* the layer at hand */
-    uint32_t *sw;      /* [channels] whose port it is */
-    uint32_t *channel; /* [port ids of switches] port of the graph, or FAB_NONE */
-    size_t *first;   /* [channels + 1] its dependencies: on the ports of its peer, in their order */
-    uint32_t *lids;  /* [dependencies] LIDs of the layer that have it */
-    uint8_t *state;  /* [channels] enum state */
-    uint32_t *next;  /* [channels] the port of its peer to be looked at next */
-    uint32_t *stack; /* [channels] those that are open, each depends on the next one */
-    uint32_t depth;  /* of the stack */
-    uint8_t *tile;   /* [n][64] entries of 64 LIDs side by side */
+    const struct fab_layers_input *in;
+    struct fab_waits waits;
+    uint32_t now;     /* the layer at hand */
+    uint8_t *layer;   /* the caller's */
+    uint8_t *tile;    /* [n][64] entries of 64 LIDs side by side */
+    uint32_t *home;   /* [top + 1] the switch of the LID, or FAB_NONE */
+    uint32_t *lid;    /* LIDs by their switch, */
+    uint32_t *lid_at; /* [n + 1] where those of each begin */
+    uint32_t *stack;  /* [n] */
 };
 
 static void fini(struct layers *l)
 {
-    free(l->sw);
-    free(l->channel);
-    free(l->first);
-    free(l->lids);
-    free(l->state);
-    free(l->next);
-    free(l->stack);
+    fab_waits_fini(&l->waits);
     free(l->tile);
+    free(l->home);
+    free(l->lid);
+    free(l->lid_at);
+    free(l->stack);
+}
+
+/* Where the LID leaves the switches. */
+static uint32_t home_of(const struct fab_layers_input *in, uint32_t lid)
+{
+    uint32_t owner = lid <= in->lids->top ? in->lids->owner[lid] : FAB_NONE;
+    if (owner == FAB_NONE || fab_node_is_switch(in->fabric, in->fabric->ports[owner].node))
+        return owner != FAB_NONE ? in->fabric->ports[owner].node : FAB_NONE;
+    uint32_t peer = fab_peer_node(in->fabric, owner);
+    return peer != FAB_NONE && fab_node_is_switch(in->fabric, peer) ? peer : FAB_NONE;
+}
+
+static void find_homes(struct layers *l)
+{
+    uint32_t n = l->in->graph->n, top = l->in->lft->top;
+    memset(l->lid_at, 0, ((size_t)n + 2) * sizeof(*l->lid_at));
+    for (uint32_t lid = 0; lid <= top; lid++) {
+        l->home[lid] = home_of(l->in, lid);
+        if (l->home[lid] != FAB_NONE)
+            l->lid_at[l->home[lid] + 2]++;
+    }
+    for (uint32_t s = 0; s < n; s++)
+        l->lid_at[s + 2] += l->lid_at[s + 1];
+    for (uint32_t lid = 0; lid <= top; lid++) {
+        if (l->home[lid] != FAB_NONE)
+            l->lid[l->lid_at[l->home[lid] + 1]++] = lid;
+    }
 }
 
 static int init(struct layers *l)
 {
-    const struct fab_graph *g = l->g;
-    size_t channels = (size_t)g->port_at[g->n] + 1, count = 0;
-    l->channel = fab_alloc_array((size_t)l->f->port_count + 1, sizeof(*l->channel));
-    l->sw = fab_alloc_array(channels, sizeof(*l->sw));
-    l->first = fab_alloc_array(channels, sizeof(*l->first));
-    l->state = fab_alloc_array(channels, sizeof(*l->state));
-    l->next = fab_alloc_array(channels, sizeof(*l->next));
-    l->stack = fab_alloc_array(channels, sizeof(*l->stack));
-    l->tile = fab_alloc_array((size_t)g->n + 1, COLUMNS);
-    if (!l->sw || !l->channel || !l->first || !l->state || !l->next || !l->stack || !l->tile)
+    size_t n = (size_t)l->in->graph->n + 2, lids = (size_t)l->in->lft->top + 1;
+    l->tile = fab_alloc_array(n, COLUMNS);
+    l->home = fab_alloc_array(lids, sizeof(*l->home));
+    l->lid = fab_alloc_array(lids, sizeof(*l->lid));
+    l->lid_at = fab_alloc_array(n, sizeof(*l->lid_at));
+    l->stack = fab_alloc_array(n, sizeof(*l->stack));
+    if (!l->tile || !l->home || !l->lid || !l->lid_at || !l->stack)
         return FAB_E_NOMEM;
-    memset(l->channel, 0xff, l->f->port_count * sizeof(*l->channel));
-    for (uint32_t s = 0; s < g->n; s++) {
-        for (uint32_t c = g->port_at[s]; c < g->port_at[s + 1]; c++) {
-            uint32_t peer = g->port_peer[c];
-            l->channel[fab_port_id(l->f, s, g->port_num[c])] = c;
-            l->sw[c] = s;
-            l->first[c] = count;
-            count += g->port_at[peer + 1] - g->port_at[peer];
+    find_homes(l);
+    return fab_waits_init(&l->waits, l->in->fabric, l->in->graph);
+}
+
+/* Columns of the tables: entries of all switches for a LID, `step` bytes apart. */
+struct column {
+    const uint8_t *entry;
+    size_t step;
+};
+
+static struct column column_of(const struct layers *l, uint32_t lid)
+{
+    return (struct column){.entry = l->in->lft->entries + lid, .step = l->in->lft->stride};
+}
+
+static uint32_t channel_of(const struct layers *l, struct column c, uint32_t sw)
+{
+    return fab_waits_channel(&l->waits, sw, c.entry[sw * c.step]);
+}
+
+/* Calls count() for all LIDs. Rows are far from each other in memory, so 64 columns are put side by
+ * side first. */
+static void count_all(struct layers *l,
+                      void (*count)(struct layers *l, uint32_t lid, struct column c))
+{
+    const struct fab_lft *lft = l->in->lft;
+    fab_waits_forget(&l->waits);
+    for (uint32_t lid = 0; lid <= lft->top; lid += COLUMNS) {
+        for (uint32_t sw = 0; sw < l->in->graph->n; sw++)
+            memcpy(l->tile + (size_t)sw * COLUMNS, fab_lft_row(lft, sw) + lid, COLUMNS);
+        for (uint32_t i = 0; i < COLUMNS && lid + i <= lft->top; i++) {
+            if (l->home[lid + i] != FAB_NONE)
+                count(l, lid + i, (struct column){.entry = l->tile + i, .step = COLUMNS});
         }
     }
-    l->first[g->port_at[g->n]] = count;
-    l->lids = fab_alloc_array(count + 1, sizeof(*l->lids));
-    return l->lids != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 
-/* ---- counting ---------------------------------------------------------------------------------
+/* ---- by LID -----------------------------------------------------------------------------------
  */
 
-static uint32_t channel_of(const struct layers *l, uint32_t sw, uint8_t num)
+/* Adds `change` (which may be -1) to all dependencies of the ways to a LID. */
+static void add_tree(struct layers *l, struct column c, uint32_t change)
 {
-    return num <= l->f->nodes[sw].num_ports ? l->channel[fab_port_id(l->f, sw, num)] : FAB_NONE;
-}
-
-static uint32_t *dependency(const struct layers *l, uint32_t from, uint32_t to)
-{
-    return &l->lids[l->first[from] + to - l->g->port_at[l->g->port_peer[from]]];
-}
-
-/* Adds `change` to all dependencies of a LID, whose entries are `step` bytes apart. */
-static void count_lid(struct layers *l, const uint8_t *entry, size_t step, uint32_t change)
-{
-    for (uint32_t sw = 0; sw < l->g->n; sw++) {
-        uint32_t from = channel_of(l, sw, entry[sw * step]);
-        if (from == FAB_NONE)
-            continue;
-        uint32_t peer = l->g->port_peer[from], to = channel_of(l, peer, entry[peer * step]);
+    for (uint32_t sw = 0; sw < l->in->graph->n; sw++) {
+        uint32_t from = channel_of(l, c, sw);
+        uint32_t to = from != FAB_NONE ? channel_of(l, c, l->in->graph->port_peer[from]) : FAB_NONE;
         if (to != FAB_NONE)
-            *dependency(l, from, to) += change;
+            *fab_waits_count(&l->waits, from, to) += change;
     }
 }
 
-static void count_layer(struct layers *l)
+static void count_tree(struct layers *l, uint32_t lid, struct column c)
 {
-    const struct fab_graph *g = l->g;
-    memset(l->lids, 0, l->first[g->port_at[g->n]] * sizeof(*l->lids));
-    for (uint32_t lid = 0; lid <= l->lft->top; lid += COLUMNS) {
-        for (uint32_t sw = 0; sw < g->n; sw++)
-            memcpy(l->tile + (size_t)sw * COLUMNS, fab_lft_row(l->lft, sw) + lid, COLUMNS);
-        for (uint32_t i = 0; i < COLUMNS && lid + i <= l->lft->top; i++) {
-            if (l->layer[lid + i] == l->now)
-                count_lid(l, l->tile + i, COLUMNS, 1);
-        }
-    }
+    if (l->layer[lid] == l->now)
+        add_tree(l, c, 1);
 }
 
-/* ---- cycles -----------------------------------------------------------------------------------
- */
-
-/* Moves the LIDs that have this dependency to the next layer. */
-static void move_lids(struct layers *l, uint32_t from, uint32_t to)
+static void move_trees(void *ctx, uint32_t from, uint32_t to)
 {
-    uint32_t sw = l->sw[from], peer = l->g->port_peer[from];
-    const uint8_t *here = fab_lft_row(l->lft, sw), *there = fab_lft_row(l->lft, peer);
-    for (uint32_t lid = 0; lid <= l->lft->top; lid++) {
-        if (here[lid] != l->g->port_num[from] || there[lid] != l->g->port_num[to] ||
-            l->layer[lid] != l->now)
+    struct layers *l = ctx;
+    const struct fab_graph *g = l->in->graph;
+    const uint8_t *here = fab_lft_row(l->in->lft, l->waits.sw[from]);
+    const uint8_t *there = fab_lft_row(l->in->lft, l->waits.sw[to]);
+    for (uint32_t lid = 0; lid <= l->in->lft->top; lid++) {
+        if (here[lid] != g->port_num[from] || there[lid] != g->port_num[to] ||
+            l->home[lid] == FAB_NONE || l->layer[lid] != l->now)
             continue;
-        count_lid(l, l->lft->entries + lid, l->lft->stride, UINT32_MAX);
+        add_tree(l, column_of(l, lid), UINT32_MAX);
         l->layer[lid] = (uint8_t)(l->now + 1);
     }
 }
 
-/* The channels from `start` to the top of the stack close a cycle. */
-static void break_cycle(struct layers *l, uint32_t start)
+/* ---- by pair ----------------------------------------------------------------------------------
+ */
+
+static uint8_t *layer_of(const struct layers *l, uint32_t lid, uint32_t from)
 {
-    uint32_t last = l->depth - 1, weakest = last;
-    uint32_t least = *dependency(l, l->stack[last], l->stack[start]);
-    for (uint32_t i = start; i < last; i++) {
-        uint32_t lids = *dependency(l, l->stack[i], l->stack[i + 1]);
-        weakest = lids < least ? i : weakest;
-        least = lids < least ? lids : least;
-    }
-    move_lids(l, l->stack[weakest], l->stack[weakest < last ? weakest + 1 : start]);
+    return &l->layer[(size_t)l->home[lid] * l->in->graph->n + from];
 }
 
-/* Closes what the stack does not stand on any more. */
-static void retreat(struct layers *l)
+/* Likewise, of the way from one switch. */
+static void add_way(struct layers *l, struct column c, uint32_t sw, uint32_t change)
 {
-    uint32_t depth = 1;
-    while (depth<l->depth && * dependency(l, l->stack[depth - 1], l->stack[depth])> 0)
-        depth++;
-    while (l->depth > depth)
-        l->state[l->stack[--l->depth]] = NEW;
-}
-
-static void open(struct layers *l, uint32_t channel)
-{
-    l->state[channel] = OPEN;
-    l->next[channel] = l->g->port_at[l->g->port_peer[channel]];
-    l->stack[l->depth++] = channel;
-}
-
-/* One step of the search from the top of the stack. */
-static void step(struct layers *l)
-{
-    uint32_t from = l->stack[l->depth - 1], peer = l->g->port_peer[from], start = 0;
-    uint32_t to = l->next[from];
-    while (to < l->g->port_at[peer + 1] && (*dependency(l, from, to) == 0 || l->state[to] == DONE))
-        to++;
-    l->next[from] = to;
-    if (to == l->g->port_at[peer + 1]) {
-        l->state[from] = DONE;
-        l->depth--;
-    } else if (l->state[to] == NEW) {
-        open(l, to);
-    } else {
-        while (l->stack[start] != to)
-            start++;
-        break_cycle(l, start);
-        retreat(l);
+    uint32_t from = channel_of(l, c, sw);
+    while (from != FAB_NONE) {
+        uint32_t to = channel_of(l, c, l->in->graph->port_peer[from]);
+        if (to != FAB_NONE)
+            *fab_waits_count(&l->waits, from, to) += change;
+        from = to;
     }
 }
 
-static void break_cycles(struct layers *l)
+static void count_ways(struct layers *l, uint32_t lid, struct column c)
 {
-    uint32_t channels = l->g->port_at[l->g->n];
-    memset(l->state, NEW, channels * sizeof(*l->state));
-    for (uint32_t channel = 0; channel < channels; channel++) {
-        if (l->state[channel] != NEW)
-            continue;
-        open(l, channel);
-        while (l->depth > 0)
-            step(l);
+    for (uint32_t sw = 0; sw < l->in->graph->n; sw++) {
+        if (*layer_of(l, lid, sw) == l->now)
+            add_way(l, c, sw, 1);
+    }
+}
+
+static void move_pair(struct layers *l, uint32_t to, uint32_t from)
+{
+    uint8_t *layer = &l->layer[(size_t)to * l->in->graph->n + from];
+    if (*layer != l->now)
+        return;
+    *layer = (uint8_t)(l->now + 1);
+    for (uint32_t i = l->lid_at[to]; i < l->lid_at[to + 1]; i++)
+        add_way(l, column_of(l, l->lid[i]), from, UINT32_MAX);
+}
+
+/* Those whose way to the LID leads through `sw`. */
+static void move_those_behind(struct layers *l, uint32_t lid, uint32_t sw)
+{
+    const struct fab_graph *g = l->in->graph;
+    struct column c = column_of(l, lid);
+    uint32_t count = 0;
+    l->stack[count++] = sw;
+    while (count > 0) {
+        sw = l->stack[--count];
+        move_pair(l, l->home[lid], sw);
+        for (uint32_t i = g->nbr_at[sw]; i < g->nbr_at[sw + 1]; i++) {
+            uint32_t channel = channel_of(l, c, g->nbr[i]);
+            if (channel != FAB_NONE && g->port_peer[channel] == sw)
+                l->stack[count++] = g->nbr[i];
+        }
+    }
+}
+
+static void move_ways(void *ctx, uint32_t from, uint32_t to)
+{
+    struct layers *l = ctx;
+    const struct fab_graph *g = l->in->graph;
+    const uint8_t *here = fab_lft_row(l->in->lft, l->waits.sw[from]);
+    const uint8_t *there = fab_lft_row(l->in->lft, l->waits.sw[to]);
+    for (uint32_t lid = 0; lid <= l->in->lft->top; lid++) {
+        if (here[lid] == g->port_num[from] && there[lid] == g->port_num[to] &&
+            l->home[lid] != FAB_NONE)
+            move_those_behind(l, lid, l->waits.sw[from]);
     }
 }
 
 /* ---- all layers -------------------------------------------------------------------------------
  */
 
-static bool anyone_in(const struct layers *l, uint32_t layer)
-{
-    return memchr(l->layer, (int)layer, (size_t)l->lft->top + 1) != NULL;
-}
+struct grain {
+    void (*count)(struct layers *l, uint32_t lid, struct column c);
+    void (*move)(void *layers, uint32_t from, uint32_t to);
+};
 
-int fab_layers_find(const struct fab_fabric *f, const struct fab_graph *g,
-                    const struct fab_lft *lft, uint8_t *ret_layer, uint32_t *ret_count)
+static int find(const struct fab_layers_input *in, const struct grain *grain, size_t size,
+                uint8_t *ret_layer, uint32_t *ret_count)
 {
-    struct layers l = {.f = f, .g = g, .lft = lft, .layer = ret_layer};
+    struct layers l = {.in = in, .layer = ret_layer};
     int ret = init(&l);
-    memset(ret_layer, 0, (size_t)lft->top + 1);
-    while (ret == FAB_OK && anyone_in(&l, l.now)) {
-        if (l.now == FAB_LAYERS_MAX) {
+    memset(ret_layer, 0, size);
+    while (ret == FAB_OK && memchr(ret_layer, (int)l.now, size) != NULL) {
+        if (l.now == FAB_VLS_MAX) {
             ret = FAB_E_LIMIT;
             break;
         }
-        count_layer(&l);
-        break_cycles(&l);
+        count_all(&l, grain->count);
+        fab_waits_break(&l.waits, grain->move, &l);
         l.now++;
     }
     fini(&l);
     if (ret == FAB_OK)
         *ret_count = l.now;
     return ret;
+}
+
+int fab_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer, uint32_t *ret_count)
+{
+    static const struct grain trees = {count_tree, move_trees};
+    return find(in, &trees, (size_t)in->lft->top + 1, ret_layer, ret_count);
+}
+
+int fab_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer, uint32_t *ret_count)
+{
+    static const struct grain ways = {count_ways, move_ways};
+    return find(in, &ways, (size_t)in->graph->n * in->graph->n, ret_layer, ret_count);
 }

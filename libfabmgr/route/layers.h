@@ -6,12 +6,20 @@
 #include "libfabmgr/route/graph.h"
 #include "libfabmgr/target/target.h"
 
-#define FAB_LAYERS_MAX 64
+struct fab_layers_input {
+    const struct fab_fabric *fabric;
+    const struct fab_graph *graph;
+    const struct fab_lids *lids;
+    const struct fab_lft *lft; /* from each switch to all LIDs that it reaches, without loops */
+};
+/* Both: layers, in none of which the ways close a cycle of channels that wait for each other,
+ * whichever switch sends. LIMIT: more than
+ * FAB_VLS_MAX; NOMEM. */
 
-/* Gives each LID a layer, so that in none of them the ways of its LIDs close a cycle of channels
- * that wait for each other, whichever switch sends. ret_layer: [lft->top + 1]. LIMIT: more than
- * FAB_LAYERS_MAX; NOMEM. */
-int fab_layers_find(const struct fab_fabric *f, const struct fab_graph *g,
-                    const struct fab_lft *lft, uint8_t *ret_layer, uint32_t *ret_count);
+/* All ways to a LID on one layer: ret_layer[lid]; [lft->top + 1]. */
+int fab_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer, uint32_t *ret_count);
+/* All ways from one switch to the LIDs of another: ret_layer[to * switches + from]. Takes fewer
+ * layers, and longer. */
+int fab_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer, uint32_t *ret_count);
 
 #endif

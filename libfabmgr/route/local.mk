@@ -57,4 +57,6 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/turns.h \
 	%D%/twins.c \
 	%D%/updn.c \
-	%D%/vls.c
+	%D%/vls.c \
+	%D%/waits.c \
+	%D%/waits.h

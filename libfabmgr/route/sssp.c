@@ -52,6 +52,7 @@ struct sssp {
     uint8_t *ways;            /* of updn, to sequence[batch..] */
     uint32_t batch;
     bool legal; /* hosts take those, too */
+    enum fab_sssp_share share;
     struct fab_lft lft;
 };
 
@@ -85,20 +86,32 @@ static void find_ways(struct sssp *s, uint32_t index)
         fab_near_find(&s->near, s->roster.sequence[index]);
 }
 
+/* LIDs at a switch without hosts, by ways that could be those of hosts. */
+static void route_unloaded(struct sssp *s, const struct fab_lane *lanes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        fab_balance_add(&s->balance, &lanes[i], FAB_BALANCE_TOGETHER, &s->lft);
+        fab_balance_remove(&s->balance, &lanes[i], &s->lft);
+    }
+}
+
 static void route_switch(struct sssp *s, uint32_t index)
 {
     struct fab_lane lanes[FAB_LANES];
     uint32_t column = find_column(s, index);
     for (uint32_t sw = 0; sw < s->g->n; sw++)
         s->spread.column[sw] = s->ways[(size_t)sw * FAB_LEGAL_BATCH + column];
-    if (index < s->roster.edges)
+    if (index < s->roster.edges || s->share != FAB_SSSP_OWN)
         find_ways(s, index);
     for (uint32_t offset = 0; offset < s->roster.lids_each; offset++) {
         uint32_t count = fab_roster_lanes(&s->roster, index, offset, lanes);
         uint32_t loaded = count_loaded(lanes, count);
         for (uint32_t i = 0; i < loaded; i++)
             fab_balance_add(&s->balance, &lanes[i], FAB_BALANCE_TOGETHER, &s->lft);
-        fab_spread_lanes(&s->spread, lanes + loaded, count - loaded, &s->lft);
+        if (s->share == FAB_SSSP_OWN)
+            fab_spread_lanes(&s->spread, lanes + loaded, count - loaded, &s->lft);
+        else if (loaded == 0)
+            route_unloaded(s, lanes, count);
     }
 }
 
@@ -168,6 +181,32 @@ static void relieve_all(struct sssp *s)
         relieve(s, OVERLOADED_PERCENT, FAB_BALANCE_SPREAD);
 }
 
+/* ---- LIDs that share the ways of others -------------------------------------------------------
+ */
+
+static void copy_entries(struct sssp *s, uint32_t sw, const struct fab_lane *from,
+                         const struct fab_lane *to)
+{
+    for (uint32_t i = 0; i < s->g->n; i++)
+        fab_lft_row(&s->lft, i)[to->lid] = fab_lft_row(&s->lft, i)[from->lid];
+    fab_lft_row(&s->lft, sw)[to->lid] = to->port;
+}
+
+/* Each those of a host at the same switch, or all those of the first host. */
+static void share_ways(struct sssp *s)
+{
+    struct fab_lane lanes[FAB_LANES];
+    for (uint32_t index = 0; index < s->roster.edges; index++) {
+        for (uint32_t offset = 0; offset < s->roster.lids_each; offset++) {
+            uint32_t count = fab_roster_lanes(&s->roster, index, offset, lanes);
+            uint32_t loaded = count_loaded(lanes, count);
+            uint32_t own = loaded > 1 && s->share == FAB_SSSP_ALL ? 1 : loaded;
+            for (uint32_t i = own; i < count && own > 0; i++)
+                copy_entries(s, s->roster.sequence[index], &lanes[i % own], &lanes[i]);
+        }
+    }
+}
+
 /* ---- all of it --------------------------------------------------------------------------------
  */
 
@@ -205,14 +244,17 @@ static void fini(struct sssp *s)
 }
 
 int fab_sssp_route(const struct fab_route_input *in, const struct fab_graph *g,
-                   enum fab_sssp_sight sight, struct fab_lft *ret_lft)
+                   enum fab_sssp_sight sight, enum fab_sssp_share share, struct fab_lft *ret_lft)
 {
-    struct sssp s = {.in = in, .g = g, .batch = FAB_NONE, .legal = sight == FAB_SSSP_LEGAL_WAY};
+    struct sssp s = {
+        .in = in, .g = g, .batch = FAB_NONE, .legal = sight == FAB_SSSP_LEGAL_WAY, .share = share};
     int ret = prepare(&s);
     if (ret == FAB_OK) {
         s.balance.whole = sight != FAB_SSSP_NEXT_CABLE;
         route_all(&s);
         relieve_all(&s);
+        if (share != FAB_SSSP_OWN)
+            share_ways(&s);
         *ret_lft = s.lft;
     } else {
         fab_lft_fini(&s.lft);
@@ -265,7 +307,7 @@ static int run(const struct fab_route_input *in, enum fab_sssp_sight sight, stru
     int ret = fab_graph_make(in->fabric, &graph);
     if (ret != FAB_OK)
         return ret;
-    ret = fab_sssp_route(in, &graph, sight, ret_lft);
+    ret = fab_sssp_route(in, &graph, sight, FAB_SSSP_OWN, ret_lft);
     fab_graph_fini(&graph);
     if (ret == FAB_OK && why_len > 0)
         snprintf(why, why_len, "shortest ways on one lane");

@@ -11,9 +11,17 @@ enum fab_sssp_sight {
     FAB_SSSP_WHOLE_WAY,  /* the way that is least loaded in sum */
     FAB_SSSP_LEGAL_WAY,  /* that among those of updn */
 };
+/* Which LIDs have ways of their own. */
+enum fab_sssp_share {
+    FAB_SSSP_OWN,  /* all: of hosts the balanced ones, others those of updn, which close no cycle
+                      with  each other */
+    FAB_SSSP_SOME, /* those of hosts; others have those of a host at their switch, if there is one
+                    */
+    FAB_SSSP_ALL,  /* one at each switch */
+};
 /* g: of in->fabric. On one lane. ret_lft: caller calls fab_lft_fini. */
 int fab_sssp_route(const struct fab_route_input *in, const struct fab_graph *g,
-                   enum fab_sssp_sight sight, struct fab_lft *ret_lft);
+                   enum fab_sssp_sight sight, enum fab_sssp_share share, struct fab_lft *ret_lft);
 /* Tables of the legal ways, made by updn: what takes overloaded cables is rerouted, the rest stays.
  */
 int fab_sssp_relieve(const struct fab_route_input *in, const struct fab_graph *g,

@@ -95,7 +95,7 @@ static int route(struct updn *u)
         return FAB_OK;
     if (u->care == HERE_AND_THERE)
         return fab_sssp_relieve(u->in, &u->graph, &u->lft);
-    int ret = fab_sssp_route(u->in, &u->graph, FAB_SSSP_LEGAL_WAY, &careful);
+    int ret = fab_sssp_route(u->in, &u->graph, FAB_SSSP_LEGAL_WAY, FAB_SSSP_OWN, &careful);
     if (ret != FAB_OK)
         return ret;
     fab_lft_fini(&u->lft);

@@ -206,6 +206,9 @@ START_TEST(every_allocation_may_fail)
     fail_each(&j, do_ranks, 10);
     fail_engine(&j, "updn", 20);
     fail_engine(&j, "nue", 40);
+    fail_engine(&j, "minhop", 40);
+    fail_engine(&j, "sssp", 40);
+    fail_engine(&j, "dfsssp", 60);
     fail_each(&j, do_verify, 10);
     fail_each(&j, do_verify_cycle, 12);
     fail_each(&j, do_plan, 5);
@@ -243,6 +246,28 @@ START_TEST(so_with_lanes)
     fail_each(&j, do_verify, 15);
     fab_target_unref(j.target);
     fab_target_unref(j.cyclic);
+    fab_fabric_unref(j.f);
+}
+END_TEST
+
+/* Where lanes by destination are too many: by pair. */
+START_TEST(so_with_few_lanes)
+{
+    struct job j = {.f = random_fabric(24, 5, 2, 2)};
+    struct fab_vls vls = {0};
+    struct fab_lft lft;
+    char why[200];
+    fab_policy_defaults(&j.policy);
+    j.policy.max_op_vls = 2;
+    j.target = routed(j.f, &j.policy);
+    struct fab_route_input in = {.fabric = j.f, .policy = &j.policy, .lids = &j.target->lids};
+    ck_assert_int_eq(fab_route_engine_by_name("dfsssp")->run(&in, &lft, &vls, why, sizeof(why)),
+                     FAB_OK);
+    ck_assert_msg(vls.of_pair != NULL, "%s", why);
+    fab_lft_fini(&lft);
+    fab_vls_fini(&vls);
+    fail_engine(&j, "dfsssp", 80);
+    fab_target_unref(j.target);
     fab_fabric_unref(j.f);
 }
 END_TEST
@@ -294,6 +319,7 @@ int main(void)
     TCase *tcase = tcase_create("engines");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, every_allocation_may_fail);
+    tcase_add_test(tcase, so_with_few_lanes);
     tcase_add_test(tcase, so_in_a_tree);
     tcase_add_test(tcase, so_with_lanes);
     tcase_add_test(tcase, so_in_lattices_and_dragonflies);
