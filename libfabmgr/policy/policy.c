@@ -89,7 +89,7 @@ static bool is_chain(const char *text, size_t len)
     const char *at = text, *end = text + len;
     for (;;) {
         at += strspn(at, " ");
-        size_t name = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789-_");
+        size_t name = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789-_+");
         if (name == 0 || name > ENGINE_NAME)
             return false;
         at += name;
@@ -109,7 +109,7 @@ static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
         return FAB_OK;
     snprintf(why, why_len,
              "engine is \"%.*s\", it can be \"auto\" or the name of an engine: 1 to %d of a-z, "
-             "0-9, - and _; or several with commas between",
+             "0-9, -, + and _; or several with commas between",
              (int)len, p->engine, ENGINE_NAME);
     return FAB_E_RANGE;
 }

@@ -115,3 +115,23 @@ on() {
 
 on ibsim
 on fabsim
+
+# ---- every engine that may need several lanes, on the embedded fabric
+while read -r name family; do
+    # shellcheck disable=SC2086
+    "$fabsim" generate $family >family.net || not_ok "$name: $family is generated"
+    engine "$name"
+    rm -rf state
+    manager_start '' --sim "$scratch/family.net" -f "$scratch/fabricd.yaml"
+    check "$name: routes $family" await 30 routed "$name" 0
+    like "$name: on several lanes" "$(status virtual_lanes)" '^[2-9]$'
+    ctl route export --format opensm-sl2vl -o opensm-sl2vl
+    check "$name: ibdmchk finds no credit loop" judge_routes -c path-sl -d opensm-sl2vl
+    stop "$manager"
+done <<'ENGINES'
+torus torus --size 6x5x4 --hosts 1
+dragonfly dragonfly --group-size 4 --global 2 --hosts 2
+dragonfly+ dragonfly-plus --leaves 3 --spines 3 --global 1 --hosts 3
+dfsssp random --switches 30 --degree 4 --hosts 3 --seed 5
+nue random --switches 30 --degree 4 --hosts 3 --seed 5
+ENGINES

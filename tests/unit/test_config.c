@@ -222,13 +222,13 @@ static const struct {
     {"routing: {engine: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}\n",
      "f.yaml:1:11: engine is \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\", it can be "
      "\"auto\" "
-     "or the name of an engine: 1 to 31 of a-z, 0-9, - and _; or several with commas between"},
+     "or the name of an engine: 1 to 31 of a-z, 0-9, -, + and _; or several with commas between"},
     {"routing:\n  engine: A B\n",
      "f.yaml:2:3: engine is \"A B\", it can be \"auto\" or the name of "
-     "an engine: 1 to 31 of a-z, 0-9, - and _; or several with commas between"},
+     "an engine: 1 to 31 of a-z, 0-9, -, + and _; or several with commas between"},
     {"routing:\n  engine: fattree, , updn\n",
      "f.yaml:2:3: engine is \"fattree, , updn\", it can be \"auto\" or the name of "
-     "an engine: 1 to 31 of a-z, 0-9, - and _; or several with commas between"},
+     "an engine: 1 to 31 of a-z, 0-9, -, + and _; or several with commas between"},
     {"routing:\n  engine: fattree, minhopp, updn\n",
      "f.yaml:2:3: engine is 'minhopp', expected auto, fattree, ..."},
     {"routing:\n  engine: updn, auto\n",
