@@ -237,6 +237,10 @@ FUZZ_TARGETS += tests/fuzz/fuzz_tables
 tests_fuzz_fuzz_tables_SOURCES = tests/fuzz/fuzz_tables.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_tables_LDADD = libfabmgr/libfabmgr.la
 tests_fuzz_fuzz_tables_LDFLAGS = $(FUZZ_LINK)
+UNIT_TESTS += tests/unit/test_cover
+tests_unit_test_cover_SOURCES = tests/unit/test_cover.c
+tests_unit_test_cover_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cover_LDADD = $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_repair
 tests_unit_test_repair_SOURCES = tests/unit/test_repair.c

@@ -10,6 +10,8 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/private.h"
 
+#define GATHER_US 20000u
+
 static void step_over(struct sm *s)
 {
     s->scan.index++;
@@ -35,9 +37,26 @@ static const struct fab_path *suspect(struct sm *s, uint32_t *ret_node)
     return &s->model.paths[node];
 }
 
+/* Traps that came while we were looking: a switch that dies makes dozens, and one change of them
+ * all is less work, and better, than dozens of changes. Not for ever. */
+static void gather(struct sm *s)
+{
+    struct sm_guids *came = &s->want.glance, later = {0};
+    if (came->count == 0 || came->many || clock_now_us() - s->run.started_us > GATHER_US)
+        return;
+    for (uint32_t i = 0; i < came->count; i++) {
+        bool known = sm_guids_have(&s->suspects, came->guid[i]);
+        sm_guids_add(known || s->suspects.count == SM_MAX_SUSPECTS ? &later : &s->suspects,
+                     came->guid[i]);
+    }
+    *came = later;
+}
+
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
+    if (s->scan.index >= s->suspects.count)
+        gather(s);
     for (; s->scan.index < s->suspects.count; step_over(s)) {
         uint32_t node = FAB_NONE;
         ret->path = suspect(s, &node);

@@ -27,14 +27,14 @@ struct sm_mend_job {
     struct fab_target *target;
     struct fab_policy policy;
     uint64_t tables;
-    struct fab_repair *state;
+    struct sm_stand stand;
     char why[200];
     int status;
 };
 
 static void job_free(struct sm_mend_job *j)
 {
-    fab_repair_free(j->state);
+    sm_stand_fini(&j->stand);
     fab_policy_fini(&j->policy);
     fab_target_unref(j->target);
     fab_fabric_unref(j->fabric);
@@ -49,15 +49,7 @@ static void work(void *ctx)
                                         .lids = &j->target->lids,
                                         .lft = &j->target->lft,
                                         .vls = &j->target->vls};
-    j->status = fab_repair_new(&in, &j->state, j->why, sizeof(j->why));
-}
-
-static void drop(struct sm_mend *m)
-{
-    fab_repair_free(m->state);
-    free(m->dead.port);
-    m->state = NULL;
-    m->dead = (struct sm_dead){0};
+    j->status = sm_stand_new(&in, &j->stand, j->why, sizeof(j->why));
 }
 
 static void take(struct sm *s, struct sm_mend_job *j)
@@ -67,12 +59,12 @@ static void take(struct sm *s, struct sm_mend_job *j)
                   j->why[0] ? j->why : fab_status_text(j->status));
         return;
     }
-    drop(&s->mend);
-    s->mend.state = j->state;
+    sm_stand_fini(&s->mend.stand);
+    s->mend.stand = j->stand;
     s->mend.tables = j->tables;
-    j->state = NULL;
-    log_debug("sm", "ready to mend labels=\"%s\" memory=%zu", fab_repair_labels(s->mend.state),
-              fab_repair_memory(s->mend.state));
+    j->stand = (struct sm_stand){0};
+    log_debug("sm", "ready to mend labels=\"%s\" memory=%zu",
+              fab_repair_labels(s->mend.stand.state), fab_repair_memory(s->mend.stand.state));
 }
 
 static void done(void *ctx)
@@ -114,8 +106,6 @@ static int start(struct sm *s)
 
 void sm_mend_prepare(struct sm *s)
 {
-    if (s->mend.tables != s->model.tables)
-        drop(&s->mend);
     if (sm_run_busy(s) || !s->model.view || !s->model.target || s->mend.job ||
         s->mend.asked == s->model.tables || s->role.state != FAB_SM_MASTER)
         return;
@@ -125,15 +115,39 @@ void sm_mend_prepare(struct sm *s)
 
 bool sm_mend_ready(const struct sm *s)
 {
-    return s->mend.state && s->mend.tables == s->model.tables && s->model.view && s->model.target &&
-           s->role.state == FAB_SM_MASTER;
+    return s->mend.stand.state && s->mend.tables == s->model.tables && s->model.view &&
+           s->model.target && s->role.state == FAB_SM_MASTER;
+}
+
+void sm_mend_forget(struct sm *s)
+{
+    sm_stand_fini(&s->mend.stand);
+    s->mend.asked = 0;
+}
+
+void sm_mend_lend(struct sm *s, struct sm_stand *ret)
+{
+    bool good = s->model.former && s->mend.tables == s->model.tables;
+    *ret = good ? s->mend.stand : (struct sm_stand){0};
+    if (good)
+        s->mend.stand = (struct sm_stand){0};
+}
+
+void sm_mend_give_back(struct sm *s, struct sm_stand *t)
+{
+    if (!t->state)
+        return;
+    sm_stand_fini(&s->mend.stand);
+    s->mend.stand = *t;
+    s->mend.tables = s->mend.asked = s->model.tables;
+    *t = (struct sm_stand){0};
 }
 
 void sm_mend_fini(struct sm *s)
 {
     if (s->mend.job)
         s->mend.job->s = NULL;
-    drop(&s->mend);
+    sm_stand_fini(&s->mend.stand);
     sm_cut_free(&s->cut);
 }
 
@@ -142,9 +156,10 @@ void sm_mend_fini(struct sm *s)
 static struct fab_plan_op op_of(const struct sm *s, const struct fab_repair_delta *d, size_t i)
 {
     const struct fab_repair_write *w = &d->write[i];
+    uint32_t sw = s->mend.stand.cover.to_now[w->sw];
     return (struct fab_plan_op){
-        .node = w->sw,
-        .port = fab_port_id(s->model.fabric, w->sw, 0),
+        .node = sw,
+        .port = fab_port_id(s->model.fabric, sw, 0),
         .attr_id = FAB_ATTR_LFT,
         .block = (uint16_t)w->block,
         .keep = w->keep,
@@ -160,36 +175,48 @@ static int plan_of(const struct sm *s, const struct fab_repair_delta *d, struct 
     struct fab_plan plan = {.ops = calloc(d->writes + 1, sizeof(*plan.ops))};
     if (!plan.ops)
         return FAB_E_NOMEM;
+    uint32_t count = 0;
     for (size_t i = 0; i < d->writes; i++)
-        plan.ops[i] = op_of(s, d, i);
+        if (s->mend.stand.cover.to_now[d->write[i].sw] != FAB_NONE)
+            plan.ops[count++] = op_of(s, d, i);
     for (int stage = FAB_STAGE_ROUTES; stage < FAB_STAGE_COUNT; stage++)
-        plan.stage_start[stage + 1] = (uint32_t)d->writes;
+        plan.stage_start[stage + 1] = count;
     *ret = plan;
     return FAB_OK;
 }
 
 /* ---- the phase ------------------------------------------------------------------------------- */
 
+struct dead {
+    uint32_t *port; /* by the ids of the ground */
+    uint32_t count;
+};
+
 /* All that is dead now. */
-static int all_dead(const struct sm *s, struct sm_dead *ret)
+static int all_dead(const struct sm *s, struct dead *ret)
 {
-    const struct sm_dead *before = &s->mend.dead;
-    uint32_t *port = calloc(before->count + s->cut.count + 1, sizeof(*port));
+    const struct sm_stand *t = &s->mend.stand;
+    uint32_t before = t->cover.deads;
+    uint32_t *port = calloc((size_t)before + s->cut.count + 1, sizeof(*port));
     if (!port)
         return FAB_E_NOMEM;
-    if (before->count > 0)
-        memcpy(port, before->port, before->count * sizeof(*port));
+    memcpy(port, t->cover.dead, before * sizeof(*port));
     for (uint32_t i = 0; i < s->cut.count; i++)
-        port[before->count + i] = s->cut.cable[i].port;
-    *ret = (struct sm_dead){port, before->count + s->cut.count};
+        port[before + i] = sm_stand_port(t, s->model.fabric, s->cut.cable[i].port);
+    *ret = (struct dead){port, before + s->cut.count};
     return FAB_OK;
 }
 
-static int compute(struct sm *s, const struct sm_dead *dead, struct fab_repair_delta *ret,
-                   char *why, size_t why_len)
+static const struct fab_lft *tables(struct sm *s)
 {
-    int r = fab_repair_plan(s->mend.state, &s->model.target->lft, dead->port, dead->count, ret, why,
-                            why_len);
+    return sm_stand_tables(&s->mend.stand, s->model.target);
+}
+
+static int compute(struct sm *s, const struct dead *dead, struct fab_repair_delta *ret, char *why,
+                   size_t why_len)
+{
+    int r =
+        fab_repair_plan(s->mend.stand.state, tables(s), dead->port, dead->count, ret, why, why_len);
     s->run.computed_us = clock_now_us();
     return r;
 }
@@ -197,7 +224,7 @@ static int compute(struct sm *s, const struct sm_dead *dead, struct fab_repair_d
 static int prove(struct sm *s, const struct fab_repair_delta *d)
 {
     struct fab_repair_change at = {0};
-    int r = fab_repair_prove(s->mend.state, &s->model.target->lft, d, &at);
+    int r = fab_repair_prove(s->mend.stand.state, tables(s), d, &at);
     s->run.proved_us = clock_now_us();
     if (r != FAB_OK && r != FAB_E_NOMEM)
         log_error("sm", "a repair failed its proof (%s, switch %u, LID %u): not written",
@@ -232,8 +259,16 @@ static int cut_cables(struct sm *s)
     return sm_model_find_port_paths(m);
 }
 
+static void keep_dead(struct fab_cover *c, struct dead *dead)
+{
+    free(c->dead);
+    c->dead = dead->port;
+    c->deads = dead->count;
+    *dead = (struct dead){0};
+}
+
 /* From here on nothing is to be refused any more but for want of memory. */
-static int carry_out(struct sm *s, struct fab_repair_delta *d, struct sm_dead *dead)
+static int carry_out(struct sm *s, struct fab_repair_delta *d, struct dead *dead)
 {
     struct fab_plan plan = {0};
     int r = plan_of(s, d, &plan);
@@ -242,19 +277,15 @@ static int carry_out(struct sm *s, struct fab_repair_delta *d, struct sm_dead *d
     if (r == FAB_OK)
         r = cut_cables(s);
     if (r == FAB_OK) {
-        fab_repair_commit(s->mend.state, &s->model.target->lft, d);
-        free(s->mend.dead.port);
-        s->mend.dead = *dead;
-        *dead = (struct sm_dead){0};
+        sm_stand_commit(&s->mend.stand, s->model.target, d);
+        keep_dead(&s->mend.stand.cover, dead);
         r = sm_publish(s);
     }
     if (r == FAB_OK)
         r = sm_program_take(s, &plan);
     fab_plan_fini(&plan);
-    if (r != FAB_OK) {
-        drop(&s->mend);
-        s->mend.asked = 0;
-    }
+    if (r != FAB_OK)
+        sm_mend_forget(s);
     return r;
 }
 
@@ -262,14 +293,14 @@ static int enter(struct sm *s)
 {
     struct fab_repair_delta d = {0};
     char why[200] = "";
-    struct sm_dead dead = {0};
+    struct dead dead = {0};
     int r = all_dead(s, &dead);
     if (r == FAB_OK)
         r = compute(s, &dead, &d, why, sizeof(why));
     if (r == FAB_OK)
         r = prove(s, &d);
     if (r == FAB_OK)
-        r = fab_repair_order(s->mend.state, &s->model.target->lft, &d);
+        r = fab_repair_order(s->mend.stand.state, tables(s), &d);
     if (r == FAB_OK) {
         s->run.computed = true;
         s->run.changed.links_lost = s->cut.count;

@@ -88,9 +88,14 @@ int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same
 
 void sm_model_take_target(struct sm_model *m, struct fab_target *target)
 {
-    fab_target_unref(m->target);
+    if (m->target || target) {
+        fab_target_unref(m->former);
+        m->former = target ? NULL : m->target;
+    }
+    if (target)
+        fab_target_unref(m->target);
     m->target = target;
-    m->tables++;
+    m->tables += target != NULL;
 }
 
 static int own_fabric(struct sm_model *m)
@@ -218,6 +223,7 @@ void sm_model_fini(struct sm_model *m)
 {
     fab_view_unref(m->view);
     fab_target_unref(m->target);
+    fab_target_unref(m->former);
     fab_observed_fini(&m->observed);
     fab_fabric_unref(m->fabric);
     free(m->paths);

@@ -8,6 +8,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/discover.h"
 #include "libfabmgr/plan/plan.h"
+#include "libfabmgr/repair/cover.h"
+#include "libfabmgr/repair/repair.h"
 #include "libfabmgr/smstate/smstate.h"
 
 #define SM_MAX_SUSPECTS 64   /* more than that: look at everything */
@@ -32,6 +34,7 @@ struct sm_model {
     uint32_t port_path_count;
     struct fab_observed observed; /* by switch id of fabric; empty when fabric is NULL */
     struct fab_target *target;    /* proved tables for the ids of fabric, or NULL */
+    struct fab_target *former;    /* the one before, while there is none */
     uint64_t tables;              /* counts the targets that were here */
     struct fab_lease *leases;     /* by port GUID, rising */
     size_t lease_count;
@@ -149,13 +152,17 @@ struct sm_cut {
     bool more; /* there is more to it than that */
 };
 struct sm_mend_job;
-struct sm_mend {              /* mend.c */
-    struct fab_repair *state; /* made for the tables in force, or NULL */
-    uint64_t tables;          /* which: model.tables */
-    struct sm_dead {
-        uint32_t *port;
-        size_t count;
-    } dead;                  /* cables that died since it was made, by one of their ports */
+/* Tables ready to be repaired: stand.c. Empty: state is NULL. */
+struct sm_stand {
+    struct fab_repair *state;
+    struct fab_ground *ground; /* what they were made for, whose ids the state has */
+    struct fab_cover cover;    /* the ids of the model's fabric */
+    struct fab_lft lft; /* in force, by the ids of the ground; empty while those are the same:
+                           then they are the target's */
+};
+struct sm_mend { /* mend.c */
+    struct sm_stand stand;
+    uint64_t tables;         /* model.tables that it is of */
     uint64_t asked;          /* tables that one was made for, or could not be */
     struct sm_mend_job *job; /* making one on the worker, or NULL */
 };
@@ -256,6 +263,23 @@ void sm_cut_free(struct sm_cut *c);
 bool sm_mend_ready(const struct sm *s); /* the tables in force can be mended */
 void sm_mend_prepare(struct sm *s);     /* for the tables in force, on the worker */
 void sm_mend_fini(struct sm *s);
+void sm_mend_forget(struct sm *s); /* the next tables are an engine's */
+/* For a computation that replaces the tables: what stands goes along, empty if it is of none that
+ * were in force just before; it comes back for the new ones. */
+void sm_mend_lend(struct sm *s, struct sm_stand *ret);
+void sm_mend_give_back(struct sm *s, struct sm_stand *t);
+
+/* ---- stand.c ---- */
+int sm_stand_new(const struct fab_repair_input *in, struct sm_stand *ret, char *why,
+                 size_t why_len);
+void sm_stand_fini(struct sm_stand *t);
+/* Tables, lanes and engine of *target, whose LIDs are set: what stood in `former`, for what is
+ * left. NOT_FOUND: the fabric has something new. On failure *t is good for nothing more. */
+int sm_stand_follow(struct sm_stand *t, const struct fab_target *former,
+                    const struct fab_fabric *fabric, struct fab_target *target);
+struct fab_lft *sm_stand_tables(struct sm_stand *t, struct fab_target *target);
+uint32_t sm_stand_port(const struct sm_stand *t, const struct fab_fabric *f, uint32_t port);
+void sm_stand_commit(struct sm_stand *t, struct fab_target *target, struct fab_repair_delta *d);
 int sm_program_take(struct sm *s, struct fab_plan *plan); /* program.c: for "rewriting" */
 int sm_publish(struct sm *s); /* publish.c: what the model has is the view from now on */
 void sm_tell_link_down(struct sm *s, const struct sm_cable *c); /* changes.c */

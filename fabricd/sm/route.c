@@ -22,6 +22,8 @@ struct sm_job {
     struct sm *s;        /* NULL: it is gone */
     struct fab_fabric *fabric;
     struct fab_target *target; /* in: lids; out: lft, engine */
+    struct fab_target *former; /* the tables before, or NULL */
+    struct sm_stand stand;     /* of those, or empty */
     struct fab_policy policy;
     const struct fab_crew *crew;
     struct fab_verdict verdict;
@@ -114,10 +116,28 @@ static int route(struct sm_job *j)
     return r;
 }
 
+/* What stands, repaired; false: it takes an engine. */
+static bool follow(struct sm_job *j)
+{
+    if (!j->stand.state)
+        return false;
+    uint64_t start = clock_now_us();
+    int r = sm_stand_follow(&j->stand, j->former, j->fabric, j->target);
+    j->computed_us = clock_now_us();
+    j->route_us += j->computed_us - start;
+    if (r == FAB_OK)
+        r = prove(j);
+    if (r == FAB_OK && fab_verdict_good(&j->verdict))
+        return true;
+    sm_stand_fini(&j->stand);
+    discard(j);
+    return false;
+}
+
 static void work(void *ctx)
 {
     struct sm_job *j = ctx;
-    j->status = route(j);
+    j->status = follow(j) ? FAB_OK : route(j);
     if (j->status == FAB_OK && !fab_verdict_good(&j->verdict))
         (void)fab_witness_text(j->fabric, &j->verdict.witness, &j->witness);
 }
@@ -130,6 +150,8 @@ static void job_free(struct sm_job *j)
         return;
     fab_verdict_fini(&j->verdict);
     fab_policy_fini(&j->policy);
+    sm_stand_fini(&j->stand);
+    fab_target_unref(j->former);
     fab_target_unref(j->target);
     fab_fabric_unref(j->fabric);
     free(j->witness);
@@ -180,6 +202,10 @@ static int start(struct sm *s)
     j->fabric = fab_fabric_ref(s->model.fabric);
     j->target = fab_target_ref(s->fresh);
     j->crew = loop_crew(s->in.loop);
+    if (s->model.former && s->run.kind != SM_ROUND_REROUTE) {
+        j->former = fab_target_ref(s->model.former);
+        sm_mend_lend(s, &j->stand);
+    }
     r = loop_work(s->in.loop, work, done, j);
     if (r != FAB_OK) {
         job_free(j);
@@ -255,12 +281,13 @@ static int leave(struct sm *s)
         return FAB_OK;
     s->job = NULL;
     int r = judge(s, j);
-    job_free(j);
     if (r == FAB_OK) {
         sm_model_take_target(&s->model, s->fresh);
+        sm_mend_give_back(s, &j->stand);
     } else {
         fab_target_unref(s->fresh);
     }
+    job_free(j);
     s->fresh = NULL;
     return r;
 }

@@ -106,6 +106,7 @@ int sm_reload(struct sm *s)
     s->policy = policy;
     s->tune = true;
     s->role.priority = policy.sm_priority;
+    sm_mend_forget(s);
     sm_model_take_target(&s->model, NULL);
     if (sm_run_busy(s)) { /* its plan may be of the old policy */
         sm_run_abort(s);

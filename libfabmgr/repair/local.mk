@@ -2,6 +2,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/base.c \
 	%D%/base.h \
 	%D%/column.c \
+	%D%/cover.c \
+	%D%/cover.h \
 	%D%/labels.c \
 	%D%/order.c \
 	%D%/prove.c \

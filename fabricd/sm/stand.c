@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What stands: the tables that an engine computed once, ready to be repaired for whatever of their
+ * fabric is left. As long as a fabric is covered by the one that they were made for (nothing new,
+ * nothing moved), its tables are repair(those, dead cables): no engine runs, a host that goes and
+ * comes writes nothing, and what comes back finds the very entries that it had.
+ *
+ * Used by one thread at a time: the loop, or a computation that has taken it along.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/sm/private.h"
+#include "libfabmgr/repair/repair.h"
+
+void sm_stand_fini(struct sm_stand *t)
+{
+    fab_repair_free(t->state);
+    fab_ground_free(t->ground);
+    fab_cover_fini(&t->cover);
+    fab_lft_fini(&t->lft);
+    *t = (struct sm_stand){0};
+}
+
+int sm_stand_new(const struct fab_repair_input *in, struct sm_stand *ret, char *why, size_t why_len)
+{
+    struct sm_stand t = {0};
+    int r = fab_repair_new(in, &t.state, why, why_len);
+    if (r == FAB_OK)
+        r = fab_ground_new(in->fabric, in->lids, &t.ground);
+    if (r == FAB_OK)
+        r = fab_cover_find(t.ground, in->fabric, in->lids, &t.cover);
+    if (r == FAB_OK)
+        *ret = t;
+    else
+        sm_stand_fini(&t);
+    return r;
+}
+
+/* The tables by the ids of the ground, as a copy if they were those of `former`. */
+static int own_tables(struct sm_stand *t, const struct fab_target *former)
+{
+    if (!t->cover.same)
+        return FAB_OK;
+    int r = fab_lft_init(&t->lft, former->lft.switch_count, former->lft.top);
+    if (r == FAB_OK)
+        memcpy(t->lft.entries, former->lft.entries, t->lft.stride * t->lft.switch_count);
+    return r;
+}
+
+static int repair(struct sm_stand *t, const struct fab_cover *cover)
+{
+    struct fab_repair_delta d = {0};
+    struct fab_repair_change at;
+    char why[200];
+    int r = fab_repair_plan(t->state, &t->lft, cover->dead, cover->deads, &d, why, sizeof(why));
+    if (r == FAB_OK)
+        r = fab_repair_prove(t->state, &t->lft, &d, &at);
+    if (r == FAB_OK)
+        fab_repair_commit(t->state, &t->lft, &d);
+    fab_repair_delta_fini(&d);
+    return r;
+}
+
+/* The rows of the switches that are there. */
+static int hand_out(struct sm_stand *t, uint32_t switches, struct fab_target *target)
+{
+    if (t->cover.same) {
+        target->lft = t->lft;
+        t->lft = (struct fab_lft){0};
+        return FAB_OK;
+    }
+    int r = fab_lft_init(&target->lft, switches, target->lids.top);
+    size_t width = target->lft.stride < t->lft.stride ? target->lft.stride : t->lft.stride;
+    for (uint32_t sw = 0; r == FAB_OK && sw < switches; sw++)
+        memcpy(fab_lft_row(&target->lft, sw), fab_lft_row(&t->lft, t->cover.to_ground[sw]), width);
+    return r;
+}
+
+int sm_stand_follow(struct sm_stand *t, const struct fab_target *former,
+                    const struct fab_fabric *fabric, struct fab_target *target)
+{
+    struct fab_cover cover;
+    int r = fab_cover_find(t->ground, fabric, &target->lids, &cover);
+    if (r != FAB_OK)
+        return r;
+    if (!cover.same && fab_vls_many(&former->vls))
+        r = FAB_E_NOT_FOUND; /* lanes go by ids */
+    if (r == FAB_OK)
+        r = own_tables(t, former);
+    if (r == FAB_OK)
+        r = repair(t, &cover);
+    if (r == FAB_OK)
+        r = fab_vls_copy(&former->vls, &target->vls);
+    if (r != FAB_OK) {
+        fab_cover_fini(&cover);
+        return r;
+    }
+    fab_cover_fini(&t->cover);
+    t->cover = cover;
+    memcpy(target->engine, former->engine, sizeof(target->engine));
+    memcpy(target->reason, former->reason, sizeof(target->reason));
+    return hand_out(t, fabric->switch_count, target);
+}
+
+/* ---- in place -------------------------------------------------------------------------------- */
+
+struct fab_lft *sm_stand_tables(struct sm_stand *t, struct fab_target *target)
+{
+    return t->cover.same ? &target->lft : &t->lft;
+}
+
+uint32_t sm_stand_port(const struct sm_stand *t, const struct fab_fabric *f, uint32_t port)
+{
+    return fab_cover_port(&t->cover, t->ground, f, port);
+}
+
+void sm_stand_commit(struct sm_stand *t, struct fab_target *target, struct fab_repair_delta *d)
+{
+    fab_repair_commit(t->state, sm_stand_tables(t, target), d);
+    for (size_t i = 0; i < d->changes && !t->cover.same; i++) {
+        const struct fab_repair_change *c = &d->change[i];
+        uint32_t sw = t->cover.to_now[c->sw];
+        if (sw != FAB_NONE && c->lid <= target->lft.top)
+            fab_lft_row(&target->lft, sw)[c->lid] = c->now;
+    }
+}
