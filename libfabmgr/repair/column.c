@@ -192,34 +192,32 @@ static void list_candidates(const struct fab_repair *r, uint32_t sw, uint32_t ke
     }
 }
 
-/* The candidate to look at in turn `i` of count + 1: one by the first digit of the LID, one by the
- * second, then all others. That is the same whichever are dark: what a fault takes away is spread,
- * and what it does not concern stays. */
-static uint32_t in_turn(const struct candidates *all, uint32_t lid, uint32_t i)
-{
-    uint32_t count = all->count, first = lid / count;
-    return all->channel[i == 0 ? first % count : (first / count + i - 1) % count];
-}
-
 /* Takes the shortest way over channels of label `key` and above, the first that is no longer than
- * `enough`. Returns its length, or FAR. */
+ * `enough`. Returns its length, or FAR.
+ *
+ * First looked at is the candidate that the first digit of the LID says, then that of the second
+ * and all others from there on. That is the same whichever are dark: what a fault takes away is
+ * spread, and what it does not concern stays. */
 static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t enough,
                        uint32_t *ret_channel)
 {
     struct candidates all;
     list_candidates(r, sw, key, &all);
+    if (all.count == 0)
+        return FAR;
     uint32_t before = r->base->first[sw] + r->column.entry[sw];
+    uint32_t digits = r->column.lid / all.count, at = digits % all.count;
+    uint32_t next = digits / all.count % all.count;
     uint16_t best = FAR;
-    for (uint32_t i = 0; all.count > 0 && i <= all.count; i++) {
-        uint32_t channel = in_turn(&all, r->column.lid, i);
+    for (uint32_t i = 0; i <= all.count && best > enough; i++) {
+        uint32_t channel = all.channel[at];
         uint16_t length = fab_bits_get(r->dark, channel) ? FAR : length_by(r, channel);
-        if (length == FAR ||
-            (best != FAR && (length > best || (length == best && channel != before))))
-            continue;
-        best = length;
-        *ret_channel = channel;
-        if (length <= enough)
-            break;
+        if (length < best || (length == best && channel == before && length != FAR)) {
+            best = length;
+            *ret_channel = channel;
+        }
+        at = next;
+        next = next + 1 < all.count ? next + 1 : 0;
     }
     return best;
 }
@@ -232,8 +230,8 @@ static uint32_t arriving(const struct fab_repair *r, uint32_t port)
     const struct fab_repair_base *b = r->base;
     const struct fab_repair_column *c = &r->column;
     uint32_t from = b->hop[port];
-    if (from == FAB_NONE || from == c->home || fab_bits_get(r->dark, port) || undecided(c, from) ||
-        fab_repair_look(c, from) != b->back[port])
+    if (from == FAB_NONE || fab_repair_look(c, from) != b->back[port] || from == c->home ||
+        undecided(c, from) || fab_bits_get(r->dark, port))
         return FAB_NONE;
     return fab_repair_far(b, port);
 }
