@@ -19,9 +19,12 @@ static int alloc_base(struct fab_repair_base *b)
     b->hop = calloc(ports, sizeof(*b->hop));
     b->back = calloc(ports, sizeof(*b->back));
     b->home = calloc(top, sizeof(*b->home));
+    b->ends = fab_bits_new(top);
     b->hosts = calloc(n, sizeof(*b->hosts));
     b->degree = calloc(n, sizeof(*b->degree));
-    return b->first && b->hop && b->back && b->home && b->hosts && b->degree ? FAB_OK : FAB_E_NOMEM;
+    return b->first && b->hop && b->back && b->home && b->ends && b->hosts && b->degree
+               ? FAB_OK
+               : FAB_E_NOMEM;
 }
 
 static void join_ports(struct fab_repair_base *b, const struct fab_fabric *f)
@@ -62,6 +65,8 @@ static void find_homes(struct fab_repair_base *b, const struct fab_repair_input 
     for (uint32_t lid = 0; lid <= b->top; lid++) {
         uint32_t owner = lid <= in->lids->top ? in->lids->owner[lid] : FAB_NONE;
         b->home[lid] = owner != FAB_NONE ? home_of(in->fabric, owner) : FAB_NONE;
+        if (owner != FAB_NONE && !fab_node_is_switch(in->fabric, in->fabric->ports[owner].node))
+            fab_bits_set(b->ends, lid);
     }
 }
 
@@ -112,6 +117,7 @@ void fab_repair_base_unref(struct fab_repair_base *b)
     free(b->hop);
     free(b->back);
     free(b->home);
+    free(b->ends);
     free(b->lane);
     free(b->hosts);
     free(b->degree);

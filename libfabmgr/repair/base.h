@@ -16,6 +16,7 @@ struct fab_repair_base {
     uint32_t *hop;      /* [ports] the switch at the other end of a living cable, or FAB_NONE */
     uint8_t *back;      /* [ports] and the number of the port there */
     uint32_t *home;     /* [top + 1] switch where the LID's packets leave, or FAB_NONE */
+    uint64_t *ends;     /* bitset of [top + 1]: LIDs of ends, not of switches */
     uint8_t *lane;      /* [top + 1] lane of the LID's packets; NULL: one lane */
     uint32_t *hosts;    /* [n] cables to ends */
     uint32_t *degree;   /* [n] cables to switches */

@@ -323,7 +323,8 @@ static int note_change(struct job *j, uint32_t lid, uint32_t sw, uint8_t now)
 {
     struct fab_repair_delta *d = j->d;
     bool stale = j->r->column.stale[sw];
-    uint8_t was = stale ? FAB_LFT_NO_ROUTE : fab_lft_row(j->lft, sw)[lid];
+    uint8_t was =
+        stale && now != FAB_LFT_NO_ROUTE ? FAB_LFT_NO_ROUTE : fab_lft_row(j->lft, sw)[lid];
     if (was == now)
         return FAB_OK;
     if (d->changes == j->change_room) {
@@ -353,20 +354,35 @@ static int note_entry(struct job *j, uint32_t lid, uint32_t sw, uint8_t base, ui
     return FAB_OK;
 }
 
-/* Only who is cut off by the cables may go without a way. */
+/* Only who is cut off by the cables may go without a way, and for a while what matters to switches
+ * alone. (All that would send to one without a way are without one, too.) */
 static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 {
     struct fab_repair *r = j->r;
     if (!j->islands_known)
         fab_repair_islands(r);
     j->islands_known = true;
-    if (r->island[sw] == r->island[r->base->home[lid]]) {
+    bool joined = r->island[sw] == r->island[r->base->home[lid]];
+    if (joined && r->base->hosts[sw] > 0 && fab_bits_get(r->base->ends, lid)) {
         snprintf(j->why, j->why_len, "no way that the labels allow from switch %u to LID %u", sw,
                  lid);
         return FAB_E_UNSUPPORTED;
     }
-    j->d->cut++;
+    j->d->cut += !joined;
+    j->d->lost += joined;
     return FAB_OK;
+}
+
+/* An entry without a way stays, unless it would send to where that is illegal now. */
+static uint8_t entry_of_cut(struct fab_repair *r, uint32_t sw)
+{
+    struct fab_repair_column *c = &r->column;
+    uint32_t channel = fab_repair_channel(r->base, sw, c->entry[sw]);
+    uint32_t next = channel != FAB_NONE ? r->base->hop[channel] : FAB_NONE;
+    if (next == FAB_NONE || fab_bits_get(r->dark, channel) || c->mark[next] != FAB_MARK_SETTLED)
+        return c->entry[sw];
+    uint32_t onward = fab_repair_channel(r->base, next, c->entry[next]);
+    return c->label[channel] < c->label[onward] ? c->entry[sw] : FAB_LFT_NO_ROUTE;
 }
 
 /* ---- cables that are back -------------------------------------------------------------------- */
@@ -428,12 +444,15 @@ static int take_column(struct job *j, const struct fab_repair_entry *known, size
         uint32_t sw = c->touched[i];
         /* What the baseline says: in the overlay, first in touched[], or in the tables. */
         uint8_t base = i < knowns ? known[i].base : fab_lft_row(j->lft, sw)[c->lid];
-        if (c->mark[sw] == FAB_MARK_CUT)
+        uint8_t now = c->entry[sw];
+        if (c->mark[sw] == FAB_MARK_CUT) {
+            now = entry_of_cut(j->r, sw);
             status = note_cut(j, c->lid, sw);
+        }
         if (status == FAB_OK)
-            status = note_change(j, c->lid, sw, c->entry[sw]);
+            status = note_change(j, c->lid, sw, now);
         if (status == FAB_OK)
-            status = note_entry(j, c->lid, sw, base, c->entry[sw]);
+            status = note_entry(j, c->lid, sw, base, now);
     }
     return status;
 }

@@ -85,6 +85,8 @@ struct fab_repair_delta {
     uint32_t steps;     /* 1: any order is safe */
     size_t drained;     /* entries, stale ones among them */
     size_t cut;     /* entries (switch, LID) that no cables join any more: they stay as they are */
+    size_t lost;    /* entries that cables join but the labels do not, that matter to no packet
+                       from end to end (a spine to a spine): it takes an engine, soon */
     uint32_t *dead; /* ports, both ends, ascending */
     size_t deads;
     struct fab_repair_entry *entry; /* all entries unlike the baseline, then; private */
@@ -93,8 +95,8 @@ struct fab_repair_delta {
 
 /* What changes when exactly the cables of these ports (either end, any order, more than once is
  * fine; those to ends change nothing) are dead. lft: the tables in force, as the last commit left
- * them. UNSUPPORTED: some switches have no way left that the labels allow (why[]: a sentence): it
- * takes an engine. INVAL: no such port. NOMEM. */
+ * them. UNSUPPORTED: some switches have no way left that the labels allow (why[]: a sentence), and
+ * ends send there: it takes an engine. NOMEM. */
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len);
 void fab_repair_delta_fini(struct fab_repair_delta *d);
@@ -102,7 +104,8 @@ void fab_repair_delta_fini(struct fab_repair_delta *d);
 /* Proof of a delta from its entries and the tables alone, given that the tables in force are good:
  * every changed entry leads to its destination over living cables, by ascending labels and in no
  * more than max_hops, from each neighbour that sends there it is reached by ascending labels, and
- * no entry leads into a dead cable unless nothing joins the switch with the destination. OK;
+ * no entry leads into a dead cable unless nothing joins the switch with the destination, or no end
+ * sends to an end that way (at most d->lost). OK;
  * otherwise what is wrong, as fab_witness.kind (UNREACHABLE, LOOP, CYCLE, LIMIT, INVAL), and
  * *ret_at, the entry; NOMEM. */
 int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
