@@ -144,6 +144,43 @@ START_TEST(agrees_with_the_naive_proof)
 }
 END_TEST
 
+/* What engines make, on fabrics that they need several lanes for. */
+START_TEST(agrees_about_engines)
+{
+    struct fab_prng prng;
+    unsigned many = 0;
+    fab_prng_init(&prng, test_seed("engines", 22));
+    for (unsigned i = 0; i < 120; i++) {
+        static const char *const names[] = {"torus", "dfsssp", "nue"};
+        uint32_t size[3] = {3 + i % 3, i % 2 ? 3 : 1, 1};
+        struct fab_fabric *f = i % 4 == 0 ? random_fabric(9, 3, 1, fab_prng_next(&prng))
+                                          : damaged(grid(size, true, 1), &prng, 0.04, 0);
+        struct fab_policy p = defaults();
+        struct fab_target *t = fab_target_new();
+        char why[200] = "";
+        assigned(f, &p, &t->lids);
+        struct fab_route_input in = {.fabric = f, .policy = &p, .lids = &t->lids};
+        int status =
+            fab_route_engine_by_name(names[i % 3])->run(&in, &t->lft, &t->vls, why, sizeof(why));
+        ck_assert(status == FAB_OK || status == FAB_E_UNSUPPORTED);
+        if (status == FAB_OK && fab_vls_many(&t->vls)) {
+            struct naive_lanes n = naive_lanes(f, t, &p);
+            struct fab_verdict v = proven_with(f, t, &p);
+            ck_assert(!n.cyclic);
+            ck_assert_uint_eq(v.dependencies, n.dependencies);
+            assert_good(f, &v, names[i % 3]);
+            naive_lanes_fini(&n);
+            fab_verdict_fini(&v);
+            many++;
+        }
+        fab_target_unref(t);
+        fab_fabric_unref(f);
+    }
+    printf("# %u with several lanes\n", many);
+    ck_assert_uint_gt(many, 30);
+}
+END_TEST
+
 /* ---- rings ----------------------------------------------------------------------------------- */
 
 #define RING 6
@@ -428,15 +465,11 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        agrees_with_the_naive_proof,
-        a_dateline_makes_a_ring_safe,
-        a_wrong_mapping_is_a_cycle_on_its_lane,
-        one_wrong_path_is_enough,
-        a_class_at_the_wrong_port_is_a_cycle,
-        too_few_lanes_at_one_port_are_told,
-        cables_that_nobody_takes_by_a_lane_need_it_not,
-        a_table_that_is_too_small_is_told,
-        lanes_out_of_range_are_refused,
+        agrees_with_the_naive_proof,        agrees_about_engines,
+        a_dateline_makes_a_ring_safe,       a_wrong_mapping_is_a_cycle_on_its_lane,
+        one_wrong_path_is_enough,           a_class_at_the_wrong_port_is_a_cycle,
+        too_few_lanes_at_one_port_are_told, cables_that_nobody_takes_by_a_lane_need_it_not,
+        a_table_that_is_too_small_is_told,  lanes_out_of_range_are_refused,
     };
     Suite *suite = suite_create("verify_lanes");
     TCase *tcase = tcase_create("proof");
