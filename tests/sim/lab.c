@@ -177,11 +177,12 @@ void lab_open(struct lab *lab, struct fab_builder *builder, const char *state)
 void lab_stop(struct lab *lab)
 {
     sm_free(lab->sm);
+    lab->sm = NULL;
+    lab_run_for(lab, 0); /* what a worker did for it finds nobody */
     transport_close(&lab->tap->base);
     transport_close(lab->sim_transport);
     bus_free(lab->bus);
     store_close(lab->store);
-    lab->sm = NULL;
     lab->store = NULL;
 }
 
