@@ -30,7 +30,7 @@ struct sm_job {
     char *witness;
     int status;
     char why[200];    /* of the engine that ran last */
-    char passed[260]; /* engines that were passed over, and why */
+    char passed[900]; /* engines that were passed over, and why */
     uint64_t route_us, verify_us;
     uint64_t computed_us, proved_us; /* when, by the engine that ran last */
     bool over;

@@ -13,6 +13,7 @@ extern const struct fab_route_engine fab_route_dragonfly_plus;
 extern const struct fab_route_engine fab_route_file;
 extern const struct fab_route_engine fab_route_nue;
 extern const struct fab_route_engine fab_route_updn;
+extern const struct fab_route_engine fab_route_updn_on_tree; /* refuses what is no tree */
 extern const struct fab_route_engine fab_route_minhop;
 extern const struct fab_route_engine fab_route_sssp;
 extern const struct fab_route_engine fab_route_dfsssp;

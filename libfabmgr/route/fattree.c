@@ -17,7 +17,8 @@
  * entries that led over what is gone, and those which must avoid switches that lost their way down;
  * when it is mended the tables are what they were, since nothing is remembered.
  *
- * What it does not take are fabrics in which "leaf" and "above" mean nothing: see rejected().
+ * What it does not take are fabrics in which "leaf" and "above" mean nothing: see
+ * fab_order_is_flat().
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,8 +28,6 @@
 #include "libfabmgr/route/engines.h"
 #include "libfabmgr/route/fill.h"
 
-/* Cables within a rank: more than one of so many, and it is no tree. */
-#define FLAT_SHARE 20
 /* Switches whose cables are not those of their level (slots.c): likewise. */
 #define IRREGULAR_SHARE 5
 /* More than one of so many cables up is missing: likewise. */
@@ -45,62 +44,6 @@ struct fattree {
 };
 
 /* ---- what is not taken, and what is ---------------------------------------------------------- */
-
-struct flat {
-    uint32_t cables, flat, a, b; /* a, b: two switches of one rank with a cable */
-    uint8_t num_a, num_b;
-};
-
-static struct flat count_flat(const struct fattree *t)
-{
-    const struct fab_graph *g = &t->graph;
-    struct flat c = {0};
-    for (uint32_t s = 0; s < g->n; s++) {
-        for (uint32_t i = g->port_at[s]; i < g->port_at[s + 1]; i++) {
-            uint32_t v = g->port_peer[i];
-            if (v < s)
-                continue;
-            c.cables++;
-            if (t->order.rank[v] != t->order.rank[s])
-                continue;
-            if (c.flat++ == 0) {
-                uint32_t port = fab_port_id(t->in->fabric, s, g->port_num[i]);
-                c.a = s;
-                c.b = v;
-                c.num_a = g->port_num[i];
-                c.num_b = t->in->fabric->ports[t->in->fabric->ports[port].peer].num;
-            }
-        }
-    }
-    return c;
-}
-
-static bool has_leaf(const struct fattree *t)
-{
-    for (uint32_t s = 0; s < t->graph.n; s++) {
-        if (t->order.leaf[s])
-            return true;
-    }
-    return false;
-}
-
-/* Before places are known. */
-static bool rejected(const struct fattree *t, char *why, size_t why_len)
-{
-    const struct fab_node *nodes = t->in->fabric->nodes;
-    struct flat c = count_flat(t);
-    if (!has_leaf(t)) {
-        snprintf(why, why_len, "not ranked: no switch has a host");
-        return true;
-    }
-    if ((uint64_t)c.flat * FLAT_SHARE <= c.cables)
-        return false;
-    snprintf(why, why_len,
-             "not ranked: %u of %u cables join switches of one rank, as %.40s port %u with %.40s "
-             "port %u",
-             c.flat, c.cables, nodes[c.a].desc, c.num_a, nodes[c.b].desc, c.num_b);
-    return true;
-}
 
 static uint32_t first_short(const struct fab_tree *t, bool irregular)
 {
@@ -160,7 +103,7 @@ static int prepare(struct fattree *t, char *why, size_t why_len)
     int status = fab_graph_make(in->fabric, &t->graph);
     if (status == FAB_OK)
         status = fab_order_ranked(&t->graph, in->fabric, in->policy, &t->order);
-    if (status == FAB_OK && rejected(t, why, why_len))
+    if (status == FAB_OK && fab_order_is_flat(&t->graph, &t->order, in->fabric, why, why_len))
         status = FAB_E_UNSUPPORTED;
     if (status == FAB_OK)
         status = fab_slopes_make(&t->graph, &t->order, &t->slopes);

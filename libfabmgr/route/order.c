@@ -15,6 +15,7 @@
  */
 #include "libfabmgr/route/order.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,8 @@
 #define RANK_NONE 0xff
 #define RANK_MAX 0xfe
 #define SPREAD_MAX (1u << 20)
-#define CENTRES 16 /* switches that are looked at as the middle */
+#define FLAT_SHARE 20 /* cables within a rank: more than one of so many, and it is no tree */
+#define CENTRES 16    /* switches that are looked at as the middle */
 
 int fab_order_init(struct fab_order *o, uint32_t n)
 {
@@ -348,6 +350,57 @@ int fab_order_ranked(const struct fab_graph *g, const struct fab_fabric *f,
     else
         fab_order_fini(&o);
     return status;
+}
+
+/* ---- is it a tree? --------------------------------------------------------------------------- */
+
+struct flat {
+    uint32_t cables, flat, a, b; /* a, b: two switches of one rank with a cable */
+    uint8_t num_a, num_b;
+};
+
+static struct flat count_flat(const struct fab_graph *g, const struct fab_order *o,
+                              const struct fab_fabric *f)
+{
+    struct flat c = {0};
+    for (uint32_t s = 0; s < g->n; s++) {
+        for (uint32_t i = g->port_at[s]; i < g->port_at[s + 1]; i++) {
+            uint32_t v = g->port_peer[i];
+            if (v < s)
+                continue;
+            c.cables++;
+            if (o->rank[v] != o->rank[s])
+                continue;
+            if (c.flat++ == 0) {
+                uint32_t port = fab_port_id(f, s, g->port_num[i]);
+                c.a = s;
+                c.b = v;
+                c.num_a = g->port_num[i];
+                c.num_b = f->ports[f->ports[port].peer].num;
+            }
+        }
+    }
+    return c;
+}
+
+bool fab_order_is_flat(const struct fab_graph *g, const struct fab_order *o,
+                       const struct fab_fabric *f, char *why, size_t why_len)
+{
+    struct flat c = count_flat(g, o, f);
+    uint32_t leaves = 0;
+    for (uint32_t s = 0; s < g->n; s++)
+        leaves += o->leaf[s];
+    if (leaves == 0) {
+        snprintf(why, why_len, "not ranked: no switch has a host");
+        return true;
+    }
+    if ((uint64_t)c.flat * FLAT_SHARE <= c.cables)
+        return false;
+    snprintf(why, why_len,
+             "not ranked: %u of %u cables join switches of one rank, as %.40s port %u with %.40s "
+             "port %u",
+             c.flat, c.cables, f->nodes[c.a].desc, c.num_a, f->nodes[c.b].desc, c.num_b);
+    return true;
 }
 
 /* ---- the public face ------------------------------------------------------------------------ */

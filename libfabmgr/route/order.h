@@ -34,6 +34,11 @@ int fab_order_find(const struct fab_graph *g, const struct fab_fabric *f,
 int fab_order_ranked(const struct fab_graph *g, const struct fab_fabric *f,
                      const struct fab_policy *p, struct fab_order *ret);
 
+/* True: so many cables join switches of one rank that it is no tree, or no switch has a host; why[]
+ * says so. */
+bool fab_order_is_flat(const struct fab_graph *g, const struct fab_order *o,
+                       const struct fab_fabric *f, char *why, size_t why_len);
+
 /* Turns cables so that each component has a single highest switch, which everybody climbs to;
  * see summit.c. */
 int fab_order_summit(const struct fab_graph *g, struct fab_order *o);

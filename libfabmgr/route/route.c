@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The registry of engines, and chains of them. "auto" tries them in the order of the table, which
- * is from the best tables to the widest taste; the last one that it tries takes any topology. Those
- * after it are for people who ask for them.
+ * The registry of engines, and chains of them. "auto" tries those that know a topology first, which
+ * have the best tables and say what they recognised; then updn on what has ranks, be they as
+ * irregular as they like (one lane, and a fault changes little); then dfsssp, where the ports have
+ * the lanes that it needs; then nue, which takes whatever there is.
  */
 #include "libfabmgr/route/route.h"
 
@@ -17,7 +18,12 @@ static const struct fab_route_engine *const engines[] = {
     &fab_route_sssp,      &fab_route_dfsssp,         &fab_route_dor,  &fab_route_torus,
     &fab_route_dragonfly, &fab_route_dragonfly_plus, &fab_route_file, NULL,
 };
-#define AUTO 2 /* the first ones, which "auto" tries */
+static const struct fab_route_engine *const automatic[] = {
+    &fab_route_fattree,        &fab_route_dor,          &fab_route_torus,  &fab_route_dragonfly,
+    &fab_route_dragonfly_plus, &fab_route_updn_on_tree, &fab_route_dfsssp, &fab_route_nue,
+};
+#define AUTOMATIC (sizeof(automatic) / sizeof(*automatic))
+_Static_assert(AUTOMATIC <= FAB_ROUTE_CHAIN_MAX, "a chain has room for them");
 
 const struct fab_route_engine *const *fab_route_engines(void)
 {
@@ -27,7 +33,7 @@ const struct fab_route_engine *const *fab_route_engines(void)
 const struct fab_route_engine *fab_route_engine_by_name(const char *name)
 {
     if (strcmp(name, "auto") == 0)
-        return engines[AUTO - 1];
+        return automatic[AUTOMATIC - 1];
     for (size_t i = 0; engines[i] != NULL; i++) {
         if (strcmp(engines[i]->name, name) == 0)
             return engines[i];
@@ -55,10 +61,8 @@ int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *w
     struct fab_route_chain chain = {.count = 0};
     int status = FAB_OK;
     if (strcmp(text, "auto") == 0) {
-        while (chain.count < AUTO) {
-            chain.engine[chain.count] = engines[chain.count];
-            chain.count++;
-        }
+        for (; chain.count < AUTOMATIC; chain.count++)
+            chain.engine[chain.count] = automatic[chain.count];
         *ret = chain;
         return FAB_OK;
     }

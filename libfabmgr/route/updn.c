@@ -163,3 +163,27 @@ const struct fab_route_engine fab_route_updn = {
     .summary = "up*/down* over ranks found from the topology, least-loaded ports, one VL",
     .run = run,
 };
+
+/* ---- for "auto": where there are better ones for what is no tree ------------------------------
+ */
+
+static int run_on_tree(const struct fab_route_input *in, struct fab_lft *ret_lft,
+                       struct fab_vls *ret_vls, char *why, size_t why_len)
+{
+    struct fab_graph graph = {0};
+    struct fab_order order = {0};
+    int status = fab_graph_make(in->fabric, &graph);
+    if (status == FAB_OK)
+        status = fab_order_ranked(&graph, in->fabric, in->policy, &order);
+    if (status == FAB_OK && fab_order_is_flat(&graph, &order, in->fabric, why, why_len))
+        status = FAB_E_UNSUPPORTED;
+    fab_order_fini(&order);
+    fab_graph_fini(&graph);
+    return status == FAB_OK ? run(in, ret_lft, ret_vls, why, why_len) : status;
+}
+
+const struct fab_route_engine fab_route_updn_on_tree = {
+    .name = "updn",
+    .summary = "the same, where most cables join different ranks",
+    .run = run_on_tree,
+};

@@ -69,7 +69,7 @@ START_TEST(says_why_it_took_an_engine)
     ck_assert_int_eq(fab_generate_hypercube(&cube, &b), FAB_OK);
     bring_up(&lab, b, NULL);
     v = sm_view(lab.sm);
-    ck_assert_str_eq(v->target->engine, "updn");
+    ck_assert_str_eq(v->target->engine, "dor");
     ck_assert_ptr_nonnull(
         strstr(v->target->reason, "; passed over fattree: not ranked: 12 of 12 cables join"));
     fab_view_unref(v);

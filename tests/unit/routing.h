@@ -206,7 +206,7 @@ static inline struct fab_target *routed(const struct fab_fabric *f, const struct
     ck_assert_ptr_nonnull(t);
     assigned(f, p, &t->lids);
     struct fab_route_input in = {.fabric = f, .policy = p, .lids = &t->lids};
-    int status = fab_route_engine_by_name("auto")->run(&in, &t->lft, &t->vls, why, sizeof(why));
+    int status = fab_route_engine_by_name("updn")->run(&in, &t->lft, &t->vls, why, sizeof(why));
     ck_assert_msg(status == FAB_OK, "status %d: %s", status, why);
     return t;
 }

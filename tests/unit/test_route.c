@@ -390,9 +390,48 @@ END_TEST
 START_TEST(engines_are_found_by_name)
 {
     ck_assert_str_eq(fab_route_engine_by_name("updn")->name, "updn");
-    ck_assert_str_eq(fab_route_engine_by_name("auto")->name, "updn");
+    ck_assert_str_eq(fab_route_engine_by_name("auto")->name, "nue");
     ck_assert_ptr_null(fab_route_engine_by_name("ftree"));
     ck_assert_ptr_nonnull(fab_route_engines()[0]);
+}
+END_TEST
+
+/* The first of "auto" that takes it. Consumes f. */
+static void assert_recognised(struct fab_fabric *f, const char *engine, const char *words)
+{
+    struct fab_route_chain chain;
+    struct fab_policy p = defaults(0);
+    char why[200] = "";
+    int status = fab_route_chain_parse("auto", &chain, why, sizeof(why));
+    uint32_t i = 0;
+    for (bool taken = false; status == FAB_OK && !taken; i++) {
+        struct fab_target *t = fab_target_new();
+        ck_assert_uint_lt(i, chain.count);
+        assigned(f, &p, &t->lids);
+        struct fab_route_input in = {.fabric = f, .policy = &p, .lids = &t->lids};
+        int result = chain.engine[i]->run(&in, &t->lft, &t->vls, why, sizeof(why));
+        ck_assert_msg(why[0] != '\0', "%s says nothing", chain.engine[i]->name);
+        taken = result == FAB_OK;
+        if (!taken)
+            ck_assert_int_eq(result, FAB_E_UNSUPPORTED);
+        fab_target_unref(t);
+    }
+    ck_assert_str_eq(chain.engine[i - 1]->name, engine);
+    ck_assert_msg(strstr(why, words) != NULL, "%s", why);
+    fab_policy_fini(&p);
+    fab_fabric_unref(f);
+}
+
+START_TEST(auto_recognises_topologies)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("damage", 3));
+    assert_recognised(fat_tree(8, 3, 1), "fattree", "fat tree of 3 levels");
+    assert_recognised(damaged(fat_tree(8, 3, 1), &prng, 0.02, 0), "fattree", "missing");
+    assert_recognised(damaged(fat_tree(12, 3, 1), &prng, 0.3, 0), "updn", "ranks");
+    assert_recognised(grid((uint32_t[3]){4, 4, 1}, false, 2), "dor", "");
+    assert_recognised(grid((uint32_t[3]){5, 5, 1}, true, 2), "torus", "");
+    assert_recognised(random_fabric(24, 4, 3, 7), "dfsssp", "");
 }
 END_TEST
 
@@ -411,6 +450,7 @@ START_TEST(chains_are_tried_in_their_order)
     ck_assert_int_eq(fab_route_chain_parse("auto", &chain, why, sizeof(why)), FAB_OK);
     ck_assert_uint_ge(chain.count, 2);
     ck_assert_str_eq(chain.engine[0]->name, "fattree");
+    ck_assert_str_eq(chain.engine[chain.count - 1]->name, "nue");
     ck_assert_int_eq(fab_route_chain_parse("updn ,fattree", &chain, why, sizeof(why)), FAB_OK);
     ck_assert_uint_eq(chain.count, 2);
     ck_assert_str_eq(chain.engine[0]->name, "updn");
@@ -445,6 +485,7 @@ int main(void)
         roots_of_the_policy_are_on_top,
         engines_are_found_by_name,
         chains_are_tried_in_their_order,
+        auto_recognises_topologies,
         an_empty_fabric_has_empty_tables,
     };
     Suite *suite = suite_create("route");
