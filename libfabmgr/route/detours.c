@@ -12,10 +12,6 @@
  * Switches left at the end take the escape tree: every turn along it is in use from the start, so
  * that it closes no circle. All switches between them and the destination on the tree have to take
  * it too, as tables know destinations only; everything is done again around these.
- *
- * widen() adds more arcs for each switch, so that destination LIDs can be spread: arc c of switch s
- * may stand beside the first one when all turns are in use from the arcs into s that are taken, and
- * from c to all arcs that are taken behind it.
  */
 #include "libfabmgr/route/detours.h"
 
@@ -49,11 +45,25 @@ static void grow_tree(const struct fab_graph *g, const struct fab_order *o, uint
     }
 }
 
+/* Neighbours by id, and ports: the first to each neighbour by id, then the second ones, .. */
+static void number_slots(const struct fab_graph *g, uint8_t *port_slot)
+{
+    for (uint32_t s = 0; s < g->n; s++) {
+        uint32_t slot = 0, degree = g->nbr_at[s + 1] - g->nbr_at[s];
+        for (uint32_t port = g->port_at[s]; port < g->port_at[s + 1]; port++) {
+            while (g->nbr[g->nbr_at[s] + slot] != g->port_peer[port])
+                slot = slot + 1 < degree ? slot + 1 : 0;
+            port_slot[port] = (uint8_t)slot;
+        }
+    }
+}
+
 int fab_detours_init(struct fab_detours *d, const struct fab_graph *g, const struct fab_order *o,
                      const struct fab_turns *turns)
 {
     struct fab_detours made = {.g = g};
     size_t n = (size_t)g->n + 1, arcs = (size_t)turns->arcs + 1;
+    made.port_slot = calloc((size_t)g->port_at[g->n] + 1, sizeof(*made.port_slot));
     made.trunk = calloc(n, sizeof(*made.trunk));
     made.load = calloc(arcs, sizeof(*made.load));
     made.near = calloc(n, sizeof(*made.near));
@@ -70,12 +80,13 @@ int fab_detours_init(struct fab_detours *d, const struct fab_graph *g, const str
     made.hard = calloc(arcs, sizeof(*made.hard));
     made.flow = calloc(n, sizeof(*made.flow));
     made.wide = calloc(n, turns->words * sizeof(*made.wide));
-    if (!made.trunk || !made.load || !made.near || !made.hops || !made.slot || !made.met ||
-        !made.forced || !made.down || !made.best || !made.cost || !made.found || !made.force ||
-        !made.next_later || !made.hard || !made.flow || !made.wide) {
+    if (!made.port_slot || !made.trunk || !made.load || !made.near || !made.hops || !made.slot ||
+        !made.met || !made.forced || !made.down || !made.best || !made.cost || !made.found ||
+        !made.force || !made.next_later || !made.hard || !made.flow || !made.wide) {
         fab_detours_fini(&made);
         return FAB_E_NOMEM;
     }
+    number_slots(g, made.port_slot);
     grow_tree(g, o, made.trunk, made.met);
     *d = made;
     return FAB_OK;
@@ -83,6 +94,7 @@ int fab_detours_init(struct fab_detours *d, const struct fab_graph *g, const str
 
 void fab_detours_fini(struct fab_detours *d)
 {
+    free(d->port_slot);
     free(d->trunk);
     free(d->load);
     free(d->near);
@@ -158,11 +170,6 @@ static void force(struct fab_detours *d, uint32_t s)
 
 /* ---- level by level -------------------------------------------------------------------------- */
 
-static uint32_t next_arc(const struct fab_detours *d, uint32_t s)
-{
-    return d->g->nbr_at[s] + d->slot[s];
-}
-
 static void settle(struct fab_detours *d, uint32_t s, uint32_t arc, uint16_t hops)
 {
     d->hops[s] = hops;
@@ -176,7 +183,7 @@ static void consider(struct fab_detours *d, uint32_t in)
 {
     uint32_t r = d->turns->tail[in], s = d->g->nbr[in];
     uint64_t cost = d->cost[s] + d->load[in];
-    if (s != d->home && !fab_turn_easy(d->turns, in, next_arc(d, s))) {
+    if (s != d->home && !fab_turn_easy(d->turns, in, fab_detours_next(d, s))) {
         d->hard[d->hards++] = (struct fab_hard){cost, in};
         return;
     }
@@ -233,11 +240,11 @@ static bool turn_aside(struct fab_detours *d, uint32_t s, uint32_t arc, uint32_t
     bool was_logging = t->logging;
     size_t mark = t->logged;
     t->logging = true;
-    bool good =
-        (v == d->home || fab_turn_take(t, arc, next_arc(d, v))) && fab_turn_take(t, in, arc);
+    bool good = (v == d->home || fab_turn_take(t, arc, fab_detours_next(d, v))) &&
+                fab_turn_take(t, in, arc);
     for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1] && good; out++) {
         uint32_t r = d->g->nbr[out];
-        if (d->hops[r] != FAB_FAR && r != d->home && next_arc(d, r) == t->back[out])
+        if (d->hops[r] != FAB_FAR && r != d->home && fab_detours_next(d, r) == t->back[out])
             good = fab_turn_take(t, t->back[out], arc);
     }
     if (!good)
@@ -260,7 +267,7 @@ static bool backtrack(struct fab_detours *d, uint32_t in)
         return false;
     for (uint32_t arc = d->g->nbr_at[s]; arc < d->g->nbr_at[s + 1]; arc++) {
         uint32_t v = d->g->nbr[arc];
-        if (arc != next_arc(d, s) && d->hops[v] != FAB_FAR && d->hops[v] < d->hops[s] &&
+        if (arc != fab_detours_next(d, s) && d->hops[v] != FAB_FAR && d->hops[v] < d->hops[s] &&
             turn_aside(d, s, arc, in))
             return true;
     }
@@ -282,14 +289,15 @@ static bool settle_level(struct fab_detours *d, uint16_t hops)
     for (uint32_t i = 0; i < d->founds; i++) {
         uint32_t r = d->found[i], arc = d->best[r], s = d->g->nbr[arc];
         if (s != d->home)
-            fab_turn_take(d->turns, arc, next_arc(d, s));
+            fab_turn_take(d->turns, arc, fab_detours_next(d, s));
         settle(d, r, arc, hops);
         d->best[r] = FAB_NONE;
     }
     qsort(d->hard, d->hards, sizeof(*d->hard), by_cost);
     for (uint32_t i = 0; i < d->hards; i++) {
         uint32_t arc = d->hard[i].arc, r = d->turns->tail[arc];
-        if (d->hops[r] == FAB_FAR && fab_turn_take(d->turns, arc, next_arc(d, d->g->nbr[arc])))
+        if (d->hops[r] == FAB_FAR &&
+            fab_turn_take(d->turns, arc, fab_detours_next(d, d->g->nbr[arc])))
             settle(d, r, arc, hops);
     }
     for (uint32_t i = 0; i < d->hards; i++) {
@@ -363,7 +371,7 @@ static void load_ways(struct fab_detours *d)
         return;
     memset(d->flow, 0, d->g->n * sizeof(*d->flow));
     for (uint32_t i = d->count; i-- > 1;) {
-        uint32_t s = d->near[i], arc = next_arc(d, s);
+        uint32_t s = d->near[i], arc = fab_detours_next(d, s);
         d->flow[s] += d->g->hosts[s];
         d->flow[d->g->nbr[arc]] += d->flow[s];
         d->load[arc] += d->flow[s] * receivers;
@@ -441,92 +449,4 @@ uint64_t fab_detours_try(struct fab_detours *d, uint32_t home)
     search(d, home, false);
     fab_turns_undo(d->turns, 0);
     return d->late;
-}
-
-/* ---- again, and more ways -------------------------------------------------------------------- */
-
-void fab_detours_recall(struct fab_detours *d, uint32_t home)
-{
-    d->home = home;
-    begin(d);
-    for (uint32_t at = 0; at < d->count; at++) {
-        uint32_t s = d->near[at];
-        for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1]; out++) {
-            uint32_t r = d->g->nbr[out];
-            if (r == home || d->slot[r] == FAB_SLOT_NONE || next_arc(d, r) != d->turns->back[out])
-                continue;
-            d->hops[r] = (uint16_t)(d->hops[s] + 1);
-            d->near[d->count++] = r;
-        }
-    }
-}
-
-/* Arcs by which others come to s, into hard[]; and the slots of s that all of them can turn to. */
-static void find_comers(struct fab_detours *d, uint32_t s, uint64_t ret_common[4])
-{
-    const struct fab_turns *t = d->turns;
-    d->hards = 0;
-    memset(ret_common, 0xff, t->words * sizeof(*ret_common));
-    for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1]; out++) {
-        uint32_t r = d->g->nbr[out], in = t->back[out];
-        if (d->hops[r] == FAB_FAR || r == d->home || next_arc(d, r) != in)
-            continue;
-        d->hard[d->hards++].arc = in;
-        for (uint32_t w = 0; w < t->words; w++)
-            ret_common[w] &= fab_turns_from(t, in)[w];
-    }
-}
-
-static bool has_all(const struct fab_detours *d, uint32_t arc)
-{
-    const uint64_t *used = fab_turns_from(d->turns, arc);
-    const uint64_t *wide = d->wide + (size_t)d->g->nbr[arc] * d->turns->words;
-    uint64_t missing = 0;
-    for (uint32_t w = 0; w < d->turns->words; w++)
-        missing |= wide[w] & ~used[w];
-    return missing == 0;
-}
-
-/* All turns that the arc needs, or none. */
-static bool take_all(struct fab_detours *d, uint32_t arc)
-{
-    struct fab_turns *t = d->turns;
-    uint32_t head = d->g->nbr[arc], base = d->g->nbr_at[head];
-    const uint64_t *wide = d->wide + (size_t)head * t->words;
-    bool good = true;
-    t->logging = true;
-    t->logged = 0;
-    for (uint32_t i = 0; i < d->hards && good; i++)
-        good = fab_turn_take(t, d->hard[i].arc, arc);
-    for (uint32_t w = 0; w < t->words && head != d->home; w++) {
-        for (uint64_t bits = wide[w]; bits != 0 && good; bits &= bits - 1)
-            good = fab_turn_take(t, arc, base + w * 64 + (uint32_t)__builtin_ctzll(bits));
-    }
-    if (!good)
-        fab_turns_undo(t, 0);
-    t->logging = false;
-    return good;
-}
-
-static void widen_at(struct fab_detours *d, uint32_t s, bool take)
-{
-    uint32_t base = d->g->nbr_at[s];
-    uint64_t *wide = d->wide + (size_t)s * d->turns->words, common[4];
-    find_comers(d, s, common);
-    memset(wide, 0, d->turns->words * sizeof(*wide));
-    wide[d->slot[s] / 64] |= UINT64_C(1) << d->slot[s] % 64;
-    for (uint32_t arc = base; arc < d->g->nbr_at[s + 1]; arc++) {
-        uint32_t slot = arc - base, v = d->g->nbr[arc];
-        if (slot == d->slot[s] || d->hops[v] == FAB_FAR || d->hops[v] + 1 != d->hops[s])
-            continue;
-        bool good = (common[slot / 64] >> slot % 64 & 1) != 0 && (v == d->home || has_all(d, arc));
-        if (good || (take && take_all(d, arc)))
-            wide[slot / 64] |= UINT64_C(1) << slot % 64;
-    }
-}
-
-void fab_detours_widen(struct fab_detours *d, bool take)
-{
-    for (uint32_t i = 1; i < d->count; i++)
-        widen_at(d, d->near[i], take);
 }

@@ -3,6 +3,7 @@
 #ifndef LIBFABMGR_ROUTE_DETOURS_H
 #define LIBFABMGR_ROUTE_DETOURS_H
 
+#include "libfabmgr/route/near.h"
 #include "libfabmgr/route/turns.h"
 
 #define FAB_SLOT_NONE 0xff
@@ -16,6 +17,7 @@ struct fab_hard {
 struct fab_detours {
     const struct fab_graph *g; /* borrowed */
     struct fab_turns *turns;   /* borrowed: those of the lane at hand */
+    uint8_t *port_slot;        /* [ports] of the arc that the port belongs to */
     uint32_t *trunk;           /* [n] arc towards the summit of the escape tree, or FAB_NONE */
     uint64_t *load;            /* [arcs] host pairs over the arc by the ways found so far */
     /* The ways found last: */
@@ -44,6 +46,12 @@ int fab_detours_init(struct fab_detours *d, const struct fab_graph *g, const str
                      const struct fab_turns *turns);
 void fab_detours_fini(struct fab_detours *d);
 
+/* The first arc of the way from s. */
+static inline uint32_t fab_detours_next(const struct fab_detours *d, uint32_t s)
+{
+    return d->g->nbr_at[s] + d->slot[s];
+}
+
 /* Takes the turns of the escape tree into use. */
 void fab_detours_plant(struct fab_detours *d);
 
@@ -62,5 +70,8 @@ void fab_detours_recall(struct fab_detours *d, uint32_t home);
  * arcs that may be taken in any combination, that of slot[] among them. take: turns are taken into
  * use for it; else those in use must do. */
 void fab_detours_widen(struct fab_detours *d, bool take);
+
+/* The wide ways as candidates for balancing. */
+void fab_detours_near(const struct fab_detours *d, struct fab_near *ret);
 
 #endif

@@ -38,8 +38,6 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/roster.h \
 	%D%/route.c \
 	%D%/route.h \
-	%D%/share.c \
-	%D%/share.h \
 	%D%/slots.c \
 	%D%/spread.c \
 	%D%/spread.h \
@@ -59,4 +57,5 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/updn.c \
 	%D%/vls.c \
 	%D%/waits.c \
-	%D%/waits.h
+	%D%/waits.h \
+	%D%/widen.c

@@ -69,7 +69,7 @@ static void find_ports(struct fab_near *near)
     }
 }
 
-static void find_used(struct fab_near *near)
+void fab_near_use(struct fab_near *near)
 {
     const struct fab_graph *g = near->g;
     for (uint32_t i = 0; i < near->reached; i++)
@@ -89,7 +89,7 @@ void fab_near_find(struct fab_near *near, uint32_t destination)
 {
     find_hops(near, destination);
     find_ports(near);
-    find_used(near);
+    fab_near_use(near);
 }
 
 /* ---- legal ways ------------------------------------------------------------------------------ */
@@ -137,6 +137,6 @@ void fab_near_legal(struct fab_near *near, const struct fab_order *o, const uint
         }
         near->first[i + 1] = count;
     }
-    find_used(near);
+    fab_near_use(near);
     near->asides = 0; /* these have legal ways, too */
 }

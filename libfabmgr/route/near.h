@@ -23,5 +23,7 @@ void fab_near_find(struct fab_near *near, uint32_t destination);
 /* By the ways of fab_legal_ways instead: those to the destination of this column. */
 void fab_near_legal(struct fab_near *near, const struct fab_order *o, const uint8_t *way,
                     uint32_t column);
+/* Fills used[] and asides from the rest, as the others do. */
+void fab_near_use(struct fab_near *near);
 
 #endif

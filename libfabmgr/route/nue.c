@@ -6,7 +6,7 @@
  *   order.c    an order of the switches, as for updn: what the graph of turns begins with
  *   turns.c    which turns are in use, and whether one more closes a circle
  *   detours.c  ways to one destination switch over turns that may be used; the escape tree
- *   share.c    which of them each LID takes
+ *   balance.c  which of them each LID takes, as for sssp
  *
  * First every destination switch with hosts gets its ways as short as cables allow, if it can.
  * Those that cannot go to further lanes, where there are any: a lane is a graph of turns of its
@@ -22,17 +22,16 @@
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/route/balance.h"
+#include "libfabmgr/route/detours.h"
 #include "libfabmgr/route/engines.h"
-#include "libfabmgr/route/share.h"
 
-/* Choices are made again while the load is more uneven than this (greatest over mean, in percent),
- * so many times, with so many looks at a port in all. */
-#define EVEN_PERCENT 110
-#define ROUNDS 6
-#define ROUNDS_WORK (UINT64_C(1) << 27)
-/* Then ways to the LIDs that use what is still crowded part, where that helps, so many times. */
-#define CROWDED_PERCENT 125
-#define RELIEFS 4
+/* Percent of the mean load above which a cable is crowded, or overloaded; rounds for the first
+ * reason, as far as the work (looks at a port) is not more than this. */
+#define CROWDED_PERCENT 110
+#define OVERLOADED_PERCENT 150
+#define ROUNDS 4
+#define ROUNDS_WORK (UINT64_C(1) << 28)
 /* Looks for circles for each arc, in all: on the way to hosts, and to switches without. */
 #define PATIENCE_ARC 4096
 #define PATIENCE_REST 64
@@ -47,7 +46,8 @@ struct nue {
     struct fab_roster roster;
     struct fab_turns turns[FAB_VLS_MAX];
     struct fab_detours detours;
-    struct fab_share share;
+    struct fab_near near;
+    struct fab_balancer balance;
     uint32_t lanes, lanes_most;
     uint8_t *lane; /* [n] of the destination at sequence[i]; NO_LANE: not found yet */
     uint8_t *slot; /* [n][n] first arc's, at each switch to the destination at sequence[i] */
@@ -142,9 +142,39 @@ static void find_best(struct nue *u, uint32_t i)
     u->late += u->detours.late * u->graph.hosts[home];
 }
 
+static void recall(struct nue *u, uint32_t i)
+{
+    u->detours.turns = &u->turns[u->lane[i]];
+    memcpy(u->detours.slot, u->slot + (size_t)i * u->graph.n, u->graph.n);
+    fab_detours_recall(&u->detours, u->roster.sequence[i]);
+}
+
+static void widen_all(struct nue *u)
+{
+    for (uint32_t i = 0; i < u->roster.edges; i++) {
+        if (u->lane[i] == NO_LANE)
+            continue;
+        recall(u, i);
+        fab_detours_widen(&u->detours, true);
+    }
+}
+
+/* Where some switches have no hosts, up and down mean something: those whose ways climb and descend
+ * come first, with all their breadth. */
+static void find_easy(struct nue *u)
+{
+    uint64_t patience = u->turns[0].patience;
+    u->turns[0].patience = 0;
+    find_loaded(u, true);
+    widen_all(u);
+    u->turns[0].patience = patience;
+}
+
 static int find_lanes(struct nue *u)
 {
     int status = add_lane(u);
+    if (status == FAB_OK && u->roster.edges < u->graph.n)
+        find_easy(u);
     uint32_t left = status == FAB_OK ? find_loaded(u, true) : 0;
     bool more = left > 0 && u->lanes_most > 1 && late_if_one(u) * FEW > pairs(&u->graph);
     while (status == FAB_OK && left > 0 && more && u->lanes < u->lanes_most) {
@@ -168,76 +198,84 @@ static void find_rest(struct nue *u)
     }
 }
 
-static void recall(struct nue *u, uint32_t i)
+/* ---- LIDs ------------------------------------------------------------------------------------ */
+
+static void find_candidates(struct nue *u, uint32_t i)
 {
-    u->detours.turns = &u->turns[u->lane[i]];
-    memcpy(u->detours.slot, u->slot + (size_t)i * u->graph.n, u->graph.n);
-    fab_detours_recall(&u->detours, u->roster.sequence[i]);
+    recall(u, i);
+    fab_detours_widen(&u->detours, false);
+    fab_detours_near(&u->detours, &u->near);
 }
 
-static void widen_all(struct nue *u)
+/* No host sends there: by the port that D-mod-k takes. */
+static void write_idle(struct nue *u, const struct fab_lane *lane)
 {
-    for (uint32_t i = 0; i < u->roster.edges; i++) {
-        recall(u, i);
-        fab_detours_widen(&u->detours, true);
+    for (uint32_t i = 1; i < u->near.reached; i++) {
+        uint32_t s = u->near.at[i], count = u->near.first[i + 1] - u->near.first[i];
+        uint32_t which = lane->number / u->order.spread[s] % count;
+        fab_lft_row(&u->lft, s)[lane->lid] =
+            u->graph.port_num[u->near.port[u->near.first[i] + which]];
     }
-}
-
-struct load {
-    uint64_t most, mean;
-};
-
-static struct load measure(const struct nue *u)
-{
-    uint64_t sum = 0, ports = u->graph.port_at[u->graph.n];
-    struct load l = {.most = 0};
-    for (uint64_t i = 0; i < ports; i++) {
-        l.most = u->share.load[i] > l.most ? u->share.load[i] : l.most;
-        sum += u->share.load[i];
-    }
-    l.mean = ports > 0 ? sum / ports : 0;
-    return l;
-}
-
-static bool is_uneven(const struct load *l, uint32_t percent)
-{
-    return l->most * 100 > l->mean * percent;
-}
-
-enum round { FIRST, AGAIN, RELIEF };
-
-static void share_once(struct nue *u, enum round round, uint64_t most)
-{
-    struct fab_lane lanes[FAB_LANES];
-    uint32_t end = round == FIRST ? u->graph.n : u->roster.edges;
-    for (uint32_t i = 0; i < end; i++) {
-        recall(u, i);
-        fab_detours_widen(&u->detours, false);
-        for (uint32_t offset = 0; offset < u->roster.lids_each; offset++) {
-            uint32_t count = fab_roster_lanes(&u->roster, i, offset, lanes);
-            if (round == RELIEF)
-                fab_share_relieve(&u->share, &u->detours, lanes, count, most, &u->lft);
-            else
-                fab_share_lanes(&u->share, &u->detours, lanes, count, round == AGAIN, &u->lft);
-        }
-    }
+    fab_lft_row(&u->lft, u->near.at[0])[lane->lid] = lane->port;
 }
 
 static void share_all(struct nue *u)
 {
-    uint64_t work = ((uint64_t)u->graph.port_at[u->graph.n] + 1) * (u->in->lids->top + 1), done = 0;
-    uint64_t most = UINT64_MAX;
-    share_once(u, FIRST, 0);
-    for (unsigned round = 1; round < ROUNDS + RELIEFS && (done += work) < ROUNDS_WORK; round++) {
-        struct load l = measure(u);
-        bool relief = round >= ROUNDS;
-        if (!is_uneven(&l, relief ? CROWDED_PERCENT : EVEN_PERCENT) ||
-            (round > ROUNDS && l.most >= most))
-            break;
-        most = l.most;
-        share_once(u, relief ? RELIEF : AGAIN, most * 9 / 10);
+    struct fab_lane lanes[FAB_LANES];
+    for (uint32_t i = 0; i < u->graph.n; i++) {
+        find_candidates(u, i);
+        for (uint32_t offset = 0; offset < u->roster.lids_each; offset++) {
+            uint32_t count = fab_roster_lanes(&u->roster, i, offset, lanes);
+            for (uint32_t l = 0; l < count; l++) {
+                if (lanes[l].loaded)
+                    fab_balance_add(&u->balance, &lanes[l], FAB_BALANCE_TOGETHER, &u->lft);
+                else
+                    write_idle(u, &lanes[l]);
+            }
+        }
     }
 }
+
+/* LIDs that take a cable with more than so many percent of the mean load choose once more, now that
+ * all others are known. False: there are none. */
+static bool relieve(struct nue *u, uint32_t percent, enum fab_balance how)
+{
+    struct fab_lane lanes[FAB_LANES];
+    uint64_t most = 0, sum = 0, ports = u->graph.port_at[u->graph.n];
+    for (uint64_t i = 0; i < ports; i++) {
+        most = u->balance.load[i] > most ? u->balance.load[i] : most;
+        sum += u->balance.load[i];
+    }
+    uint64_t limit = ports > 0 ? sum * percent / 100 / ports : 0;
+    if (most <= limit)
+        return false;
+    for (uint32_t i = 0; i < u->roster.edges; i++) {
+        find_candidates(u, i);
+        for (uint32_t offset = 0; offset < u->roster.lids_each; offset++) {
+            uint32_t count = fab_roster_lanes(&u->roster, i, offset, lanes);
+            for (uint32_t l = 0; l < count && lanes[l].loaded; l++) {
+                if (!fab_balance_exceeds(&u->balance, &lanes[l], &u->lft, limit))
+                    continue;
+                fab_balance_remove(&u->balance, &lanes[l], &u->lft);
+                fab_balance_add(&u->balance, &lanes[l], how, &u->lft);
+            }
+        }
+    }
+    return true;
+}
+
+static void relieve_all(struct nue *u)
+{
+    uint64_t work = ((uint64_t)u->graph.port_at[u->graph.n] + 1) * (u->in->lids->top + 1);
+    for (uint64_t round = 1; round <= ROUNDS && round * work <= ROUNDS_WORK; round++) {
+        if (!relieve(u, CROWDED_PERCENT, FAB_BALANCE_TOGETHER))
+            return;
+    }
+    if (work <= ROUNDS_WORK)
+        relieve(u, OVERLOADED_PERCENT, FAB_BALANCE_SPREAD);
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static int prepare(struct nue *u)
 {
@@ -255,7 +293,9 @@ static int prepare(struct nue *u)
         status = fab_detours_init(&u->detours, &u->graph, &u->order, &u->turns[0]);
     fab_turns_fini(&u->turns[0]);
     if (status == FAB_OK)
-        status = fab_share_init(&u->share, &u->graph, &u->order);
+        status = fab_near_init(&u->near, &u->graph);
+    if (status == FAB_OK)
+        status = fab_balance_init(&u->balance, in->fabric, &u->graph, &u->order, &u->near);
     if (status == FAB_OK)
         status = fab_lft_init(&u->lft, in->fabric->switch_count, in->lids->top);
     if (status != FAB_OK)
@@ -298,7 +338,9 @@ static int route(struct nue *u, struct fab_vls *vls)
         no_memory = no_memory || u->turns[i].no_memory;
     if (no_memory)
         return FAB_E_NOMEM;
+    u->balance.whole = true;
     share_all(u);
+    relieve_all(u);
     return tell_lanes(u, vls);
 }
 
@@ -339,7 +381,8 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
     }
     free(u.lane);
     free(u.slot);
-    fab_share_fini(&u.share);
+    fab_balance_fini(&u.balance);
+    fab_near_fini(&u.near);
     fab_detours_fini(&u.detours);
     for (uint32_t i = 0; i < u.lanes; i++)
         fab_turns_fini(&u.turns[i]);
