@@ -247,6 +247,12 @@ tests_unit_test_repair_SOURCES = tests/unit/test_repair.c
 tests_unit_test_repair_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_repair_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_repair_nomem
+tests_unit_test_repair_nomem_SOURCES = tests/unit/test_repair_nomem.c
+tests_unit_test_repair_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_repair_nomem_LDADD = $(LIB_TEST_LIBS)
+tests_unit_test_repair_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 UNIT_TESTS += tests/unit/test_verify
 tests_unit_test_verify_SOURCES = tests/unit/test_verify.c
 tests_unit_test_verify_CFLAGS = $(TEST_CFLAGS)

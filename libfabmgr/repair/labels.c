@@ -12,7 +12,8 @@
  * dependencies up to it, lane by lane. That is a proof of the baseline as well; it leaves a repair
  * less freedom, for turns that nobody takes today may or may not ascend.
  *
- * Not done: lanes that depend on classes of ports or on the source (UNSUPPORTED).
+ * Not done: lanes apart where they depend on the source or on classes of ports. Where it takes them
+ * to be free of cycles, there are no labels (UNSUPPORTED).
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,14 +25,12 @@
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-static int find_lanes(struct fab_repair_base *b, const struct fab_vls *v, char *why, size_t why_len)
+/* Lanes that hang on the destination alone are apart. Where they hang on the source or on classes
+ * of ports, all are taken as one: labels that ascend there do so on every lane. */
+static int find_lanes(struct fab_repair_base *b, const struct fab_vls *v)
 {
-    if (v == NULL || !fab_vls_many(v) || (v->of_lid == NULL && v->of_pair == NULL))
+    if (v == NULL || !fab_vls_many(v) || v->of_lid == NULL || v->of_pair != NULL || v->classes > 1)
         return FAB_OK;
-    if (v->of_pair != NULL || v->classes > 1) {
-        snprintf(why, why_len, "lanes depend on the source or on classes of ports");
-        return FAB_E_UNSUPPORTED;
-    }
     b->lane = calloc((size_t)b->top + 1, 1);
     if (b->lane == NULL)
         return FAB_E_NOMEM;
@@ -198,7 +197,7 @@ int fab_repair_labels_find(struct fab_repair_base *b, const struct fab_repair_in
                            size_t why_len)
 {
     bool fits = false;
-    int status = find_lanes(b, in->vls, why, why_len);
+    int status = find_lanes(b, in->vls);
     if (status != FAB_OK)
         return status;
     b->label = calloc((size_t)b->lanes * b->ports + 1, sizeof(*b->label));
@@ -215,7 +214,9 @@ int fab_repair_labels_find(struct fab_repair_base *b, const struct fab_repair_in
         status = try_chains(b, in->lft, &fits);
     }
     if (status == FAB_OK && !fits) {
-        snprintf(why, why_len, "the channel dependency graph of the tables has a cycle");
+        snprintf(
+            why, why_len,
+            "the channel dependency graph has a cycle, but for lanes that are not kept apart here");
         status = FAB_E_UNSUPPORTED;
     }
     return status;

@@ -232,18 +232,29 @@ static bool was_dead(const struct fab_repair *r, uint32_t port)
     return low < r->deads && r->dead[low] == port;
 }
 
-/* key: switch << 32 | LID of all changes, ascending. */
+static bool any_revived(const struct fab_repair *r)
+{
+    for (size_t i = 0; i < r->deads; i++) {
+        if (!fab_bits_get(r->dark, r->dead[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Cables that died; all dead ones, when some are back: who was cut off may be so no more.
+ * key: switch << 32 | LID of all changes, ascending. */
 static int check_dead(struct proof *p, const uint64_t *key, size_t count)
 {
     const struct fab_repair *r = p->r;
     const struct fab_repair_base *b = r->base;
     const struct fab_repair_delta *d = p->d;
+    bool all = any_revived(r);
     int status = FAB_OK;
     for (size_t i = 0; status == FAB_OK && i < d->deads;) {
         uint32_t sw = b->hop[fab_repair_far(b, d->dead[i])];
         bool died[256] = {false}, any = false;
         for (; i < d->deads && d->dead[i] < b->first[sw + 1]; i++) {
-            bool new = !was_dead(r, d->dead[i]);
+            bool new = all || !was_dead(r, d->dead[i]);
             died[d->dead[i] - b->first[sw]] = new;
             any = any || new;
         }
