@@ -62,6 +62,7 @@ static const struct out_column columns[] = {
     {"random", "RANDOM", true},
     {"bisection", "BISECTION", true},
     {"longest_path", "SWITCHES", true},
+    {"virtual_lanes", "LANES", true},
 };
 
 struct comparing {
@@ -108,6 +109,7 @@ static void say_report(struct out *o, const Fabric__V1__EngineReport *r)
         out_millis(o, "verify_ms", "PROOF MS", OUT_PLAIN, microseconds_of(r->verify_time));
         say_figures(o, r->quality);
         out_number(o, "longest_path", "SWITCHES", OUT_PLAIN, r->verdict->longest_path);
+        out_number(o, "virtual_lanes", "LANES", OUT_PLAIN, r->virtual_lanes);
         out_bool(o, "good", NULL, OUT_PLAIN, r->verdict->good);
         out_text(o, "witness", NULL, OUT_PLAIN, r->verdict->witness);
         out_quality_keys(o, "", r->quality);

@@ -65,6 +65,8 @@ static void say_engine(struct out *o, const Fabric__V1__EngineReport *e)
                   verify);
     else
         out_textf(o, "Engine", OUT_BAD, "%s refuses: %s", e->engine, e->reason);
+    if (e->virtual_lanes > 1)
+        out_textf(o, "Lanes", OUT_PLAIN, "%u virtual lanes", e->virtual_lanes);
     if (e->routed)
         out_textf(o, "Verdict", tone_verdict(e->verdict), "%s", show_verdict(e->verdict));
     out_text(o, "engine", NULL, OUT_PLAIN, e->engine);
@@ -73,6 +75,7 @@ static void say_engine(struct out *o, const Fabric__V1__EngineReport *e)
     out_text(o, "reason", NULL, OUT_PLAIN, e->reason);
     out_millis(o, "route_ms", NULL, OUT_PLAIN, microseconds_of(e->route_time));
     out_millis(o, "verify_ms", NULL, OUT_PLAIN, microseconds_of(e->verify_time));
+    out_number(o, "virtual_lanes", NULL, OUT_PLAIN, e->virtual_lanes);
     out_bool(o, "good", NULL, OUT_PLAIN, e->verdict != NULL && e->verdict->good);
     out_lines(o, "witness", e->verdict != NULL ? e->verdict->witness : "");
 }

@@ -127,5 +127,6 @@ Fabric__V1__EngineReport *convert_report(struct answer *a, const struct fab_view
     m->verify_time = convert_duration(a, r->verify_us);
     m->verdict = convert_verdict(a, v, &r->verdict);
     m->quality = convert_quality(a, v, &r->quality);
+    m->virtual_lanes = fab_vls_count(&r->vls);
     return m;
 }

@@ -69,7 +69,7 @@ static Fabric__V1__RoutingStatus *routing(struct answer *a, const struct fab_vie
     m->pairs = v->verdict.pairs;
     m->longest_path = v->verdict.longest_path;
     m->top_lid = v->target->lids.top;
-    m->virtual_lanes = fab_vls_many(&v->target->vls) ? v->target->vls.count : 1;
+    m->virtual_lanes = fab_vls_count(&v->target->vls);
     return m;
 }
 

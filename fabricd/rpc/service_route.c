@@ -95,7 +95,7 @@ static Fabric__V1__Path *trace(struct answer *a, const struct fab_view *v, uint3
     m->source_lid = v->target->lids.base[from];
     m->destination_lid = lid;
     m->service_level = fab_target_sl(v->fabric, &v->target->lids, &v->target->vls, from, lid);
-    m->virtual_lanes = fab_vls_many(&v->target->vls) ? v->target->vls.count : 1;
+    m->virtual_lanes = fab_vls_count(&v->target->vls);
     int rc = from == to ? FAB_OK : fab_trace(&in, from, lid, &t);
     if (rc == FAB_E_NOMEM)
         a->failed = true;

@@ -50,6 +50,10 @@ static inline bool fab_vls_many(const struct fab_vls *v)
 {
     return v->count > 1;
 }
+static inline uint8_t fab_vls_count(const struct fab_vls *v)
+{
+    return fab_vls_many(v) ? v->count : 1;
+}
 /* The SL from an end at switch `from` to LID `lid`, whose switch is `to`. */
 static inline uint8_t fab_vls_sl(const struct fab_vls *v, uint32_t from, uint32_t to, uint32_t lid)
 {
