@@ -304,7 +304,9 @@ static int enter(struct sm *s)
     if (r == FAB_OK) {
         s->run.computed = true;
         s->run.changed.links_lost = s->cut.count;
-        s->cut.more |= d.cut > 0 || d.lost > 0;
+        s->cut.more |= d.cut > 0;
+        s->left_out |= d.lost > 0;
+        s->want.reroute |= s->left_out;
         r = carry_out(s, &d, &dead);
     } else {
         log_info("sm", "not mended in place, looking at all of it: %s",

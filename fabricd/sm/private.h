@@ -213,7 +213,8 @@ struct sm {
     uint64_t master_guid;
     uint32_t master_lid, activity;
     bool is_sm_set;
-    bool tune; /* the policy changed: write timers and thresholds too */
+    bool left_out; /* a repair left ways between switches out: the next tables are an engine's */
+    bool tune;     /* the policy changed: write timers and thresholds too */
 
     struct reroute *reroutes; /* ring of SM_REROUTES, or NULL: none yet */
     uint64_t reroute_count;

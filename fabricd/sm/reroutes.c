@@ -28,7 +28,7 @@ void sm_take_cause(struct sm *s)
     enum sm_round_kind kind = s->run.kind;
     const char *cause = s->want.cause;
     if (kind == SM_ROUND_REROUTE)
-        cause = s->tune ? "new settings" : "request";
+        cause = s->tune ? "new settings" : s->left_out ? "ways between switches" : "request";
     else if (!cause[0])
         cause = kind == SM_ROUND_SCOPED ? "another look at what did not answer" : "sweep";
     snprintf(s->run.cause, sizeof(s->run.cause), "%s", cause);

@@ -20,7 +20,7 @@
 
 #define RETRY_MOST_US 60000000u
 #define FULL_LATER_US 2000000u
-#define THOROUGH_US 500000u /* from a glance to the look that checks it */
+#define THOROUGH_US 100000u /* from a glance to the look that checks it */
 #define PUT_OFF_MOST 64
 #define STIR_STEP 8 /* looks after which the pause between them doubles */
 #define STIR_MOST 6 /* times */

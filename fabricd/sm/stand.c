@@ -56,6 +56,8 @@ static int repair(struct sm_stand *t, const struct fab_cover *cover)
     int r = fab_repair_plan(t->state, &t->lft, cover->dead, cover->deads, &d, why, sizeof(why));
     if (r == FAB_OK)
         r = fab_repair_prove(t->state, &t->lft, &d, &at);
+    if (r == FAB_OK && d.lost > 0)
+        r = FAB_E_NOT_FOUND;
     if (r == FAB_OK)
         fab_repair_commit(t->state, &t->lft, &d);
     fab_repair_delta_fini(&d);
