@@ -134,21 +134,28 @@ hyperx --size 4x4 --hosts 2
 mesh --size 4x4x3 --hosts 1
 FAMILIES
 
-# ---- nue, on the lanes that there are; and its tables given back
-while read -r family; do
+# ---- engines that are asked for, on the lanes that there are; tables of one given back
+while read -r engine family; do
     # shellcheck disable=SC2086
     "$fabsim" generate $family >family.net || not_ok "$family: is generated"
-    check "nue, $family: comes up" bring_up "$scratch/family.net" 'engine: nue'
-    check "nue, $family: is exported" exports
-    same "nue, $family: is the engine" nue "$(status routing_engine)"
+    check "$engine, $family: comes up" bring_up "$scratch/family.net" "engine: $engine"
+    check "$engine, $family: is exported" exports
+    same "$engine, $family: is the engine" "$engine" "$(status routing_engine)"
     stop "$manager"
-    check "nue, $family: ibdmchk finds no credit loop and every path" judge_routes
+    check "$engine, $family: ibdmchk finds no credit loop and every path" judge_routes
 done <<'FAMILIES'
-torus --size 5x5 --hosts 2
-torus --size 4x4x4 --hosts 1 --missing 3
-dragonfly --group-size 4 --global 2 --hosts 2
-random --switches 40 --degree 5 --hosts 3 --seed 7
-leaf-spine --leaves 12 --spines 6 --hosts 8 --parallel 2 --aggregation-nodes
+nue torus --size 5x5 --hosts 2
+nue torus --size 4x4x4 --hosts 1 --missing 3
+nue dragonfly --group-size 4 --global 2 --hosts 2
+nue random --switches 40 --degree 5 --hosts 3 --seed 7
+minhop fat-tree --radix 8 --levels 3 --missing 2%
+sssp fat-tree --radix 8 --levels 3 --missing 2%
+sssp leaf-spine --leaves 12 --spines 6 --hosts 8 --aggregation-nodes --missing 5%
+dfsssp torus --size 5x5 --hosts 2
+dfsssp dragonfly --group-size 6 --global 3 --hosts 2
+dfsssp random --switches 40 --degree 5 --hosts 3 --seed 7
+dfsssp hyperx --size 5x5 --hosts 3
+nue leaf-spine --leaves 12 --spines 6 --hosts 8 --parallel 2 --aggregation-nodes
 FAMILIES
 cp opensm-lfts given
 check 'tables from a file: comes up' bring_up "$scratch/family.net" "engine: file, file: $scratch/given"
