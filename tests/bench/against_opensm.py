@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""against_opensm.py [--build DIR] [--engines minhop,updn] [--runs N] RADIX,LEVELS | FILE ...
+"""against_opensm.py [--build DIR] [--engines minhop,updn] [--runs N] [--routing] RADIX,LEVELS | FILE ...
 
 Brings up the same simulated fabric (ibsim, which neither of us wrote) with OpenSM and with
 fabricd, one after the other in one run, pulls a cable and puts it back, and prints what each
@@ -9,6 +9,10 @@ net.unix.max_dgram_qlen so that ibsim bears many MADs in flight, for all alike.
 A fabric is a fat tree of switches with RADIX ports and LEVELS levels (36,3: 11,664 hosts), or a
 topology file. Times are wall clock, from the start of the manager to the end of its bring-up as
 its log tells, and from the pulled cable to the last table block sent. CPU is user + system.
+
+With --routing: the time of the engines of that name alone, CPU on both sides. Of OpenSM from "Entering
+MASTER" to "tables configured" (with the set-up of LIDs and ports; `--engines minhop,...` shows how
+much of it is not the engine's), of ours by bench_route (`make tests/bench/bench_route`).
 """
 import argparse
 import json
@@ -99,7 +103,7 @@ def opensm(engine, folder, ibsim, counter):
     """Starts OpenSM with the settings that make it fastest; returns process and a test of being up."""
     with open(folder + '/opensm.conf', 'w') as f:
         f.write('max_wire_smps 64\nmax_wire_smps2 64\nsweep_interval 0\nforce_log_flush TRUE\n'
-                'log_flags 0x03\nlog_file %s/opensm.log\ndump_files_dir %s\nrouting_engine %s\nqos FALSE\n'
+                'log_flags 0x43\nlog_file %s/opensm.log\ndump_files_dir %s\nrouting_engine %s\nqos FALSE\n'
                 % (folder, folder, engine))
         if engine == 'updn':
             with open(folder + '/roots', 'w') as g:
@@ -186,6 +190,41 @@ def measure(name, start, topology, counter, link, timeout):
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def opensm_routing(engine, topology, counter, timeout):
+    """CPU and wall seconds of OpenSM between two lines of its log, or None."""
+    folder = tempfile.mkdtemp(prefix='fabricd-bench-')
+    ibsim = Ibsim(folder, topology)
+    process, _ = opensm(engine, folder, ibsim, counter)
+    marks = []
+    try:
+        for words in ('Entering MASTER', 'tables configured'):
+            def seen(words=words):
+                log = folder + '/opensm.log'
+                return os.path.exists(log) and words in open(log, errors='replace').read()
+            if not wait_for(lambda: process.poll() is not None or seen(), timeout) or process.poll() is not None:
+                return None
+            marks.append((cpu(process.pid), time.time()))
+        return marks[1][0] - marks[0][0], marks[1][1] - marks[0][1]
+    finally:
+        process.kill()
+        process.wait()
+        ibsim.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def compare_routing(args, fabric, topology, counter):
+    for engine in filter(None, args.engines.split(',')):
+        theirs = opensm_routing(engine, topology, counter, args.timeout)
+        out = subprocess.run([args.build + '/tests/bench/bench_route', '-q', engine, topology], stdout=subprocess.PIPE,
+                             universal_newlines=True, check=True).stdout
+        ours = re.search(r'route ([\d.]+),', out)
+        if theirs is None or ours is None:
+            print('%s, %s: %s' % (fabric, engine, 'OpenSM did not get there' if theirs is None else out))
+            continue
+        print('%s, %s: OpenSM %.2f s CPU (%.2f s), fabricd %.3f s CPU: 1/%.1f'
+              % (fabric, engine, theirs[0], theirs[1], float(ours[1]) / 1000, theirs[0] * 1000 / float(ours[1])))
+
+
 def middle_link(topology):
     """A cable between two switches, halfway down the file, as ibsim's console names it."""
     links, switch = [], None
@@ -232,6 +271,7 @@ def main():
     parser.add_argument('--engines', default='updn,minhop', help='of OpenSM; empty: fabricd alone')
     parser.add_argument('--runs', type=int, default=1)
     parser.add_argument('--timeout', type=float, default=300)
+    parser.add_argument('--routing', action='store_true', help='compare the engines alone')
     parser.add_argument('--json', help='append a line a measurement to this file')
     args = parser.parse_args()
     args.build = os.path.abspath(args.build)
@@ -246,6 +286,9 @@ def main():
             topology = work + '/fat-tree.net'
             subprocess.run([args.build + '/cli/fabsim', 'generate', 'fat-tree', '--radix', radix, '--levels', levels,
                             '-o', topology], check=True)
+        if args.routing:
+            compare_routing(args, fabric, topology, counter)
+            continue
         link = middle_link(topology)
         results = []
         for _ in range(args.runs):
