@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Each switch takes a port on a shortest way to the LID: the one from which the rest of the way
- * carries the least in sum (or whose own cable does), and where these are equal the one of D-mod-k.
- * Since the number of cables comes first, switches are visited from the nearest to the farthest,
- * and no heap is needed; the hosts that send are then carried from the farthest to the nearest, and
- * no way is followed twice.
+ * carries the least in sum (or whose own cable does); or the one of D-mod-k, if that is not much
+ * more. Since the number of cables comes first, switches are visited from the nearest to the
+ * farthest, and no heap is needed; the hosts that send are then carried from the farthest to the
+ * nearest, and no way is followed twice.
  *
  * So all hosts' packets to a LID tend to take the same last cables, as D-mod-k has it. Where they
  * must spread (the cable that was theirs is gone, and all others are full already), each switch
@@ -21,6 +21,9 @@
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
+
+/* The slack is one part of so many of what the hosts of the fabric put on the cable to a host. */
+#define SLACK_SHARE 10
 
 int fab_balance_init(struct fab_balancer *b, const struct fab_fabric *f, const struct fab_graph *g,
                      const struct fab_order *o, const struct fab_near *near)
@@ -42,9 +45,11 @@ int fab_balance_init(struct fab_balancer *b, const struct fab_fabric *f, const s
         return FAB_E_NOMEM;
     }
     for (uint32_t s = 0; s < g->n; s++) {
+        made.slack += g->hosts[s];
         for (uint32_t port = g->port_at[s]; port < g->port_at[s + 1]; port++)
             made.number[fab_port_id(f, s, g->port_num[port])] = port;
     }
+    made.slack /= SLACK_SHARE;
     *b = made;
     return FAB_OK;
 }
@@ -71,24 +76,23 @@ static uint64_t cost_of(const struct fab_balancer *b, uint32_t port)
     return b->load[port] + (b->whole ? b->cost[b->g->port_peer[port]] : 0);
 }
 
-/* The cheapest candidate, the first from `preferred` on where they are equal. */
-static uint32_t cheapest(const struct fab_balancer *b, const uint32_t *candidate, uint32_t count,
-                         uint32_t preferred, uint64_t *ret_cost)
+/* The preferred candidate, unless it is much dearer than the cheapest. */
+static uint32_t choose(const struct fab_balancer *b, const uint32_t *candidate, uint32_t count,
+                       uint32_t preferred, uint64_t *ret_cost)
 {
+    const uint32_t *peer = b->g->port_peer;
+    const uint64_t *load = b->load, *cost = b->cost, rest = b->whole ? UINT64_MAX : 0;
+    uint64_t usual = cost_of(b, candidate[preferred]), least = usual;
     uint32_t best = candidate[preferred];
-    uint64_t least = UINT64_MAX;
-    for (uint32_t i = preferred; i < count; i++) {
-        uint64_t cost = cost_of(b, candidate[i]);
-        best = cost < least ? candidate[i] : best;
-        least = cost < least ? cost : least;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t port = candidate[i];
+        uint64_t sum = load[port] + (cost[peer[port]] & rest);
+        best = sum < least ? port : best;
+        least = sum < least ? sum : least;
     }
-    for (uint32_t i = 0; i < preferred; i++) {
-        uint64_t cost = cost_of(b, candidate[i]);
-        best = cost < least ? candidate[i] : best;
-        least = cost < least ? cost : least;
-    }
-    *ret_cost = least;
-    return best;
+    bool keep = usual <= least + b->slack;
+    *ret_cost = keep ? usual : least;
+    return keep ? candidate[preferred] : best;
 }
 
 static uint32_t preferred_of(const struct fab_balancer *b, const struct fab_lane *lane, uint32_t sw,
@@ -102,8 +106,8 @@ static void choose_way(struct fab_balancer *b, const struct fab_lane *lane, uint
 {
     const struct fab_near *near = b->near;
     uint32_t sw = near->at[i], count = near->first[i + 1] - near->first[i];
-    b->pick[sw] = cheapest(b, near->port + near->first[i], count, preferred_of(b, lane, sw, count),
-                           &b->cost[sw]);
+    b->pick[sw] = choose(b, near->port + near->first[i], count, preferred_of(b, lane, sw, count),
+                         &b->cost[sw]);
 }
 
 /* Puts the flows of all hosts on the ways that are picked. */

@@ -14,6 +14,7 @@ struct fab_balancer {
     const struct fab_order *o;
     const struct fab_near *near; /* of the LID's switch */
     bool whole;                  /* the load of the whole way counts, else that of the next cable */
+    uint64_t slack;              /* how much more than the least the way of D-mod-k may carry */
     uint64_t *load;   /* [ports] pairs of hosts over the port, times its slowness, of all LIDs */
     uint64_t *cost;   /* [n] load on the way from the switch, as far as it counts */
     uint32_t *pick;   /* [n] the port that it takes */
