@@ -241,7 +241,7 @@ static void join_local(struct search *x, uint32_t least)
     }
 }
 
-/* Everybody has at least two thirds of the others of his group, which are not just himself. */
+/* Everybody has cables to half of the others of his group, which are not just himself. */
 static bool are_cliques(struct search *x)
 {
     const struct fab_graph *g = x->g;
@@ -252,7 +252,7 @@ static bool are_cliques(struct search *x)
         uint32_t local = 0, others = x->stamp[x->s.of[u]] - 1;
         for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++)
             local += x->s.of[g->nbr[i]] == x->s.of[u];
-        if (others == 0 || local * 3 < others * 2)
+        if (others == 0 || local * 2 < others)
             return false;
     }
     return true;
