@@ -41,10 +41,8 @@ const struct fab_gate *fab_dragonfly_gate(const struct dragonfly *d, uint32_t at
     uint32_t from = d->groups.of[at];
     uint32_t to = fab_groups_via(&d->groups, from, d->groups.of[dest], number);
     uint32_t count = fab_groups_gates(&d->groups, from, to, &gate);
-    /* Differs from pair to pair, so that neighbours among destinations are so only once. */
-    uint32_t start = count > 0 ? number + number / count + 3 * from + 5 * to : 0;
     for (uint32_t i = 0; i < count; i++) {
-        const struct fab_gate *here = &gate[(start + i) % count];
+        const struct fab_gate *here = &gate[(number + i) % count];
         if (suits(d, here, at, dest))
             return here;
     }

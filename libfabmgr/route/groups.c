@@ -110,6 +110,33 @@ static int list_members(struct search *x)
 
 /* ---- gates ----------------------------------------------------------------------------------- */
 
+/* stamp[u]: the place of u in its group, among spines or among others. */
+static void rank_members(struct search *x)
+{
+    const struct fab_groups *s = &x->s;
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t ranks[2] = {0, 0};
+        for (uint32_t k = s->first[i]; k < s->first[i + 1]; k++)
+            x->stamp[s->all[k]] = ranks[s->spine[s->all[k]]]++;
+    }
+}
+
+/* Gate i leads to a place that is i modulo their number, where there is one: so the destinations of
+ * a switch, numbered on, come to it by different cables, wherever they come from. */
+static void align(const struct search *x, struct fab_gate *gate, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t k = i;
+        while (k < count && x->stamp[gate[k].to] % count != i)
+            k++;
+        if (k == count)
+            continue;
+        struct fab_gate swap = gate[i];
+        gate[i] = gate[k];
+        gate[k] = swap;
+    }
+}
+
 static int list_gates(struct search *x)
 {
     const struct fab_graph *g = x->g;
@@ -132,6 +159,9 @@ static int list_gates(struct search *x)
         }
     }
     s->at = at;
+    rank_members(x);
+    for (size_t i = 0; i < pairs; i++)
+        align(x, s->gate + at[i], at[i + 1] - at[i]);
     return FAB_OK;
 }
 

@@ -17,7 +17,7 @@ struct fab_groups {
     uint32_t *all;         /* [n] switches of group i, by id: all[first[i]..first[i + 1]) */
     uint32_t *rank;        /* [n] place of a switch in its group: among leaves, or among spines */
     uint32_t *at;          /* [count * count + 1] */
-    struct fab_gate *gate; /* from group a to b: gate[at[a * count + b]..), by from, to */
+    struct fab_gate *gate; /* from group a to b: gate[at[a * count + b]..) */
     /* Switches (dragonfly+: leaves) that lack no cable in their group, by turns for what comes into
      * group i, turner[turn[2 * i]..turn[2 * i + 1]), and goes out, ..turn[2 * i + 2]). */
     uint32_t *turn;   /* [2 * count + 1] */
