@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Figures of quality, engine by engine, and what they cost: `bench_quality [-n SAMPLES] [-t TABLES]
- * [radix | file]...`; a radix is a fat tree of three levels, TABLES a dump of forwarding tables (as
- * opensm-lfts.dump) for the engine "file". Without arguments 648 and 11,664 hosts. Not
- * part of `make check`; prints, judges nothing. The columns are those of the baseline that was
- * measured of OpenSM's engines: all-to-all (max, its bound, max/mean, ends), worst shift, median of
- * random permutations, effective bisection bandwidth.
+ * [-v VLS] [radix | file]...`; a radix is a fat tree of three levels, TABLES a dump of forwarding
+ * tables (as opensm-lfts.dump) for the engine "file", VLS the most lanes, as in PortInfo (1: one,
+ * 2: two, 3: four, 4: eight). Without arguments 648 and 11,664 hosts. Not part of `make check`;
+ * prints, judges nothing. The columns are those of the baseline that was measured of OpenSM's
+ * engines: all-to-all (max, its bound, max/mean, ends), worst shift, median of random permutations,
+ * effective bisection bandwidth.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -85,8 +86,13 @@ static void bench_engine(const struct fab_route_engine *engine, const struct fab
     fab_vls_fini(&vls);
 }
 
-static void bench(const char *name, struct fab_builder *b, uint32_t samples,
-                  struct fab_tables *tables)
+struct given {
+    uint32_t samples;
+    uint8_t vls; /* 0: the default */
+    struct fab_tables *tables;
+};
+
+static void bench(const char *name, struct fab_builder *b, const struct given *given)
 {
     struct fab_fabric *f;
     struct fab_policy p;
@@ -96,23 +102,24 @@ static void bench(const char *name, struct fab_builder *b, uint32_t samples,
     must(fab_builder_seal(b, &f), "seal");
     fab_builder_free(b);
     fab_policy_defaults(&p);
-    p.tables = fab_tables_ref(tables);
+    p.tables = fab_tables_ref(given->tables);
+    p.max_op_vls = given->vls != 0 ? given->vls : p.max_op_vls;
     must(fab_address_assign(&(struct fab_address_input){.fabric = f, .policy = &p}, &lids, &notes,
                             &count),
          "address");
     free(notes);
     printf("%s: %u ends, %u switches, %u cables; %u samples\n", name,
-           f->node_count - f->switch_count, f->switch_count, f->link_count, samples);
+           f->node_count - f->switch_count, f->switch_count, f->link_count, given->samples);
     printf("%-10s %9s %9s %8s %5s %5s/%-5s %5s %4s %6s %6s\n", "engine", "a2a max", "bound",
            "max/mean", "ends", "dark", "all", "shift", ">=", "random", "ebb");
     for (const struct fab_route_engine *const *e = fab_route_engines(); *e != NULL; e++)
-        bench_engine(*e, f, &p, &lids, samples);
+        bench_engine(*e, f, &p, &lids, given->samples);
     fab_lids_fini(&lids);
     fab_policy_fini(&p);
     fab_fabric_unref(f);
 }
 
-static void bench_tree(uint32_t radix, uint32_t levels, uint32_t samples, struct fab_tables *tables)
+static void bench_tree(uint32_t radix, uint32_t levels, const struct given *given)
 {
     struct fab_builder *b;
     char name[64];
@@ -120,7 +127,7 @@ static void bench_tree(uint32_t radix, uint32_t levels, uint32_t samples, struct
     must(fab_generate_fat_tree(
              &(struct fab_fat_tree_spec){.radix = radix, .levels = levels, .taper = 1}, &b),
          "generate");
-    bench(name, b, samples, tables);
+    bench(name, b, given);
 }
 
 static char *read_file(const char *path, size_t *ret_len)
@@ -151,7 +158,7 @@ static struct fab_tables *read_tables(const char *path)
     return tables;
 }
 
-static void bench_file(const char *path, uint32_t samples, struct fab_tables *tables)
+static void bench_file(const char *path, const struct given *given)
 {
     struct fab_builder *b;
     struct fab_text_error error;
@@ -162,30 +169,31 @@ static void bench_file(const char *path, uint32_t samples, struct fab_tables *ta
         exit(1);
     }
     free(text);
-    bench(path, b, samples, tables);
+    bench(path, b, given);
 }
 
 int main(int argc, char **argv)
 {
-    uint32_t samples = FAB_QUALITY_SAMPLES;
-    struct fab_tables *tables = NULL;
+    struct given given = {.samples = FAB_QUALITY_SAMPLES};
     int first = 1;
     for (; first + 1 < argc && argv[first][0] == '-'; first += 2) {
         if (argv[first][1] == 'n')
-            samples = (uint32_t)atoi(argv[first + 1]);
+            given.samples = (uint32_t)atoi(argv[first + 1]);
+        else if (argv[first][1] == 'v')
+            given.vls = (uint8_t)atoi(argv[first + 1]);
         else
-            tables = read_tables(argv[first + 1]);
+            given.tables = read_tables(argv[first + 1]);
     }
     for (int i = first; i < argc; i++) {
         if (atoi(argv[i]) > 0)
-            bench_tree((uint32_t)atoi(argv[i]), 3, samples, tables);
+            bench_tree((uint32_t)atoi(argv[i]), 3, &given);
         else
-            bench_file(argv[i], samples, tables);
+            bench_file(argv[i], &given);
     }
     if (argc == first) {
-        bench_tree(36, 2, samples, tables);
-        bench_tree(36, 3, samples, tables);
+        bench_tree(36, 2, &given);
+        bench_tree(36, 3, &given);
     }
-    fab_tables_unref(tables);
+    fab_tables_unref(given.tables);
     return 0;
 }
