@@ -6,11 +6,12 @@
  *                                                switches; none that would leave it in pieces
  *   bench_judge FABRIC TABLES...                 a line for each: all-to-all max/mean, worst shift,
  *                                                effective bisection bandwidth, "acyclic" or
- *                                                "cyclic" (on one lane), pairs of ends that are
- *                                                lost, ms
+ *                                                "cyclic" (OpenSM's on one lane), pairs of ends
+ * that are lost, ms
  *
- * TABLES is the name of an engine, or NAME=FILE with what OpenSM dumps as opensm-lfts.dump, whose
- * comments tell which port has a LID. Files are ours: mistakes in them end the program.
+ * TABLES is the name of an engine, or auto, or NAME=FILE with what OpenSM dumps as
+ * opensm-lfts.dump, whose comments tell which port has a LID. Files are ours: mistakes in them end
+ * the program.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -194,7 +195,10 @@ static void print(const struct fab_fabric *f, const struct fab_target *t, const 
 {
     struct fab_verdict v;
     struct fab_quality q;
-    must(fab_verify(&(struct fab_verify_input){.fabric = f, .lids = &t->lids, .lft = &t->lft}, &v),
+    must(fab_verify(
+             &(struct fab_verify_input){
+                 .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls},
+             &v),
          "verify");
     must(fab_quality_measure(
              &(struct fab_quality_input){
@@ -204,6 +208,42 @@ static void print(const struct fab_fabric *f, const struct fab_target *t, const 
     printf("%s %.4f %u %.4f %s %" PRIu64 " %.1f\n", name, fab_quality_imbalance(&q), q.shift.max,
            q.bisection.mean, v.deadlock_free ? "acyclic" : "cyclic", q.lost, ms);
     fab_verdict_fini(&v);
+}
+
+static void assign(const struct fab_fabric *f, const struct fab_policy *p, struct fab_target *t)
+{
+    struct fab_address_note *notes;
+    size_t count;
+    must(fab_address_assign(&(struct fab_address_input){.fabric = f, .policy = p}, &t->lids, &notes,
+                            &count),
+         "LIDs");
+    free(notes);
+}
+
+/* The first of the chain that takes the fabric and proves itself, as the manager does it. */
+static int route(const struct fab_fabric *f, const struct fab_policy *p,
+                 const struct fab_route_chain *chain, struct fab_target *t, char *why, size_t len)
+{
+    int status = FAB_E_UNSUPPORTED;
+    for (uint32_t i = 0; i < chain->count; i++) {
+        struct fab_verdict v;
+        struct fab_route_input in = {.fabric = f, .policy = p, .lids = &t->lids};
+        status = chain->engine[i]->run(&in, &t->lft, &t->vls, why, len);
+        if (status != FAB_OK)
+            continue;
+        must(fab_verify(
+                 &(struct fab_verify_input){
+                     .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls, .policy = p},
+                 &v),
+             "verify");
+        bool good = fab_verdict_good(&v);
+        fab_verdict_fini(&v);
+        if (good || i + 1 == chain->count)
+            return FAB_OK;
+        fab_lft_fini(&t->lft);
+        fab_vls_fini(&t->vls);
+    }
+    return status;
 }
 
 static void judge(const struct fab_fabric *f, const char *what)
@@ -218,19 +258,13 @@ static void judge(const struct fab_fabric *f, const char *what)
         read_tables(file + 1, f, t);
     } else {
         struct fab_policy p;
-        struct fab_address_note *notes;
-        size_t count;
-        const struct fab_route_engine *e = fab_route_engine_by_name(name);
-        if (e == NULL)
+        struct fab_route_chain chain;
+        if (fab_route_chain_parse(name, &chain, why, sizeof(why)) != FAB_OK)
             die(name, "no such engine");
         fab_policy_defaults(&p);
-        must(fab_address_assign(&(struct fab_address_input){.fabric = f, .policy = &p}, &t->lids,
-                                &notes, &count),
-             "LIDs");
-        free(notes);
+        assign(f, &p, t);
         ms = now_ms();
-        status = e->run(&(struct fab_route_input){.fabric = f, .policy = &p, .lids = &t->lids},
-                        &t->lft, &t->vls, why, sizeof(why));
+        status = route(f, &p, &chain, t, why, sizeof(why));
         ms = now_ms() - ms;
         fab_policy_fini(&p);
     }

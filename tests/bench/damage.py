@@ -155,7 +155,7 @@ def main():
     parser.add_argument('--build', default=TOP + '/build')
     parser.add_argument('--seeds', type=int, default=20)
     parser.add_argument('--per-mille', default='0,1,10,50')
-    parser.add_argument('--ours', default='fattree,updn')
+    parser.add_argument('--ours', default='auto,fattree,updn')
     parser.add_argument('--theirs', default='minhop,updn,ftree,sssp,nue')
     parser.add_argument('--only', default='')
     parser.add_argument('--timeout', type=float, default=60)
