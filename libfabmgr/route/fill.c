@@ -227,13 +227,26 @@ static __attribute__((noinline)) void take_parallel(const struct cell *c, uint32
 
 /* ---- the general case ------------------------------------------------------------------------ */
 
+/* Does one of several cables from a switch above to the destination's own lack? What comes down by
+ * it is that which all leaves send up by the same slot: it goes elsewhere, before the cables beside
+ * carry twice as much. */
+static bool comes_down_short(const struct fab_fill *f, uint32_t s, uint32_t dest)
+{
+    const struct fab_tree *t = f->t;
+    uint32_t home = f->lanes->sw[dest], rank = t->o->rank[s];
+    return t->parallel[rank] > 1 && t->o->rank[home] == rank && !t->whole[home] &&
+           !t->irregular_switch[home] && !t->irregular_switch[s] &&
+           t->slot_at[home + 1] - t->slot_at[home] == t->slot_at[s + 1] - t->slot_at[s];
+}
+
 struct choice {
     const struct cell *c;
     uint32_t under, slots, nbrs, cables; /* candidates: neighbours, and cables to them */
     const uint8_t *slot_num, *slot_nbr;
-    uint32_t nbr[256]; /* candidates, indices into slopes.nbr */
-    bool is[256];      /* by index from slopes.at[s] */
-    bool upward;       /* some are in slots */
+    const uint8_t *home; /* ports of the destination's slots, where some lack; or NULL */
+    uint32_t nbr[256];   /* candidates, indices into slopes.nbr */
+    bool is[256];        /* by index from slopes.at[s] */
+    bool upward;         /* some are in slots */
 };
 
 static void collect(const struct cell *c, struct choice *ret)
@@ -247,6 +260,8 @@ static void collect(const struct cell *c, struct choice *ret)
     ret->slots = t->slot_at[c->s + 1] - t->slot_at[c->s];
     ret->slot_num = t->slot_num + t->slot_at[c->s];
     ret->slot_nbr = t->slot_nbr + t->slot_at[c->s];
+    if (comes_down_short(c->f, c->s, c->dest))
+        ret->home = t->slot_num + t->slot_at[c->f->lanes->sw[c->dest]];
     for (uint32_t n = sl->at[c->s]; n < sl->at[c->s + 1]; n++) {
         uint8_t way = c->f->way[(size_t)sl->nbr[n] * BATCH + c->column];
         bool is = n < sl->mid[c->s] ? way == need
@@ -262,7 +277,8 @@ static void collect(const struct cell *c, struct choice *ret)
 
 static bool slot_is_good(const struct choice *x, uint32_t slot)
 {
-    return x->slot_num[slot] != 0 && x->is[x->slot_nbr[slot]];
+    return x->slot_num[slot] != 0 && x->is[x->slot_nbr[slot]] &&
+           (x->home == NULL || x->home[slot] != 0);
 }
 
 /* The k-th of all cables to candidates, round and round. */
@@ -383,6 +399,15 @@ static void be_twin(const struct fab_fill *f, uint32_t s)
         f->half_twin[t->half_twin[s]] = s;
 }
 
+static bool any_short(const struct fab_fill *f, uint32_t s)
+{
+    for (uint32_t i = 0; i < f->count && f->t->parallel[f->t->o->rank[s]] > 1; i++) {
+        if (comes_down_short(f, s, f->first + i))
+            return true;
+    }
+    return false;
+}
+
 static bool all_full(const uint8_t *in_slots, uint32_t count, uint8_t full)
 {
     uint8_t differs = 0;
@@ -410,7 +435,7 @@ static bool fill_cells(const struct fab_fill *f, struct cell *c, const struct se
         c->dest = f->first + i;
         c->set = *set;
         c->lane = l->lane + set->at;
-        if (sets->in_slots[i] == full)
+        if (sets->in_slots[i] == full && !comes_down_short(f, c->s, c->dest))
             take_slots(c, w);
         else if (num != 0)
             set_all(c, num);
@@ -435,7 +460,7 @@ void fab_fill_switch(const struct fab_fill *f, uint32_t s)
     if (copy_twin(f, s, c.row))
         return;
     count_candidates(f, s, &sets);
-    bool plain = all_full(sets.in_slots, f->count, full), simple = true;
+    bool plain = all_full(sets.in_slots, f->count, full) && !any_short(f, s), simple = true;
     if (!plain || !copy_model(f, s, c.row)) {
         make_wheel(f, s, &wheel);
         simple = fill_cells(f, &c, &sets, &wheel, full);
