@@ -328,7 +328,9 @@ static bool flood(struct fab_detours *d, bool strict)
 {
     uint32_t at = 0, forced = 0;
     begin(d);
-    for (uint16_t hops = 1; at < d->count || forced < d->forces || d->laters > 0; hops++) {
+    for (uint16_t hops = 1; hops < FAB_FAR; hops++) {
+        if (at == d->count && forced == d->forces && d->laters == 0)
+            break;
         uint32_t end = d->count;
         d->founds = d->hards = 0;
         for (; at < end; at++)
@@ -421,7 +423,9 @@ static bool search(struct fab_detours *d, uint32_t home, bool strict)
     d->turns->logging = true;
     d->turns->logged = 0;
     bool good = flood(d, strict);
-    for (unsigned retry = 1; good && force_rest(d, retry > RETRIES) > 0; retry++) {
+    for (unsigned retry = 1; good && retry <= RETRIES + 1; retry++) {
+        if (force_rest(d, retry > RETRIES) == 0)
+            break;
         fab_turns_undo(d->turns, 0);
         good = flood(d, false);
     }
