@@ -4,8 +4,8 @@
  * all together close no cycle, one lane is enough, and the tables are those of sssp. Else the ways
  * to switches become those of hosts, and layers.c puts all on several; a layer is an SL and a VL,
  * the same all the way. It hangs on the destination LID alone; where the ports on the way have too
- * few for that, on the switches at both ends; then all LIDs of a switch take the same ways, which
- * close fewer cycles.
+ * few for that, on the switches at both ends; then more and more LIDs of a switch share their ways,
+ * which so close fewer cycles.
  *
  * No more lanes are taken than that: they are the less likely to change when the fabric does.
  */
@@ -70,28 +70,32 @@ static void set_count(struct fab_vls *v, uint32_t count)
     v->of_pair = found.of_pair;
 }
 
-static int route_by(struct dfsssp *d, enum fab_sssp_share share)
+static int route_by(struct dfsssp *d, uint32_t ways)
 {
     fab_lft_fini(&d->lft);
-    return fab_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_WAY, share, &d->lft);
+    return fab_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_WAY, ways, &d->lft);
 }
 
 /* From the best tables on, until the lanes are few enough. */
 static int route(struct dfsssp *d, uint32_t available)
 {
     static const struct {
-        enum fab_sssp_share share;
+        uint32_t ways;
         int (*find)(struct dfsssp *d);
         bool many;
     } attempts[] = {
-        {FAB_SSSP_OWN, find_by_lid, false},  {FAB_SSSP_SOME, find_by_lid, true},
-        {FAB_SSSP_SOME, find_by_pair, true}, {FAB_SSSP_ALL, find_by_lid, true},
-        {FAB_SSSP_ALL, find_by_pair, true},
+        {FAB_SSSP_OWN, find_by_lid, false},
+        {FAB_SSSP_OF_HOSTS, find_by_lid, true},
+        {FAB_SSSP_OF_HOSTS, find_by_pair, true},
+        {4, find_by_pair, true},
+        {2, find_by_pair, true},
+        {1, find_by_lid, true},
+        {1, find_by_pair, true},
     };
     for (size_t i = 0; i < sizeof(attempts) / sizeof(*attempts); i++) {
         int ret = FAB_OK;
-        if (i == 0 || attempts[i].share != attempts[i - 1].share)
-            ret = route_by(d, attempts[i].share);
+        if (i == 0 || attempts[i].ways != attempts[i - 1].ways)
+            ret = route_by(d, attempts[i].ways);
         if (ret == FAB_OK)
             ret = attempts[i].find(d);
         d->least = d->needed < d->least ? d->needed : d->least;

@@ -51,8 +51,8 @@ struct sssp {
     struct fab_spread spread; /* for LIDs that no host sends to; counts nothing */
     uint8_t *ways;            /* of updn, to sequence[batch..] */
     uint32_t batch;
-    bool legal; /* hosts take those, too */
-    enum fab_sssp_share share;
+    bool legal;      /* hosts take those, too */
+    uint32_t shared; /* ways to each switch, or FAB_SSSP_OWN */
     struct fab_lft lft;
 };
 
@@ -101,14 +101,14 @@ static void route_switch(struct sssp *s, uint32_t index)
     uint32_t column = find_column(s, index);
     for (uint32_t sw = 0; sw < s->g->n; sw++)
         s->spread.column[sw] = s->ways[(size_t)sw * FAB_LEGAL_BATCH + column];
-    if (index < s->roster.edges || s->share != FAB_SSSP_OWN)
+    if (index < s->roster.edges || s->shared != FAB_SSSP_OWN)
         find_ways(s, index);
     for (uint32_t offset = 0; offset < s->roster.lids_each; offset++) {
         uint32_t count = fab_roster_lanes(&s->roster, index, offset, lanes);
         uint32_t loaded = count_loaded(lanes, count);
         for (uint32_t i = 0; i < loaded; i++)
             fab_balance_add(&s->balance, &lanes[i], FAB_BALANCE_TOGETHER, &s->lft);
-        if (s->share == FAB_SSSP_OWN)
+        if (s->shared == FAB_SSSP_OWN)
             fab_spread_lanes(&s->spread, lanes + loaded, count - loaded, &s->lft);
         else if (loaded == 0)
             route_unloaded(s, lanes, count);
@@ -192,7 +192,7 @@ static void copy_entries(struct sssp *s, uint32_t sw, const struct fab_lane *fro
     fab_lft_row(&s->lft, sw)[to->lid] = to->port;
 }
 
-/* Each those of a host at the same switch, or all those of the first host. */
+/* Those of the first hosts at the same switch in turn. */
 static void share_ways(struct sssp *s)
 {
     struct fab_lane lanes[FAB_LANES];
@@ -200,7 +200,7 @@ static void share_ways(struct sssp *s)
         for (uint32_t offset = 0; offset < s->roster.lids_each; offset++) {
             uint32_t count = fab_roster_lanes(&s->roster, index, offset, lanes);
             uint32_t loaded = count_loaded(lanes, count);
-            uint32_t own = loaded > 1 && s->share == FAB_SSSP_ALL ? 1 : loaded;
+            uint32_t own = loaded < s->shared ? loaded : s->shared;
             for (uint32_t i = own; i < count && own > 0; i++)
                 copy_entries(s, s->roster.sequence[index], &lanes[i % own], &lanes[i]);
         }
@@ -244,16 +244,16 @@ static void fini(struct sssp *s)
 }
 
 int fab_sssp_route(const struct fab_route_input *in, const struct fab_graph *g,
-                   enum fab_sssp_sight sight, enum fab_sssp_share share, struct fab_lft *ret_lft)
+                   enum fab_sssp_sight sight, uint32_t ways, struct fab_lft *ret_lft)
 {
     struct sssp s = {
-        .in = in, .g = g, .batch = FAB_NONE, .legal = sight == FAB_SSSP_LEGAL_WAY, .share = share};
+        .in = in, .g = g, .batch = FAB_NONE, .legal = sight == FAB_SSSP_LEGAL_WAY, .shared = ways};
     int ret = prepare(&s);
     if (ret == FAB_OK) {
         s.balance.whole = sight != FAB_SSSP_NEXT_CABLE;
         route_all(&s);
         relieve_all(&s);
-        if (share != FAB_SSSP_OWN)
+        if (ways != FAB_SSSP_OWN)
             share_ways(&s);
         *ret_lft = s.lft;
     } else {

@@ -11,17 +11,14 @@ enum fab_sssp_sight {
     FAB_SSSP_WHOLE_WAY,  /* the way that is least loaded in sum */
     FAB_SSSP_LEGAL_WAY,  /* that among those of updn */
 };
-/* Which LIDs have ways of their own. */
-enum fab_sssp_share {
-    FAB_SSSP_OWN,  /* all: of hosts the balanced ones, others those of updn, which close no cycle
-                      with  each other */
-    FAB_SSSP_SOME, /* those of hosts; others have those of a host at their switch, if there is one
-                    */
-    FAB_SSSP_ALL,  /* one at each switch */
-};
+/* How many ways lead to each switch, if not more than it has hosts: those of its first hosts, which
+ * its other LIDs share. OWN: each LID has its own; those that are not of hosts have those of updn,
+ * which close no cycle with each other. */
+#define FAB_SSSP_OWN 0
+#define FAB_SSSP_OF_HOSTS UINT32_MAX
 /* g: of in->fabric. On one lane. ret_lft: caller calls fab_lft_fini. */
 int fab_sssp_route(const struct fab_route_input *in, const struct fab_graph *g,
-                   enum fab_sssp_sight sight, enum fab_sssp_share share, struct fab_lft *ret_lft);
+                   enum fab_sssp_sight sight, uint32_t ways, struct fab_lft *ret_lft);
 /* Tables of the legal ways, made by updn: what takes overloaded cables is rerouted, the rest stays.
  */
 int fab_sssp_relieve(const struct fab_route_input *in, const struct fab_graph *g,
