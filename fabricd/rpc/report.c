@@ -172,21 +172,27 @@ bool report_make(struct report *r, struct study *s, const struct measure *m,
                  const struct fab_fabric *fabric, const struct fab_lids *lids)
 {
     int rc = route(r, s, fabric, lids);
-    if (rc == FAB_E_UNSUPPORTED)
-        return true;
-    if (rc == FAB_OK) {
-        const struct fab_verify_input in = {.fabric = fabric,
-                                            .lids = lids,
-                                            .lft = &r->lft,
-                                            .max_hops = s->view->policy.max_hops,
-                                            .vls = &r->vls,
-                                            .policy = &s->view->policy};
-        uint64_t start = clock_now_us();
-        rc = fab_verify(&in, &r->verdict);
-        r->verify_us = clock_now_us() - start;
-    }
-    if (rc < 0)
+    if (rc < 0 && rc != FAB_E_UNSUPPORTED)
         study_fail(s, rc, "an engine could not be tried");
+    if (rc < 0)
+        return rc == FAB_E_UNSUPPORTED;
+    return report_judge(r, s, m, fabric, lids);
+}
+
+bool report_judge(struct report *r, struct study *s, const struct measure *m,
+                  const struct fab_fabric *fabric, const struct fab_lids *lids)
+{
+    const struct fab_verify_input in = {.fabric = fabric,
+                                        .lids = lids,
+                                        .lft = &r->lft,
+                                        .max_hops = s->view->policy.max_hops,
+                                        .vls = &r->vls,
+                                        .policy = &s->view->policy};
+    uint64_t start = clock_now_us();
+    int rc = fab_verify(&in, &r->verdict);
+    r->verify_us = clock_now_us() - start;
+    if (rc < 0)
+        study_fail(s, rc, "the tables could not be judged");
     return rc == FAB_OK && measure_quality(m, s, fabric, lids, &r->lft, &r->quality);
 }
 

@@ -40,6 +40,9 @@ struct report {
 /* On the worker: routes, proves, measures. False: the study has failed or was stopped. */
 bool report_make(struct report *r, struct study *s, const struct measure *m,
                  const struct fab_fabric *fabric, const struct fab_lids *lids);
+/* Likewise, of tables that are there: proves, measures. */
+bool report_judge(struct report *r, struct study *s, const struct measure *m,
+                  const struct fab_fabric *fabric, const struct fab_lids *lids);
 void report_fini(struct report *r);
 
 /* Ids are those of the view's fabric, of which nothing else is used. */

@@ -3,22 +3,26 @@
  * WhatIf: what the manager would do if cables or whole nodes failed: who would be lost, what would
  * be programmed, how good that would be.
  *
- * Engines are asked in the order of the policy, as the manager would, or as the request says.
+ * As the manager would, the tables in force are repaired (libfabmgr/repair), and where that cannot
+ * be engines are asked in the order of the policy; or those that the request names.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabricd/base/clock.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/limits.h"
 #include "fabricd/rpc/report.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/repair/stand.h"
 #include "libfabmgr/whatif/whatif.h"
 
 struct whatif_study {
     struct study study;
     struct measure measure;
+    bool repair;                  /* rather than an engine, if it can be */
     struct fab_route_chain chain; /* engines to ask in order */
     char passed[512];             /* those that were asked in vain, and why */
     uint32_t *ports;              /* [port_count] of cables that fail */
@@ -93,6 +97,53 @@ static bool choose(struct whatif_study *w, const struct measure *m)
     return true;
 }
 
+/* The tables in force, for what is left; false: it takes an engine. */
+static bool repaired(struct whatif_study *w, struct fab_target *target)
+{
+    const struct fab_view *v = w->study.view;
+    const struct fab_repair_input in = {v->fabric, &v->policy, &v->target->lids, &v->target->lft,
+                                        &v->target->vls};
+    struct fab_stand stand;
+    char why[200];
+    int rc = fab_stand_new(&in, &stand, why, sizeof why);
+    if (rc == FAB_OK) {
+        rc = fab_stand_follow(&stand, v->target, w->whatif.fabric, target);
+        fab_stand_fini(&stand);
+    }
+    return rc == FAB_OK;
+}
+
+/* The LIDs are lent to the target for that long. */
+static bool try_repair(struct whatif_study *w)
+{
+    struct report *r = &w->report;
+    struct fab_target *target = fab_target_new();
+    uint64_t start = clock_now_us();
+    if (target == NULL)
+        return false;
+    target->lids = w->whatif.lids;
+    bool done = repaired(w, target);
+    target->lids = (struct fab_lids){0};
+    if (done) {
+        r->engine = fab_route_engine_by_name(target->engine);
+        snprintf(r->why, sizeof r->why, "the tables in force, repaired");
+        r->route_us = clock_now_us() - start;
+        r->lft = target->lft;
+        r->vls = target->vls;
+        target->lft = (struct fab_lft){0};
+        target->vls = (struct fab_vls){0};
+    }
+    fab_target_unref(target);
+    return done && r->engine != NULL;
+}
+
+static bool foretell(struct whatif_study *w, const struct measure *m)
+{
+    if (!w->repair || !try_repair(w))
+        return choose(w, m);
+    return report_judge(&w->report, &w->study, m, w->whatif.fabric, &w->whatif.lids);
+}
+
 static void work(struct study *s)
 {
     struct whatif_study *w = (struct whatif_study *)s;
@@ -103,7 +154,7 @@ static void work(struct study *s)
         return;
     if (!left_over(w, &left))
         study_fail(s, FAB_E_NOMEM, "it could not be computed");
-    else if (choose(w, &left) && w->report.status == FAB_OK)
+    else if (foretell(w, &left) && w->report.status == FAB_OK)
         fab_whatif_compare(&w->whatif.kept, &w->report.lft, &w->change);
     measure_fini(&left);
 }
@@ -230,6 +281,7 @@ static int read_request(struct whatif_study *w, struct call *c, const struct fab
         return FAB_E_INVAL;
     }
     char why[200] = "";
+    w->repair = q->engine[0] == '\0';
     rc = fab_route_chain_parse(q->engine[0] != '\0' ? q->engine : v->policy.engine, &w->chain, why,
                                sizeof why);
     if (rc < 0) {

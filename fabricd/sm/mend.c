@@ -27,14 +27,14 @@ struct sm_mend_job {
     struct fab_target *target;
     struct fab_policy policy;
     uint64_t tables;
-    struct sm_stand stand;
+    struct fab_stand stand;
     char why[200];
     int status;
 };
 
 static void job_free(struct sm_mend_job *j)
 {
-    sm_stand_fini(&j->stand);
+    fab_stand_fini(&j->stand);
     fab_policy_fini(&j->policy);
     fab_target_unref(j->target);
     fab_fabric_unref(j->fabric);
@@ -49,7 +49,7 @@ static void work(void *ctx)
                                         .lids = &j->target->lids,
                                         .lft = &j->target->lft,
                                         .vls = &j->target->vls};
-    j->status = sm_stand_new(&in, &j->stand, j->why, sizeof(j->why));
+    j->status = fab_stand_new(&in, &j->stand, j->why, sizeof(j->why));
 }
 
 static void take(struct sm *s, struct sm_mend_job *j)
@@ -59,10 +59,10 @@ static void take(struct sm *s, struct sm_mend_job *j)
                   j->why[0] ? j->why : fab_status_text(j->status));
         return;
     }
-    sm_stand_fini(&s->mend.stand);
+    fab_stand_fini(&s->mend.stand);
     s->mend.stand = j->stand;
     s->mend.tables = j->tables;
-    j->stand = (struct sm_stand){0};
+    j->stand = (struct fab_stand){0};
     log_debug("sm", "ready to mend labels=\"%s\" memory=%zu",
               fab_repair_labels(s->mend.stand.state), fab_repair_memory(s->mend.stand.state));
 }
@@ -121,33 +121,33 @@ bool sm_mend_ready(const struct sm *s)
 
 void sm_mend_forget(struct sm *s)
 {
-    sm_stand_fini(&s->mend.stand);
+    fab_stand_fini(&s->mend.stand);
     s->mend.asked = 0;
 }
 
-void sm_mend_lend(struct sm *s, struct sm_stand *ret)
+void sm_mend_lend(struct sm *s, struct fab_stand *ret)
 {
     bool good = s->model.former && s->mend.tables == s->model.tables;
-    *ret = good ? s->mend.stand : (struct sm_stand){0};
+    *ret = good ? s->mend.stand : (struct fab_stand){0};
     if (good)
-        s->mend.stand = (struct sm_stand){0};
+        s->mend.stand = (struct fab_stand){0};
 }
 
-void sm_mend_give_back(struct sm *s, struct sm_stand *t)
+void sm_mend_give_back(struct sm *s, struct fab_stand *t)
 {
     if (!t->state)
         return;
-    sm_stand_fini(&s->mend.stand);
+    fab_stand_fini(&s->mend.stand);
     s->mend.stand = *t;
     s->mend.tables = s->mend.asked = s->model.tables;
-    *t = (struct sm_stand){0};
+    *t = (struct fab_stand){0};
 }
 
 void sm_mend_fini(struct sm *s)
 {
     if (s->mend.job)
         s->mend.job->s = NULL;
-    sm_stand_fini(&s->mend.stand);
+    fab_stand_fini(&s->mend.stand);
     sm_cut_free(&s->cut);
 }
 
@@ -195,21 +195,21 @@ struct dead {
 /* All that is dead now. */
 static int all_dead(const struct sm *s, struct dead *ret)
 {
-    const struct sm_stand *t = &s->mend.stand;
+    const struct fab_stand *t = &s->mend.stand;
     uint32_t before = t->cover.deads;
     uint32_t *port = calloc((size_t)before + s->cut.count + 1, sizeof(*port));
     if (!port)
         return FAB_E_NOMEM;
     memcpy(port, t->cover.dead, before * sizeof(*port));
     for (uint32_t i = 0; i < s->cut.count; i++)
-        port[before + i] = sm_stand_port(t, s->model.fabric, s->cut.cable[i].port);
+        port[before + i] = fab_stand_port(t, s->model.fabric, s->cut.cable[i].port);
     *ret = (struct dead){port, before + s->cut.count};
     return FAB_OK;
 }
 
 static const struct fab_lft *tables(struct sm *s)
 {
-    return sm_stand_tables(&s->mend.stand, s->model.target);
+    return fab_stand_tables(&s->mend.stand, s->model.target);
 }
 
 static int compute(struct sm *s, const struct dead *dead, struct fab_repair_delta *ret, char *why,
@@ -277,7 +277,7 @@ static int carry_out(struct sm *s, struct fab_repair_delta *d, struct dead *dead
     if (r == FAB_OK)
         r = cut_cables(s);
     if (r == FAB_OK) {
-        sm_stand_commit(&s->mend.stand, s->model.target, d);
+        fab_stand_commit(&s->mend.stand, s->model.target, d);
         keep_dead(&s->mend.stand.cover, dead);
         r = sm_publish(s);
     }

@@ -8,8 +8,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/discover.h"
 #include "libfabmgr/plan/plan.h"
-#include "libfabmgr/repair/cover.h"
-#include "libfabmgr/repair/repair.h"
+#include "libfabmgr/repair/stand.h"
 #include "libfabmgr/smstate/smstate.h"
 
 #define SM_MAX_SUSPECTS 64   /* more than that: look at everything */
@@ -152,16 +151,8 @@ struct sm_cut {
     bool more; /* there is more to it than that */
 };
 struct sm_mend_job;
-/* Tables ready to be repaired: stand.c. Empty: state is NULL. */
-struct sm_stand {
-    struct fab_repair *state;
-    struct fab_ground *ground; /* what they were made for, whose ids the state has */
-    struct fab_cover cover;    /* the ids of the model's fabric */
-    struct fab_lft lft; /* in force, by the ids of the ground; empty while those are the same:
-                           then they are the target's */
-};
 struct sm_mend { /* mend.c */
-    struct sm_stand stand;
+    struct fab_stand stand;
     uint64_t tables;         /* model.tables that it is of */
     uint64_t asked;          /* tables that one was made for, or could not be */
     struct sm_mend_job *job; /* making one on the worker, or NULL */
@@ -267,20 +258,8 @@ void sm_mend_fini(struct sm *s);
 void sm_mend_forget(struct sm *s); /* the next tables are an engine's */
 /* For a computation that replaces the tables: what stands goes along, empty if it is of none that
  * were in force just before; it comes back for the new ones. */
-void sm_mend_lend(struct sm *s, struct sm_stand *ret);
-void sm_mend_give_back(struct sm *s, struct sm_stand *t);
-
-/* ---- stand.c ---- */
-int sm_stand_new(const struct fab_repair_input *in, struct sm_stand *ret, char *why,
-                 size_t why_len);
-void sm_stand_fini(struct sm_stand *t);
-/* Tables, lanes and engine of *target, whose LIDs are set: what stood in `former`, for what is
- * left. NOT_FOUND: the fabric has something new. On failure *t is good for nothing more. */
-int sm_stand_follow(struct sm_stand *t, const struct fab_target *former,
-                    const struct fab_fabric *fabric, struct fab_target *target);
-struct fab_lft *sm_stand_tables(struct sm_stand *t, struct fab_target *target);
-uint32_t sm_stand_port(const struct sm_stand *t, const struct fab_fabric *f, uint32_t port);
-void sm_stand_commit(struct sm_stand *t, struct fab_target *target, struct fab_repair_delta *d);
+void sm_mend_lend(struct sm *s, struct fab_stand *ret);
+void sm_mend_give_back(struct sm *s, struct fab_stand *t);
 int sm_program_take(struct sm *s, struct fab_plan *plan); /* program.c: for "rewriting" */
 int sm_publish(struct sm *s); /* publish.c: what the model has is the view from now on */
 void sm_tell_link_down(struct sm *s, const struct sm_cable *c); /* changes.c */

@@ -23,7 +23,7 @@ struct sm_job {
     struct fab_fabric *fabric;
     struct fab_target *target; /* in: lids; out: lft, engine */
     struct fab_target *former; /* the tables before, or NULL */
-    struct sm_stand stand;     /* of those, or empty */
+    struct fab_stand stand;    /* of those, or empty */
     struct fab_policy policy;
     const struct fab_crew *crew;
     struct fab_verdict verdict;
@@ -122,14 +122,14 @@ static bool follow(struct sm_job *j)
     if (!j->stand.state)
         return false;
     uint64_t start = clock_now_us();
-    int r = sm_stand_follow(&j->stand, j->former, j->fabric, j->target);
+    int r = fab_stand_follow(&j->stand, j->former, j->fabric, j->target);
     j->computed_us = clock_now_us();
     j->route_us += j->computed_us - start;
     if (r == FAB_OK)
         r = prove(j);
     if (r == FAB_OK && fab_verdict_good(&j->verdict))
         return true;
-    sm_stand_fini(&j->stand);
+    fab_stand_fini(&j->stand);
     discard(j);
     return false;
 }
@@ -150,7 +150,7 @@ static void job_free(struct sm_job *j)
         return;
     fab_verdict_fini(&j->verdict);
     fab_policy_fini(&j->policy);
-    sm_stand_fini(&j->stand);
+    fab_stand_fini(&j->stand);
     fab_target_unref(j->former);
     fab_target_unref(j->target);
     fab_fabric_unref(j->fabric);

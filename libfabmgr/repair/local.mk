@@ -8,4 +8,6 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/order.c \
 	%D%/prove.c \
 	%D%/repair.c \
-	%D%/repair.h
+	%D%/repair.h \
+	%D%/stand.c \
+	%D%/stand.h

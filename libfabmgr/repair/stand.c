@@ -1,30 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What stands: the tables that an engine computed once, ready to be repaired for whatever of their
- * fabric is left. As long as a fabric is covered by the one that they were made for (nothing new,
- * nothing moved), its tables are repair(those, dead cables): no engine runs, a host that goes and
- * comes writes nothing, and what comes back finds the very entries that it had.
- *
- * Used by one thread at a time: the loop, or a computation that has taken it along.
- */
+/* What stands, and what follows from it: see stand.h. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabricd/sm/private.h"
-#include "libfabmgr/repair/repair.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/repair/stand.h"
 
-void sm_stand_fini(struct sm_stand *t)
+void fab_stand_fini(struct fab_stand *t)
 {
     fab_repair_free(t->state);
     fab_ground_free(t->ground);
     fab_cover_fini(&t->cover);
     fab_lft_fini(&t->lft);
-    *t = (struct sm_stand){0};
+    *t = (struct fab_stand){0};
 }
 
-int sm_stand_new(const struct fab_repair_input *in, struct sm_stand *ret, char *why, size_t why_len)
+int fab_stand_new(const struct fab_repair_input *in, struct fab_stand *ret, char *why,
+                  size_t why_len)
 {
-    struct sm_stand t = {0};
+    struct fab_stand t = {0};
     int r = fab_repair_new(in, &t.state, why, why_len);
     if (r == FAB_OK)
         r = fab_ground_new(in->fabric, in->lids, &t.ground);
@@ -33,12 +27,12 @@ int sm_stand_new(const struct fab_repair_input *in, struct sm_stand *ret, char *
     if (r == FAB_OK)
         *ret = t;
     else
-        sm_stand_fini(&t);
+        fab_stand_fini(&t);
     return r;
 }
 
 /* The tables by the ids of the ground, as a copy if they were those of `former`. */
-static int own_tables(struct sm_stand *t, const struct fab_target *former)
+static int own_tables(struct fab_stand *t, const struct fab_target *former)
 {
     if (!t->cover.same)
         return FAB_OK;
@@ -48,7 +42,7 @@ static int own_tables(struct sm_stand *t, const struct fab_target *former)
     return r;
 }
 
-static int repair(struct sm_stand *t, const struct fab_cover *cover)
+static int repair(struct fab_stand *t, const struct fab_cover *cover)
 {
     struct fab_repair_delta d = {0};
     struct fab_repair_change at;
@@ -65,7 +59,7 @@ static int repair(struct sm_stand *t, const struct fab_cover *cover)
 }
 
 /* The rows of the switches that are there. */
-static int hand_out(struct sm_stand *t, uint32_t switches, struct fab_target *target)
+static int hand_out(struct fab_stand *t, uint32_t switches, struct fab_target *target)
 {
     if (t->cover.same) {
         target->lft = t->lft;
@@ -79,8 +73,8 @@ static int hand_out(struct sm_stand *t, uint32_t switches, struct fab_target *ta
     return r;
 }
 
-int sm_stand_follow(struct sm_stand *t, const struct fab_target *former,
-                    const struct fab_fabric *fabric, struct fab_target *target)
+int fab_stand_follow(struct fab_stand *t, const struct fab_target *former,
+                     const struct fab_fabric *fabric, struct fab_target *target)
 {
     struct fab_cover cover;
     int r = fab_cover_find(t->ground, fabric, &target->lids, &cover);
@@ -107,19 +101,19 @@ int sm_stand_follow(struct sm_stand *t, const struct fab_target *former,
 
 /* ---- in place -------------------------------------------------------------------------------- */
 
-struct fab_lft *sm_stand_tables(struct sm_stand *t, struct fab_target *target)
+struct fab_lft *fab_stand_tables(struct fab_stand *t, struct fab_target *target)
 {
     return t->cover.same ? &target->lft : &t->lft;
 }
 
-uint32_t sm_stand_port(const struct sm_stand *t, const struct fab_fabric *f, uint32_t port)
+uint32_t fab_stand_port(const struct fab_stand *t, const struct fab_fabric *f, uint32_t port)
 {
     return fab_cover_port(&t->cover, t->ground, f, port);
 }
 
-void sm_stand_commit(struct sm_stand *t, struct fab_target *target, struct fab_repair_delta *d)
+void fab_stand_commit(struct fab_stand *t, struct fab_target *target, struct fab_repair_delta *d)
 {
-    fab_repair_commit(t->state, sm_stand_tables(t, target), d);
+    fab_repair_commit(t->state, fab_stand_tables(t, target), d);
     for (size_t i = 0; i < d->changes && !t->cover.same; i++) {
         const struct fab_repair_change *c = &d->change[i];
         uint32_t sw = t->cover.to_now[c->sw];
