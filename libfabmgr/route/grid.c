@@ -8,6 +8,8 @@
  *
  * The switch with the lowest GUID, the anchor, has coordinates 0 (in a path: is in the lower half);
  * its rows give the order and the direction of the dimensions: by the lowest GUID on each.
+ * So a fault changes no coordinate of the others, unless it takes the anchor, or what is lowest on
+ * one of its rows.
  */
 #include "libfabmgr/route/grid.h"
 
