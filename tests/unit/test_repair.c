@@ -565,13 +565,19 @@ END_TEST
 static Suite *suite(void)
 {
     Suite *s = suite_create("repair");
-    TCase *c = tcase_create("repair");
-    tcase_set_timeout(c, 600);
-    tcase_add_test(c, sequences_over_every_family);
-    tcase_add_test(c, lone_faults_in_trees_are_repaired);
-    tcase_add_test(c, every_engine);
-    tcase_add_test(c, sequences_over_random_fabrics);
-    suite_add_tcase(s, c);
+    const struct {
+        const char *name;
+        const TTest *test;
+    } all[] = {{"families", sequences_over_every_family},
+               {"lone faults", lone_faults_in_trees_are_repaired},
+               {"engines", every_engine},
+               {"random fabrics", sequences_over_random_fabrics}};
+    for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        TCase *c = tcase_create(all[i].name);
+        tcase_set_timeout(c, 3600);
+        tcase_add_test(c, all[i].test);
+        suite_add_tcase(s, c);
+    }
     return s;
 }
 
