@@ -80,6 +80,12 @@ struct fab_repair_column {
     uint32_t heaped;
 };
 
+struct fab_repair_candidates {
+    uint32_t sw, key;
+    const uint32_t *label; /* of the lane; NULL: nothing is known */
+    uint32_t count, channel[256];
+};
+
 struct fab_repair {
     struct fab_repair_base *base;
     struct fab_repair_entry *entry; /* by LID */
@@ -90,6 +96,7 @@ struct fab_repair {
     uint64_t *dark;   /* bitset of [ports]: dead, of the call at work; else clear */
     uint32_t *alive;  /* [n] living cables to switches; else base->degree */
     uint32_t *island; /* [n] */
+    struct fab_repair_candidates candidates;
     struct fab_repair_column column;
 };
 
@@ -104,6 +111,15 @@ void fab_repair_known(struct fab_repair *r, uint32_t sw, uint8_t entry); /* of t
 void fab_repair_wound(struct fab_repair *r, uint32_t sw); /* if its entry leads into the dark */
 void fab_repair_column_solve(struct fab_repair *r);
 void fab_repair_column_end(struct fab_repair *r);
+
+/* Where the first candidate leads whose turn it is, when the switch's entry is dark; or FAB_NONE.
+ */
+uint32_t fab_repair_likely(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid);
+
+/* warm.c: so many places (LID << 32 | switch) at a time, at most. */
+#define FAB_REPAIR_AHEAD 16
+void fab_repair_warm(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *place,
+                     size_t count);
 
 /* Dark cables: set for the time of a call. dead: ascending, both ends. */
 void fab_repair_darken(struct fab_repair *r, const uint32_t *dead, size_t count);

@@ -175,21 +175,33 @@ static uint16_t length_by(struct fab_repair *r, uint32_t channel)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-struct candidates {
-    uint32_t channel[256]; /* dark ones, too */
-    uint32_t count;
-};
-
-static void list_candidates(const struct fab_repair *r, uint32_t sw, uint32_t key,
-                            struct candidates *ret)
+/* Channels of a switch of label `key` and above, dark ones, too; kept for the next column. */
+static const struct fab_repair_candidates *candidates_of(struct fab_repair *r, uint32_t sw,
+                                                         uint32_t key, const uint32_t *label)
 {
     const struct fab_repair_base *b = r->base;
-    const uint32_t *label = r->column.label;
-    ret->count = 0;
+    struct fab_repair_candidates *c = &r->candidates;
+    if (c->sw == sw && c->key == key && c->label == label)
+        return c;
+    c->sw = sw;
+    c->key = key;
+    c->label = label;
+    c->count = 0;
     for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
         if (label[port] != 0 && label[port] >= key)
-            ret->channel[ret->count++] = port;
+            c->channel[c->count++] = port;
     }
+    return c;
+}
+
+uint32_t fab_repair_likely(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid)
+{
+    const uint32_t *label = fab_repair_lane(r->base, lid);
+    uint32_t channel = fab_repair_channel(r->base, sw, entry);
+    if (channel == FAB_NONE)
+        return FAB_NONE;
+    const struct fab_repair_candidates *all = candidates_of(r, sw, label[channel], label);
+    return r->base->hop[all->channel[lid / all->count % all->count]];
 }
 
 /* Takes the shortest way over channels of label `key` and above, the first that is no longer than
@@ -201,23 +213,22 @@ static void list_candidates(const struct fab_repair *r, uint32_t sw, uint32_t ke
 static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t enough,
                        uint32_t *ret_channel)
 {
-    struct candidates all;
-    list_candidates(r, sw, key, &all);
-    if (all.count == 0)
+    const struct fab_repair_candidates *all = candidates_of(r, sw, key, r->column.label);
+    if (all->count == 0)
         return FAR;
     uint32_t before = r->base->first[sw] + r->column.entry[sw];
-    uint32_t digits = r->column.lid / all.count, at = digits % all.count;
-    uint32_t next = digits / all.count % all.count;
+    uint32_t digits = r->column.lid / all->count, at = digits % all->count;
+    uint32_t next = digits / all->count % all->count;
     uint16_t best = FAR;
-    for (uint32_t i = 0; i <= all.count && best > enough; i++) {
-        uint32_t channel = all.channel[at];
+    for (uint32_t i = 0; i <= all->count && best > enough; i++) {
+        uint32_t channel = all->channel[at];
         uint16_t length = fab_bits_get(r->dark, channel) ? FAR : length_by(r, channel);
         if (length < best || (length == best && channel == before && length != FAR)) {
             best = length;
             *ret_channel = channel;
         }
         at = next;
-        next = next + 1 < all.count ? next + 1 : 0;
+        next = next + 1 < all->count ? next + 1 : 0;
     }
     return best;
 }

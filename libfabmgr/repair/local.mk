@@ -10,4 +10,5 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/repair.c \
 	%D%/repair.h \
 	%D%/stand.c \
-	%D%/stand.h
+	%D%/stand.h \
+	%D%/warm.c

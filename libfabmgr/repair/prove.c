@@ -9,7 +9,8 @@
  *     one (where the label has not become less, what was true of the old entry is still);
  *   - no entry leads into a cable that has died since, unless no cables join the switch with the
  *     destination;
- *   - entries that lead into a cable that is back, and stay, are good ways.
+ *   - entries that lead into a cable that is back, and stay, are good ways;
+ *   - entries that drop since an earlier repair still have to.
  * For a way that meets no changed entry is what it was; and one that does goes on as proven. Labels
  * that ascend everywhere are a topological order: no cycle of channels.
  */
@@ -287,6 +288,22 @@ static int check_revived(struct proof *p, const uint64_t *key, size_t count)
     return status;
 }
 
+/* Entries that drop since an earlier repair, and stay. */
+static int check_dropping(struct proof *p, const uint64_t *key, size_t count)
+{
+    const struct fab_repair *r = p->r;
+    int status = FAB_OK;
+    for (size_t i = 0; status == FAB_OK && i < r->entries; i++) {
+        const struct fab_repair_entry *e = &r->entry[i];
+        if (e->now != FAB_LFT_NO_ROUTE || is_changed(key, count, e->sw, e->lid))
+            continue;
+        *p->at =
+            (struct fab_repair_change){.lid = e->lid, .sw = e->sw, .was = e->now, .now = e->now};
+        status = check_way(p, e->lid, e->sw);
+    }
+    return status;
+}
+
 static int check_all(struct proof *p)
 {
     const struct fab_repair_delta *d = p->d;
@@ -304,6 +321,8 @@ static int check_all(struct proof *p)
         status = check_dead(p, sorted, d->changes);
         if (status == FAB_OK)
             status = check_revived(p, sorted, d->changes);
+        if (status == FAB_OK)
+            status = check_dropping(p, sorted, d->changes);
     }
     free(key);
     free(room);

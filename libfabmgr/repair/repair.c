@@ -482,13 +482,18 @@ static int do_column(struct job *j, uint32_t lid, const uint64_t *place, size_t 
 
 static int do_columns(struct job *j, const uint64_t *place, size_t places)
 {
-    const struct fab_repair *r = j->r;
+    struct fab_repair *r = j->r;
+    size_t warmed = 0;
     int status = FAB_OK;
     for (size_t p = 0, e = 0; status == FAB_OK && (p < places || e < r->entries);) {
         uint32_t of_place = p < places ? (uint32_t)(place[p] >> 32) : FAB_NONE;
         uint32_t of_entry = e < r->entries ? r->entry[e].lid : FAB_NONE;
         uint32_t lid = of_place < of_entry ? of_place : of_entry;
         size_t p_end = p, e_end = e;
+        if (p >= warmed && p < places) {
+            warmed = places - p < FAB_REPAIR_AHEAD ? places : p + FAB_REPAIR_AHEAD;
+            fab_repair_warm(r, j->lft, place + p, warmed - p);
+        }
         while (p_end < places && (uint32_t)(place[p_end] >> 32) == lid)
             p_end++;
         while (e_end < r->entries && r->entry[e_end].lid == lid)
