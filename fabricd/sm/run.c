@@ -66,11 +66,12 @@ static void end_round(struct sm *s, int status)
     sm_round_ended(s, status);
 }
 
-/* Leaves finished phases and enters the ones after them. */
+/* Leaves a finished phase and enters the next one; the one after that has its own turn of the loop,
+ * so that nobody who asks waits for more than one. */
 static void advance(void *ctx)
 {
     struct sm *s = ctx;
-    while (finished(s)) {
+    if (finished(s)) {
         const struct sm_phase *phase = sm_run_phase(s);
         int r = phase->leave ? phase->leave(s) : FAB_OK;
         const struct sm_phase *next = s->run.phases[1];
@@ -85,6 +86,7 @@ static void advance(void *ctx)
         }
     }
     pump(s);
+    sm_run_check(s);
 }
 
 void sm_run_start(struct sm *s, enum sm_round_kind kind)
