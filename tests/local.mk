@@ -253,6 +253,11 @@ tests_unit_test_repair_nomem_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_repair_nomem_LDADD = $(LIB_TEST_LIBS)
 tests_unit_test_repair_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
+UNIT_TESTS += tests/unit/test_contingency
+tests_unit_test_contingency_SOURCES = tests/unit/test_contingency.c
+tests_unit_test_contingency_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_contingency_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_verify
 tests_unit_test_verify_SOURCES = tests/unit/test_verify.c
 tests_unit_test_verify_CFLAGS = $(TEST_CFLAGS)

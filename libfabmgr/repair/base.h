@@ -92,6 +92,7 @@ struct fab_repair {
     size_t entries;
     uint32_t *dead; /* ports, ascending */
     size_t deads;
+    uint64_t commits; /* up to here */
     /* Scratch; between calls as said. */
     uint64_t *dark;   /* bitset of [ports]: dead, of the call at work; else clear */
     uint32_t *alive;  /* [n] living cables to switches; else base->degree */

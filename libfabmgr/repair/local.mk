@@ -2,10 +2,14 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/base.c \
 	%D%/base.h \
 	%D%/column.c \
+	%D%/contingency.c \
+	%D%/contingency.h \
 	%D%/cover.c \
 	%D%/cover.h \
 	%D%/labels.c \
+	%D%/load.c \
 	%D%/order.c \
+	%D%/pack.c \
 	%D%/prove.c \
 	%D%/repair.c \
 	%D%/repair.h \

@@ -88,6 +88,7 @@ int fab_repair_twin(const struct fab_repair *r, struct fab_repair **ret)
     }
     twin->entries = r->entries;
     twin->deads = r->deads;
+    twin->commits = r->commits;
     *ret = twin;
     return FAB_OK;
 }
@@ -555,6 +556,7 @@ void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_rep
     free(r->dead);
     r->dead = d->dead;
     r->deads = d->deads;
+    r->commits++;
     d->dead = NULL;
     d->deads = 0;
 }

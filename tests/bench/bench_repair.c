@@ -17,7 +17,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/fabric/text.h"
-#include "libfabmgr/repair/repair.h"
+#include "libfabmgr/repair/contingency.h"
 #include "libfabmgr/route/route.h"
 
 #define FAULTS 21
@@ -254,6 +254,80 @@ static size_t switches_of(const struct world *w, uint8_t rank, uint32_t *ret)
     return count;
 }
 
+/* ---- with a plan at hand --------------------------------------------------------------------- */
+
+/* What a daemon that did something else in between finds: nothing in the caches. */
+static void chill(void)
+{
+    static uint8_t other[48 << 20];
+    for (size_t i = 0; i < sizeof(other); i += 64)
+        other[i]++;
+}
+
+/* From the cause known to all writes with their bytes. */
+static double take_plan(struct world *w, const struct fab_contingencies *all, uint32_t port)
+{
+    struct fab_repair_delta d;
+    uint8_t bytes[FAB_LFT_BLOCK];
+    unsigned sum = 0;
+    double start = now_us();
+    must(fab_contingencies_find(all, w->repair, &w->lft, &port, 1, &d), "plan at hand", "");
+    for (size_t i = 0; i < d.writes; i++) {
+        fab_repair_bytes(&w->lft, &d, &d.write[i], bytes);
+        sum += bytes[i % FAB_LFT_BLOCK];
+    }
+    fab_repair_commit(w->repair, &w->lft, &d);
+    double took = now_us() - start + (sum == 1 ? 1e-9 : 0);
+    fab_repair_delta_fini(&d);
+    return took;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* So many, each alone: a commit makes the others worthless. */
+#define PLANS 64
+
+static void run_plans(struct world *w)
+{
+    struct fab_contingency_maker *m = NULL;
+    struct fab_contingency c;
+    double took[PLANS], made = 0;
+    size_t plans = 0, bytes = 0, entries = 0;
+    must(fab_contingency_begin(w->repair, &m), "contingencies", "");
+    must(fab_contingency_tables(m, &w->lft), "tables", "");
+    while (w->lids.top < 50000 && fab_contingency_prepare(m))
+        ;
+    double ready = now_us();
+    for (; plans < PLANS && fab_contingency_next(m, true, &c) == FAB_OK && !c.is_switch; plans++) {
+        struct fab_contingencies one;
+        struct times back;
+        made += now_us() - ready;
+        fab_contingencies_init(&one, w->repair);
+        must(fab_contingencies_add(&one, &c), "contingency", "");
+        bytes += c.plan_len;
+        entries += c.entries;
+        chill();
+        took[plans] = take_plan(w, &one, c.id);
+        must(step(w, NULL, 0, &back), "mend", "");
+        fab_contingencies_fini(&one);
+        ready = now_us();
+    }
+    if (plans > 0) {
+        qsort(took, plans, sizeof(*took), by_number);
+        printf(
+            "  plan at hand median %8.0f us, worst %.0f us of %zu cables; %zu entries, %zu bytes "
+            "a plan; made in %.1f ms each; %u cases; %.1f MB while they are made\n",
+            took[plans / 2], took[plans - 1], plans, entries / plans, bytes / plans,
+            made / (double)plans / 1e3, fab_contingency_cases(m),
+            (double)fab_contingency_maker_memory(m) / 1e6);
+    }
+    fab_contingency_end(m);
+}
+
 static void run(const char *what, const char *engine)
 {
     struct world w = {0};
@@ -273,6 +347,7 @@ static void run(const char *what, const char *engine)
     if (highest > 1)
         run_faults(&w, "mid switch", fault, switches_of(&w, 1, fault), true);
     run_faults(&w, "top switch", fault, switches_of(&w, highest, fault), true);
+    run_plans(&w);
     printf("  mending %s the tables\n",
            memcmp(before, w.lft.entries, bytes) == 0 ? "restored" : "DID NOT RESTORE");
     free(before);

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Deltas in few bytes. Numbers are of 7 bits a byte, the least first, and signed ones zigzag. A
+ * delta is: changes, blocks, steps, cut, lost, writes; then the writes as they are to be sent, each
+ * a byte of flags, how far its switch and step are from those of the write before, and its block.
+ * The first write of a block brings the changes: how many, and for each its place in the block and
+ * the new port, a byte each. A second part of a block says instead where these changes are
+ * and how many are its own.
+ *
+ * What the entries were is not in it: they are read when it is unpacked, which brings the blocks
+ * into the caches in time for the writes.
+ */
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/repair/base.h"
+#include "libfabmgr/repair/contingency.h"
+
+#define AGAIN 1 /* its changes have come */
+#define KEEPS 2
+#define DRAINS 4
+#define MOST 64 /* bytes of a write without its changes: 3 * 5 + 3 * 10 + 1 and some */
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static uint8_t *put(uint8_t *at, uint64_t n)
+{
+    for (; n >= 0x80; n >>= 7)
+        *at++ = (uint8_t)(n | 0x80);
+    *at++ = (uint8_t)n;
+    return at;
+}
+
+static uint8_t *put_step(uint8_t *at, uint32_t from, uint32_t to)
+{
+    int64_t far = (int64_t)to - from;
+    return put(at, far < 0 ? ((uint64_t)-far << 1) - 1 : (uint64_t)far << 1);
+}
+
+static uint64_t get(const uint8_t **at)
+{
+    uint64_t n = 0;
+    unsigned shift = 0;
+    for (; **at & 0x80; shift += 7)
+        n |= (uint64_t)(*(*at)++ & 0x7f) << shift;
+    return n | (uint64_t) * (*at)++ << shift;
+}
+
+static uint32_t get_step(const uint8_t **at, uint32_t from)
+{
+    uint64_t far = get(at);
+    return far & 1 ? from - (uint32_t)((far + 1) >> 1) : from + (uint32_t)(far >> 1);
+}
+
+/* ---- packing --------------------------------------------------------------------------------- */
+
+static uint8_t *put_changes(uint8_t *at, const struct fab_repair_delta *d,
+                            const struct fab_repair_write *w)
+{
+    at = put(at, w->changes);
+    for (uint32_t i = 0; i < w->changes; i++) {
+        const struct fab_repair_change *c = &d->change[d->by_write[w->first + i]];
+        *at++ = (uint8_t)(c->lid % FAB_LFT_BLOCK);
+        *at++ = c->now;
+    }
+    return at;
+}
+
+/* moved: [changes] where the changes of the write that begins there are when unpacked, or NONE. */
+static uint8_t *put_write(uint8_t *at, const struct fab_repair_delta *d,
+                          const struct fab_repair_write *w, uint32_t *moved, uint32_t *placed)
+{
+    static const struct fab_repair_write none;
+    const struct fab_repair_write *last = w > d->write ? w - 1 : &none;
+    bool again = moved[w->first] != FAB_NONE;
+    *at++ =
+        (uint8_t)((again ? AGAIN : 0) | (w->keep != 0 ? KEEPS : 0) | (w->drain != 0 ? DRAINS : 0));
+    at = put_step(at, last->sw, w->sw);
+    at = put_step(at, last->step, w->step);
+    at = put(at, w->block);
+    if (w->keep != 0)
+        at = put(at, w->keep);
+    if (w->drain != 0)
+        at = put(at, w->drain);
+    if (again) {
+        at = put(at, moved[w->first]);
+        at = put(at, w->changes);
+        return put(at, w->entries);
+    }
+    moved[w->first] = *placed;
+    *placed += w->changes;
+    return put_changes(at, d, w);
+}
+
+int fab_repair_pack(const struct fab_repair_delta *d, uint8_t **ret, uint32_t *ret_len)
+{
+    uint32_t *moved = fab_alloc_array(d->changes, sizeof(*moved)), placed = 0;
+    uint8_t *most = malloc((d->writes + 1) * MOST + d->changes * 2), *at = most;
+    if (moved == NULL || most == NULL) {
+        free(moved);
+        free(most);
+        return FAB_E_NOMEM;
+    }
+    memset(moved, 0xff, d->changes * sizeof(*moved));
+    at = put(at, d->changes);
+    at = put(at, d->blocks);
+    at = put(at, d->steps);
+    at = put(at, d->cut);
+    at = put(at, d->lost);
+    at = put(at, d->writes);
+    for (size_t i = 0; i < d->writes; i++)
+        at = put_write(at, d, &d->write[i], moved, &placed);
+    free(moved);
+    uint8_t *packed = realloc(most, (size_t)(at - most));
+    *ret_len = (uint32_t)(at - most);
+    *ret = packed != NULL ? packed : most;
+    return FAB_OK;
+}
+
+/* ---- unpacking ------------------------------------------------------------------------------- */
+
+struct unpacking {
+    const struct fab_repair *r;
+    const struct fab_lft *lft;
+    struct fab_repair_delta *d;
+    uint32_t placed;
+};
+
+static const uint8_t *get_changes(struct unpacking *u, const uint8_t *at,
+                                  struct fab_repair_write *w)
+{
+    uint32_t first = u->placed;
+    w->first = first;
+    w->changes = (uint32_t)get(&at);
+    u->placed += w->changes;
+    __builtin_prefetch(fab_lft_row(u->lft, w->sw) + (size_t)w->block * FAB_LFT_BLOCK, 1);
+    for (uint32_t i = 0; i < w->changes; i++, at += 2) {
+        u->d->change[first + i] = (struct fab_repair_change){
+            .lid = w->block * FAB_LFT_BLOCK + at[0], .sw = w->sw, .now = at[1]};
+        u->d->by_write[first + i] = first + i;
+    }
+    return at;
+}
+
+static const uint8_t *get_write(struct unpacking *u, const uint8_t *at,
+                                const struct fab_repair_write *last, struct fab_repair_write *w)
+{
+    uint8_t flags = *at++;
+    *w = (struct fab_repair_write){.sw = get_step(&at, last->sw)};
+    w->step = get_step(&at, last->step);
+    w->block = (uint32_t)get(&at);
+    w->keep = flags & KEEPS ? get(&at) : 0;
+    w->drain = flags & DRAINS ? get(&at) : 0;
+    if (flags & AGAIN) {
+        w->first = (uint32_t)get(&at);
+        w->changes = (uint32_t)get(&at);
+        w->entries = (uint32_t)get(&at);
+    } else {
+        at = get_changes(u, at, w);
+        w->entries = w->changes - (uint32_t)__builtin_popcountll(w->keep);
+    }
+    w->weight = (uint64_t)u->r->base->hosts[w->sw] * w->entries;
+    if (w->drain != 0)
+        u->d->drained += w->entries;
+    return at;
+}
+
+static void read_was(const struct fab_lft *lft, struct fab_repair_delta *d)
+{
+    for (size_t i = 0; i < d->changes; i++)
+        d->change[i].was = fab_lft_row(lft, d->change[i].sw)[d->change[i].lid];
+}
+
+/* ---- the overlay that comes of it ------------------------------------------------------------ */
+
+static struct fab_repair_entry entry_of(const struct fab_repair_change *c)
+{
+    return (struct fab_repair_entry){.lid = c->lid, .sw = c->sw, .base = c->was, .now = c->now};
+}
+
+/* The entries of one LID: those of the overlay, as changed, then the new ones. index: [n], in
+ * whatever state. */
+static size_t merge_column(const struct fab_repair_entry *known, size_t knowns,
+                           const struct fab_repair_change *change, const uint64_t *key,
+                           size_t changes, uint32_t *index, struct fab_repair_entry *to)
+{
+    size_t count = knowns, kept = 0;
+    for (size_t i = 0; i < knowns; i++) {
+        to[i] = known[i];
+        index[known[i].sw] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < changes; i++) {
+        const struct fab_repair_change *c = &change[(uint32_t)key[i]];
+        uint32_t at = index[c->sw];
+        if (at < knowns && to[at].sw == c->sw)
+            to[at].now = c->now;
+        else
+            to[count++] = entry_of(c);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (to[i].base != to[i].now)
+            to[kept++] = to[i];
+    }
+    return kept;
+}
+
+/* key: the changes by LID, in the low half their index. */
+static void merge(struct fab_repair *r, struct fab_repair_delta *d, const uint64_t *key)
+{
+    for (size_t c = 0, e = 0; c < d->changes || e < r->entries;) {
+        uint32_t of_change = c < d->changes ? (uint32_t)(key[c] >> 32) : FAB_NONE;
+        uint32_t of_entry = e < r->entries ? r->entry[e].lid : FAB_NONE;
+        uint32_t lid = of_change < of_entry ? of_change : of_entry;
+        size_t c_end = c, e_end = e;
+        while (c_end < d->changes && (uint32_t)(key[c_end] >> 32) == lid)
+            c_end++;
+        while (e_end < r->entries && r->entry[e_end].lid == lid)
+            e_end++;
+        d->entries += merge_column(r->entry + e, e_end - e, d->change, key + c, c_end - c,
+                                   r->island, d->entry + d->entries);
+        c = c_end;
+        e = e_end;
+    }
+}
+
+static int make_entries(struct fab_repair *r, struct fab_repair_delta *d)
+{
+    unsigned bits = 32 - (unsigned)__builtin_clz(r->base->top | 1);
+    uint64_t *key = fab_alloc_array(d->changes, sizeof(*key));
+    uint64_t *room = fab_alloc_array(d->changes, sizeof(*room));
+    d->entry = fab_alloc_array(d->changes + r->entries, sizeof(*d->entry));
+    int status = key && room && d->entry ? FAB_OK : FAB_E_NOMEM;
+    if (status == FAB_OK) {
+        for (size_t i = 0; i < d->changes; i++)
+            key[i] = (uint64_t)d->change[i].lid << 32 | i;
+        merge(r, d, fab_repair_sort(key, room, d->changes, 32, bits));
+    }
+    free(key);
+    free(room);
+    return status;
+}
+
+int fab_repair_unpack(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *at,
+                      struct fab_repair_delta *ret)
+{
+    static const struct fab_repair_write none;
+    struct fab_repair_delta d = {.changes = get(&at), .blocks = get(&at)};
+    struct unpacking u = {.r = r, .lft = lft, .d = &d};
+    d.steps = (uint32_t)get(&at);
+    d.cut = get(&at);
+    d.lost = get(&at);
+    d.writes = get(&at);
+    d.change = fab_alloc_array(d.changes, sizeof(*d.change));
+    d.by_write = fab_alloc_array(d.changes, sizeof(*d.by_write));
+    d.write = fab_alloc_array(d.writes, sizeof(*d.write));
+    int status = d.change && d.by_write && d.write ? FAB_OK : FAB_E_NOMEM;
+    for (size_t i = 0; status == FAB_OK && i < d.writes; i++)
+        at = get_write(&u, at, i > 0 ? &d.write[i - 1] : &none, &d.write[i]);
+    if (status == FAB_OK) {
+        read_was(lft, &d);
+        status = make_entries(r, &d);
+    }
+    if (status == FAB_OK)
+        *ret = d;
+    else
+        fab_repair_delta_fini(&d);
+    return status;
+}
