@@ -45,6 +45,7 @@ int config_defaults(struct config *ret)
         .log_level = LOG_LEVEL_INFO,
         .sweep = {.light_interval_s = 10, .full_interval_s = 600, .trap_settle_ms = 10},
         .smp = {.timeout_ms = 200, .retries = 3, .window = 0},
+        .contingency_mb = 64,
         .journal_keep = 100000,
     };
     char why[200];

@@ -48,7 +48,8 @@ struct config {
     enum log_level log_level;
     struct config_sweep sweep;
     struct config_smp smp;
-    uint32_t journal_keep; /* events kept in the store */
+    uint32_t contingency_mb; /* memory for plans of faults to come; 0: none are made */
+    uint32_t journal_keep;   /* events kept in the store */
     struct fab_policy policy;
 };
 

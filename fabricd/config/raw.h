@@ -36,6 +36,10 @@ struct raw_routing {
     char *max_hops;
 };
 
+struct raw_contingency {
+    char *memory;
+};
+
 struct raw_journal {
     char *keep;
 };
@@ -49,6 +53,7 @@ struct raw {
     struct raw_smp *smp;
     struct raw_subnet *subnet;
     struct raw_routing *routing;
+    struct raw_contingency *contingency;
     struct raw_journal *journal;
 };
 

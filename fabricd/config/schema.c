@@ -86,6 +86,11 @@ static const cyaml_schema_field_t routing_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t contingency_fields[] = {
+    TEXT(raw_contingency, memory, 1, TEXT_MAX),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t journal_fields[] = {
     TEXT(raw_journal, keep, 1, TEXT_MAX),
     CYAML_FIELD_END,
@@ -102,6 +107,7 @@ static const cyaml_schema_field_t top_fields[] = {
     GROUP(smp),
     GROUP(subnet),
     GROUP(routing),
+    GROUP(contingency),
     GROUP(journal),
     CYAML_FIELD_END,
 };

@@ -77,8 +77,10 @@ static void done(void *ctx)
             take(s, j);
     }
     job_free(j);
-    if (s)
+    if (s) {
         sm_mend_prepare(s);
+        sm_ahead_prepare(s);
+    }
 }
 
 static int start(struct sm *s)
@@ -289,6 +291,21 @@ static int carry_out(struct sm *s, struct fab_repair_delta *d, struct dead *dead
     return r;
 }
 
+/* Computed and proved now, or before. */
+static int find_repair(struct sm *s, const struct dead *dead, struct fab_repair_delta *ret,
+                       char *why, size_t why_len)
+{
+    int r = sm_ahead_find(s, dead->port, dead->count, ret);
+    s->run.at_hand = r == FAB_OK;
+    s->run.computed_us = s->run.proved_us = clock_now_us();
+    if (r != FAB_E_NOT_FOUND)
+        return r;
+    r = compute(s, dead, ret, why, why_len);
+    if (r == FAB_OK)
+        r = prove(s, ret);
+    return r == FAB_OK ? fab_repair_order(s->mend.stand.state, tables(s), ret) : r;
+}
+
 static int enter(struct sm *s)
 {
     struct fab_repair_delta d = {0};
@@ -296,11 +313,7 @@ static int enter(struct sm *s)
     struct dead dead = {0};
     int r = all_dead(s, &dead);
     if (r == FAB_OK)
-        r = compute(s, &dead, &d, why, sizeof(why));
-    if (r == FAB_OK)
-        r = prove(s, &d);
-    if (r == FAB_OK)
-        r = fab_repair_order(s->mend.stand.state, tables(s), &d);
+        r = find_repair(s, &dead, &d, why, sizeof(why));
     if (r == FAB_OK) {
         s->run.computed = true;
         s->run.changed.links_lost = s->cut.count;

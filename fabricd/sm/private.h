@@ -8,6 +8,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/discover.h"
 #include "libfabmgr/plan/plan.h"
+#include "libfabmgr/repair/contingency.h"
 #include "libfabmgr/repair/stand.h"
 #include "libfabmgr/smstate/smstate.h"
 
@@ -16,6 +17,7 @@
 #define SM_PLACE_LEN 128     /* text of a place: "leaf-3/12" */
 #define SM_EVENTS_A_ROUND 64 /* single events of one kind; beyond that one summary */
 #define SM_REROUTES 256      /* kept in memory */
+#define SM_WRITE_RATE 25000  /* table blocks a second, as long as none were written */
 #define SM_RETRY_FIRST_US 100000u
 #define SM_CAP_IS_SM 0x2u /* PortInfo CapabilityMask, IBA 14.2.5.6 */
 
@@ -108,6 +110,7 @@ struct sm_run {
     uint64_t started_us, trap_us, sent_before;
     bool same;     /* the look found the ids and cables known before */
     bool computed; /* tables were computed in this round */
+    bool at_hand;  /* and that before it began */
     struct loop_timer *advance;
     char cause[96];
     uint64_t known_us, computed_us, proved_us; /* when; 0: not in this round */
@@ -157,6 +160,14 @@ struct sm_mend { /* mend.c */
     uint64_t asked;          /* tables that one was made for, or could not be */
     struct sm_mend_job *job; /* making one on the worker, or NULL */
 };
+struct sm_ahead_job;
+struct sm_ahead {                        /* ahead.c */
+    struct fab_contingencies all;        /* of the state that stands; base NULL: none */
+    struct fab_contingency_maker *maker; /* NULL: all done, or its job has it */
+    struct sm_ahead_job *job;            /* on the worker, or NULL */
+    struct loop_timer *timer;
+    uint32_t cases;
+};
 struct sm_job; /* a computation on the worker (route.c) */
 
 struct sm {
@@ -180,6 +191,7 @@ struct sm {
     struct sm_programming program;
     struct sm_cut cut;
     struct sm_mend mend;
+    struct sm_ahead ahead;
     struct fab_target *fresh;   /* LIDs, then tables, of this round; NULL: keep those in force */
     struct fab_verdict verdict; /* of fresh */
     struct sm_port_op *port_op; /* running */
@@ -260,6 +272,13 @@ void sm_mend_forget(struct sm *s); /* the next tables are an engine's */
  * were in force just before; it comes back for the new ones. */
 void sm_mend_lend(struct sm *s, struct fab_stand *ret);
 void sm_mend_give_back(struct sm *s, struct fab_stand *t);
+/* ---- ahead.c ---- */
+int sm_ahead_init(struct sm *s);
+void sm_ahead_fini(struct sm *s);
+void sm_ahead_prepare(struct sm *s); /* drops what does not hold any more, and begins anew */
+/* The repair for exactly these dead cables, by the ids of the ground, where there is a plan. */
+int sm_ahead_find(struct sm *s, const uint32_t *dead, size_t count, struct fab_repair_delta *ret);
+
 int sm_program_take(struct sm *s, struct fab_plan *plan); /* program.c: for "rewriting" */
 int sm_publish(struct sm *s); /* publish.c: what the model has is the view from now on */
 void sm_tell_link_down(struct sm *s, const struct sm_cable *c); /* changes.c */

@@ -66,9 +66,9 @@ static void tell_reroute(struct sm *s)
     uint64_t from = s->run.trap_us ? s->run.trap_us : s->run.started_us;
     s->last_reroute_us = p->last_write_us - from;
     bus_say(s->in.bus, EVENT_INFO, "reroute-done", "fabric", 0, 0,
-            "rerouted in %.1f ms from %s to the last table write: %u blocks on %u switches",
+            "rerouted in %.1f ms from %s to the last table write: %u blocks on %u switches%s",
             (double)s->last_reroute_us / 1e3, s->run.trap_us ? "the trap" : "the start", p->blocks,
-            p->switches);
+            p->switches, s->run.at_hand ? ", by a plan at hand" : "");
 }
 
 static void tell_sweep(struct sm *s)

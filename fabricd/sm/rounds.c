@@ -280,6 +280,7 @@ void sm_round_ended(struct sm *s, int status)
         s->put_off = 0;
     sm_mend_prepare(s);
     sm_schedule(s);
+    sm_ahead_prepare(s);
 }
 
 /* ---- timers ---- */

@@ -75,6 +75,8 @@ int sm_new(const struct sm_input *in, struct sm **ret)
         r = sm_ha_init(s);
     if (r == FAB_OK)
         r = sm_rounds_init(s);
+    if (r == FAB_OK)
+        r = sm_ahead_init(s);
     if (r != FAB_OK) {
         sm_free(s);
         return r;
@@ -142,6 +144,7 @@ void sm_free(struct sm *s)
     sm_run_fini(s);
     agent_free(s->agent);
     free_phases(s);
+    sm_ahead_fini(s);
     sm_mend_fini(s);
     sm_model_fini(&s->model);
     fab_policy_fini(&s->policy);

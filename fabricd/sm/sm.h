@@ -19,6 +19,7 @@
 #include "fabricd/loop/loop.h"
 #include "fabricd/store/store.h"
 #include "fabricd/transport/transport.h"
+#include "libfabmgr/repair/contingency.h"
 #include "libfabmgr/view/view.h"
 
 struct sm;
@@ -54,6 +55,22 @@ struct fab_view *sm_view(const struct sm *s); /* a reference for the caller, or 
 /* The reroutes in memory (some hundred) of generations before `before` (0: no bound), newest
  * first. Older ones: store_reroutes. */
 uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, uint32_t max);
+
+/* What would happen if one cable or switch failed next, as far as it is computed. */
+struct sm_contingencies {
+    const struct fab_contingencies *all; /* until the caller returns to the loop; NULL: none yet */
+    uint32_t cases;                      /* that there will be */
+    bool under_way;                      /* more are being computed */
+    size_t budget, working;              /* bytes: allowed for plans (0: off), to compute them */
+    uint32_t rate;                       /* table blocks a second */
+    bool rate_measured;                  /* by the reroutes in memory; else assumed */
+};
+void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret);
+/* A row with the ids of the view; FAB_NONE: that is away. The plan stays where it is. */
+void sm_contingency_row(const struct sm *s, const struct fab_contingency *row,
+                        struct fab_contingency *ret);
+/* The row of the cable of a port, or of a switch, by the ids of the view; NULL: none yet. */
+const struct fab_contingency *sm_contingency_of(const struct sm *s, bool is_switch, uint32_t id);
 
 /* The silent places of the last sweep, for people. */
 struct sm_silent {

@@ -249,6 +249,11 @@ void fab_contingencies_init(struct fab_contingencies *c, const struct fab_repair
         .base = fab_repair_base_ref(r->base), .commits = r->commits, .memory = sizeof(*c)};
 }
 
+bool fab_contingencies_hold(const struct fab_contingencies *c, const struct fab_repair *r)
+{
+    return c->base == r->base && c->commits == r->commits;
+}
+
 void fab_contingencies_fini(struct fab_contingencies *c)
 {
     for (size_t i = 0; i < c->count; i++)
@@ -392,7 +397,7 @@ int fab_contingencies_find(const struct fab_contingencies *c, struct fab_repair 
                            struct fab_repair_delta *ret)
 {
     struct fab_repair_delta d = {0}, with_dead = {0};
-    if (c->base != r->base || c->commits != r->commits || c->plans == 0)
+    if (!fab_contingencies_hold(c, r) || c->plans == 0)
         return FAB_E_NOT_FOUND;
     size_t marked = mark(r, dead, count);
     const struct fab_contingency *row = row_of(c, r, dead, count, marked);

@@ -61,6 +61,8 @@ struct fab_contingencies {
 };
 void fab_contingencies_init(struct fab_contingencies *c, const struct fab_repair *r);
 void fab_contingencies_fini(struct fab_contingencies *c);
+/* True as long as that is its state. */
+bool fab_contingencies_hold(const struct fab_contingencies *c, const struct fab_repair *r);
 /* Takes over c->plan, also on failure. */
 int fab_contingencies_add(struct fab_contingencies *all, const struct fab_contingency *c);
 /* The row of a cable (any port of it) or of a switch, or NULL. */

@@ -137,6 +137,13 @@ static uint32_t node_of(const struct fab_ground *g, uint32_t port)
     return low;
 }
 
+uint32_t fab_cover_port_now(const struct fab_cover *c, const struct fab_ground *g,
+                            const struct fab_fabric *f, uint32_t port)
+{
+    uint32_t node = node_of(g, port), now = c->to_now[node];
+    return now == FAB_NONE ? FAB_NONE : f->nodes[now].first_port + (port - g->first[node]);
+}
+
 static bool is_dead(const struct fab_ground *g, const struct fab_fabric *f,
                     const struct fab_cover *c, uint32_t node, uint32_t port)
 {

@@ -35,5 +35,8 @@ void fab_cover_fini(struct fab_cover *c);
 /* The port of the ground that port id `port` of f is. */
 uint32_t fab_cover_port(const struct fab_cover *c, const struct fab_ground *g,
                         const struct fab_fabric *f, uint32_t port);
+/* And back; FAB_NONE: its node is away. */
+uint32_t fab_cover_port_now(const struct fab_cover *c, const struct fab_ground *g,
+                            const struct fab_fabric *f, uint32_t port);
 
 #endif
