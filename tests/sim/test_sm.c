@@ -188,6 +188,83 @@ START_TEST(mends_tables_in_place)
 }
 END_TEST
 
+static bool has_all_plans(struct lab *lab)
+{
+    struct sm_contingencies c;
+    sm_get_contingencies(lab->sm, &c);
+    return c.all && !c.under_way && c.all->count == c.cases;
+}
+
+/* A cable, one more, and the tables then; megabytes 0: without plans. */
+static uint8_t *tables_after_faults(uint32_t megabytes, size_t *ret_len)
+{
+    struct lab lab;
+    struct sm_contingencies c;
+    lab_open(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab.config.contingency_mb = megabytes;
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    for (uint8_t port = 5; port < 7; port++) {
+        if (megabytes > 0)
+            lab_run(&lab, 5, has_all_plans, "plans for all");
+        lab_forget_events(&lab);
+        lab_unlink(&lab, "leaf-003", port);
+        const struct lab_event *e = lab_await(&lab, 1, "reroute-done");
+        ck_assert_int_eq(strstr(e->message, "a plan at hand") != NULL, megabytes > 0);
+        sm_get_contingencies(lab.sm, &c); /* dropped with the state that they were made for */
+        ck_assert_ptr_null(c.all);
+        lab_assert_good(&lab);
+        lab_run(&lab, 3, lab_is_idle, "the look that checks");
+    }
+    uint8_t *tables = lab_tables(&lab, ret_len);
+    lab_close(&lab);
+    return tables;
+}
+
+START_TEST(mends_by_a_plan_at_hand)
+{
+    size_t len, same;
+    uint8_t *with = tables_after_faults(64, &len), *without = tables_after_faults(0, &same);
+    ck_assert_uint_eq(len, same);
+    ck_assert_mem_eq(with, without, len);
+    free(with);
+    free(without);
+}
+END_TEST
+
+START_TEST(has_a_plan_for_every_case)
+{
+    struct lab lab;
+    struct sm_contingencies c;
+    struct fab_contingency row;
+    bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_run(&lab, 5, has_all_plans, "plans for all");
+    sm_get_contingencies(lab.sm, &c);
+    ck_assert_uint_eq(c.cases, 6 * 3 + 6 + 3);
+    ck_assert_uint_eq(c.all->plans, c.cases);
+    ck_assert(!c.rate_measured);
+    struct fab_view *v = sm_view(lab.sm);
+    uint32_t leaf = fab_fabric_node_by_guid(
+        v->fabric, fab_sim_fabric(lab.sim)->nodes[lab_node(&lab, "leaf-003")].guid);
+    const struct fab_contingency *found = sm_contingency_of(lab.sm, true, leaf);
+    ck_assert_ptr_nonnull(found);
+    sm_contingency_row(lab.sm, found, &row);
+    ck_assert_uint_eq(row.id, leaf);
+    ck_assert_uint_eq(row.lost_ends, 4);
+    ck_assert_uint_eq(row.lost_switches, 1);
+    uint32_t port = fab_port_id(v->fabric, leaf, 6), peer = v->fabric->ports[port].peer;
+    found = sm_contingency_of(lab.sm, false, peer);
+    ck_assert_ptr_nonnull(found);
+    sm_contingency_row(lab.sm, found, &row);
+    ck_assert(row.id == port || row.peer == port);
+    ck_assert_uint_eq(row.lost_ends, 0);
+    ck_assert_uint_gt(row.blocks, 0);
+    ck_assert_ptr_null(sm_contingency_of(lab.sm, false, fab_port_id(v->fabric, leaf, 1)));
+    fab_view_unref(v);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(loses_and_regains_a_host)
 {
     struct lab lab;
@@ -724,6 +801,8 @@ static Suite *suite(void)
     tcase_add_test(t, bears_loss);
     tcase_add_test(t, goes_round_a_pulled_cable_and_back);
     tcase_add_test(t, mends_tables_in_place);
+    tcase_add_test(t, mends_by_a_plan_at_hand);
+    tcase_add_test(t, has_a_plan_for_every_case);
     tcase_add_test(t, loses_and_regains_a_host);
     tcase_add_test(t, manages_its_own_island);
     tcase_add_test(t, bears_a_storm_of_cables);

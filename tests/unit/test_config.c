@@ -165,7 +165,7 @@ static const struct {
 } mistakes[] = {
     /* keys */
     {"foo: 1\n", "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, listen, "
-                 "socket_group, log_level, tls, sweep, smp, subnet, routing, journal"},
+                 "socket_group, log_level, tls, sweep, smp, subnet, routing, contingency, journal"},
     {"smp:\n  retries: 1\n  retrys: 2\n", "f.yaml:3:3: unknown key 'retrys' in smp, expected one "
                                           "of: timeout_ms, retries, window"},
     {"smp: {retries: 1, \"a\\eb\": 2}\n", "f.yaml:1:19: unknown key 'a\\x1bb' in smp, expected one "
