@@ -14,6 +14,7 @@ include libfabmgr/target/local.mk
 include libfabmgr/mads/local.mk
 include libfabmgr/discover/local.mk
 include libfabmgr/smstate/local.mk
+include libfabmgr/damping/local.mk
 include libfabmgr/address/local.mk
 include libfabmgr/route/local.mk
 include libfabmgr/verify/local.mk

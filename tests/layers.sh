@@ -32,6 +32,7 @@ library_floors='
 0 base
 1 wire
 1 grpc
+1 damping
 2 fabric
 2 policy
 3 target

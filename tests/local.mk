@@ -68,6 +68,11 @@ tests_unit_test_smstate_SOURCES = tests/unit/test_smstate.c
 tests_unit_test_smstate_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_smstate_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_damping
+tests_unit_test_damping_SOURCES = tests/unit/test_damping.c
+tests_unit_test_damping_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_damping_LDADD = $(LIB_TEST_LIBS)
+
 # ---- mads
 UNIT_TESTS += tests/unit/test_mads
 tests_unit_test_mads_SOURCES = tests/unit/test_mads.c

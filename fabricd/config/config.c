@@ -44,6 +44,7 @@ int config_defaults(struct config *ret)
         .socket_group = strdup("fabric"),
         .log_level = LOG_LEVEL_INFO,
         .sweep = {.light_interval_s = 10, .full_interval_s = 600, .trap_settle_ms = 10},
+        .flapping = {.falls = 4, .within_s = 60, .hold_s = 10, .most_s = 600, .share = 50},
         .smp = {.timeout_ms = 200, .retries = 3, .window = 0},
         .contingency_mb = 64,
         .journal_keep = 100000,

@@ -32,6 +32,14 @@ struct config_sweep {
     uint32_t trap_settle_ms;   /* after a trap, wait so long for more of them */
 };
 
+struct config_flapping {
+    uint32_t falls;    /* of a cable that lead to a hold */
+    uint32_t within_s; /* as long as that they count */
+    uint32_t hold_s;   /* the first hold; it doubles; 0: nothing is held */
+    uint32_t most_s;   /* the longest */
+    uint32_t share;    /* percent of a switch's cables to switches that may be held at a time */
+};
+
 struct config_smp {
     uint32_t timeout_ms; /* of the first try */
     uint32_t retries;    /* tries after the first */
@@ -47,6 +55,7 @@ struct config {
     struct config_tls tls;
     enum log_level log_level;
     struct config_sweep sweep;
+    struct config_flapping flapping;
     struct config_smp smp;
     uint32_t contingency_mb; /* memory for plans of faults to come; 0: none are made */
     uint32_t journal_keep;   /* events kept in the store */

@@ -18,6 +18,10 @@ struct raw_sweep {
     char *light_interval, *full_interval, *trap_settle_ms;
 };
 
+struct raw_flapping {
+    char *falls, *within, *hold, *hold_most, *share;
+};
+
 struct raw_smp {
     char *timeout_ms, *retries, *window;
 };
@@ -50,6 +54,7 @@ struct raw {
     unsigned listen_count;
     struct raw_tls *tls;
     struct raw_sweep *sweep;
+    struct raw_flapping *flapping;
     struct raw_smp *smp;
     struct raw_subnet *subnet;
     struct raw_routing *routing;

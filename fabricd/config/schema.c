@@ -52,6 +52,12 @@ static const cyaml_schema_field_t sweep_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t flapping_fields[] = {
+    TEXT(raw_flapping, falls, 1, TEXT_MAX), TEXT(raw_flapping, within, 1, TEXT_MAX),
+    TEXT(raw_flapping, hold, 1, TEXT_MAX),  TEXT(raw_flapping, hold_most, 1, TEXT_MAX),
+    TEXT(raw_flapping, share, 1, TEXT_MAX), CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t smp_fields[] = {
     TEXT(raw_smp, timeout_ms, 1, TEXT_MAX),
     TEXT(raw_smp, retries, 1, TEXT_MAX),
@@ -104,6 +110,7 @@ static const cyaml_schema_field_t top_fields[] = {
     TEXT(raw, log_level, 1, TEXT_MAX),
     GROUP(tls),
     GROUP(sweep),
+    GROUP(flapping),
     GROUP(smp),
     GROUP(subnet),
     GROUP(routing),

@@ -83,6 +83,10 @@ int sm_tell_changes(struct sm *s, const struct fab_fabric *old, const struct fab
     if (r != FAB_OK)
         return r;
     for (size_t i = 0; i < count; i++)
+        if (changes[i].kind == FAB_CHANGE_LINK_REMOVED)
+            sm_flap_removed(s, old, now, &changes[i]);
+    sm_flap_arm(s);
+    for (size_t i = 0; i < count; i++)
         if (changes[i].kind < sizeof(wordings) / sizeof(*wordings) && told++ < SM_EVENTS_A_ROUND)
             tell(s, old, now, &changes[i]);
     if (told > SM_EVENTS_A_ROUND)

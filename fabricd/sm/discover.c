@@ -121,7 +121,12 @@ static bool dismiss(struct sm *s, const struct fab_fabric *now)
 
 static int take(struct sm *s, struct fab_fabric *fabric)
 {
-    int r = sm_model_adopt(&s->model, fabric, &s->run.same);
+    int r = sm_flap_leave_out(s, fabric);
+    if (r != FAB_OK) {
+        fab_fabric_unref(fabric);
+        return r;
+    }
+    r = sm_model_adopt(&s->model, fabric, &s->run.same);
     if (r != FAB_OK)
         return r;
     uint32_t count;

@@ -102,6 +102,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         s->cut.more = true;
         return;
     }
+    if (sm_flap_glanced(s, port, is_up(&now)))
+        return;
     if (fab_port_is_up(f, port) && !is_up(&now) && is_trunk(f, port))
         s->cut.more |= sm_cut_add(&s->cut, port, f->ports[port].peer) != FAB_OK;
     else
@@ -116,6 +118,7 @@ static bool finished(const struct sm *s)
 static int leave(struct sm *s)
 {
     s->run.known_us = clock_now_us();
+    sm_flap_arm(s);
     return s->cut.count == 0 ? SM_ROUND_OVER : FAB_OK;
 }
 

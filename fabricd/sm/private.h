@@ -5,7 +5,9 @@
 
 #include "fabricd/sm/phase.h"
 #include "fabricd/sm/sm.h"
+#include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/damping/damping.h"
 #include "libfabmgr/discover/discover.h"
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/repair/contingency.h"
@@ -151,7 +153,8 @@ struct sm_cut {
         uint32_t port, peer;
     } * cable; /* between switches, that died; each once */
     uint32_t count;
-    bool more; /* there is more to it than that */
+    uint32_t held; /* cables that are held, and changed */
+    bool more;     /* there is more to it than that */
 };
 struct sm_mend_job;
 struct sm_mend { /* mend.c */
@@ -167,6 +170,20 @@ struct sm_ahead {                        /* ahead.c */
     struct sm_ahead_job *job;            /* on the worker, or NULL */
     struct loop_timer *timer;
     uint32_t cases;
+};
+struct sm_flaps { /* flapping.c */
+    struct sm_flap {
+        uint64_t guid[2]; /* both ends */
+        uint8_t port[2];
+        char place[2][SM_PLACE_LEN];
+        struct fab_damping damping;
+        bool trunk; /* between switches */
+        bool out;   /* left out of the model's fabric */
+    } * list;
+    uint32_t count, room;
+    struct loop_timer *timer;
+    uint32_t told; /* since told_us */
+    uint64_t told_us;
 };
 struct sm_job; /* a computation on the worker (route.c) */
 
@@ -192,6 +209,7 @@ struct sm {
     struct sm_cut cut;
     struct sm_mend mend;
     struct sm_ahead ahead;
+    struct sm_flaps flaps;
     struct fab_target *fresh;   /* LIDs, then tables, of this round; NULL: keep those in force */
     struct fab_verdict verdict; /* of fresh */
     struct sm_port_op *port_op; /* running */
@@ -282,6 +300,21 @@ int sm_ahead_find(struct sm *s, const uint32_t *dead, size_t count, struct fab_r
 int sm_program_take(struct sm *s, struct fab_plan *plan); /* program.c: for "rewriting" */
 int sm_publish(struct sm *s); /* publish.c: what the model has is the view from now on */
 void sm_tell_link_down(struct sm *s, const struct sm_cable *c); /* changes.c */
+
+/* ---- flapping.c ---- */
+int sm_flap_init(struct sm *s);
+void sm_flap_fini(struct sm *s);
+void sm_flap_arm(struct sm *s); /* the timer of those that are held, after anything changed */
+/* A cable of that snapshot fell. */
+void sm_flap_fell(struct sm *s, const struct fab_fabric *f, const struct sm_cable *c);
+/* The same of a cable that is gone, unless it went with a switch or is held. */
+void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
+                     const struct fab_change *c);
+bool sm_flap_is_out(const struct sm *s, uint64_t guid, uint8_t port); /* held */
+/* Of a new snapshot, before the model takes it over: what is held goes from it. NOMEM. */
+int sm_flap_leave_out(struct sm *s, struct fab_fabric *f);
+/* False: the port's cable is not held. Else what a glance saw of it is noted. */
+bool sm_flap_glanced(struct sm *s, uint32_t port, bool up);
 
 /* ---- silent.c ---- */
 int sm_silent_update(struct sm *s, const struct fab_silent *found, uint32_t count, bool scoped);

@@ -129,6 +129,9 @@ static int enter_told(struct sm *s)
 {
     for (uint32_t i = 0; i < s->cut.count && i < SM_EVENTS_A_ROUND; i++)
         sm_tell_link_down(s, &s->cut.cable[i]);
+    for (uint32_t i = 0; i < s->cut.count; i++)
+        sm_flap_fell(s, s->model.fabric, &s->cut.cable[i]);
+    sm_flap_arm(s);
     tell_reroute(s);
     sm_reroute_record(s);
     return FAB_OK;

@@ -221,11 +221,14 @@ static void pause_for_traps(struct sm *s)
     loop_timer_set(s->settle_timer, settle_us << (doublings < STIR_MOST ? doublings : STIR_MOST));
 }
 
-/* Each glance is checked by a look: at once, when there was more to see, else when it is quiet. */
+/* Each glance is checked by a look: at once, when there was more to see, else when it is quiet.
+ * What a held cable does is seen well enough; the next light look finds the rest. */
 static void look_after_glance(struct sm *s, int status)
 {
     struct sm_guids *to = &s->want.thorough;
     const struct fab_fabric *f = s->model.fabric;
+    if (status == FAB_OK && s->cut.held && !s->cut.count && !s->cut.more)
+        return;
     for (uint32_t i = 0; i < s->suspects.count; i++)
         sm_guids_add(to, s->suspects.guid[i]);
     for (uint32_t i = 0; i < s->cut.count; i++)

@@ -74,6 +74,8 @@ int sm_new(const struct sm_input *in, struct sm **ret)
     if (r == FAB_OK)
         r = sm_ha_init(s);
     if (r == FAB_OK)
+        r = sm_flap_init(s);
+    if (r == FAB_OK)
         r = sm_rounds_init(s);
     if (r == FAB_OK)
         r = sm_ahead_init(s);
@@ -140,6 +142,7 @@ void sm_free(struct sm *s)
     if (s->is_sm_set)
         s->in.transport->ops->set_is_sm(s->in.transport, false);
     sm_rounds_fini(s);
+    sm_flap_fini(s);
     sm_ha_fini(s);
     sm_run_fini(s);
     agent_free(s->agent);

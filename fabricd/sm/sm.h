@@ -19,6 +19,7 @@
 #include "fabricd/loop/loop.h"
 #include "fabricd/store/store.h"
 #include "fabricd/transport/transport.h"
+#include "libfabmgr/damping/damping.h"
 #include "libfabmgr/repair/contingency.h"
 #include "libfabmgr/view/view.h"
 
@@ -78,6 +79,27 @@ struct sm_silent {
     int status;
 };
 uint32_t sm_silent_places(const struct sm *s, struct sm_silent *ret, uint32_t max);
+
+/* Cables that fell of late. The times are Unix time, microseconds. */
+struct sm_flapping {
+    uint64_t guid[2]; /* node GUIDs of both ends */
+    uint8_t port[2];
+    char place[2][128];
+    uint64_t falls;   /* since it is watched */
+    bool flapping;    /* it falls too often */
+    bool held;        /* and routes keep away from it; if not, it is a host's, or is needed */
+    bool up;          /* just now */
+    uint64_t hold_us; /* how long it must stay up, 0: it does not flap */
+    int64_t due_us;   /* when that is over, 0: not known */
+    int64_t fall_us[FAB_DAMPING_FALLS]; /* the newest first */
+    uint32_t fall_count;
+};
+/* Returns how many there are, at most `max` of which are in ret. */
+uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max);
+uint32_t sm_links_held(const struct sm *s);
+/* Ends the hold of a cable, named by one of its ends, and forgives its falls. NOT_FOUND: it does
+ * not flap. DENIED: we are not master. */
+int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port);
 
 /* Requests; they return at once. The outcome is told by `done` (status, a sentence) on the loop
  * thread; done may be NULL. DENIED: we are not master. BUSY: nothing is known yet. sm_forget drops

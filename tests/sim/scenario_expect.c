@@ -99,6 +99,25 @@ CONDITION(has_silent)
     return false;
 }
 
+/* "held PART|nobody", "flapping PART|nobody" */
+CONDITION(has_flapping)
+{
+    struct sm_flapping flaps[64];
+    uint32_t count = s->sm ? sm_flapping(s->sm, flaps, 64) : 0, found = 0;
+    bool held = strcmp(word(line, 0), "held") == 0;
+    size_t at = (size_t)snprintf(why, 512, "they are:");
+    for (uint32_t i = 0; i < count && i < 64; i++) {
+        if (held ? !flaps[i].held : !flaps[i].flapping)
+            continue;
+        found++;
+        if (strstr(flaps[i].place[0], word(line, 1)) || strstr(flaps[i].place[1], word(line, 1)))
+            return true;
+        if (at < 400)
+            at += (size_t)snprintf(why + at, 512 - at, " %.40s", flaps[i].place[0]);
+    }
+    return found == 0 && strcmp(word(line, 1), "nobody") == 0;
+}
+
 CONDITION(has_tables)
 {
     bool same = strcmp(word(line, 1), "same") == 0;
@@ -228,7 +247,7 @@ static const struct {
     {"smps", has_smps},         {"nodes", has_nodes},       {"links", has_links},
     {"answers", has_answers},   {"refusals", has_refusals}, {"event", has_event},
     {"no-event", has_no_event}, {"events", has_events},     {"port", has_port},
-    {"counter", has_counter},
+    {"counter", has_counter},   {"held", has_flapping},     {"flapping", has_flapping},
 };
 
 enum scenario_outcome scenario_expect(struct stage *s, const struct scenario_line *line,

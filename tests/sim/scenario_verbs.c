@@ -135,6 +135,18 @@ VERB(do_sweeps)
     return SCENARIO_DONE;
 }
 
+VERB(do_flapping)
+{
+    struct config_flapping *f = &s->config.flapping;
+    UNUSED(why);
+    f->falls = whole(line, "falls", f->falls);
+    f->within_s = (uint32_t)(scenario_number(line, "within", f->within_s * 1e6) / 1e6);
+    f->hold_s = (uint32_t)(scenario_number(line, "hold", f->hold_s * 1e6) / 1e6);
+    f->most_s = (uint32_t)(scenario_number(line, "most", f->most_s * 1e6) / 1e6);
+    f->share = whole(line, "share", f->share);
+    return SCENARIO_DONE;
+}
+
 VERB(do_m_key)
 {
     UNUSED(why);
@@ -268,6 +280,8 @@ VERB(do_request)
         r = sm_sweep(s->sm, on_done, s);
     else if (strcmp(verb, "reroute") == 0)
         r = sm_reroute(s->sm, on_done, s);
+    else if (strcmp(verb, "release") == 0)
+        r = sm_link_release(s->sm, guid, port);
     else
         r = sm_port_set(s->sm, guid, port, strcmp(verb, "enable") == 0, on_done, s);
     if (r != FAB_OK)
@@ -318,6 +332,7 @@ static const struct scenario_verb verbs[] = {
     {"manager", 1, 1, "", true, do_manager},
     {"smp", 0, 0, "timeout retries window ", true, do_smp},
     {"sweeps", 0, 0, "light full settle ", true, do_sweeps},
+    {"flapping", 0, 0, "falls within hold most share ", true, do_flapping},
     {"m_key", 1, 1, "", true, do_m_key},
     {"engine", 1, 1, "", true, do_engine},
 
@@ -348,6 +363,7 @@ static const struct scenario_verb verbs[] = {
     {"sweep", 0, 0, "", false, do_request},
     {"reroute", 0, 0, "", false, do_request},
     {"disable", 1, 1, "", false, do_request},
+    {"release", 1, 1, "", false, do_request},
     {"enable", 1, 1, "", false, do_request},
     {"change-engine", 1, 1, "", false, do_engine},
     {"kill", 0, 0, "", false, do_kill},

@@ -65,6 +65,18 @@ static bool keep_island(struct stage *s, struct fab_fabric *f)
     return good;
 }
 
+/* What the manager keeps out of the routes need not be in service. */
+static void take_held_out(struct stage *s, struct fab_fabric *f)
+{
+    struct sm_flapping flaps[64];
+    uint32_t count = s->sm ? sm_flapping(s->sm, flaps, 64) : 0;
+    for (uint32_t i = 0; i < count && i < 64; i++) {
+        uint32_t node = fab_fabric_node_by_guid(f, flaps[i].guid[0]);
+        if (flaps[i].held && node != FAB_NONE)
+            f->ports[fab_port_id(f, node, flaps[i].port[0])].info.phys_state = FAB_PHYS_POLLING;
+    }
+}
+
 /* The fabric as it is now: the cabling, the port states of the devices; NULL: no memory. */
 static struct fab_fabric *devices(struct stage *s)
 {
@@ -76,6 +88,7 @@ static struct fab_fabric *devices(struct stage *s)
         if (info)
             f->ports[p].info = *info;
     }
+    take_held_out(s, f);
     if (keep_island(s, f))
         return f;
     fab_fabric_unref(f);

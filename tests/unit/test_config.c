@@ -74,6 +74,7 @@ static const char everything[] =
     "log_level: debug\n"
     "tls: {cert: /c, key: /k, ca: /a}\n"
     "sweep: {light_interval: 1, full_interval: 2, trap_settle_ms: 3}\n"
+    "flapping: {falls: 5, within: 6, hold: 7, hold_most: 8, share: 9}\n"
     "smp: {timeout_ms: 4, retries: 5, window: 6}\n"
     "subnet:\n"
     "  prefix: fec0:0000:0000:0001\n"
@@ -120,6 +121,11 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(c.sweep.light_interval_s, 1);
     ck_assert_uint_eq(c.sweep.full_interval_s, 2);
     ck_assert_uint_eq(c.sweep.trap_settle_ms, 3);
+    ck_assert_uint_eq(c.flapping.falls, 5);
+    ck_assert_uint_eq(c.flapping.within_s, 6);
+    ck_assert_uint_eq(c.flapping.hold_s, 7);
+    ck_assert_uint_eq(c.flapping.most_s, 8);
+    ck_assert_uint_eq(c.flapping.share, 9);
     ck_assert_uint_eq(c.smp.timeout_ms, 4);
     ck_assert_uint_eq(c.smp.retries, 5);
     ck_assert_uint_eq(c.smp.window, 6);
@@ -165,7 +171,8 @@ static const struct {
 } mistakes[] = {
     /* keys */
     {"foo: 1\n", "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, listen, "
-                 "socket_group, log_level, tls, sweep, smp, subnet, routing, contingency, journal"},
+                 "socket_group, log_level, tls, sweep, flapping, smp, subnet, routing, "
+                 "contingency, journal"},
     {"smp:\n  retries: 1\n  retrys: 2\n", "f.yaml:3:3: unknown key 'retrys' in smp, expected one "
                                           "of: timeout_ms, retries, window"},
     {"smp: {retries: 1, \"a\\eb\": 2}\n", "f.yaml:1:19: unknown key 'a\\x1bb' in smp, expected one "
@@ -354,6 +361,7 @@ START_TEST(the_shipped_example_sets_nothing_but_is_complete)
     ck_assert_uint_eq(c.listen_count, defaults.listen_count);
     ck_assert_str_eq(c.socket_group, defaults.socket_group);
     ck_assert_mem_eq(&c.sweep, &defaults.sweep, sizeof(c.sweep));
+    ck_assert_mem_eq(&c.flapping, &defaults.flapping, sizeof(c.flapping));
     ck_assert_mem_eq(&c.smp, &defaults.smp, sizeof(c.smp));
     ck_assert_uint_eq(c.journal_keep, defaults.journal_keep);
     ck_assert_mem_eq(&c.policy, &defaults.policy, sizeof(c.policy));
