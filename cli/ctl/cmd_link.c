@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl link list.
+ * fabricctl link list, link flapping, link release.
  */
+#include <stdlib.h>
+
 #include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/link.pb-c.h"
@@ -54,4 +56,93 @@ const struct cmd cmd_link_list = {
     .summary = "every cable with both its ends, or those of one node",
     .max_args = 1,
     .run = list,
+};
+
+/* ---- those that fall again and again -----------------------------------------------------------
+ */
+
+static const struct out_column flapping_columns[] = {
+    {"a", "FROM", false},     {"b", "TO", false},           {"state", "STATE", false},
+    {"falls", "FALLS", true}, {"last", "LAST FALL", false}, {"release", "STEADY AT", false},
+};
+
+static const char *state_of(const Fabric__V1__FlappingLink *l)
+{
+    return l->held ? "held" : l->flapping ? "flapping" : "watched";
+}
+
+static void say_flapping(struct out *o, const Fabric__V1__FlappingLink *l)
+{
+    char a[SHOW_LEN], b[SHOW_LEN], last[SHOW_LEN] = "", release[SHOW_LEN], utc[SHOW_LEN];
+    show_port(l->a, a);
+    show_port(l->b, b);
+    show_time(l->release_time, release);
+    if (l->n_fall_times > 0)
+        show_time(l->fall_times[0], last);
+    out_row(o);
+    out_port_keys(o, "a_", l->a);
+    out_port_keys(o, "b_", l->b);
+    out_text(o, NULL, "FROM", OUT_PLAIN, a);
+    out_text(o, NULL, "TO", OUT_PLAIN, b);
+    out_text(o, "state", "STATE", l->flapping ? OUT_WARN : OUT_PLAIN, state_of(l));
+    out_number(o, "falls", "FALLS", OUT_PLAIN, l->falls);
+    out_text(o, NULL, "LAST FALL", OUT_PLAIN, last);
+    out_text(o, NULL, "STEADY AT", OUT_PLAIN, release);
+    out_text(o, "up", NULL, OUT_PLAIN, l->up ? "yes" : "no");
+    out_number(o, "hold_s", NULL, OUT_PLAIN, microseconds_of(l->hold) / 1000000);
+    show_time_utc(l->release_time, utc);
+    out_text(o, "release_time", NULL, OUT_PLAIN, utc);
+    show_time_utc(l->n_fall_times > 0 ? l->fall_times[0] : NULL, utc);
+    out_text(o, "last_fall", NULL, OUT_PLAIN, utc);
+    out_row_end(o);
+}
+
+static int flapping(struct session *s)
+{
+    const Fabric__V1__ListFlappingLinksRequest q = FABRIC__V1__LIST_FLAPPING_LINKS_REQUEST__INIT;
+    Fabric__V1__ListFlappingLinksResponse *r = NULL;
+    int rc = ask(s, "ListFlappingLinks", &q.base,
+                 &fabric__v1__list_flapping_links_response__descriptor, &r);
+    if (rc != EXIT_OK)
+        return rc;
+    out_record(s->out, NULL);
+    out_table(s->out, "links", flapping_columns, sizeof flapping_columns / sizeof *flapping_columns,
+              false);
+    for (size_t i = 0; i < r->n_links; i++)
+        say_flapping(s->out, r->links[i]);
+    out_table_end(s->out);
+    out_record_end(s->out);
+    free_reply(r);
+    return rc;
+}
+
+static int release(struct session *s)
+{
+    Fabric__V1__ReleaseLinkRequest q = FABRIC__V1__RELEASE_LINK_REQUEST__INIT;
+    Fabric__V1__ReleaseLinkResponse *r = NULL;
+    char *node;
+    int rc = parse_port(s->argv[0], &node, &q.port_number);
+    if (rc != EXIT_OK)
+        return rc;
+    q.node = node;
+    rc = ask(s, "ReleaseLink", &q.base, &fabric__v1__release_link_response__descriptor, &r);
+    free_reply(r);
+    free(node);
+    return rc;
+}
+
+const struct cmd cmd_link_flapping = {
+    .noun = "link",
+    .verb = "flapping",
+    .summary = "cables that fell of late, and which of them are held",
+    .run = flapping,
+};
+const struct cmd cmd_link_release = {
+    .noun = "link",
+    .verb = "release",
+    .args = "NODE/PORT",
+    .summary = "route over a held cable again, and forgive its falls",
+    .min_args = 1,
+    .max_args = 1,
+    .run = release,
 };

@@ -41,7 +41,7 @@ _fabricctl_offer_names()
     case $1 in
     'route whatif'*) _fabricctl_offer_port ;;
     'route show') _fabricctl_offer "$(_fabricctl_nodes switch)" ;;
-    'port show' | 'port disable' | 'port enable' | 'sim '*) _fabricctl_offer_port ;;
+    'port show' | 'port disable' | 'port enable' | 'link release' | 'sim '*) _fabricctl_offer_port ;;
     'node show' | 'port list' | 'link list' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
     *) return 1 ;;
     esac
@@ -95,7 +95,7 @@ _fabricctl()
     '') offer='status node port link path route topo event sweep reroute version sim' ;;
     node) offer='list show' ;;
     port) offer='list show disable enable' ;;
-    link) offer='list' ;;
+    link) offer='list flapping release' ;;
     route) offer='show verify quality compare whatif export' ;;
     topo) offer='export' ;;
     event) offer='list watch' ;;

@@ -32,6 +32,8 @@ Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
                                    const struct fab_view *v);
 Google__Protobuf__Duration *convert_duration(struct answer *a, uint64_t us);
 Fabric__V1__Event *convert_event(struct answer *a, const struct event *e);
+Google__Protobuf__Timestamp *convert_time(struct answer *a, int64_t unix_us);
+Fabric__V1__FlappingLink *convert_flapping(struct answer *a, const struct sm_flapping *f);
 Fabric__V1__Reroute *convert_reroute(struct answer *a, const struct reroute *r);
 
 #endif

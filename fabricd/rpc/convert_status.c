@@ -4,10 +4,13 @@
  */
 #include "fabricd/rpc/convert.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/base/version.h"
 
-static Google__Protobuf__Timestamp *timestamp(struct answer *a, int64_t unix_us)
+Google__Protobuf__Timestamp *convert_time(struct answer *a, int64_t unix_us)
 {
     Google__Protobuf__Timestamp *m =
         ANSWER_NEW(a, Google__Protobuf__Timestamp, google__protobuf__timestamp);
@@ -137,7 +140,7 @@ Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
     if (v == NULL)
         return m;
     if (v->published_us != 0)
-        m->publish_time = timestamp(a, (int64_t)v->published_us);
+        m->publish_time = convert_time(a, (int64_t)v->published_us);
     m->fabric = counts(a, v->fabric);
     if (v->target != NULL)
         m->routing = routing(a, v);
@@ -150,7 +153,7 @@ Fabric__V1__Event *convert_event(struct answer *a, const struct event *e)
     if (m == NULL)
         return NULL;
     m->sequence = e->seq;
-    m->time = timestamp(a, e->time_us);
+    m->time = convert_time(a, e->time_us);
     m->severity = (Fabric__V1__EventSeverity)(e->severity + 1);
     m->type = answer_text(a, e->type);
     m->subject = answer_text(a, e->subject);
@@ -172,7 +175,7 @@ Fabric__V1__Reroute *convert_reroute(struct answer *a, const struct reroute *r)
         return NULL;
     m->generation = r->generation;
     m->cause = answer_text(a, r->cause);
-    m->time = timestamp(a, r->time_us);
+    m->time = convert_time(a, r->time_us);
     m->known = step(a, r->known_us);
     m->computed = step(a, r->computed_us);
     m->proved = step(a, r->proved_us);
@@ -187,5 +190,44 @@ Fabric__V1__Reroute *convert_reroute(struct answer *a, const struct reroute *r)
     m->nodes_lost = r->nodes_lost;
     m->nodes_gained = r->nodes_gained;
     m->engine = answer_text(a, r->engine);
+    return m;
+}
+
+/* The place is "leaf-1/12". */
+static Fabric__V1__PortRef *flapping_end(struct answer *a, const struct sm_flapping *f, int end)
+{
+    Fabric__V1__PortRef *m = ANSWER_NEW(a, Fabric__V1__PortRef, fabric__v1__port_ref);
+    char name[sizeof f->place[0]];
+    if (m == NULL)
+        return NULL;
+    snprintf(name, sizeof name, "%s", f->place[end]);
+    char *slash = strrchr(name, '/');
+    if (slash != NULL)
+        *slash = '\0';
+    m->node_guid = answer_guid(a, f->guid[end]);
+    m->node_name = answer_text(a, name);
+    m->port_number = f->port[end];
+    return m;
+}
+
+Fabric__V1__FlappingLink *convert_flapping(struct answer *a, const struct sm_flapping *f)
+{
+    Fabric__V1__FlappingLink *m =
+        ANSWER_NEW(a, Fabric__V1__FlappingLink, fabric__v1__flapping_link);
+    if (m == NULL)
+        return NULL;
+    m->a = flapping_end(a, f, 0);
+    m->b = flapping_end(a, f, 1);
+    m->falls = f->falls;
+    m->flapping = f->flapping;
+    m->held = f->held;
+    m->up = f->up;
+    if (f->hold_us != 0)
+        m->hold = convert_duration(a, f->hold_us);
+    if (f->due_us != 0)
+        m->release_time = convert_time(a, f->due_us);
+    m->fall_times = answer_alloc(a, f->fall_count, sizeof *m->fall_times);
+    for (uint32_t i = 0; m->fall_times != NULL && i < f->fall_count; i++)
+        m->fall_times[m->n_fall_times++] = convert_time(a, f->fall_us[i]);
     return m;
 }

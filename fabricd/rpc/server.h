@@ -51,7 +51,7 @@ typedef void call_handler(struct call *c, const void *request);
 call_handler get_status, get_version, sweep, reroute;         /* service_status.c */
 call_handler list_nodes, get_node;                            /* service_node.c */
 call_handler list_ports, get_port, disable_port, enable_port; /* service_port.c */
-call_handler list_links;                                      /* service_link.c */
+call_handler list_links, list_flapping_links, release_link;   /* service_link.c */
 call_handler trace_path, get_forwarding_table, get_verdict;   /* service_route.c */
 call_handler get_quality;                                     /* service_quality.c */
 call_handler compare_engines;                                 /* service_compare.c */

@@ -25,6 +25,9 @@ static const struct method methods[] = {
     {.name = "ListLinks",
      .request = &fabric__v1__list_links_request__descriptor,
      .handle = list_links},
+    {.name = "ListFlappingLinks",
+     .request = &fabric__v1__list_flapping_links_request__descriptor,
+     .handle = list_flapping_links},
     {.name = "TracePath",
      .request = &fabric__v1__trace_path_request__descriptor,
      .handle = trace_path},
@@ -62,6 +65,9 @@ static const struct method methods[] = {
     {.name = "EnablePort",
      .request = &fabric__v1__enable_port_request__descriptor,
      .handle = enable_port},
+    {.name = "ReleaseLink",
+     .request = &fabric__v1__release_link_request__descriptor,
+     .handle = release_link},
 };
 
 const struct service service_fabric = {

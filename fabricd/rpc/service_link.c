@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListLinks: each cable once, at the end of the port with the lower id.
+ * ListLinks: each cable once, at the end of the port with the lower id. ListFlappingLinks and
+ * ReleaseLink: those that fall again and again.
  */
 #include "fabricd/rpc/server.h"
 
+#include <stdio.h>
+
 #include "fabric/v1/link.pb-c.h"
+#include "fabricd/base/log.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/page.h"
+#include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
 
 /* Where to begin, and the node that links must end at (FAB_NONE: any). */
@@ -67,5 +72,57 @@ void list_links(struct call *c, const void *request)
         fill_links(&a, v, page_size(r->page_size), q, &m);
         answer_reply(&a, c, &m.base);
     }
+    fab_view_unref(v);
+}
+
+/* ---- those that flap ---------------------------------------------------------------------------
+ */
+
+void list_flapping_links(struct call *c, const void *request)
+{
+    Fabric__V1__ListFlappingLinksResponse m = FABRIC__V1__LIST_FLAPPING_LINKS_RESPONSE__INIT;
+    struct sm *sm = call_rpc(c)->in.sm;
+    struct answer a = {0};
+    uint32_t count = sm_flapping(sm, NULL, 0);
+    struct sm_flapping *list = answer_alloc(&a, count, sizeof *list);
+    m.links = answer_alloc(&a, count, sizeof *m.links);
+    (void)request;
+    if (list != NULL && m.links != NULL) {
+        sm_flapping(sm, list, count);
+        for (uint32_t i = 0; i < count; i++)
+            m.links[m.n_links++] = convert_flapping(&a, &list[i]);
+    }
+    answer_reply(&a, c, &m.base);
+}
+
+static void tell_released(struct call *c, const char *node, uint32_t port)
+{
+    Fabric__V1__ReleaseLinkResponse m = FABRIC__V1__RELEASE_LINK_RESPONSE__INIT;
+    struct answer a = {0};
+    char text[200];
+    snprintf(text, sizeof text, "the link at %.100s/%u is released", node, port);
+    m.message = answer_text(&a, text);
+    answer_reply(&a, c, &m.base);
+}
+
+void release_link(struct call *c, const void *request)
+{
+    const Fabric__V1__ReleaseLinkRequest *q = request;
+    uint32_t port;
+    struct fab_view *v = need_view(c);
+    if (v == NULL || find_port(c, v, q->node, q->port_number, &port) < 0)
+        goto out;
+    const struct fab_node *n = &v->fabric->nodes[v->fabric->ports[port].node];
+    int rc = sm_link_release(call_rpc(c)->in.sm, n->guid, (uint8_t)q->port_number);
+    if (rc == FAB_OK)
+        log_notice("rpc", "%s released the link at %s/%u", call_peer(c), n->desc, q->port_number);
+    if (rc == FAB_OK)
+        tell_released(c, n->desc, q->port_number);
+    else if (rc == FAB_E_NOT_FOUND)
+        call_finish(c, FAB_GRPC_NOT_FOUND, "the link at %s/%u does not flap", n->desc,
+                    q->port_number);
+    else
+        request_refuse(c, rc, "no link was released");
+out:
     fab_view_unref(v);
 }

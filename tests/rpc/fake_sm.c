@@ -162,6 +162,31 @@ uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, u
     return count;
 }
 
+/* One cable, whose end at port 3 may be released. */
+uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
+{
+    (void)s;
+    if (max > 0)
+        *ret = (struct sm_flapping){.guid = {0x0002c90100000001, 0x0002c90100000005},
+                                    .port = {3, 1},
+                                    .place = {"leaf-001/3", "spine-001/1"},
+                                    .falls = 7,
+                                    .flapping = true,
+                                    .held = true,
+                                    .up = true,
+                                    .hold_us = 20000000,
+                                    .due_us = 1795179496000000,
+                                    .fall_us = {1795179476000000, 1795179475000000},
+                                    .fall_count = 2};
+    return 1;
+}
+
+int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
+{
+    (void)s, (void)node_guid;
+    return port == 3 ? FAB_OK : FAB_E_NOT_FOUND;
+}
+
 uint32_t sm_silent_places(const struct sm *s, struct sm_silent *ret, uint32_t max)
 {
     (void)s;

@@ -48,6 +48,16 @@ def every_command_speaks_json():
         assert [json.loads(e)["type"] for e in events] == ["trap"] * 3
 
 
+def flapping_links_are_listed_and_released():
+    with fake() as s:
+        (link,) = json.loads(succeeds(s.address, "link", "flapping", "-o", "json"))["links"]
+        assert link["a_node"] == "leaf-001" and link["a_port"] == 3 and link["state"] == "held"
+        assert link["falls"] == 7 and link["hold_s"] == 20
+        text = succeeds(s.address, "link", "flapping")
+        assert "leaf-001/3" in text and "spine-001/1" in text and "held" in text
+        succeeds(s.address, "link", "release", "leaf-001/3")
+
+
 def reroutes_are_listed_and_shown():
     with fake() as s:
         rows = json.loads(succeeds(s.address, "reroute", "list", "-n", "3", "-o", "json"))
@@ -210,6 +220,7 @@ def the_daemon_ends_while_it_is_watched():
 
 main([
     every_command_speaks_json,
+    flapping_links_are_listed_and_released,
     reroutes_are_listed_and_shown,
     status_has_what_scripts_need,
     before_the_first_view,

@@ -62,6 +62,19 @@ def nodes_ports_and_links_are_listed():
         assert len(f.ListLinks(node=nodes[4].name).links) == 4
 
 
+def flapping_links_are_listed_and_released():
+    with fake_fabric() as f:
+        link, = f.ListFlappingLinks().links
+        assert (link.a.node_name, link.a.port_number) == ("leaf-001", 3)
+        assert (link.b.node_guid, link.b.port_number) == ("0x0002c90100000005", 1)
+        assert link.held and link.flapping and link.up and link.falls == 7
+        assert link.hold.seconds == 20 and len(link.fall_times) == 2
+        assert link.release_time.seconds - link.fall_times[0].seconds == 20
+        assert "leaf-001/3" in f.ReleaseLink(node="leaf-001", port_number=3).message
+        fails(Code.NOT_FOUND, f.ReleaseLink, node="leaf-001", port_number=2)
+        fails(Code.NOT_FOUND, f.ReleaseLink, node="nobody", port_number=2)
+
+
 def paths_and_tables_agree():
     with fake_fabric() as f:
         hosts = f.ListNodes(type=node_pb2.NODE_TYPE_ADAPTER).nodes
@@ -703,6 +716,7 @@ main([
     paths_and_tables_agree,
     work_is_asked_for_and_awaited,
     pages_add_up_to_the_whole,
+    flapping_links_are_listed_and_released,
     reroutes_are_told_newest_first,
     large_fabrics_come_in_pages_of_a_thousand,
     page_tokens_are_checked,
