@@ -175,6 +175,7 @@ FUZZ_TARGETS += tests/fuzz/fuzz_config
 tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_config_LDADD = $(FABRICD_LIBS)
 tests_fuzz_fuzz_config_LDFLAGS = $(FUZZ_LINK)
+
 # ---- agent
 UNIT_TESTS += tests/unit/test_agent
 tests_unit_test_agent_SOURCES = tests/unit/test_agent.c
@@ -242,6 +243,8 @@ FUZZ_TARGETS += tests/fuzz/fuzz_tables
 tests_fuzz_fuzz_tables_SOURCES = tests/fuzz/fuzz_tables.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_tables_LDADD = libfabmgr/libfabmgr.la
 tests_fuzz_fuzz_tables_LDFLAGS = $(FUZZ_LINK)
+
+# ---- repair
 UNIT_TESTS += tests/unit/test_cover
 tests_unit_test_cover_SOURCES = tests/unit/test_cover.c
 tests_unit_test_cover_CFLAGS = $(TEST_CFLAGS)
@@ -392,7 +395,8 @@ check_PROGRAMS += $(FUZZ_TARGETS)
 TESTS += $(FUZZ_TARGETS)
 endif
 endif
-EXTRA_DIST += tests/fuzz/run.sh tests/bench/umadcount.c tests/bench/against_opensm.py tests/bench/quality_against_opensm.py tests/bench/bench_serve.py
+EXTRA_DIST += tests/fuzz/run.sh tests/bench/umadcount.c tests/bench/against_opensm.py tests/bench/bench_serve.py \
+	tests/bench/damage.py tests/bench/faults.py tests/bench/quality_against_opensm.py tests/bench/rpc_under_faults.py
 
 if TESTS_ENABLED
 check_PROGRAMS += $(UNIT_TESTS)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a device shows when it was just switched on. The values are those of common hardware where
- * the standard leaves a choice (IBA 14.2.5.3, 14.2.5.4, 14.2.5.6): 8 data VLs, tables for all unicast
- * LIDs, MTU 4096, which is in use from the start: OpenSM takes a link down, which is counted at both
- * its ends, to change that.
+ * the standard leaves a choice (IBA 14.2.5.3, 14.2.5.4, 14.2.5.6): 8 data VLs, tables for all
+ * unicast LIDs, MTU 4096, which is in use from the start: OpenSM takes a link down, which is
+ * counted at both its ends, to change that.
  */
 #include "libfabmgr/fabric/device.h"
 

@@ -53,9 +53,9 @@ struct fab_target {
     struct fab_lids lids;
     struct fab_lft lft;
     struct fab_vls vls;
-    char engine[32];  /* the engine that made the tables */
+    char engine[32];   /* the engine that made the tables */
     char reason[1120]; /* a sentence: what it saw, and which ones were passed over, why */
-    int refs;         /* private, atomic */
+    int refs;          /* private, atomic */
 };
 struct fab_target *fab_target_new(void);
 struct fab_target *fab_target_ref(const struct fab_target *t);
