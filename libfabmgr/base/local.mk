@@ -9,6 +9,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/map.h \
 	%D%/prng.c \
 	%D%/prng.h \
+	%D%/sets.c \
+	%D%/sets.h \
 	%D%/size.c \
 	%D%/size.h \
 	%D%/status.c \

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/export/writer.h"
@@ -43,7 +44,7 @@ struct slurm {
     struct label *labels; /* [label_count] by switch */
     uint32_t label_count;
     uint32_t *level;      /* [switches] cables to the nearest switch with hosts */
-    uint32_t *parent;     /* [switches] of the union-find */
+    uint32_t *joined;     /* [switches] sets.h */
     uint32_t *queue;      /* [switches] */
     struct group *groups; /* [group_count] that stand for themselves as yet */
     uint32_t group_count, lines;
@@ -249,13 +250,6 @@ static void write_group(const struct slurm *s, const struct group *g, struct fab
 /* ---- groups ------------------------------------------------------------------------------------
  */
 
-static uint32_t find(struct slurm *s, uint32_t sw)
-{
-    while (s->parent[sw] != sw)
-        sw = s->parent[sw] = s->parent[s->parent[sw]];
-    return sw;
-}
-
 /* Fills level; the greatest of them. */
 static uint32_t find_levels(struct slurm *s)
 {
@@ -287,7 +281,7 @@ static void join(struct slurm *s, uint32_t level)
         for (uint32_t i = 1; s->level[sw] == level && i <= f->nodes[sw].num_ports; i++) {
             uint32_t port = f->nodes[sw].first_port + i, to = fab_peer_node(f, port);
             if (to < f->switch_count && s->level[to] <= level && fab_port_is_up(f, port))
-                s->parent[find(s, sw)] = find(s, to);
+                fab_sets_join(s->joined, sw, to);
         }
     }
 }
@@ -299,10 +293,10 @@ static void merge(struct slurm *s, struct fab_text *t)
     for (uint32_t i = 0; i < s->group_count; i++) {
         if (s->groups[i].sw == FAB_NONE)
             continue;
-        uint32_t root = find(s, s->groups[i].sw), members = 0;
+        uint32_t root = fab_sets_find(s->joined, s->groups[i].sw), members = 0;
         struct group whole = s->groups[i];
         for (uint32_t j = i; j < s->group_count; j++) {
-            if (s->groups[j].sw == FAB_NONE || find(s, s->groups[j].sw) != root)
+            if (s->groups[j].sw == FAB_NONE || fab_sets_find(s->joined, s->groups[j].sw) != root)
                 continue;
             if (j > i && members == 1) {
                 fab_text_addf(t, "SwitchName=group-%u Switches=", whole.number = ++s->lines);
@@ -325,13 +319,12 @@ static int write_all(struct slurm *s, struct fab_text *t)
 {
     uint32_t n = s->f->switch_count;
     s->level = fab_alloc_array(n, sizeof *s->level);
-    s->parent = fab_alloc_array(n, sizeof *s->parent);
+    s->joined = fab_alloc_array(n, sizeof *s->joined);
     s->queue = fab_alloc_array(n, sizeof *s->queue);
     s->groups = fab_alloc_array(n, sizeof *s->groups);
-    if (!s->level || !s->parent || !s->queue || !s->groups)
+    if (!s->level || !s->joined || !s->queue || !s->groups)
         return FAB_E_NOMEM;
-    for (uint32_t sw = 0; sw < n; sw++)
-        s->parent[sw] = sw;
+    fab_sets_init(s->joined, n);
     fab_text_addf(t, "# Slurm topology.conf, for TopologyPlugin=topology/tree: %u hosts\n",
                   s->host_count);
     for (uint32_t i = 0; i < s->host_count;) {
@@ -361,7 +354,7 @@ static int open_slurm(struct fab_export *e)
     free(s.hosts);
     free(s.labels);
     free(s.level);
-    free(s.parent);
+    free(s.joined);
     free(s.queue);
     free(s.groups);
     return rc;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/status.h"
 
 #define SIZE_MAX_SLICES 4096
@@ -47,15 +48,6 @@ static const char *name(const struct survey *v, uint32_t sw)
     return v->f->nodes[sw].desc;
 }
 
-static uint32_t find(uint32_t *set, uint32_t i)
-{
-    while (set[i] != i) {
-        set[i] = set[set[i]];
-        i = set[i];
-    }
-    return i;
-}
-
 /* ---- slices ---------------------------------------------------------------------------------- */
 
 static bool runs_in(const struct survey *v, uint32_t slot, uint32_t d)
@@ -66,14 +58,11 @@ static bool runs_in(const struct survey *v, uint32_t slot, uint32_t d)
 static void join_slices(const struct survey *v, uint32_t d, uint32_t *set)
 {
     const struct fab_graph *g = v->g;
-    for (uint32_t u = 0; u < g->n; u++)
-        set[u] = u;
+    fab_sets_init(set, g->n);
     for (uint32_t u = 0; u < g->n; u++) {
         for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
-            uint32_t a = find(set, u), b = find(set, g->nbr[i]);
-            if (runs_in(v, i, d) || v->s->dim[i] == FAB_SQUARES_NONE)
-                continue;
-            set[a < b ? b : a] = a < b ? a : b;
+            if (!runs_in(v, i, d) && v->s->dim[i] != FAB_SQUARES_NONE)
+                fab_sets_join(set, u, g->nbr[i]);
         }
     }
 }
@@ -82,7 +71,7 @@ static void join_slices(const struct survey *v, uint32_t d, uint32_t *set)
 static void number_slices(const struct survey *v, struct slices *s, uint32_t *set)
 {
     for (uint32_t u = 0; u < v->g->n; u++) {
-        uint32_t root = find(set, u);
+        uint32_t root = fab_sets_find(set, u);
         s->of[u] = root == u ? s->size++ : s->of[root];
     }
 }

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/status.h"
 
 #define GROUPS_MAX 4096
@@ -26,7 +27,7 @@
 struct search {
     const struct fab_fabric *f;
     const struct fab_graph *g;
-    uint32_t *set;    /* [n] union-find */
+    uint32_t *set;    /* [n] sets.h */
     uint32_t *stamp;  /* [n] */
     uint32_t *common; /* [neighbours] common neighbours of both ends */
     bool spines;      /* groups have leaves and spines */
@@ -58,36 +59,14 @@ static int init(struct search *x)
                : FAB_E_NOMEM;
 }
 
-/* ---- sets ------------------------------------------------------------------------------------ */
-
-static uint32_t find(uint32_t *set, uint32_t i)
-{
-    while (set[i] != i) {
-        set[i] = set[set[i]];
-        i = set[i];
-    }
-    return i;
-}
-
-static void join(uint32_t *set, uint32_t a, uint32_t b)
-{
-    a = find(set, a);
-    b = find(set, b);
-    set[a < b ? b : a] = a < b ? a : b;
-}
-
-static void each_alone(struct search *x)
-{
-    for (uint32_t u = 0; u < x->g->n; u++)
-        x->set[u] = u;
-}
+/* ---- members --------------------------------------------------------------------------------- */
 
 /* Roots are the lowest of their set. False: too many groups, or one only. */
 static bool number_groups(struct search *x)
 {
     x->s.count = 0;
     for (uint32_t u = 0; u < x->g->n; u++) {
-        uint32_t root = find(x->set, u);
+        uint32_t root = fab_sets_find(x->set, u);
         x->s.of[u] = root == u ? x->s.count++ : x->s.of[root];
     }
     return x->s.count > 1 && x->s.count <= GROUPS_MAX;
@@ -262,11 +241,11 @@ static uint32_t count_common(struct search *x)
 static void join_local(struct search *x, uint32_t least)
 {
     const struct fab_graph *g = x->g;
-    each_alone(x);
+    fab_sets_init(x->set, x->g->n);
     for (uint32_t u = 0; u < g->n; u++) {
         for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
             if (x->common[i] >= least)
-                join(x->set, u, g->nbr[i]);
+                fab_sets_join(x->set, u, g->nbr[i]);
         }
     }
 }
@@ -305,13 +284,13 @@ static int find_cliques(struct search *x)
 static void join_leaves(struct search *x)
 {
     const struct fab_graph *g = x->g;
-    each_alone(x);
+    fab_sets_init(x->set, x->g->n);
     for (uint32_t u = 0; u < g->n; u++)
         x->s.spine[u] = g->hosts[u] == 0;
     for (uint32_t u = 0; u < g->n; u++) {
         for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
             if (x->s.spine[u] != x->s.spine[g->nbr[i]])
-                join(x->set, u, g->nbr[i]);
+                fab_sets_join(x->set, u, g->nbr[i]);
         }
     }
 }
@@ -322,7 +301,7 @@ static uint32_t only_set(struct search *x, uint32_t u)
     const struct fab_graph *g = x->g;
     uint32_t set = FAB_NONE;
     for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
-        uint32_t theirs = find(x->set, g->nbr[i]);
+        uint32_t theirs = fab_sets_find(x->set, g->nbr[i]);
         if (theirs == u || !x->s.spine[g->nbr[i]] || (set != FAB_NONE && theirs != set))
             return FAB_NONE;
         set = theirs;
@@ -333,11 +312,11 @@ static uint32_t only_set(struct search *x, uint32_t u)
 static void adopt_leaves(struct search *x)
 {
     for (uint32_t u = 0; u < x->g->n; u++) {
-        uint32_t set = x->s.spine[u] && find(x->set, u) == u ? only_set(x, u) : FAB_NONE;
+        uint32_t set = x->s.spine[u] && fab_sets_find(x->set, u) == u ? only_set(x, u) : FAB_NONE;
         if (set == FAB_NONE)
             continue;
         x->s.spine[u] = false;
-        join(x->set, u, set);
+        fab_sets_join(x->set, u, set);
     }
 }
 

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/status.h"
 
 #define WALLS_MAX 2048
@@ -32,7 +33,7 @@ struct walls {
     const struct fab_graph *g;
     uint32_t edges;
     uint32_t *edge;   /* [neighbours] the cable, both ways the same */
-    uint32_t *set;    /* [edges] union-find */
+    uint32_t *set;    /* [edges] sets.h */
     uint32_t *row;    /* [edges] joined by triangles */
     bool *square;     /* [edges] is a side of one */
     uint32_t *seen;   /* [n] stamps: 1 + the switch at hand, and */
@@ -43,27 +44,8 @@ struct walls {
     uint32_t *wall;   /* [edges] or FAB_NONE */
     size_t words;
     uint64_t *cross; /* [count][words] */
-    uint32_t *dim;   /* [count] union-find */
+    uint32_t *dim;   /* [count] sets.h */
 };
-
-static uint32_t find(uint32_t *set, uint32_t i)
-{
-    while (set[i] != i) {
-        set[i] = set[set[i]];
-        i = set[i];
-    }
-    return i;
-}
-
-static void join(uint32_t *set, uint32_t a, uint32_t b)
-{
-    a = find(set, a);
-    b = find(set, b);
-    if (a < b)
-        set[b] = a;
-    else
-        set[a] = b;
-}
 
 static void fini(struct walls *w)
 {
@@ -124,8 +106,7 @@ static void number_edges(struct walls *w)
                 w->edge[i] = w->edges++;
         }
     }
-    for (uint32_t e = 0; e < w->edges; e++)
-        w->set[e] = e;
+    fab_sets_init(w->set, w->edges);
 }
 
 static void mark_beside(struct walls *w, uint32_t u)
@@ -146,13 +127,13 @@ static void join_triangles(struct walls *w)
             for (uint32_t k = g->nbr_at[v]; v > u && k < g->nbr_at[v + 1]; k++) {
                 if (w->beside[g->nbr[k]] != u + 1)
                     continue;
-                join(w->set, w->edge[i], w->edge[k]);
-                join(w->set, w->edge[i], w->edge[w->first[g->nbr[k]]]);
+                fab_sets_join(w->set, w->edge[i], w->edge[k]);
+                fab_sets_join(w->set, w->edge[i], w->edge[w->first[g->nbr[k]]]);
             }
         }
     }
     for (uint32_t e = 0; e < w->edges; e++)
-        w->row[e] = find(w->set, e);
+        w->row[e] = fab_sets_find(w->set, e);
 }
 
 /* ---- squares --------------------------------------------------------------------------------- */
@@ -200,8 +181,8 @@ static void each_square(struct walls *w, square_fn *fn)
 
 static void join_opposite(struct walls *w, const uint32_t side[4])
 {
-    join(w->set, side[0], side[3]);
-    join(w->set, side[1], side[2]);
+    fab_sets_join(w->set, side[0], side[3]);
+    fab_sets_join(w->set, side[1], side[2]);
     for (unsigned i = 0; i < 4; i++)
         w->square[side[i]] = true;
 }
@@ -223,10 +204,10 @@ static bool number_walls(struct walls *w)
     for (uint32_t e = 0; e < w->edges; e++) {
         w->wall[e] = FAB_NONE;
         if (w->square[e])
-            w->square[find(w->set, e)] = true;
+            w->square[fab_sets_find(w->set, e)] = true;
     }
     for (uint32_t e = 0; e < w->edges; e++) {
-        uint32_t root = find(w->set, e);
+        uint32_t root = fab_sets_find(w->set, e);
         if (root == e && w->square[e])
             w->wall[e] = w->count++;
         w->wall[e] = w->wall[root];
@@ -265,9 +246,9 @@ static void join_walls_at(struct walls *w, uint32_t u)
         for (uint32_t k = i + 1; a != FAB_NONE && k < g->nbr_at[u + 1]; k++) {
             uint32_t b = w->wall[w->edge[k]];
             if (b == FAB_NONE || b == a || fab_bits_get(w->cross + a * w->words, b) ||
-                find(w->dim, a) == find(w->dim, b) || !much_alike(w, a, b))
+                fab_sets_find(w->dim, a) == fab_sets_find(w->dim, b) || !much_alike(w, a, b))
                 continue;
-            join(w->dim, a, b);
+            fab_sets_join(w->dim, a, b);
         }
     }
 }
@@ -278,7 +259,7 @@ static int number_dims(struct walls *w, struct fab_squares *s, char *why, size_t
 {
     uint32_t number[FAB_SQUARES_DIMS];
     for (uint32_t i = 0; i < w->count; i++) {
-        if (find(w->dim, i) != i)
+        if (fab_sets_find(w->dim, i) != i)
             continue;
         if (s->dims == FAB_SQUARES_DIMS) {
             snprintf(why, why_len, "no grid: more than %u dimensions", FAB_SQUARES_DIMS);
@@ -290,7 +271,7 @@ static int number_dims(struct walls *w, struct fab_squares *s, char *why, size_t
         uint32_t wall = w->wall[w->edge[i]];
         s->dim[i] = FAB_SQUARES_NONE;
         for (uint32_t d = 0; wall != FAB_NONE && d < s->dims; d++) {
-            if (number[d] == find(w->dim, wall))
+            if (number[d] == fab_sets_find(w->dim, wall))
                 s->dim[i] = (uint8_t)d;
         }
     }
@@ -334,12 +315,11 @@ static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
 {
     const uint32_t *nbr = g->nbr + g->nbr_at[u];
     uint32_t count = g->nbr_at[u + 1] - g->nbr_at[u];
-    for (uint32_t i = 0; i < count; i++)
-        set[i] = i;
+    fab_sets_init(set, count);
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = i + 1; k < count; k++) {
             if (g->nbr[slot_of(g, nbr[i], nbr[k])] == nbr[k])
-                join(set, i, k);
+                fab_sets_join(set, i, k);
         }
     }
 }
@@ -353,7 +333,7 @@ static bool too_crowded(const struct fab_graph *g, uint32_t u)
     uint32_t count = g->nbr_at[u + 1] - g->nbr_at[u];
     rows_at(g, u, set);
     for (uint32_t i = 0; i < count; i++)
-        size[find(set, i)]++;
+        size[fab_sets_find(set, i)]++;
     for (uint32_t i = 0; i < count && places <= limit; i++) {
         if (size[i] == 1 && ++singles % 2 == 0)
             places *= 3;

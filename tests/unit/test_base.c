@@ -9,6 +9,7 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/base/text.h"
@@ -287,6 +288,22 @@ START_TEST(map_reserve_makes_room_at_once)
 }
 END_TEST
 
+START_TEST(sets_join_under_their_lowest)
+{
+    uint32_t sets[8];
+    fab_sets_init(sets, 8);
+    for (uint32_t i = 0; i < 8; i++)
+        ck_assert_uint_eq(fab_sets_find(sets, i), i);
+    fab_sets_join(sets, 7, 5);
+    fab_sets_join(sets, 6, 2);
+    fab_sets_join(sets, 7, 6);
+    fab_sets_join(sets, 2, 5);
+    const uint32_t want[8] = {0, 1, 2, 3, 4, 2, 2, 2};
+    for (uint32_t i = 0; i < 8; i++)
+        ck_assert_uint_eq(fab_sets_find(sets, i), want[i]);
+}
+END_TEST
+
 START_TEST(prng_gives_the_published_sequence)
 {
     /* xoshiro256** from state {1, 2, 3, 4}, as its authors' code gives it. */
@@ -411,6 +428,7 @@ int main(void)
     tcase_add_test(tcase, map_agrees_with_a_plain_array);
     tcase_add_test(tcase, map_takes_any_key_and_value);
     tcase_add_test(tcase, map_reserve_makes_room_at_once);
+    tcase_add_test(tcase, sets_join_under_their_lowest);
     tcase_add_test(tcase, prng_gives_the_published_sequence);
     tcase_add_test(tcase, prng_below_is_bounded_and_even);
     tcase_add_test(tcase, prng_chance_keeps_its_rate);

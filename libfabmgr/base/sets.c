@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Union-find with paths that are halved on the way (Tarjan and van Leeuwen 1984). The lowest number
+ * is the root of its set, so that results do not depend on the order of joining.
+ */
+#include "libfabmgr/base/sets.h"
+
+void fab_sets_init(uint32_t *sets, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        sets[i] = i;
+}
+
+uint32_t fab_sets_find(uint32_t *sets, uint32_t i)
+{
+    while (sets[i] != i) {
+        sets[i] = sets[sets[i]];
+        i = sets[i];
+    }
+    return i;
+}
+
+void fab_sets_join(uint32_t *sets, uint32_t a, uint32_t b)
+{
+    a = fab_sets_find(sets, a);
+    b = fab_sets_find(sets, b);
+    sets[a < b ? b : a] = a < b ? a : b;
+}
