@@ -127,8 +127,7 @@ static int enter(struct sm *s)
 /* After a repair: the view is out already, the store gets it after the look that follows. */
 static int enter_told(struct sm *s)
 {
-    for (uint32_t i = 0; i < s->cut.count && i < SM_EVENTS_A_ROUND; i++)
-        sm_tell_link_down(s, &s->cut.cable[i]);
+    sm_tell_cut(s);
     for (uint32_t i = 0; i < s->cut.count; i++)
         sm_flap_fell(s, s->model.fabric, &s->cut.cable[i]);
     sm_flap_arm(s);
