@@ -21,6 +21,7 @@ include libfabmgr/verify/local.mk
 include libfabmgr/plan/local.mk
 include libfabmgr/quality/local.mk
 include libfabmgr/whatif/local.mk
+include libfabmgr/choose/local.mk
 include libfabmgr/repair/local.mk
 include libfabmgr/view/local.mk
 include libfabmgr/export/local.mk

@@ -52,6 +52,7 @@ library_floors='
 5 whatif
 5 repair
 6 view
+6 choose
 7 sa
 7 export
 4 sim

@@ -338,6 +338,13 @@ tests_unit_test_whatif_SOURCES = tests/unit/test_whatif.c
 tests_unit_test_whatif_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_whatif_LDADD = $(LIB_TEST_LIBS)
 
+# ---- choose
+UNIT_TESTS += tests/unit/test_choose
+tests_unit_test_choose_SOURCES = tests/unit/test_choose.c
+tests_unit_test_choose_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_choose_LDADD = $(LIB_TEST_LIBS)
+tests_unit_test_choose_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 # ---- export
 UNIT_TESTS += tests/unit/test_export
 tests_unit_test_export_SOURCES = tests/unit/test_export.c

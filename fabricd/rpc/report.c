@@ -160,7 +160,8 @@ bool measure_quality(const struct measure *m, struct study *s, const struct fab_
 static int route(struct report *r, const struct study *s, const struct fab_fabric *fabric,
                  const struct fab_lids *lids)
 {
-    const struct fab_route_input in = {.fabric = fabric, .policy = &s->view->policy, .lids = lids};
+    const struct fab_route_input in = {
+        .fabric = fabric, .policy = &s->view->policy, .lids = lids, .flawed = &r->flawed};
     uint64_t start = clock_now_us();
     r->why[0] = '\0';
     r->status = r->engine->run(&in, &r->lft, &r->vls, r->why, sizeof r->why);

@@ -30,7 +30,8 @@ bool measure_quality(const struct measure *m, struct study *s, const struct fab_
 struct report {
     const struct fab_route_engine *engine;
     int status; /* UNSUPPORTED: why says what the engine does not like */
-    char why[200];
+    char why[300];
+    bool flawed; /* as fab_route_input has it */
     uint64_t route_us, verify_us;
     struct fab_lft lft;
     struct fab_vls vls;

@@ -16,6 +16,7 @@
 #include "fabricd/rpc/report.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/choose/choose.h"
 #include "libfabmgr/repair/stand.h"
 #include "libfabmgr/whatif/whatif.h"
 
@@ -84,6 +85,33 @@ static void pass_over(struct whatif_study *w)
              w->report.status == FAB_OK ? "failed its proof" : w->report.why);
 }
 
+/* "auto" looks for a better one for what is damaged; the report is then of that. */
+static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_t taken)
+{
+    struct report *r = &w->report;
+    const struct fab_route_engine *first = r->engine;
+    const struct fab_route_input in = {.fabric = w->whatif.fabric,
+                                       .policy = &w->study.view->policy,
+                                       .lids = &w->whatif.lids,
+                                       .flawed = &r->flawed};
+    struct fab_choice c = {first, r->lft, r->vls, r->verdict, ""};
+    snprintf(c.why, sizeof c.why, "%s", r->why);
+    uint64_t start = clock_now_us();
+    int rc = fab_choose(&in, &w->chain, taken, &c);
+    r->engine = c.engine;
+    r->lft = c.lft;
+    r->vls = c.vls;
+    r->verdict = c.verdict;
+    snprintf(r->why, sizeof r->why, "%s", c.why);
+    r->route_us += clock_now_us() - start;
+    if (rc < 0)
+        study_fail(&w->study, rc, "engines could not be compared");
+    if (rc < 0 || c.engine == first)
+        return rc == FAB_OK;
+    fab_verdict_fini(&r->verdict);
+    return report_judge(r, &w->study, m, w->whatif.fabric, &w->whatif.lids);
+}
+
 static bool choose(struct whatif_study *w, const struct measure *m)
 {
     for (uint32_t i = 0; i < w->chain.count; i++) {
@@ -92,7 +120,7 @@ static bool choose(struct whatif_study *w, const struct measure *m)
         if (!try_engine(w, m, w->chain.engine[i]))
             return false;
         if (w->report.status == FAB_OK && fab_verdict_good(&w->report.verdict))
-            break;
+            return choose_best(w, m, i);
     }
     return true;
 }

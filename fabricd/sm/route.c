@@ -15,6 +15,7 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/sm/private.h"
+#include "libfabmgr/choose/choose.h"
 #include "libfabmgr/route/route.h"
 
 struct sm_job {
@@ -29,10 +30,11 @@ struct sm_job {
     struct fab_verdict verdict;
     char *witness;
     int status;
-    char why[200];    /* of the engine that ran last */
-    char passed[900]; /* engines that were passed over, and why */
+    char why[300];    /* of the engine that ran last, or was chosen */
+    char passed[800]; /* engines that were passed over, and why */
     uint64_t route_us, verify_us;
     uint64_t computed_us, proved_us; /* when, by the engine that ran last */
+    bool flawed;                     /* says the engine: others may be better */
     bool over;
 };
 
@@ -64,17 +66,45 @@ static int prove(struct sm_job *j)
     return r;
 }
 
+static struct fab_route_input input(struct sm_job *j)
+{
+    return (struct fab_route_input){.fabric = j->fabric,
+                                    .policy = &j->policy,
+                                    .lids = &j->target->lids,
+                                    .crew = j->crew,
+                                    .flawed = &j->flawed};
+}
+
 static int run_engine(struct sm_job *j, const struct fab_route_engine *engine)
 {
-    struct fab_route_input in = {
-        .fabric = j->fabric, .policy = &j->policy, .lids = &j->target->lids, .crew = j->crew};
+    struct fab_route_input in = input(j);
     uint64_t start = clock_now_us();
     j->why[0] = 0;
+    j->flawed = false;
     snprintf(j->target->engine, sizeof(j->target->engine), "%s", engine->name);
     int r = engine->run(&in, &j->target->lft, &j->target->vls, j->why, sizeof(j->why));
     j->computed_us = clock_now_us();
     j->route_us += j->computed_us - start;
     return r == FAB_OK ? prove(j) : r;
+}
+
+/* The best for what is damaged, in place of the first that proved itself. */
+static int choose(struct sm_job *j, const struct fab_route_chain *chain, uint32_t taken)
+{
+    struct fab_target *t = j->target;
+    struct fab_route_input in = input(j);
+    struct fab_choice c = {chain->engine[taken], t->lft, t->vls, j->verdict, ""};
+    snprintf(c.why, sizeof(c.why), "%s", j->why);
+    int r = fab_choose(&in, chain, taken, &c);
+    t->lft = c.lft;
+    t->vls = c.vls;
+    j->verdict = c.verdict;
+    snprintf(t->engine, sizeof(t->engine), "%s", c.engine->name);
+    snprintf(j->why, sizeof(j->why), "%s", c.why);
+    uint64_t now = clock_now_us();
+    j->route_us += now - j->proved_us;
+    j->proved_us = now;
+    return r;
 }
 
 /* Forgets what an engine made that is passed over. */
@@ -91,8 +121,8 @@ static void give_reason(struct sm_job *j)
              j->passed[0] ? "; passed over " : "", j->passed);
 }
 
-/* The first engine of the chain that takes this topology and proves itself; if none does, the
- * verdict is that of the last one. */
+/* The first engine of the chain that takes this topology and proves itself, or for "auto" a better
+ * one; if none does, the verdict is that of the last one. */
 static int route(struct sm_job *j)
 {
     struct fab_route_chain chain;
@@ -104,8 +134,10 @@ static int route(struct sm_job *j)
         if (status != FAB_OK && status != FAB_E_UNSUPPORTED)
             return status;
         if (status == FAB_OK && (last || fab_verdict_good(&j->verdict))) {
+            if (fab_verdict_good(&j->verdict))
+                status = choose(j, &chain, i);
             give_reason(j);
-            return FAB_OK;
+            return status;
         }
         pass_over(j, engine->name, status == FAB_OK ? "failed its proof" : j->why);
         if (status == FAB_OK)

@@ -131,6 +131,8 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
         status = fab_fill_all(&t.tree, &t.lanes, in->crew, &t.lft);
     if (status == FAB_OK) {
         describe(&t, why, why_len);
+        if (in->flawed != NULL && (t.tree.short_slots > 0 || t.tree.irregular > 0))
+            *in->flawed = true;
         *ret_lft = t.lft;
     } else {
         fab_lft_fini(&t.lft);

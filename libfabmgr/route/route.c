@@ -63,6 +63,7 @@ int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *w
     if (strcmp(text, "auto") == 0) {
         for (; chain.count < AUTOMATIC; chain.count++)
             chain.engine[chain.count] = automatic[chain.count];
+        chain.automatic = true;
         *ret = chain;
         return FAB_OK;
     }

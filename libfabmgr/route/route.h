@@ -16,6 +16,8 @@ struct fab_route_input {
     const struct fab_lids *lids;
     const struct fab_lft *prev;  /* tables in force (same ids), or NULL: keep what can be kept */
     const struct fab_crew *crew; /* helping hands, or NULL */
+    bool *flawed; /* out: set to true where something is missing or irregular, so that another
+                     engine may be better; else left as it is. May be NULL */
 };
 struct fab_route_engine {
     const char *name;
@@ -37,6 +39,7 @@ const struct fab_route_engine *fab_route_engine_by_name(const char *name);
 struct fab_route_chain {
     const struct fab_route_engine *engine[FAB_ROUTE_CHAIN_MAX];
     uint32_t count;
+    bool automatic; /* from "auto": the best may be looked for (libfabmgr/choose) */
 };
 /* NOT_FOUND: one is not known, or there is none, named in why[]; LIMIT: too many. */
 int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *why, size_t why_len);

@@ -179,7 +179,11 @@ static int run_on_tree(const struct fab_route_input *in, struct fab_lft *ret_lft
         status = FAB_E_UNSUPPORTED;
     fab_order_fini(&order);
     fab_graph_fini(&graph);
-    return status == FAB_OK ? run(in, ret_lft, ret_vls, why, why_len) : status;
+    if (status == FAB_OK)
+        status = run(in, ret_lft, ret_vls, why, why_len);
+    if (status == FAB_OK && in->flawed != NULL)
+        *in->flawed = true; /* a regular tree is fattree's */
+    return status;
 }
 
 const struct fab_route_engine fab_route_updn_on_tree = {

@@ -22,6 +22,7 @@
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/choose/choose.h"
 #include "libfabmgr/fabric/text.h"
 #include "libfabmgr/quality/quality.h"
 #include "libfabmgr/route/route.h"
@@ -220,14 +221,27 @@ static void assign(const struct fab_fabric *f, const struct fab_policy *p, struc
     free(notes);
 }
 
+/* Takes over the verdict. */
+static int choose(const struct fab_route_input *in, const struct fab_route_chain *chain,
+                  uint32_t taken, struct fab_target *t, struct fab_verdict *v)
+{
+    struct fab_choice c = {chain->engine[taken], t->lft, t->vls, *v, ""};
+    int status = fab_choose(in, chain, taken, &c);
+    t->lft = c.lft;
+    t->vls = c.vls;
+    fab_verdict_fini(&c.verdict);
+    return status;
+}
+
 /* The first of the chain that takes the fabric and proves itself, as the manager does it. */
 static int route(const struct fab_fabric *f, const struct fab_policy *p,
                  const struct fab_route_chain *chain, struct fab_target *t, char *why, size_t len)
 {
     int status = FAB_E_UNSUPPORTED;
+    bool flawed = false;
     for (uint32_t i = 0; i < chain->count; i++) {
         struct fab_verdict v;
-        struct fab_route_input in = {.fabric = f, .policy = p, .lids = &t->lids};
+        struct fab_route_input in = {.fabric = f, .policy = p, .lids = &t->lids, .flawed = &flawed};
         status = chain->engine[i]->run(&in, &t->lft, &t->vls, why, len);
         if (status != FAB_OK)
             continue;
@@ -236,9 +250,10 @@ static int route(const struct fab_fabric *f, const struct fab_policy *p,
                      .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls, .policy = p},
                  &v),
              "verify");
-        bool good = fab_verdict_good(&v);
+        if (fab_verdict_good(&v))
+            return choose(&in, chain, i, t, &v);
         fab_verdict_fini(&v);
-        if (good || i + 1 == chain->count)
+        if (i + 1 == chain->count)
             return FAB_OK;
         fab_lft_fini(&t->lft);
         fab_vls_fini(&t->vls);

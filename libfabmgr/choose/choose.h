@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The best of several engines. "auto" takes the first that proves itself; where that one says that
+ * something is missing, and the fabric is small, those after it are asked, too, and measured.
+ */
+#ifndef LIBFABMGR_CHOOSE_CHOOSE_H
+#define LIBFABMGR_CHOOSE_CHOOSE_H
+
+#include "libfabmgr/route/route.h"
+#include "libfabmgr/verify/verify.h"
+
+/* Fabrics of more switches x LIDs are not compared: it would take longer than a tenth of a second
+ * or so an engine. A full tree of 1,024 hosts and 320 switches is below. */
+#define FAB_CHOOSE_WORK 500000u
+
+struct fab_choice {
+    const struct fab_route_engine *engine;
+    struct fab_lft lft; /* proven good */
+    struct fab_vls vls;
+    struct fab_verdict verdict;
+    char why[300]; /* the engine's sentence, and how they compared */
+};
+/* Puts the best in place of *choice, which engine chain->engine[taken] made of *in: of all engines
+ * from there on that take the fabric with as few lanes and prove themselves, the one whose worst
+ * load of all-to-all, times its worst shift, is least; of equals the earliest. Leaves *choice as it
+ * is where nothing is to be compared: no "auto", in->flawed NULL or false, or too large. NOMEM and
+ * other failures: *choice is as it was. */
+int fab_choose(const struct fab_route_input *in, const struct fab_route_chain *chain,
+               uint32_t taken, struct fab_choice *choice);
+
+#endif

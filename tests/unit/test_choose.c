@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The choice among engines: none is better than the one taken, whatever the order of discovery;
+ * nothing is measured where nothing is missing; without memory all stays as it was.
+ */
+#include "libfabmgr/choose/choose.h"
+
+#include "libfabmgr/quality/quality.h"
+#include "tests/unit/routing.h"
+
+#include "tests/unit/failing_alloc.h"
+
+struct chosen {
+    struct fab_fabric *f;
+    struct fab_policy policy;
+    struct fab_lids lids;
+    struct fab_route_chain chain;
+    struct fab_route_input in;
+    bool flawed;
+    uint32_t taken;
+    struct fab_choice choice;
+};
+
+static int computed(const struct chosen *c, struct fab_choice *t)
+{
+    int status = t->engine->run(&c->in, &t->lft, &t->vls, t->why, sizeof(t->why));
+    if (status != FAB_OK)
+        return status;
+    struct fab_verify_input in = {
+        .fabric = c->f, .lids = &c->lids, .lft = &t->lft, .vls = &t->vls, .max_hops = 64};
+    ck_assert_int_eq(fab_verify(&in, &t->verdict), FAB_OK);
+    return FAB_OK;
+}
+
+static void choice_fini(struct fab_choice *t)
+{
+    fab_lft_fini(&t->lft);
+    fab_vls_fini(&t->vls);
+    fab_verdict_fini(&t->verdict);
+}
+
+/* The first of the chain; what is chosen then is up to the test. Consumes f. */
+static void start(struct chosen *c, struct fab_fabric *f, const char *chain)
+{
+    char why[80];
+    *c = (struct chosen){.f = f};
+    fab_policy_defaults(&c->policy);
+    assigned(f, &c->policy, &c->lids);
+    ck_assert_int_eq(fab_route_chain_parse(chain, &c->chain, why, sizeof(why)), FAB_OK);
+    c->in = (struct fab_route_input){
+        .fabric = f, .policy = &c->policy, .lids = &c->lids, .flawed = &c->flawed};
+    int status = FAB_E_UNSUPPORTED;
+    for (c->taken = 0; status != FAB_OK; c->taken += status != FAB_OK) {
+        ck_assert_uint_lt(c->taken, c->chain.count);
+        c->choice.engine = c->chain.engine[c->taken];
+        status = computed(c, &c->choice);
+    }
+}
+
+static void finish(struct chosen *c)
+{
+    choice_fini(&c->choice);
+    fab_lids_fini(&c->lids);
+    fab_policy_fini(&c->policy);
+    fab_fabric_unref(c->f);
+}
+
+static uint64_t score(const struct chosen *c, const struct fab_lft *lft)
+{
+    struct fab_quality q;
+    struct fab_quality_input in = {.fabric = c->f, .lids = &c->lids, .lft = lft};
+    ck_assert_int_eq(fab_quality_measure(&in, &q), FAB_OK);
+    return q.all.max * q.shift.max;
+}
+
+/* Every engine of the chain by itself: none that is proven on one lane is better. */
+static void assert_best(struct chosen *c, const char *what)
+{
+    uint64_t mine = score(c, &c->choice.lft);
+    for (uint32_t i = c->taken; i < c->chain.count; i++) {
+        struct fab_choice t = {.engine = c->chain.engine[i]};
+        bool other =
+            computed(c, &t) == FAB_OK && fab_verdict_good(&t.verdict) && !fab_vls_many(&t.vls);
+        uint64_t its = other ? score(c, &t.lft) : UINT64_MAX;
+        ck_assert_msg(mine <= its, "%s: %s is better than %s", what, t.engine->name,
+                      c->choice.engine->name);
+        choice_fini(&t);
+        if (mine == its) {
+            ck_assert_str_eq(t.engine->name, c->choice.engine->name); /* the first of equals */
+            return;
+        }
+    }
+    ck_abort_msg("%s: no engine made what was chosen", what);
+}
+
+static void assert_same(const struct chosen *a, const struct chosen *b)
+{
+    const struct fab_lft *x = &a->choice.lft, *y = &b->choice.lft;
+    ck_assert_str_eq(a->choice.engine->name, b->choice.engine->name);
+    ck_assert_str_eq(a->choice.why, b->choice.why);
+    ck_assert_uint_eq(x->stride, y->stride);
+    ck_assert_mem_eq(x->entries, y->entries, (size_t)x->switch_count * x->stride);
+}
+
+static struct fab_fabric *tree_with_holes(uint64_t seed)
+{
+    static const struct {
+        uint32_t radix, levels, taper;
+    } trees[] = {{8, 3, 1}, {12, 2, 1}, {12, 2, 2}, {6, 3, 1}};
+    struct fab_prng prng;
+    fab_prng_init(&prng, seed);
+    size_t i = fab_prng_below(&prng, sizeof(trees) / sizeof(*trees));
+    return damaged(fat_tree(trees[i].radix, trees[i].levels, trees[i].taper), &prng, 0.04, 0.01);
+}
+
+START_TEST(the_best_is_taken)
+{
+    uint64_t seed = test_seed("trees with holes", 1);
+    uint32_t changed = 0;
+    for (uint64_t i = 0; i < 60; i++) {
+        struct fab_prng prng;
+        struct chosen a, b;
+        char what[40];
+        snprintf(what, sizeof(what), "seed %" PRIu64, seed + i);
+        fab_prng_init(&prng, seed + i);
+        start(&a, tree_with_holes(seed + i), "auto");
+        start(&b, retold(a.f, &prng, 0), "auto");
+        ck_assert_int_eq(fab_choose(&a.in, &a.chain, a.taken, &a.choice), FAB_OK);
+        ck_assert_int_eq(fab_choose(&b.in, &b.chain, b.taken, &b.choice), FAB_OK);
+        if (a.flawed)
+            assert_best(&a, what);
+        assert_same(&a, &b);
+        changed += a.choice.engine != a.chain.engine[a.taken];
+        finish(&a);
+        finish(&b);
+    }
+    printf("# another engine than the first on %u of 60\n", changed);
+    ck_assert_uint_ge(changed, 5);
+    ck_assert_uint_le(changed, 55);
+}
+END_TEST
+
+/* Consumes f. */
+static void assert_untouched(struct fab_fabric *f, const char *chain, bool flawed)
+{
+    struct chosen c;
+    char why[300];
+    start(&c, f, chain);
+    ck_assert(c.flawed == flawed);
+    snprintf(why, sizeof(why), "%s", c.choice.why);
+    struct fab_choice before = c.choice;
+    ck_assert_int_eq(fab_choose(&c.in, &c.chain, c.taken, &c.choice), FAB_OK);
+    ck_assert_ptr_eq(before.lft.entries, c.choice.lft.entries);
+    ck_assert_str_eq(why, c.choice.why);
+    finish(&c);
+}
+
+START_TEST(what_is_whole_or_configured_or_large_is_left)
+{
+    assert_untouched(fat_tree(8, 3, 1), "auto", false);
+    assert_untouched(leaf_spine(6, 3, 4), "auto", false);
+    assert_untouched(tree_with_holes(1), "fattree, updn, nue", true);
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("large", 7));
+    assert_untouched(damaged(fat_tree(18, 3, 1), &prng, 0.02, 0), "auto", true);
+}
+END_TEST
+
+START_TEST(the_reason_has_the_figures)
+{
+    struct chosen c;
+    start(&c, tree_with_holes(1), "auto");
+    ck_assert_int_eq(fab_choose(&c.in, &c.chain, c.taken, &c.choice), FAB_OK);
+    const char *words = strstr(c.choice.why, "; the best by all-to-all max/mean and worst shift: ");
+    ck_assert_msg(words != NULL, "%s", c.choice.why);
+    ck_assert_ptr_nonnull(strstr(words, "fattree "));
+    ck_assert_ptr_nonnull(strstr(words, ", updn "));
+    ck_assert_ptr_nonnull(strstr(words, ", nue "));
+    finish(&c);
+}
+END_TEST
+
+static struct chosen lean;
+
+/* On failure what there was is still there. */
+static int choose_lean(void)
+{
+    struct chosen *c = &lean;
+    const uint8_t *entries = c->choice.lft.entries;
+    struct fab_choice copy = c->choice;
+    int status = fab_choose(&c->in, &c->chain, c->taken, &c->choice);
+    if (status != FAB_OK && (entries != c->choice.lft.entries || copy.engine != c->choice.engine))
+        return FAB_E_INVAL;
+    return status;
+}
+
+START_TEST(without_memory_it_stays)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("holes", 3));
+    start(&lean, damaged(fat_tree(4, 3, 1), &prng, 0.05, 0), "auto");
+    ck_assert(lean.flawed);
+    ck_assert_uint_gt(fail_each_allocation(choose_lean, FAB_E_NOMEM), 100);
+    finish(&lean);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("choose");
+    TCase *tcase = tcase_create("choose");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, the_best_is_taken);
+    tcase_add_test(tcase, what_is_whole_or_configured_or_large_is_left);
+    tcase_add_test(tcase, the_reason_has_the_figures);
+    tcase_add_test(tcase, without_memory_it_stays);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
