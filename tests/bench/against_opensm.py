@@ -54,6 +54,42 @@ def wait_for(condition, seconds):
     return None
 
 
+def stop(process):
+    """Asks it to end, and kills it if it does not."""
+    if process and process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def counting_library(folder):
+    """umadcount, built there."""
+    counter = folder + '/umadcount.so'
+    subprocess.run(['gcc', '-O2', '-shared', '-fPIC', '-o', counter, HERE + '/umadcount.c', '-ldl'], check=True)
+    return counter
+
+
+def work_folder():
+    """A folder, and the counting library in it; as root the kernel lets ibsim have many MADs waiting."""
+    subprocess.run(['sysctl', '-qw', 'net.unix.max_dgram_qlen=4096'], stderr=subprocess.DEVNULL)
+    folder = tempfile.mkdtemp(prefix='fabricd-bench-')
+    return folder, counting_library(folder)
+
+
+def topology_of(build, fabric, folder):
+    """The file of a fabric: RADIX,LEVELS is made, all else is one."""
+    if not re.fullmatch(r'\d+,\d+', fabric):
+        return fabric
+    radix, levels = fabric.split(',')
+    path = folder + '/fat-tree.net'
+    subprocess.run([build + '/cli/fabsim', 'generate', 'fat-tree', '--radix', radix, '--levels', levels, '-o', path],
+                   check=True)
+    return path
+
+
 class Counts:
     """What umadcount counted."""
 
@@ -176,13 +212,7 @@ def measure(name, start, topology, counter, link, timeout):
             result[event + '_lft'] = after.lft - before.lft
         return result
     finally:
-        if process and process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        stop(process)
         ibsim.stop()
         if os.environ.get('KEEP'):
             print('kept', folder)
@@ -275,17 +305,9 @@ def main():
     parser.add_argument('--json', help='append a line a measurement to this file')
     args = parser.parse_args()
     args.build = os.path.abspath(args.build)
-    subprocess.run(['sysctl', '-qw', 'net.unix.max_dgram_qlen=4096'], stderr=subprocess.DEVNULL)
-    work = tempfile.mkdtemp(prefix='fabricd-bench-')
-    counter = work + '/umadcount.so'
-    subprocess.run(['gcc', '-O2', '-shared', '-fPIC', '-o', counter, HERE + '/umadcount.c', '-ldl'], check=True)
+    work, counter = work_folder()
     for fabric in args.fabrics:
-        topology = fabric
-        if re.fullmatch(r'\d+,\d+', fabric):
-            radix, levels = fabric.split(',')
-            topology = work + '/fat-tree.net'
-            subprocess.run([args.build + '/cli/fabsim', 'generate', 'fat-tree', '--radix', radix, '--levels', levels,
-                            '-o', topology], check=True)
+        topology = topology_of(args.build, fabric, work)
         if args.routing:
             compare_routing(args, fabric, topology, counter)
             continue

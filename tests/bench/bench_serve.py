@@ -19,7 +19,6 @@ ibsim-utils, opensm and infiniband-diags; as root it raises net.unix.max_dgram_q
 import argparse
 import functools
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -122,13 +121,9 @@ def main():
     a.build = os.path.abspath(a.build)
     if os.geteuid() == 0:
         subprocess.run(['sysctl', '-qw', 'net.unix.max_dgram_qlen=4096'], check=False)
-    radix, levels = re.split(',', a.fabric)
     with tempfile.TemporaryDirectory(prefix='bench-serve-') as folder:
-        topology, counter = folder + '/fabric.net', folder + '/umadcount.so'
-        subprocess.run([a.build + '/cli/fabsim', 'generate', 'fat-tree', '--radix', radix, '--levels', levels,
-                        '-o', topology], check=True)
+        topology, counter = other.topology_of(a.build, a.fabric, folder), other.counting_library(folder)
         subprocess.run(['make', '-s', '-C', a.build, 'tests/bench/flood'], check=True)
-        subprocess.run(['cc', '-O2', '-shared', '-fPIC', '-o', counter, other.HERE + '/umadcount.c', '-ldl'], check=True)
         for name, options in FLOODS:
             compare(name, topology, a.build, a.runs,
                     lambda _, sim, options=options: flood(a.build, sim, options, a.mads))

@@ -15,15 +15,13 @@ import argparse
 import os
 import random
 import re
-import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from against_opensm import HERE, TOP, Counts, Ibsim, fabricd, opensm, wait_for  # noqa: E402
+from against_opensm import TOP, Counts, Ibsim, fabricd, opensm, stop, topology_of, wait_for, work_folder  # noqa: E402
 
 KINDS = ('leaf', 'core', 'spine')
 
@@ -98,13 +96,7 @@ def run(name, start, topology, counter, tries, pause, most):
                 quiet(counts, pause, most)
         return results
     finally:
-        if process and process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        stop(process)
         ibsim.stop()
         if os.environ.get('KEEP'):
             print('kept', folder, name)
@@ -152,17 +144,9 @@ def main():
     kinds = args.kinds.split(',')
     if set(kinds) - set(KINDS):
         parser.error('--kinds: of ' + ', '.join(KINDS))
-    subprocess.run(['sysctl', '-qw', 'net.unix.max_dgram_qlen=4096'], stderr=subprocess.DEVNULL)
-    work = tempfile.mkdtemp(prefix='fabricd-bench-')
-    counter = work + '/umadcount.so'
-    subprocess.run(['gcc', '-O2', '-shared', '-fPIC', '-o', counter, HERE + '/umadcount.c', '-ldl'], check=True)
+    work, counter = work_folder()
     for fabric in args.fabrics:
-        topology = fabric
-        if re.fullmatch(r'\d+,\d+', fabric):
-            radix, levels = fabric.split(',')
-            topology = work + '/fat-tree.net'
-            subprocess.run([args.build + '/cli/fabsim', 'generate', 'fat-tree', '--radix', radix, '--levels', levels,
-                            '-o', topology], check=True)
+        topology = topology_of(args.build, fabric, work)
         places = Topology(topology)
 
         def tries(count):

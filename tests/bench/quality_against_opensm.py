@@ -19,7 +19,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from against_opensm import UMAD2SIM, Ibsim, cpu  # noqa: E402
+from against_opensm import UMAD2SIM, Ibsim, cpu, stop  # noqa: E402
 
 
 def stamp(log, words):
@@ -54,12 +54,7 @@ def opensm(engine, ibsim, folder, timeout):
             if os.path.exists(folder + '/opensm.log'):
                 log = open(folder + '/opensm.log', errors='replace').read()
     finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        stop(process)
     if 'SUBNET UP' not in log:
         return None, None, 'no SUBNET UP in %d s' % timeout
     begin, ready = stamp(log, 'Entering MASTER'), stamp(log, 'tables configured')

@@ -10,9 +10,7 @@ import argparse
 import os
 import random
 import re
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 
@@ -35,7 +33,7 @@ os.environ.update(abs_top_srcdir=TOP, abs_top_builddir=args.build)
 sys.path[:0] = [TOP + '/tests/rpc', TOP + '/tests/bench']
 
 import grpc  # noqa: E402
-from against_opensm import HERE, Counts, Ibsim, fabricd, wait_for  # noqa: E402
+from against_opensm import Counts, Ibsim, fabricd, stop, topology_of, wait_for, work_folder  # noqa: E402
 from faults import Topology, quiet  # noqa: E402
 import harness  # noqa: E402
 
@@ -100,16 +98,8 @@ def ask(fabric, ends, until):
 
 
 def main():
-    work = tempfile.mkdtemp(prefix='fabricd-bench-')
-    subprocess.run(['sysctl', '-qw', 'net.unix.max_dgram_qlen=4096'], stderr=subprocess.DEVNULL)
-    counter = work + '/umadcount.so'
-    subprocess.run(['gcc', '-O2', '-shared', '-fPIC', '-o', counter, HERE + '/umadcount.c', '-ldl'], check=True)
-    topology = args.fabric
-    if re.fullmatch(r'\d+,\d+', topology):
-        radix, levels = topology.split(',')
-        topology = work + '/fat-tree.net'
-        subprocess.run([args.build + '/cli/fabsim', 'generate', 'fat-tree', '--radix', radix, '--levels', levels,
-                        '-o', topology], check=True)
+    work, counter = work_folder()
+    topology = topology_of(args.build, args.fabric, work)
     places = Topology(topology)
     ends = re.findall(r'^(?:Ca|Hca)\s+\d+\s+"H-0*([0-9a-f]+)"', open(topology).read(), re.M)
     ends = ['0x' + e.zfill(16) for e in ends]
@@ -132,8 +122,7 @@ def main():
             downs = sum(1 for kind, _ in watcher.seen if kind == 'link-down')
             ups = sum(1 for kind, _ in watcher.seen if kind == 'link-up')
     finally:
-        process.terminate()
-        process.wait(20)
+        stop(process)
         ibsim.stop()
     for name, t in (('calm', calm), ('faults', busy)):
         print('%-8s %6d calls: median %.2f ms, 99 %% within %.2f ms, worst %.2f ms'
