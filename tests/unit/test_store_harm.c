@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The store when things go wrong: a disk without space, kill -9 at any moment; what it cannot use
+ * it refuses without touching it, and what is older it brings up after a copy.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "fabricd/store/schema.h"
+#include "tests/unit/state_dir.h"
+
+/* Files may not grow: to SQLite that is a disk without space. */
+START_TEST(a_full_disk_loses_nothing_but_time)
+{
+    struct rlimit before_it, none = {0};
+    struct fab_lease set[SET_SIZE];
+    struct store *s = open_store();
+    fill_set(set, 3);
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before_it), 0);
+    none.rlim_max = before_it.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+    store_put_leases(s, set, SET_SIZE);
+    put_events(s, 1, 10);
+    store_flush(s); /* comes back although nothing could be written */
+    assert_leases(s, NULL, 0);
+    put_events(s, 11, 20);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before_it), 0);
+    store_flush(s);
+    assert_leases(s, set, SET_SIZE);
+    ck_assert_uint_eq(store_last_event_seq(s), 20);
+    ck_assert_uint_eq(store_dropped(s), 0);
+    store_close(s);
+    ck_assert_int_eq(ask("SELECT count(*) FROM event"), 20);
+}
+END_TEST
+
+/* ---- kill -9 ---- */
+
+/* Writes set after set until it is killed; says in the pipe which it is about to put. */
+static void write_for_ever(int pipe_fd, unsigned from)
+{
+    struct store *s = open_store();
+    struct fab_lease set[SET_SIZE];
+    struct fab_builder *b = leaf_spine();
+    for (unsigned round = from;; round++) {
+        struct fab_view *v = make_view(b, round + 1, 1 + round % 50);
+        fill_set(set, round);
+        if (write(pipe_fd, &round, sizeof(round)) != sizeof(round))
+            _exit(1);
+        store_put_leases(s, set, SET_SIZE);
+        store_put_view(s, v, "again", 1);
+        put_events(s, round * 3 + 1, round * 3 + 3);
+        if (round % 4 == 0)
+            store_flush(s);
+        fab_view_unref(v);
+        usleep(500);
+    }
+}
+
+/* The set that stands in the database, told by the LID of its first port, whole. */
+static void assert_one_whole_set(struct store *s, unsigned last)
+{
+    struct fab_lease *got = NULL, want[SET_SIZE];
+    size_t count = 0;
+    ck_assert_int_eq(store_load_leases(s, &got, &count), FAB_OK);
+    if (count == 0) { /* killed before the first */
+        free(got);
+        return;
+    }
+    ck_assert_uint_eq(count, SET_SIZE);
+    bool found = false;
+    for (unsigned round = 0; round <= last && !found; round++) {
+        fill_set(want, round);
+        found = true;
+        for (unsigned i = 0; i < SET_SIZE && found; i++)
+            found = got[i].port_guid == want[i].port_guid && got[i].lid == want[i].lid;
+    }
+    ck_assert_msg(found, "the leases are of no set that was put");
+    free(got);
+}
+
+START_TEST(kill_at_any_moment_leaves_one_whole_set)
+{
+    uint64_t seed = test_seed("store kill", (uint64_t)time(NULL));
+    unsigned last = 0, next = 0;
+    srandom((unsigned)seed);
+    for (unsigned kill_round = 0; kill_round < 40; kill_round++) {
+        int ends[2];
+        ck_assert_int_eq(pipe(ends), 0);
+        pid_t child = fork();
+        if (child == 0) {
+            close(ends[0]);
+            write_for_ever(ends[1], next);
+        }
+        close(ends[1]);
+        usleep((useconds_t)(random() % 60000));
+        kill(child, SIGKILL);
+        ck_assert_int_eq(waitpid(child, NULL, 0), child);
+        while (read(ends[0], &last, sizeof(last)) == sizeof(last))
+            next = last + 1;
+        close(ends[0]);
+        struct store *s = open_store(); /* (checks the integrity) */
+        assert_one_whole_set(s, last);
+        store_close(s);
+        ck_assert_int_eq(ask("SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
+        ck_assert_int_eq(ask("SELECT count(*) FROM pragma_foreign_key_check"), 0);
+    }
+}
+END_TEST
+
+START_TEST(kill_while_it_is_made_leaves_all_or_nothing)
+{
+    char command[300];
+    srandom((unsigned)test_seed("store make", (uint64_t)time(NULL)));
+    snprintf(command, sizeof(command), "rm -f '%s'/*", dir);
+    for (unsigned kill_round = 0; kill_round < 60; kill_round++) {
+        pid_t child = fork();
+        if (child == 0) {
+            open_store();
+            _exit(0);
+        }
+        usleep((useconds_t)(random() % 15000));
+        kill(child, SIGKILL);
+        ck_assert_int_eq(waitpid(child, NULL, 0), child);
+        store_close(open_store());
+        ck_assert_int_eq(ask("PRAGMA user_version"), 2);
+        if (kill_round % 3 != 2)
+            ck_assert_int_eq(system(command), 0);
+    }
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+static void write_file(const char *path, const void *bytes, size_t len)
+{
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, len, file), len);
+    fclose(file);
+}
+
+static size_t read_file(const char *path, char *bytes, size_t len)
+{
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    size_t n = fread(bytes, 1, len, file);
+    fclose(file);
+    return n;
+}
+
+static char before[4 << 20], after[4 << 20];
+
+/* Refused with these words; the file is as it was, and so it is the second time. */
+static void assert_refused(int status, const char *words)
+{
+    struct store *s = NULL;
+    char why[600];
+    size_t len = read_file(db_path, before, sizeof(before));
+    for (int i = 0; i < 2; i++) {
+        why[0] = '\0';
+        ck_assert_int_eq(store_open(dir, &s, why, sizeof(why)), status);
+        ck_assert_msg(strstr(why, words) != NULL, "%s", why);
+        ck_assert_msg(strstr(why, db_path) != NULL, "%s", why);
+        ck_assert_ptr_null(s);
+        ck_assert_uint_eq(read_file(db_path, after, sizeof(after)), len);
+        ck_assert_mem_eq(before, after, len);
+    }
+}
+
+static void fill_store(void)
+{
+    struct store *s = open_store();
+    struct fab_lease set[SET_SIZE];
+    fill_set(set, 0);
+    store_put_leases(s, set, SET_SIZE);
+    put_events(s, 1, 500);
+    store_close(s);
+}
+
+START_TEST(what_is_not_a_database_is_refused)
+{
+    char junk[5000];
+    memset(junk, 'x', sizeof(junk));
+    write_file(db_path, junk, sizeof(junk));
+    assert_refused(FAB_E_FORMAT, "is damaged (it is not a database); nothing was changed. Move it");
+    write_file(db_path, junk, 0);
+    assert_refused(FAB_E_FORMAT, "it is empty");
+    write_file(db_path, "SQLite format 3", 16);
+    assert_refused(FAB_E_FORMAT, "it is cut");
+}
+END_TEST
+
+START_TEST(a_cut_database_is_refused)
+{
+    fill_store();
+    struct stat st;
+    ck_assert_int_eq(stat(db_path, &st), 0);
+    ck_assert_int_eq(truncate(db_path, st.st_size / 2), 0);
+    assert_refused(FAB_E_FORMAT, "LIDs are then taken from the devices");
+}
+END_TEST
+
+START_TEST(a_damaged_database_is_refused)
+{
+    fill_store();
+    size_t len = read_file(db_path, before, sizeof(before));
+    memset(before + 4096 * 3, 0xa5, len - 4096 * 3);
+    write_file(db_path, before, len);
+    assert_refused(FAB_E_FORMAT, "is damaged");
+    /* Moved aside, all is well again. */
+    char aside[300];
+    snprintf(aside, sizeof(aside), "%s.damaged", db_path);
+    ck_assert_int_eq(rename(db_path, aside), 0);
+    store_close(open_store());
+}
+END_TEST
+
+START_TEST(a_newer_schema_is_refused)
+{
+    fill_store();
+    change("PRAGMA user_version = 7");
+    assert_refused(
+        FAB_E_UNSUPPORTED,
+        "has schema version 7, this fabricd knows versions up to 2; nothing was changed");
+}
+END_TEST
+
+/* The version stands in the log only, the header of the file still says 2. */
+START_TEST(a_newer_schema_in_the_log_is_refused)
+{
+    char wal[300], copy[300], command[1200];
+    fill_store();
+    snprintf(wal, sizeof(wal), "%s-wal", db_path);
+    snprintf(copy, sizeof(copy), "%s/copy", dir);
+    sqlite3 *db = NULL;
+    ck_assert_int_eq(sqlite3_open_v2(db_path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version = 9", NULL, NULL, NULL), SQLITE_OK);
+    snprintf(command, sizeof(command), "mkdir '%s' && cp '%s' '%s' '%s'", copy, db_path, wal, copy);
+    ck_assert_int_eq(system(command), 0);
+    sqlite3_close(db);
+    snprintf(command, sizeof(command), "mv '%s'/* '%s'", copy, dir);
+    ck_assert_int_eq(system(command), 0);
+    assert_refused(FAB_E_UNSUPPORTED, "has schema version 9");
+    ck_assert_int_eq(access(wal, F_OK), 0);
+}
+END_TEST
+
+START_TEST(a_foreign_database_is_refused)
+{
+    sqlite3 *db = NULL;
+    ck_assert_int_eq(sqlite3_open(db_path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, "CREATE TABLE t(a)", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_refused(FAB_E_FORMAT, "is not a database of fabricd");
+}
+END_TEST
+
+START_TEST(a_log_without_its_database_is_not_played_into_a_new_one)
+{
+    char wal[300];
+    fill_store();
+    struct store *s = open_store();
+    put_events(s, 1000, 1200);
+    store_flush(s);
+    ck_assert_int_eq(unlink(db_path), 0); /* as if moved aside without its log */
+    store_close(s);
+    snprintf(wal, sizeof(wal), "%s-wal", db_path);
+    if (access(wal, F_OK) != 0)
+        write_file(wal, "junk", 4);
+    s = open_store();
+    ck_assert_uint_eq(store_last_event_seq(s), 0);
+    store_close(s);
+}
+END_TEST
+
+START_TEST(one_manager_a_directory)
+{
+    struct store *s = open_store(), *second = NULL;
+    char why[600] = "", want[300];
+    snprintf(want, sizeof(want), "state directory %s is in use by fabricd pid %ld", dir,
+             (long)getpid());
+    ck_assert_int_eq(store_open(dir, &second, why, sizeof(why)), FAB_E_BUSY);
+    ck_assert_str_eq(why, want);
+    s = reopen(s);
+    store_close(s);
+}
+END_TEST
+
+START_TEST(a_directory_that_cannot_be_written_says_why)
+{
+    struct store *s = NULL;
+    char why[600] = "", file[300], below[400];
+    snprintf(file, sizeof(file), "%s/file", dir);
+    snprintf(below, sizeof(below), "%s/state", file);
+    write_file(file, "x", 1);
+    ck_assert_int_eq(store_open(below, &s, why, sizeof(why)), FAB_E_NOT_FOUND);
+    ck_assert_ptr_nonnull(strstr(why, "cannot be made: Not a directory"));
+    ck_assert_ptr_nonnull(strstr(why, "--state-dir"));
+    ck_assert_int_eq(store_open(file, &s, why, sizeof(why)), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(store_open("/proc/self", &s, why, sizeof(why)) != FAB_OK, 1);
+    if (geteuid() != 0) {
+        ck_assert_int_eq(chmod(dir, 0500), 0);
+        ck_assert_int_eq(store_open(dir, &s, why, sizeof(why)), FAB_E_DENIED);
+        ck_assert_ptr_nonnull(strstr(why, "make it writable for user"));
+        ck_assert_int_eq(chmod(dir, 0700), 0);
+        fill_store();
+        ck_assert_int_eq(chmod(db_path, 0440), 0);
+        ck_assert_int_eq(store_open(dir, &s, why, sizeof(why)), FAB_E_DENIED);
+        ck_assert_ptr_nonnull(strstr(why, "is not writable"));
+    }
+}
+END_TEST
+
+START_TEST(the_directory_is_made)
+{
+    struct store *s = NULL;
+    char why[600] = "", below[300];
+    struct stat st;
+    snprintf(below, sizeof(below), "%s/state", dir);
+    ck_assert_int_eq(store_open(below, &s, why, sizeof(why)), FAB_OK);
+    store_close(s);
+    snprintf(below, sizeof(below), "%s/state/fabricd.db", dir);
+    ck_assert_int_eq(stat(below, &st), 0);
+    ck_assert_uint_eq(st.st_mode & 0007, 0);
+}
+END_TEST
+
+/* ---- migrations ---- */
+
+START_TEST(an_older_schema_is_brought_up_after_a_copy)
+{
+    const char *three[] = {schema_steps.sql[0], schema_steps.sql[1],
+                           "ALTER TABLE lease ADD COLUMN note TEXT; UPDATE lease SET note = 'x'"};
+    const char *broken[] = {three[0], three[1], three[2], "CREATE TABLE a(b); CREATE TABLE a(b)"};
+    struct schema_steps to_three = {three, 3}, to_four = {broken, 4};
+    char why[600] = "", command[700];
+    sqlite3 *db = NULL;
+    fill_store();
+    ck_assert_int_eq(schema_open(db_path, &to_three, &db, why, sizeof(why)), FAB_OK);
+    sqlite3_close(db);
+    ck_assert_int_eq(ask("SELECT count(*) FROM lease WHERE note = 'x'"), SET_SIZE);
+    ck_assert_int_eq(ask("PRAGMA user_version"), 3);
+    snprintf(
+        command, sizeof(command),
+        "set -- '%s'.v2-*; test $# = 1 && test \"$(sqlite3 \"$1\" 'PRAGMA user_version; SELECT "
+        "count(*) FROM lease' | tr '\\n' ' ')\" = '2 200 '",
+        db_path);
+    if (system("command -v sqlite3 >/dev/null") == 0)
+        ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(schema_open(db_path, &to_four, &db, why, sizeof(why)) != FAB_OK, 1);
+    ck_assert_msg(strstr(why, "could not be brought from schema version 3 to 4") != NULL, "%s",
+                  why);
+    ck_assert_int_eq(ask("PRAGMA user_version"), 3);
+    ck_assert_int_eq(ask("SELECT count(*) FROM sqlite_schema WHERE name = 'a'"), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("store_harm");
+    TCase *tcase = tcase_create("crashes");
+    tcase_add_checked_fixture(tcase, make_dir, remove_dir);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, a_full_disk_loses_nothing_but_time);
+    tcase_add_test(tcase, kill_at_any_moment_leaves_one_whole_set);
+    tcase_add_test(tcase, kill_while_it_is_made_leaves_all_or_nothing);
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create("refusals");
+    tcase_add_checked_fixture(tcase, make_dir, remove_dir);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, what_is_not_a_database_is_refused);
+    tcase_add_test(tcase, a_cut_database_is_refused);
+    tcase_add_test(tcase, a_damaged_database_is_refused);
+    tcase_add_test(tcase, a_newer_schema_is_refused);
+    tcase_add_test(tcase, a_newer_schema_in_the_log_is_refused);
+    tcase_add_test(tcase, a_foreign_database_is_refused);
+    tcase_add_test(tcase, a_log_without_its_database_is_not_played_into_a_new_one);
+    tcase_add_test(tcase, one_manager_a_directory);
+    tcase_add_test(tcase, a_directory_that_cannot_be_written_says_why);
+    tcase_add_test(tcase, the_directory_is_made);
+    tcase_add_test(tcase, an_older_schema_is_brought_up_after_a_copy);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
