@@ -26,7 +26,7 @@ static const struct cmd *const cmds[] = {
     &cmd_route_verify,  &cmd_event_list,    &cmd_event_watch,  &cmd_sweep,
     &cmd_reroute_list,  &cmd_reroute_show,  &cmd_reroute,      &cmd_version,
     &cmd_sim_unlink,    &cmd_sim_relink,    &cmd_topo_export,  &cmd_route_export,
-    &cmd_route_quality, &cmd_route_compare, &cmd_route_whatif,
+    &cmd_route_quality, &cmd_route_compare, &cmd_route_whatif, &cmd_route_contingency,
 };
 #define CMD_COUNT (sizeof cmds / sizeof cmds[0])
 
@@ -60,7 +60,7 @@ static void print_help(void)
          "      --timeout SECONDS  for an answer (10, or 600 for slow commands); 0: for ever\n"
          "      --tls-ca FILE, --tls-cert FILE, --tls-key FILE, --tls-name NAME\n"
          "                         for tls: addresses\n"
-         "  -n, --count N          how many events\n"
+         "  -n, --count N          how many events, reroutes, contingencies\n"
          "      --after SEQ        events after this one\n"
          "      --severity WORD    events of this severity (info) or worse\n"
          "      --hosts A,B[1-8]   the hosts of a job, in the order of its ranks\n"

@@ -39,7 +39,7 @@ _fabricctl_offer_port()
 _fabricctl_offer_names()
 {
     case $1 in
-    'route whatif'*) _fabricctl_offer_port ;;
+    'route whatif'* | 'route contingency') _fabricctl_offer_port ;;
     'route show') _fabricctl_offer "$(_fabricctl_nodes switch)" ;;
     'port show' | 'port disable' | 'port enable' | 'link release' | 'sim '*) _fabricctl_offer_port ;;
     'node show' | 'port list' | 'link list' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
@@ -96,7 +96,7 @@ _fabricctl()
     node) offer='list show' ;;
     port) offer='list show disable enable' ;;
     link) offer='list flapping release' ;;
-    route) offer='show verify quality compare whatif export' ;;
+    route) offer='show verify quality compare whatif contingency export' ;;
     topo) offer='export' ;;
     event) offer='list watch' ;;
     reroute) offer='list show' ;;
@@ -107,7 +107,7 @@ _fabricctl()
     esac
     if [[ $cur == -* ]]; then
         offer='-s --server -o --output --timeout --tls-ca --tls-cert --tls-key --tls-name -h --help'
-        [[ "${words[*]:0:2}" == 'reroute list' ]] && offer+=' -n --count'
+        [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency)$ ]] && offer+=' -n --count'
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
         [[ -n $formats ]] && offer+=' --format'

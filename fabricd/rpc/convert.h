@@ -3,6 +3,7 @@
 #ifndef FABRICD_RPC_CONVERT_H
 #define FABRICD_RPC_CONVERT_H
 
+#include "fabric/v1/contingency.pb-c.h"
 #include "fabric/v1/event.pb-c.h"
 #include "fabric/v1/link.pb-c.h"
 #include "fabric/v1/node.pb-c.h"

@@ -15,9 +15,9 @@
 /* The row after which to go on. `list` keeps tokens of different lists apart. */
 struct page_key {
     char list;       /* 'n' nodes, 'p' ports, 'l' links, 'f' forwarding table, 'e' events,
-                        'r' reroutes */
+                        'r' reroutes, 'c' contingencies */
     bool behind;     /* nodes, ports, links: behind the switches */
-    uint64_t number; /* node GUID, LID, sequence number, generation */
+    uint64_t number; /* node GUID, LID, sequence number, generation, badness */
     uint32_t port;
 };
 /* Empty token: *ret_given is false. FORMAT: not one of this list's. */

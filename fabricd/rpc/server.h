@@ -44,6 +44,9 @@ int find_node(struct call *c, const struct fab_view *v, const char *what, uint32
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port);
 int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
               uint32_t *ret_port);
+/* "NODE/PORT": true when NODE is one; its name and the number. */
+bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
+                  uint32_t *ret_number); /* service_whatif.c */
 void refuse_token(struct call *c, const char *token);
 
 /* Methods of FabricService, grouped as their files are. */
@@ -56,6 +59,7 @@ call_handler trace_path, get_forwarding_table, get_verdict;   /* service_route.c
 call_handler get_quality;                                     /* service_quality.c */
 call_handler compare_engines;                                 /* service_compare.c */
 call_handler what_if;                                         /* service_whatif.c */
+call_handler list_contingencies, get_contingency;             /* service_contingency.c */
 call_handler export_file;                                     /* service_export.c */
 call_handler list_reroutes, get_reroute;                      /* service_reroute.c */
 call_handler list_events, watch_events;                       /* service_event.c */

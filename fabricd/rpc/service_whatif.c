@@ -264,9 +264,8 @@ static int add_node(struct whatif_study *w, struct call *c, const struct fab_fab
     return rc;
 }
 
-/* "NODE/PORT": true when NODE is one; its length and the number. */
-static bool is_port(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
-                    uint32_t *ret_number)
+bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
+                  uint32_t *ret_number)
 {
     const char *slash = strrchr(text, '/');
     size_t digits = slash != NULL ? strspn(slash + 1, "0123456789") : 0;
@@ -285,7 +284,7 @@ static int add_failure(struct whatif_study *w, struct call *c, const struct fab_
 {
     char node[FAB_NODE_DESC_LEN + 1];
     uint32_t number, id;
-    if (!is_port(v, text, node, &number)) {
+    if (!is_port_name(v, text, node, &number)) {
         int rc = find_node(c, v, text, &id);
         return rc == FAB_OK ? add_node(w, c, v->fabric, id) : rc;
     }

@@ -110,6 +110,7 @@ static void done(void *ctx)
         int status = take(s, j);
         s->ahead.job = NULL;
         s->ahead.maker = j->maker;
+        s->ahead.load = fab_contingency_load(j->maker);
         j->maker = NULL;
         status = j->status == FAB_OK ? status : j->status;
         if (status == FAB_OK)
@@ -244,6 +245,7 @@ void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
         return;
     ret->all = &a->all;
     ret->cases = a->cases;
+    ret->load = a->load;
     ret->under_way = a->maker || a->job;
     ret->working = a->maker ? fab_contingency_maker_memory(a->maker) : 0;
 }

@@ -170,6 +170,7 @@ struct sm_ahead {                        /* ahead.c */
     struct sm_ahead_job *job;            /* on the worker, or NULL */
     struct loop_timer *timer;
     uint32_t cases;
+    uint64_t load; /* as they are in force, the worst */
 };
 struct sm_flaps { /* flapping.c */
     struct sm_flap {

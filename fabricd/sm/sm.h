@@ -63,6 +63,7 @@ struct sm_contingencies {
     uint32_t cases;                      /* that there will be */
     bool under_way;                      /* more are being computed */
     size_t budget, working;              /* bytes: allowed for plans (0: off), to compute them */
+    uint64_t load;                       /* the worst, of the tables in force */
     uint32_t rate;                       /* table blocks a second */
     bool rate_measured;                  /* by the reroutes in memory; else assumed */
 };

@@ -26,6 +26,8 @@ struct waiting {
 
 struct sm {
     struct sm_input in;
+    struct fab_repair *repair;
+    struct fab_contingencies ahead;
     struct fake_sm how;
     struct fab_view *view;
     struct waiting waiting[WAITING];
@@ -95,6 +97,32 @@ static struct fab_view *make_view(const struct fake_sm *how)
     return fab_view_new(1, f, t, &p, &verdict);
 }
 
+/* All of them, but a plan for the first half only. */
+static int look_ahead(struct sm *s)
+{
+    const struct fab_target *t = s->view->target;
+    struct fab_contingency_maker *m = NULL;
+    struct fab_contingency c;
+    char why[200];
+    const struct fab_repair_input in = {s->view->fabric, &s->view->policy, &t->lids, &t->lft,
+                                        &t->vls};
+    int rc = fab_repair_new(&in, &s->repair, why, sizeof why);
+    if (rc == FAB_OK)
+        rc = fab_contingency_begin(s->repair, &m);
+    if (rc == FAB_OK)
+        rc = fab_contingency_tables(m, &t->lft);
+    if (rc < 0)
+        return rc;
+    fab_contingencies_init(&s->ahead, s->repair);
+    while (fab_contingency_prepare(m))
+        ;
+    while (fab_contingency_next(m, s->ahead.count < fab_contingency_cases(m) / 2, &c) == FAB_OK &&
+           rc == FAB_OK)
+        rc = fab_contingencies_add(&s->ahead, &c);
+    fab_contingency_end(m);
+    return rc;
+}
+
 int fake_sm_new(const struct sm_input *in, const struct fake_sm *how, struct sm **ret)
 {
     struct sm *s = calloc(1, sizeof *s);
@@ -104,13 +132,17 @@ int fake_sm_new(const struct sm_input *in, const struct fake_sm *how, struct sm 
     s->how = *how;
     s->view = how->leaves > 0 ? make_view(how) : NULL;
     *ret = s;
-    return how->leaves > 0 && s->view == NULL ? FAB_E_NOMEM : FAB_OK;
+    if (how->leaves > 0 && s->view == NULL)
+        return FAB_E_NOMEM;
+    return how->leaves > 0 && how->leaves < 64 ? look_ahead(s) : FAB_OK;
 }
 
 void sm_free(struct sm *s)
 {
     for (size_t i = 0; i < WAITING; i++)
         loop_timer_free(s->waiting[i].timer);
+    fab_contingencies_fini(&s->ahead);
+    fab_repair_free(s->repair);
     fab_view_unref(s->view);
     free(s);
 }
@@ -185,6 +217,26 @@ int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
 {
     (void)s, (void)node_guid;
     return port == 3 ? FAB_OK : FAB_E_NOT_FOUND;
+}
+
+void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
+{
+    *ret = (struct sm_contingencies){.budget = 1 << 20, .rate = 2000, .load = 8};
+    ret->all = s->ahead.base != NULL ? &s->ahead : NULL;
+    ret->cases = (uint32_t)s->ahead.count;
+}
+
+void sm_contingency_row(const struct sm *s, const struct fab_contingency *row,
+                        struct fab_contingency *ret)
+{
+    (void)s;
+    *ret = *row;
+}
+
+const struct fab_contingency *sm_contingency_of(const struct sm *s, bool is_switch, uint32_t id)
+{
+    return is_switch ? fab_contingencies_switch(&s->ahead, id)
+                     : fab_contingencies_cable(&s->ahead, id);
 }
 
 uint32_t sm_silent_places(const struct sm *s, struct sm_silent *ret, uint32_t max)

@@ -42,6 +42,7 @@ status_pb2 = load("fabric.v1.status_pb2")
 node_pb2 = load("fabric.v1.node_pb2")
 port_pb2 = load("fabric.v1.port_pb2")
 link_pb2 = load("fabric.v1.link_pb2")
+contingency_pb2 = load("fabric.v1.contingency_pb2")
 reroute_pb2 = load("fabric.v1.reroute_pb2")
 route_pb2 = load("fabric.v1.route_pb2")
 event_pb2 = load("fabric.v1.event_pb2")
@@ -54,7 +55,7 @@ class Fabric:
     """FabricService by its method names: fabric.ListNodes(page_size=3)."""
 
     MODULES = [status_pb2, node_pb2, port_pb2, link_pb2, route_pb2, event_pb2,
-               export_pb2, quality_pb2, reroute_pb2, sim_pb2]
+               export_pb2, quality_pb2, contingency_pb2, reroute_pb2, sim_pb2]
     STREAMS = ["WatchEvents", "Export", "CompareEngines"]
 
     def __init__(self, channel, service="fabric.v1.FabricService"):

@@ -38,7 +38,8 @@ def every_command_speaks_json():
         for line in ("status", "node list", "node list switch", "node show leaf-001", "port list",
                      "port list leaf-002", "port show leaf-001/1", "link list",
                      "link list spine-001", "path host-0001 host-0016", "path leaf-001 host-0002",
-                     "route show leaf-001", "route verify", "route quality",
+                     "route show leaf-001", "route verify", "route quality", "route contingency",
+                     "route contingency spine-001", "route contingency leaf-001/5",
                      "route quality --hosts host-[0001-0009] --samples 9 --seed 3",
                      "route compare", "route compare updn", "route whatif leaf-001/5",
                      "route whatif --fail spine-001 --fail host-0002 --engine updn", "event list", "version"):
@@ -68,6 +69,35 @@ def reroutes_are_listed_and_shown():
         one = json.loads(succeeds(s.address, "reroute", "show", "42", "-o", "json"))
         assert one["cause"] == "trap 128 from leaf-001" and one["known_ms"] == 0.4
         assert "12 entries in 4 blocks on 3 switches" in succeeds(s.address, "reroute", "show", "42")
+
+
+def contingencies_are_the_worst_first():
+    with fake() as s:
+        rows = json.loads(succeeds(s.address, "route", "contingency", "-n", "99", "-o", "json"))
+        cases = rows["contingencies"]
+        # 4 leaves with 2 uplinks each, 2 spines
+        assert len(cases) == rows["cases"] == rows["computed"] == 4 * 2 + 4 + 2
+        keys = [(-c["lost_ends"], not c["needs_engine"], -c["blocks"]) for c in cases]
+        assert keys == sorted(keys)
+        assert [c["lost_ends"] for c in cases[:5]] == [4, 4, 4, 4, 0]
+        assert {c["kind"] for c in cases[:4]} == {"switch"} and rows["plans"] == 7
+        assert rows["blocks_per_second"] == 2000 and rows["rate_measured"] is False
+        top = json.loads(succeeds(s.address, "route", "contingency", "-n", "3", "-o", "json"))
+        assert top["contingencies"] == cases[:3]
+        text = succeeds(s.address, "route", "contingency").splitlines()
+        assert len(text) == 1 + 14 + 2 and "14 of 14 cases computed, 7 plans" in text[-2], text
+        one = json.loads(succeeds(s.address, "route", "contingency", "leaf-001/5", "-o", "json"))
+        assert one["lost_ends"] == 0 and one["blocks"] > 0 and one["kind"] == "cable"
+        assert one["estimated_ms"] == one["blocks"] / 2
+        assert "leaf-001" in (one["from_node"], one["to_node"])
+        shown = succeeds(s.address, "route", "contingency", "leaf-001")
+        assert "4 ends, 1 switch" in shown, shown
+        for what in ("host-0001", "leaf-001/1", "host-0001/1"):
+            assert "nothing would be written" in fails(1, s.address, "route", "contingency", what)
+        fails(4, s.address, "route", "contingency", "leaf-001/77")
+        fails(4, s.address, "route", "contingency", "nobody")
+    with fake(leaves=0) as s:
+        fails(1, s.address, "route", "contingency")
 
 
 def status_has_what_scripts_need():
@@ -222,6 +252,7 @@ main([
     every_command_speaks_json,
     flapping_links_are_listed_and_released,
     reroutes_are_listed_and_shown,
+    contingencies_are_the_worst_first,
     status_has_what_scripts_need,
     before_the_first_view,
     tables_are_aligned_and_whole,

@@ -134,6 +134,24 @@ def pages_add_up_to_the_whole():
                 assert pages(call, field, size, **more) == whole, (method, size)
 
 
+def contingencies_come_in_pages():
+    with fake_fabric(leaves=12, spines=3, hosts=4) as f:
+        whole = f.ListContingencies()
+        assert len(whole.contingencies) == whole.summary.cases == 36 + 15
+        for size in (1, 7, 50, 51, 52):
+            assert pages(f.ListContingencies, "contingencies", size) == list(whole.contingencies), size
+        one = f.GetContingency(what="spine-001").contingency
+        assert one in whole.contingencies and one.steps == 1 and one.worst_load > 0
+        for token in ("x", "c0-1-1", "l" + f.ListContingencies(page_size=1).next_page_token[1:]):
+            fails(Code.INVALID_ARGUMENT, f.ListContingencies, page_token=token)
+        for what in ("", "host-0001", "leaf-001/1"):
+            fails(Code.INVALID_ARGUMENT, f.GetContingency, what=what)
+        fails(Code.NOT_FOUND, f.GetContingency, what="leaf-001/200")
+    with fake_fabric(leaves=0) as f:
+        fails(Code.FAILED_PRECONDITION, f.ListContingencies)
+        fails(Code.FAILED_PRECONDITION, f.GetContingency, what="x")
+
+
 def reroutes_are_told_newest_first():
     with fake_fabric() as f:
         whole = f.ListReroutes().reroutes
@@ -717,6 +735,7 @@ main([
     work_is_asked_for_and_awaited,
     pages_add_up_to_the_whole,
     flapping_links_are_listed_and_released,
+    contingencies_come_in_pages,
     reroutes_are_told_newest_first,
     large_fabrics_come_in_pages_of_a_thousand,
     page_tokens_are_checked,

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabricctl route contingency.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/ctl/cmd.h"
+#include "cli/ctl/show.h"
+#include "fabric/v1/contingency.pb-c.h"
+
+#define COUNT_DEFAULT 20
+
+static const struct out_column columns[] = {
+    {"fails", "FAILS", false},        {"lost_ends", "LOST ENDS", true},
+    {"blocks", "BLOCKS", true},       {"switches", "SWITCHES", true},
+    {"worst_load", "MAX LOAD", true}, {"estimated_ms", "TIME", true},
+    {"plan_at_hand", "PLAN", false},
+};
+
+static void show_what(const Fabric__V1__Contingency *c, char text[2 * SHOW_LEN + 8])
+{
+    char from[SHOW_LEN], to[SHOW_LEN];
+    show_port(c->from, from);
+    show_port(c->to, to);
+    if (c->from != NULL)
+        snprintf(text, 2 * SHOW_LEN + 8, "%s - %s", from, to);
+    else
+        snprintf(text, 2 * SHOW_LEN + 8, "%s", c->node_name);
+}
+
+static const char *plan_word(const Fabric__V1__Contingency *c)
+{
+    return c->needs_engine ? "engine" : c->plan_at_hand ? "at hand" : "when needed";
+}
+
+static void show_time_of(const Fabric__V1__Contingency *c, char text[SHOW_LEN])
+{
+    snprintf(text, SHOW_LEN, "-");
+    if (c->estimated_time != NULL)
+        show_duration(microseconds_of(c->estimated_time), text);
+}
+
+/* What only JSON has. */
+static void say_keys(struct out *o, const Fabric__V1__Contingency *c)
+{
+    out_text(o, "kind", NULL, OUT_PLAIN, c->from != NULL ? "cable" : "switch");
+    if (c->from != NULL) {
+        out_port_keys(o, "from_", c->from);
+        out_port_keys(o, "to_", c->to);
+    } else {
+        out_text(o, "node", NULL, OUT_PLAIN, c->node_name);
+        out_text(o, "node_guid", NULL, OUT_PLAIN, c->node_guid);
+    }
+    out_bool(o, "needs_engine", NULL, OUT_PLAIN, c->needs_engine);
+    out_number(o, "lost_switches", NULL, OUT_PLAIN, c->lost_switches);
+    out_number(o, "entries", NULL, OUT_PLAIN, c->entries);
+    out_number(o, "steps", NULL, OUT_PLAIN, c->steps);
+    out_port_keys(o, "busiest_", c->busiest);
+    out_bool(o, "plan_at_hand", NULL, OUT_PLAIN, c->plan_at_hand);
+    out_number(o, "plan_bytes", NULL, OUT_PLAIN, c->plan_bytes);
+    if (c->estimated_time != NULL)
+        out_millis(o, "estimated_ms", NULL, OUT_PLAIN, microseconds_of(c->estimated_time));
+    else
+        out_none(o, "estimated_ms", NULL);
+}
+
+static void say_row(struct out *o, const Fabric__V1__Contingency *c)
+{
+    char what[2 * SHOW_LEN + 8], took[SHOW_LEN];
+    show_what(c, what);
+    show_time_of(c, took);
+    out_row(o);
+    out_text(o, NULL, "FAILS", OUT_PLAIN, what);
+    out_number(o, "lost_ends", "LOST ENDS", c->lost_ends > 0 ? OUT_BAD : OUT_PLAIN, c->lost_ends);
+    out_number(o, "blocks", "BLOCKS", OUT_PLAIN, c->blocks);
+    out_number(o, "switches", "SWITCHES", OUT_PLAIN, c->switches);
+    out_number(o, "worst_load", "MAX LOAD", OUT_PLAIN, c->worst_load);
+    out_text(o, NULL, "TIME", OUT_PLAIN, took);
+    out_text(o, NULL, "PLAN", c->needs_engine ? OUT_WARN : OUT_PLAIN, plan_word(c));
+    say_keys(o, c);
+    out_row_end(o);
+}
+
+/* ---- of them all -------------------------------------------------------------------------------
+ */
+
+static double mib(uint64_t bytes)
+{
+    return (double)bytes / (1 << 20);
+}
+
+static void say_summary_keys(struct out *o, const Fabric__V1__ContingencySummary *m)
+{
+    out_number(o, "cases", NULL, OUT_PLAIN, m->cases);
+    out_number(o, "computed", NULL, OUT_PLAIN, m->computed);
+    out_number(o, "plans", NULL, OUT_PLAIN, m->plans);
+    out_bool(o, "under_way", NULL, OUT_PLAIN, m->under_way);
+    out_number(o, "memory", NULL, OUT_PLAIN, m->memory);
+    out_number(o, "memory_allowed", NULL, OUT_PLAIN, m->memory_allowed);
+    out_number(o, "working_memory", NULL, OUT_PLAIN, m->working_memory);
+    out_number(o, "blocks_per_second", NULL, OUT_PLAIN, m->blocks_per_second);
+    out_bool(o, "rate_measured", NULL, OUT_PLAIN, m->rate_measured);
+    out_number(o, "load_now", NULL, OUT_PLAIN, m->load_now);
+}
+
+static void say_summary(struct out *o, const Fabric__V1__ContingencySummary *m)
+{
+    out_note(o, OUT_DIM, "%u of %u cases computed%s, %u plans at hand; %.1f of %.0f MiB%s",
+             m->computed, m->cases, m->under_way ? " so far" : "", m->plans, mib(m->memory),
+             mib(m->memory_allowed), m->under_way ? ", and a copy of the tables meanwhile" : "");
+    out_note(o, OUT_DIM,
+             "Max load: paths on the busiest cable, %" PRIu64 " now. Time: %u blocks a second, %s",
+             m->load_now, m->blocks_per_second,
+             m->rate_measured ? "as in earlier reroutes" : "assumed: nothing was rerouted yet");
+    say_summary_keys(o, m);
+}
+
+static int list(struct session *s)
+{
+    Fabric__V1__ListContingenciesRequest q = FABRIC__V1__LIST_CONTINGENCIES_REQUEST__INIT;
+    Fabric__V1__ListContingenciesResponse *r = NULL;
+    uint32_t left = s->count > 0 ? s->count : COUNT_DEFAULT;
+    int rc = EXIT_OK;
+    out_record(s->out, NULL);
+    out_table(s->out, "contingencies", columns, sizeof columns / sizeof columns[0], false);
+    while (left > 0) {
+        Fabric__V1__ListContingenciesResponse *page = NULL;
+        q.page_size = left < 1000 ? left : 1000;
+        q.page_token = r != NULL ? r->next_page_token : q.page_token;
+        rc = ask(s, "ListContingencies", &q.base,
+                 &fabric__v1__list_contingencies_response__descriptor, &page);
+        free_reply(r);
+        r = page;
+        if (rc != EXIT_OK)
+            break;
+        for (size_t i = 0; i < r->n_contingencies; i++)
+            say_row(s->out, r->contingencies[i]);
+        left -= r->n_contingencies < left ? (uint32_t)r->n_contingencies : left;
+        if (r->next_page_token[0] == '\0')
+            break;
+    }
+    out_table_end(s->out);
+    if (rc == EXIT_OK && r != NULL && r->summary != NULL)
+        say_summary(s->out, r->summary);
+    free_reply(r);
+    out_record_end(s->out);
+    return rc;
+}
+
+/* ---- one of them -------------------------------------------------------------------------------
+ */
+
+static void say_effect(struct out *o, const Fabric__V1__Contingency *c,
+                       const Fabric__V1__ContingencySummary *m)
+{
+    char took[SHOW_LEN], where[SHOW_LEN];
+    show_time_of(c, took);
+    show_port(c->busiest, where);
+    if (c->lost_ends + c->lost_switches == 0)
+        out_text(o, NULL, "Lost", OUT_GOOD, "nothing: all ends still reach each other");
+    else
+        out_textf(o, "Lost", OUT_BAD, "%u end%s, %u switch%s", c->lost_ends,
+                  c->lost_ends == 1 ? "" : "s", c->lost_switches,
+                  c->lost_switches == 1 ? "" : "es");
+    out_textf(o, "Writes", OUT_PLAIN, "%u blocks on %u switches in %u step%s, for %u entries",
+              c->blocks, c->switches, c->steps, c->steps == 1 ? "" : "s", c->entries);
+    out_textf(o, "Time", OUT_PLAIN, "%s, at %u blocks a second (%s)", took, m->blocks_per_second,
+              m->rate_measured ? "as in earlier reroutes" : "assumed");
+    out_textf(o, "Max load", c->worst_load > m->load_now ? OUT_WARN : OUT_PLAIN,
+              "%" PRIu64 " paths on %s; %" PRIu64 " now", c->worst_load, where, m->load_now);
+    out_textf(o, "Plan", OUT_PLAIN, "%s%s", plan_word(c), c->plan_at_hand ? ", proved" : "");
+}
+
+static int show(struct session *s)
+{
+    Fabric__V1__GetContingencyRequest q = FABRIC__V1__GET_CONTINGENCY_REQUEST__INIT;
+    Fabric__V1__GetContingencyResponse *r = NULL;
+    char what[2 * SHOW_LEN + 8];
+    q.what = s->argv[0];
+    int rc =
+        ask(s, "GetContingency", &q.base, &fabric__v1__get_contingency_response__descriptor, &r);
+    if (rc == EXIT_OK && r->contingency != NULL && r->summary != NULL) {
+        const Fabric__V1__Contingency *c = r->contingency;
+        show_what(c, what);
+        out_record(s->out, NULL);
+        out_text(s->out, NULL, "Fails", OUT_PLAIN, what);
+        if (c->needs_engine)
+            out_text(s->out, NULL, "Plan", OUT_WARN,
+                     "none: an engine has to route anew; see route whatif");
+        else
+            say_effect(s->out, c, r->summary);
+        out_number(s->out, "lost_ends", NULL, OUT_PLAIN, c->lost_ends);
+        out_number(s->out, "blocks", NULL, OUT_PLAIN, c->blocks);
+        out_number(s->out, "switches", NULL, OUT_PLAIN, c->switches);
+        out_number(s->out, "worst_load", NULL, OUT_PLAIN, c->worst_load);
+        say_keys(s->out, c);
+        say_summary_keys(s->out, r->summary);
+        out_record_end(s->out);
+    }
+    free_reply(r);
+    return rc;
+}
+
+static int contingency(struct session *s)
+{
+    return s->argc > 0 ? show(s) : list(s);
+}
+
+const struct cmd cmd_route_contingency = {
+    .noun = "route",
+    .verb = "contingency",
+    .args = "[SWITCH[/PORT]] [-n COUNT]",
+    .summary = "what any one cable or switch would do if it failed",
+    .max_args = 1,
+    .options = "n",
+    .run = contingency,
+};
