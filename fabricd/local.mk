@@ -2,13 +2,13 @@
 
 noinst_LTLIBRARIES += fabricd/libfabricd.la
 fabricd_libfabricd_la_SOURCES =
-fabricd_libfabricd_la_CFLAGS = $(AM_CFLAGS) $(EVENT_CFLAGS) $(EVENT_OPENSSL_CFLAGS) $(UMAD_CFLAGS) \
+fabricd_libfabricd_la_CFLAGS = $(AM_CFLAGS) $(EVENT_CFLAGS) $(EVENT_EXTRA_CFLAGS) $(EVENT_OPENSSL_CFLAGS) $(UMAD_CFLAGS) \
 	$(SQLITE_CFLAGS) $(NGHTTP2_CFLAGS) $(PROTOBUFC_CFLAGS) $(OPENSSL_CFLAGS) $(CYAML_CFLAGS) \
 	$(SYSTEMD_CFLAGS)
 
 # What a program that uses the daemon's rooms links.
 FABRICD_LIBS = fabricd/libfabricd.la libfabmgr/libfabmgr.la proto/libfabproto.la \
-	$(EVENT_OPENSSL_LIBS) $(EVENT_LIBS) $(UMAD_LIBS) $(SQLITE_LIBS) $(NGHTTP2_LIBS) \
+	$(EVENT_OPENSSL_LIBS) $(EVENT_EXTRA_LIBS) $(EVENT_LIBS) $(UMAD_LIBS) $(SQLITE_LIBS) $(NGHTTP2_LIBS) \
 	$(PROTOBUFC_LIBS) $(OPENSSL_LIBS) $(CYAML_LIBS) $(SYSTEMD_LIBS)
 
 sbin_PROGRAMS += fabricd/fabricd
@@ -24,4 +24,5 @@ include fabricd/transport/local.mk
 include fabricd/agent/local.mk
 include fabricd/store/local.mk
 include fabricd/sm/local.mk
+include fabricd/metrics/local.mk
 include fabricd/rpc/local.mk

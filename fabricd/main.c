@@ -20,6 +20,7 @@
 #include "fabricd/base/bus.h"
 #include "fabricd/base/log.h"
 #include "fabricd/loop/loop.h"
+#include "fabricd/metrics/metrics.h"
 #include "fabricd/options.h"
 #include "fabricd/recording.h"
 #include "fabricd/rpc/rpc.h"
@@ -49,6 +50,7 @@ struct daemon {
     struct recording recording; /* that is replayed */
     struct sm *sm;
     struct rpc *rpc;
+    struct metrics *metrics;
     struct loop_timer *watchdog;
     uint64_t watchdog_us;
 };
@@ -207,6 +209,7 @@ static void note_restarts(const struct config *old, const struct config *now)
     note_restart(!same_text(old->state_dir, now->state_dir), "state_dir");
     note_restart(!same_text(old->port, now->port), "port");
     note_restart(!same_listen(old, now), "listen");
+    note_restart(!same_text(old->metrics.text, now->metrics.text), "metrics");
     note_restart(!same_text(old->socket_group, now->socket_group), "socket_group");
     note_restart(!same_text(old->tls.cert, now->tls.cert) ||
                      !same_text(old->tls.key, now->tls.key) || !same_text(old->tls.ca, now->tls.ca),
@@ -364,12 +367,15 @@ static int start(struct daemon *d, char *why)
         r = start_sm(d);
     if (r == FAB_OK && !d->options.replay)
         r = start_rpc(d, why);
+    if (r == FAB_OK && !d->options.replay)
+        r = metrics_start(d->loop, d->sm, &d->config, &d->metrics, why, WHY_LEN);
     return r;
 }
 
 static void stop(struct daemon *d)
 {
     sd_notify(0, "STOPPING=1");
+    metrics_stop(d->metrics);
     rpc_stop(d->rpc);
     sm_free(d->sm);
     transport_close(d->recorder);

@@ -2,7 +2,7 @@
 # layers.sh: the rules of the house, checked. Prints TAP.
 #
 # 1. A room includes only rooms on lower floors (the tables below; see CONTRIBUTING.md).
-# 2. Only fabricd/loop, and rpc's connections with their TLS, include <event2/...>; libfabmgr and
+# 2. Only fabricd/loop, rpc's connections with their TLS, and the HTTP of metrics include <event2/...>; libfabmgr and
 #    the command line tools never include the daemon's rooms.
 # 3. Every source file is listed in a local.mk, without which no tarball has it.
 # 4. libfabmgr without its client calls nothing but memory (with advice on its pages) and string
@@ -69,12 +69,15 @@ daemon_floors='
 3 agent
 4 sm
 5 rpc
+5 metrics
 '
 # Readers cannot reach the wire. (The service that puts faults into the embedded fabric can: it is
 # there only when there is no wire.)
 forbidden_rooms='
 fabricd/rpc fabricd/transport
 fabricd/rpc fabricd/agent
+fabricd/metrics fabricd/transport
+fabricd/metrics fabricd/agent
 '
 
 # includes TREE: "FILE ROOM-INCLUDING ROOM-INCLUDED" for every path-qualified include.
@@ -111,7 +114,7 @@ forbidden() {
 
 event_users() {
     (cd "$top" && grep -rln --include='*.[ch]' '#[[:space:]]*include[[:space:]]*<event' libfabmgr fabricd cli |
-        grep -Ev '^fabricd/(loop/|rpc/(tls|listen|conn)[a-z_]*[.][ch]$)')
+        grep -Ev '^fabricd/(loop/|metrics/http[.]c$|rpc/(tls|listen|conn)[a-z_]*[.][ch]$)')
 }
 
 # System headers with effects that libfabmgr has no use for.
@@ -142,7 +145,7 @@ report 'libfabmgr includes nothing of fabricd, cli, proto' \
     "$(crossing libfabmgr '^(fabricd|cli)(/|$)'; crossing libfabmgr '^(proto|fabric/v1)' | grep -v '^libfabmgr/client/')"
 report 'cli includes nothing of fabricd' "$(crossing cli '^fabricd(/|$)')"
 report 'rpc cannot reach a transport' "$(forbidden)"
-report 'only fabricd/loop and the connections of rpc include libevent' "$(event_users)"
+report 'only fabricd/loop, the connections of rpc and the HTTP of metrics include libevent' "$(event_users)"
 report 'every source file is listed in a local.mk' "$(unlisted)"
 report 'libfabmgr includes no system header with effects' "$(library_system_headers)"
 

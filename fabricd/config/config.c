@@ -81,6 +81,7 @@ static void drop_listen(struct config *c)
 void config_fini(struct config *c)
 {
     drop_listen(c);
+    listen_fini(&c->metrics);
     free(c->state_dir);
     free(c->port);
     free(c->socket_group);
@@ -150,6 +151,17 @@ static int take_listen(const struct raw *raw, struct report *report, struct conf
             return rc;
     }
     return FAB_OK;
+}
+
+static int take_metrics(const struct raw *raw, struct report *report, struct config *c)
+{
+    char expected[200];
+    if (raw->metrics == NULL || raw->metrics[0] == '\0')
+        return FAB_OK;
+    int rc = listen_parse_metrics(raw->metrics, &c->metrics, expected, sizeof(expected));
+    if (rc == FAB_E_INVAL)
+        report_value(report, "metrics", expected);
+    return rc;
 }
 
 static int take_roots(const struct raw *raw, struct report *report, struct config *c)
@@ -281,6 +293,8 @@ static int fill(const struct raw *raw, struct report *report, struct config *c)
     int rc = settings_apply(raw, report, c);
     if (rc == FAB_OK)
         rc = take_listen(raw, report, c);
+    if (rc == FAB_OK)
+        rc = take_metrics(raw, report, c);
     if (rc == FAB_OK)
         rc = take_roots(raw, report, c);
     if (rc == FAB_OK)

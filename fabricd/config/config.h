@@ -51,7 +51,8 @@ struct config {
     char *port; /* the adapter port we sit on, "CA:PORT"; "": the first active one */
     struct config_listen *listen;
     size_t listen_count;
-    char *socket_group; /* of Unix sockets; "": leave it */
+    struct config_listen metrics; /* host and port of plain HTTP; text NULL: none */
+    char *socket_group;           /* of Unix sockets; "": leave it */
     struct config_tls tls;
     enum log_level log_level;
     struct config_sweep sweep;

@@ -46,10 +46,9 @@ static int parse_port(const char *text, uint16_t *ret)
 }
 
 /* An IPv6 address stands in brackets, so that its colons are told from the port's. */
-static int parse_tls(const char *where, struct config_listen *l, char *expected, size_t len)
+static int parse_host(const char *where, const char *form, struct config_listen *l, char *expected,
+                      size_t len)
 {
-    static const char form[] = "tls:HOST:PORT, where HOST is a name, an address, an IPv6 address "
-                               "in brackets, or * for every address";
     bool brackets = where[0] == '[';
     const char *host = where + brackets;
     size_t host_len = strcspn(host, brackets ? "]" : ":");
@@ -61,6 +60,27 @@ static int parse_tls(const char *where, struct config_listen *l, char *expected,
     l->kind = CONFIG_LISTEN_TLS;
     l->host = strndup(host, host_len);
     return l->host != NULL ? FAB_OK : FAB_E_NOMEM;
+}
+
+static int parse_tls(const char *where, struct config_listen *l, char *expected, size_t len)
+{
+    return parse_host(where,
+                      "tls:HOST:PORT, where HOST is a name, an address, an IPv6 address in "
+                      "brackets, or * for every address",
+                      l, expected, len);
+}
+
+int listen_parse_metrics(const char *text, struct config_listen *ret, char *expected, size_t len)
+{
+    struct config_listen l = {0};
+    int rc = parse_host(text, "HOST:PORT, such as 127.0.0.1:9471", &l, expected, len);
+    if (rc == FAB_OK && (l.text = strdup(text)) == NULL)
+        rc = FAB_E_NOMEM;
+    if (rc == FAB_OK)
+        *ret = l;
+    else
+        listen_fini(&l);
+    return rc;
 }
 
 int listen_parse(const char *text, struct config_listen *ret, char *expected, size_t len)

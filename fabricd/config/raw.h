@@ -49,7 +49,7 @@ struct raw_journal {
 };
 
 struct raw {
-    char *state_dir, *port, *socket_group, *log_level;
+    char *state_dir, *port, *socket_group, *log_level, *metrics;
     char **listen;
     unsigned listen_count;
     struct raw_tls *tls;
@@ -85,6 +85,8 @@ int setting_parse_guid(const char *text, uint64_t *ret);
 struct config_listen;
 /* Reads an address. INVAL, NOMEM; expected[] then says what is wrong with it. */
 int listen_parse(const char *text, struct config_listen *ret, char *expected, size_t len);
+/* HOST:PORT, as after "tls:". */
+int listen_parse_metrics(const char *text, struct config_listen *ret, char *expected, size_t len);
 void listen_fini(struct config_listen *l);
 
 #endif

@@ -108,6 +108,7 @@ static const cyaml_schema_field_t top_fields[] = {
     LIST(raw, listen, LISTEN_MAX),
     TEXT(raw, socket_group, 0, 255),
     TEXT(raw, log_level, 1, TEXT_MAX),
+    TEXT(raw, metrics, 0, TEXT_MAX),
     GROUP(tls),
     GROUP(sweep),
     GROUP(flapping),

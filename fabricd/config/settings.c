@@ -61,6 +61,7 @@ static const struct setting settings[] = {
     TOP(KIND_TEXT, port, port, "an adapter port, CA:PORT"),
     TOP(KIND_TEXT, socket_group, socket_group, "the name of a group"),
     TOP(KIND_LEVEL, log_level, log_level, "error, warning, notice, info or debug"),
+    ELSEWHERE("metrics", "HOST:PORT, such as 127.0.0.1:9471"),
     ELSEWHERE("listen", "a list of at most 16 addresses, each unix:PATH or tls:HOST:PORT"),
     GROUP(tls),
     OTHER(KIND_TEXT, tls, cert, tls.cert, "the path of a PEM file"),

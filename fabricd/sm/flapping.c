@@ -482,7 +482,7 @@ uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
     return s->flaps.count;
 }
 
-uint32_t sm_links_held(const struct sm *s)
+uint32_t sm_flap_held(const struct sm *s)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->flaps.count; i++)

@@ -240,6 +240,8 @@ struct sm {
 
     struct reroute *reroutes; /* ring of SM_REROUTES, or NULL: none yet */
     uint64_t reroute_count;
+    struct sm_reroute_times reroute_times;
+    uint64_t links_lost, links_gained;
     uint64_t generation, started_us, sweeps, last_sweep_us, last_reroute_us;
     char alarm[256];
 };
@@ -311,6 +313,7 @@ void sm_flap_fell(struct sm *s, const struct fab_fabric *f, const struct sm_cabl
 /* The same of a cable that is gone, unless it went with a switch or is held. */
 void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                      const struct fab_change *c);
+uint32_t sm_flap_held(const struct sm *s);                            /* how many are held */
 bool sm_flap_is_out(const struct sm *s, uint64_t guid, uint8_t port); /* held */
 /* Of a new snapshot, before the model takes it over: what is held goes from it. NOMEM. */
 int sm_flap_leave_out(struct sm *s, struct fab_fabric *f);

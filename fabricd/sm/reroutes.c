@@ -70,6 +70,22 @@ static struct reroute *next_place(struct sm *s)
     return s->reroutes ? &s->reroutes[s->reroute_count++ % SM_REROUTES] : NULL;
 }
 
+const uint32_t sm_reroute_bounds_us[SM_REROUTE_BOUNDS] = {
+    500,    1000,   2000,   5000,    10000,   20000,   50000,
+    100000, 200000, 500000, 1000000, 2000000, 5000000, 10000000,
+};
+
+static void note_time(struct sm_reroute_times *t, uint64_t us)
+{
+    int i = 0;
+    while (i < SM_REROUTE_BOUNDS && us > sm_reroute_bounds_us[i])
+        i++;
+    if (i < SM_REROUTE_BOUNDS)
+        t->within[i]++;
+    t->count++;
+    t->sum_us += us;
+}
+
 void sm_reroute_record(struct sm *s)
 {
     const struct sm_programming *p = &s->program;
@@ -89,6 +105,8 @@ void sm_reroute_record(struct sm *s)
     r->proved_us = after(from, run->proved_us);
     r->first_write_us = p->blocks ? after(from, p->first_write_us) : 0;
     r->last_write_us = p->blocks ? after(from, p->last_write_us) : 0;
+    if (p->blocks)
+        note_time(&s->reroute_times, r->last_write_us);
     r->entries = p->entries;
     r->blocks = p->blocks;
     r->switches = p->switches;

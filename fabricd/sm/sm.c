@@ -190,6 +190,10 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
         .master_guid = s->master_guid,
         .master_lid = master && v ? v->target->lids.base[v->fabric->self_port] : s->master_lid,
         .uptime_us = clock_now_us() - s->started_us,
+        .links_held = sm_flap_held(s),
+        .links_lost = s->links_lost,
+        .links_gained = s->links_gained,
+        .reroutes = s->reroute_times,
     };
     snprintf(ret->alarm, sizeof(ret->alarm), "%s", s->alarm);
 }

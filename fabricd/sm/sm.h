@@ -37,6 +37,12 @@ void sm_free(struct sm *s);
 /* The policy of the config changed: takes a copy of it, and computes anew. */
 int sm_reload(struct sm *s);
 
+#define SM_REROUTE_BOUNDS 14
+extern const uint32_t sm_reroute_bounds_us[SM_REROUTE_BOUNDS]; /* rising */
+struct sm_reroute_times { /* of reroutes that wrote tables, since the start */
+    uint64_t count, sum_us;
+    uint64_t within[SM_REROUTE_BOUNDS]; /* took at most that, and more than the one before */
+};
 struct sm_status {
     uint8_t role;        /* enum fab_sm_state */
     const char *state;   /* "discovering", "routing", ..., "idle", "standby" */
@@ -49,6 +55,9 @@ struct sm_status {
     uint64_t master_guid;
     char alarm[256]; /* the last failed verdict in force, or "" */
     uint64_t uptime_us;
+    uint32_t links_held;               /* sm_flapping */
+    uint64_t links_lost, links_gained; /* cables, since the start */
+    struct sm_reroute_times reroutes;
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
 struct fab_view *sm_view(const struct sm *s); /* a reference for the caller, or NULL: none yet */
@@ -97,7 +106,6 @@ struct sm_flapping {
 };
 /* Returns how many there are, at most `max` of which are in ret. */
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max);
-uint32_t sm_links_held(const struct sm *s);
 /* Ends the hold of a cable, named by one of its ends, and forgives its falls. NOT_FOUND: it does
  * not flap. DENIED: we are not master. */
 int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port);

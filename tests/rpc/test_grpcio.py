@@ -8,6 +8,8 @@ import stat
 import subprocess
 import threading
 import time
+import urllib.error
+import urllib.request
 
 import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -685,6 +687,62 @@ def reflection_teaches_the_contract():
 
 # ---- the whole daemon --------------------------------------------------------------------------
 
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def read_metrics(url):
+    with urllib.request.urlopen(url, timeout=5) as page:
+        assert page.headers["Content-Type"].startswith("application/openmetrics-text")
+        lines = page.read().decode().splitlines()
+    assert lines[-1] == "# EOF"
+    return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+
+
+def metrics_are_served():
+    fabsim, fabricd = (os.path.join(BUILD, p) for p in ("cli/fabsim", "fabricd/fabricd"))
+    folder = os.path.dirname(socket_path())
+    topology, address = os.path.join(folder, "f.net"), f"unix:{folder}/s"
+    subprocess.run([fabsim, "generate", "leaf-spine", "--leaves", "4", "--spines", "2", "--hosts",
+                    "4", "-o", topology], check=True)
+    port = free_port()
+    settings = os.path.join(folder, "f.yaml")
+    with open(settings, "w") as f:
+        f.write(f"metrics: 127.0.0.1:{port}\n")
+    command = [fabricd, "--sim", topology, "-f", settings, "--state-dir",
+               os.path.join(folder, "state"), "--listen", address]
+    url = f"http://127.0.0.1:{port}"
+    with channel(address) as c:
+        f, sim = Fabric(c), Fabric(c, "fabric.v1.SimService")
+        ready = lambda process: wait_until(lambda: f.GetStatus(timeout=2).status.generation > 0)
+        with running(command, ready):
+            m = read_metrics(url + "/metrics")
+            assert m["fabricd_master"] == "1" and m["fabricd_alarm"] == "0"
+            assert m["fabricd_switches"] == "6" and m["fabricd_ends"] == "16"
+            assert m["fabricd_links"] == m["fabricd_links_active"] == "24"
+            assert m["fabricd_reroute_seconds_count"] == "0"
+            assert int(m["fabricd_smps_sent_total"]) > 100
+            sim.Unlink(node="leaf-001", port_number=5)
+            wait_until(lambda: read_metrics(url + "/metrics")["fabricd_links_lost_total"] == "1")
+            wait_until(lambda: read_metrics(url + "/metrics")["fabricd_links"] == "23")
+            count = "fabricd_reroute_seconds_count"
+            wait_until(lambda: int(read_metrics(url + "/metrics")[count]) > 0)
+            m = read_metrics(url + "/metrics")
+            assert m['fabricd_reroute_seconds_bucket{le="+Inf"}'] == m[count], m
+            assert 0 < float(m["fabricd_reroute_seconds_sum"]) < 5
+            assert float(m["fabricd_last_reroute_seconds"]) > 0
+            for path, method, code in (("/", "GET", 404), ("/metrics", "DELETE", 501),
+                                       ("/metrics?" + "x" * 20000, "GET", 400)):
+                try:
+                    urllib.request.urlopen(urllib.request.Request(url + path, method=method),
+                                           timeout=5)
+                    assert False, path
+                except urllib.error.HTTPError as e:
+                    assert e.code == code, (path[:20], e.code)
+
+
 def the_daemon_on_its_simulated_fabric():
     fabsim, fabricd = (os.path.join(BUILD, p) for p in ("cli/fabsim", "fabricd/fabricd"))
     folder = os.path.dirname(socket_path())
@@ -764,5 +822,6 @@ main([
     a_stale_socket_is_replaced_and_a_live_one_is_not,
     health_is_served,
     reflection_teaches_the_contract,
+    metrics_are_served,
     the_daemon_on_its_simulated_fabric,
 ])

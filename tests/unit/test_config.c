@@ -72,6 +72,7 @@ static const char everything[] =
     "  - tls:*:65535\n"
     "socket_group: ''\n"
     "log_level: debug\n"
+    "metrics: '[::1]:9471'\n"
     "tls: {cert: /c, key: /k, ca: /a}\n"
     "sweep: {light_interval: 1, full_interval: 2, trap_settle_ms: 3}\n"
     "flapping: {falls: 5, within: 6, hold: 7, hold_most: 8, share: 9}\n"
@@ -114,6 +115,8 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(c.listen[2].port, 1);
     ck_assert_str_eq(c.listen[3].host, "*");
     ck_assert_str_eq(c.socket_group, "");
+    ck_assert_str_eq(c.metrics.host, "::1");
+    ck_assert_uint_eq(c.metrics.port, 9471);
     ck_assert_int_eq((int)c.log_level, LOG_LEVEL_DEBUG);
     ck_assert_str_eq(c.tls.cert, "/c");
     ck_assert_str_eq(c.tls.key, "/k");
@@ -171,7 +174,7 @@ static const struct {
 } mistakes[] = {
     /* keys */
     {"foo: 1\n", "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, listen, "
-                 "socket_group, log_level, tls, sweep, flapping, smp, subnet, routing, "
+                 "socket_group, log_level, metrics, tls, sweep, flapping, smp, subnet, routing, "
                  "contingency, journal"},
     {"smp:\n  retries: 1\n  retrys: 2\n", "f.yaml:3:3: unknown key 'retrys' in smp, expected one "
                                           "of: timeout_ms, retries, window"},

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The door to the metrics: libevent's small HTTP server on the loop. Requests are GET and HEAD,
+ * with headers of some KiB and no body; who is slow is cut off. A page is a few KiB and made anew
+ * for each request, in time that grows with the ports of the fabric.
+ */
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/metrics/metrics.h"
+#include "fabricd/metrics/page.h"
+#include "libfabmgr/base/status.h"
+
+#define HEADERS_MOST 8192
+#define TIMEOUT_S 5
+#define CONTENT "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+struct metrics {
+    struct evhttp *http;
+    const struct sm *sm;
+};
+
+static void answer(struct evhttp_request *request, const struct fab_text *text)
+{
+    struct evbuffer *body = evbuffer_new();
+    if (!body || text->status != FAB_OK || evbuffer_add(body, fab_text_get(text), text->len) != 0) {
+        evhttp_send_error(request, HTTP_INTERNAL, NULL);
+    } else {
+        evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Type", CONTENT);
+        evhttp_send_reply(request, HTTP_OK, "OK", body);
+    }
+    if (body)
+        evbuffer_free(body);
+}
+
+static void on_metrics(struct evhttp_request *request, void *ctx)
+{
+    const struct metrics *m = ctx;
+    struct fab_text text = {0};
+    struct sm_status status;
+    struct fab_view *view = sm_view(m->sm);
+    sm_get_status(m->sm, &status);
+    metrics_page(&status, view, &text);
+    answer(request, &text);
+    fab_text_fini(&text);
+    fab_view_unref(view);
+}
+
+static int listen_at(struct metrics *m, const struct config_listen *at, char *why, size_t why_len)
+{
+    const char *host = at->host[0] == '*' ? "::" : at->host;
+    if (evhttp_bind_socket_with_handle(m->http, host, at->port))
+        return FAB_OK;
+    snprintf(why, why_len, "metrics: %.200s cannot be listened at; is the address ours, and free?",
+             at->text);
+    return FAB_E_IO;
+}
+
+int metrics_start(struct loop *loop, const struct sm *sm, const struct config *config,
+                  struct metrics **ret, char *why, size_t why_len)
+{
+    *ret = NULL;
+    if (!config->metrics.text)
+        return FAB_OK;
+    struct metrics *m = calloc(1, sizeof(*m));
+    if (m)
+        m->http = evhttp_new(loop_base(loop));
+    if (!m || !m->http) {
+        snprintf(why, why_len, "out of memory");
+        free(m);
+        return FAB_E_NOMEM;
+    }
+    m->sm = sm;
+    evhttp_set_allowed_methods(m->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
+    evhttp_set_max_headers_size(m->http, HEADERS_MOST);
+    evhttp_set_max_body_size(m->http, 0);
+    evhttp_set_timeout(m->http, TIMEOUT_S);
+    int r = evhttp_set_cb(m->http, "/metrics", on_metrics, m) == 0
+                ? listen_at(m, &config->metrics, why, why_len)
+                : FAB_E_NOMEM;
+    if (r != FAB_OK) {
+        metrics_stop(m);
+        return r;
+    }
+    log_info("metrics", "serving http://%s/metrics", config->metrics.text);
+    *ret = m;
+    return FAB_OK;
+}
+
+void metrics_stop(struct metrics *m)
+{
+    if (!m)
+        return;
+    evhttp_free(m->http);
+    free(m);
+}

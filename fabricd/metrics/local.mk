@@ -1,0 +1,1 @@
+fabricd_libfabricd_la_SOURCES += %D%/metrics.h %D%/page.c %D%/page.h %D%/http.c

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Not for other rooms: the page itself. */
+#ifndef FABRICD_METRICS_PAGE_H
+#define FABRICD_METRICS_PAGE_H
+
+#include "fabricd/sm/sm.h"
+#include "libfabmgr/base/text.h"
+
+/* v may be NULL: nothing is published yet. */
+void metrics_page(const struct sm_status *s, const struct fab_view *v, struct fab_text *to);
+
+#endif
