@@ -98,7 +98,8 @@ static void count_candidates(const struct fab_fill *f, uint32_t s, struct sets *
     const struct fab_slopes *sl = f->t->slopes;
     const struct row *own = (const struct row *)(const void *)f->way + s;
     struct stretch below[256], above[256];
-    uint32_t belows = find_stretches(f, s, sl->at[s], sl->mid[s], below);
+    bool descends = fab_legal_descends(f->way, sl->n)[s];
+    uint32_t belows = descends ? find_stretches(f, s, sl->at[s], sl->mid[s], below) : 0;
     uint32_t aboves = find_stretches(f, s, sl->mid[s], sl->at[s + 1], above);
     for (unsigned i = 0; i * 16 < f->count; i++)
         count_sixteen(below, belows, above, aboves, own->v[i], i, ret);
@@ -353,41 +354,41 @@ static __attribute__((noinline)) void choose(const struct cell *c, const struct 
 
 /* ---- one switch ------------------------------------------------------------------------------ */
 
-static void copy(const struct fab_fill *f, uint8_t *row, uint32_t model)
+static inline void copy(const struct fab_fill *f, uint32_t s, uint32_t model)
 {
+    uint8_t *row = fab_lft_row(f->lft, s);
     const uint8_t *from = fab_lft_row(f->lft, model);
     for (uint32_t i = 0; i < f->ranges; i++)
         memcpy(row + f->from[i], from + f->from[i], f->len[i]);
 }
 
-/* Copies from a switch that did the same: same gear, same slots. */
-static bool copy_model(const struct fab_fill *f, uint32_t s, uint8_t *row)
+/* A switch all of whose lanes take their slots, with the same gear and slots; or FAB_NONE. */
+static uint32_t find_model(const struct fab_fill *f, uint32_t s)
 {
     const struct fab_tree *t = f->t;
     uint32_t model = f->model[f->lanes->up[s]], slots = t->slot_at[s + 1] - t->slot_at[s];
-    if (model == FAB_NONE || f->ranges == 0 ||
+    if (model == FAB_NONE ||
         memcmp(t->slot_num + t->slot_at[model], t->slot_num + t->slot_at[s], slots) != 0)
-        return false;
-    copy(f, row, model);
-    return true;
+        return FAB_NONE;
+    return model;
 }
 
-static bool copy_alike(const struct fab_fill *f, uint32_t s, uint32_t model, uint8_t *row)
+static inline bool copy_alike(const struct fab_fill *f, uint32_t s, uint32_t model)
 {
     const uint32_t *alike = fab_legal_alike(f->way, f->t->g->n);
     if (model == FAB_NONE || f->ranges == 0 || alike[model] != alike[s])
         return false;
-    copy(f, row, model);
+    copy(f, s, model);
     return true;
 }
 
 /* Copies from a twin that is as far from everything; from a half twin if both send all up. */
-static bool copy_twin(const struct fab_fill *f, uint32_t s, uint8_t *row)
+static inline bool copy_twin(const struct fab_fill *f, uint32_t s)
 {
     const struct fab_tree *t = f->t;
-    return copy_alike(f, s, f->twin[t->twin[s]], row) ||
+    return copy_alike(f, s, f->twin[t->twin[s]]) ||
            (!fab_legal_descends(f->way, t->g->n)[s] &&
-            copy_alike(f, s, f->half_twin[t->half_twin[s]], row));
+            copy_alike(f, s, f->half_twin[t->half_twin[s]]));
 }
 
 /* Nothing had to be chosen at the switch: its twins have the same entries. */
@@ -399,72 +400,123 @@ static void be_twin(const struct fab_fill *f, uint32_t s)
         f->half_twin[t->half_twin[s]] = s;
 }
 
-static bool any_short(const struct fab_fill *f, uint32_t s)
+/* ---- columns that go the same way, in one piece ---------------------------------------------- */
+
+/* What a column takes, other than the lone port of a neighbour. No port has such a number. */
+#define SLOTS 0xff
+#define OTHER 0
+
+/* Returns whether all columns take their slots. */
+static bool find_keys(const struct fab_fill *f, uint32_t s, const struct sets *sets, uint8_t *key)
 {
-    for (uint32_t i = 0; i < f->count && f->t->parallel[f->t->o->rank[s]] > 1; i++) {
-        if (comes_down_short(f, s, f->first + i))
-            return true;
+    const uint8_t *lone = f->t->lone + f->t->slopes->at[s];
+    uint8_t full = f->t->whole[s] ? f->t->slot_nbrs[s] : UINT8_MAX;
+    bool several = f->t->parallel[f->t->o->rank[s]] > 1, plain = true;
+    for (uint32_t i = 0; i < f->count; i++) {
+        uint8_t other = sets->count[i] == 1 ? lone[sets->last[i]] : OTHER;
+        bool slots =
+            sets->in_slots[i] == full && !(several && comes_down_short(f, s, f->first + i));
+        key[i] = slots ? SLOTS : other;
+        plain = plain && slots;
     }
-    return false;
+    return plain;
 }
 
-static bool all_full(const uint8_t *in_slots, uint32_t count, uint8_t full)
+/* The LIDs of columns [from, to) that follow on: their runs, and what is behind the runs. */
+struct span {
+    uint32_t lid, len, tail, tails;
+};
+
+static struct span span_of(const struct fab_fill *f, uint32_t from, uint32_t to)
 {
-    uint8_t differs = 0;
-    for (uint32_t i = 0; i < count; i++)
-        differs |= in_slots[i] ^ full;
-    return differs == 0;
+    const struct fab_lane_set *set = &f->lanes->dest[f->first + from];
+    const struct fab_lane_set *last = &f->lanes->dest[f->first + to - 1];
+    struct span span = {.lid = set->lid, .len = last->lid + last->run - set->lid};
+    if (set->count > set->run) {
+        span.tail = f->lanes->lane[set->at + set->run].lid;
+        span.tails = to - from;
+    }
+    return span;
+}
+
+static void fill_span(uint8_t *row, struct span span, uint8_t num)
+{
+    set_run(row + span.lid, num, span.len);
+    memset(row + span.tail, num, span.tails);
+}
+
+static void copy_span(uint8_t *row, const uint8_t *model, struct span span)
+{
+    memcpy(row + span.lid, model + span.lid, span.len);
+    memcpy(row + span.tail, model + span.tail, span.tails);
+}
+
+/* One column. Returns false if something had to be chosen. */
+static bool fill_cell(const struct fab_fill *f, struct cell *c, const struct sets *sets,
+                      const struct wheel *w, uint8_t key)
+{
+    uint32_t i = c->column;
+    c->dest = f->first + i;
+    c->set = f->lanes->dest[c->dest];
+    c->lane = f->lanes->lane + c->set.at;
+    if (key == SLOTS)
+        take_slots(c, w);
+    else if (key != OTHER)
+        set_all(c, key);
+    else if (sets->count[i] == 1)
+        take_parallel(c, f->t->slopes->at[c->s] + sets->last[i]);
+    else if (f->lanes->sw[c->dest] == c->s)
+        go_home(c);
+    else {
+        choose(c, w);
+        return false;
+    }
+    return true;
 }
 
 /* Returns false if something had to be chosen. */
 static bool fill_cells(const struct fab_fill *f, struct cell *c, const struct sets *sets,
-                       const struct wheel *w, uint8_t full)
+                       const uint8_t *key, const uint8_t *model)
 {
-    const struct fab_lanes *l = f->lanes;
+    struct wheel wheel;
     bool simple = true;
-    const uint32_t first_nbr = f->t->slopes->at[c->s], count = f->count;
-    const uint8_t *lone = f->t->lone + first_nbr;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct fab_lane_set *set = &l->dest[f->first + i];
-        uint8_t num = sets->count[i] == 1 ? lone[sets->last[i]] : 0;
-        if (num != 0 && sets->in_slots[i] != full && set->count == 1) {
-            c->row[set->lid] = num;
+    make_wheel(f, c->s, &wheel);
+    for (uint32_t i = 0, to; i < f->count; i = to) {
+        const struct fab_lane_set *set = &f->lanes->dest[f->first + i];
+        bool lone = key[i] != OTHER && key[i] != SLOTS;
+        to = i + 1;
+        if (lone && set->count == 1) {
+            c->row[set->lid] = key[i];
             continue;
         }
-        c->column = i;
-        c->dest = f->first + i;
-        c->set = *set;
-        c->lane = l->lane + set->at;
-        if (sets->in_slots[i] == full && !comes_down_short(f, c->s, c->dest))
-            take_slots(c, w);
-        else if (num != 0)
-            set_all(c, num);
-        else if (sets->count[i] == 1)
-            take_parallel(c, first_nbr + sets->last[i]);
-        else if (l->sw[c->dest] == c->s)
-            go_home(c);
-        else {
-            choose(c, w);
-            simple = false;
+        if (f->span[i] == FAB_SPAN_NONE || !(lone || (key[i] == SLOTS && model != NULL))) {
+            c->column = i;
+            simple = fill_cell(f, c, sets, &wheel, key[i]) && simple;
+            continue;
         }
+        while (to < f->count && key[to] == key[i] && f->span[to] == FAB_SPAN_FOLLOWS)
+            to++;
+        if (lone)
+            fill_span(c->row, span_of(f, i, to), key[i]);
+        else
+            copy_span(c->row, model, span_of(f, i, to));
     }
     return simple;
 }
 
-void fab_fill_switch(const struct fab_fill *f, uint32_t s)
+static __attribute__((noinline)) void fill_switch(const struct fab_fill *f, uint32_t s)
 {
     struct sets sets;
-    struct wheel wheel;
     struct cell c = {.f = f, .s = s, .row = fab_lft_row(f->lft, s)};
-    uint8_t full = f->t->whole[s] ? f->t->slot_nbrs[s] : UINT8_MAX;
-    if (copy_twin(f, s, c.row))
-        return;
+    uint8_t key[BATCH];
     count_candidates(f, s, &sets);
-    bool plain = all_full(sets.in_slots, f->count, full) && !any_short(f, s), simple = true;
-    if (!plain || !copy_model(f, s, c.row)) {
-        make_wheel(f, s, &wheel);
-        simple = fill_cells(f, &c, &sets, &wheel, full);
-    }
+    bool plain = find_keys(f, s, &sets, key), simple = true;
+    uint32_t model = find_model(f, s);
+    if (plain && model != FAB_NONE && f->ranges > 0)
+        copy(f, s, model);
+    else
+        simple =
+            fill_cells(f, &c, &sets, key, model != FAB_NONE ? fab_lft_row(f->lft, model) : NULL);
     if (plain)
         f->model[f->lanes->up[s]] = s;
     if (simple)
@@ -473,7 +525,7 @@ void fab_fill_switch(const struct fab_fill *f, uint32_t s)
 
 /* ---- 64 destinations ------------------------------------------------------------------------- */
 
-int fab_fill_init(struct fab_fill *f)
+static int fill_init(struct fab_fill *f)
 {
     f->model = fab_alloc_array(f->lanes->gears, sizeof(*f->model));
     f->twin = fab_alloc_array((size_t)f->t->g->n + 1, sizeof(*f->twin));
@@ -481,7 +533,7 @@ int fab_fill_init(struct fab_fill *f)
     return f->model && f->twin && f->half_twin ? FAB_OK : FAB_E_NOMEM;
 }
 
-void fab_fill_fini(struct fab_fill *f)
+static void fill_fini(struct fab_fill *f)
 {
     free(f->model);
     free(f->twin);
@@ -507,7 +559,23 @@ static void add_range(struct fab_fill *f, uint32_t from, uint32_t len)
     f->len[i] += len;
 }
 
-void fab_fill_begin(struct fab_fill *f)
+/* Columns whose LIDs follow on, the runs and the one that may be behind each run. */
+static void join_columns(struct fab_fill *f)
+{
+    const struct fab_lane_set *set = f->lanes->dest + f->first;
+    const struct fab_dest *lane = f->lanes->lane;
+    for (uint32_t i = 0; i < f->count; i++, set++) {
+        bool tail = set->count > set->run, first = i == 0 || f->span[i - 1] == FAB_SPAN_NONE;
+        f->span[i] = set->count > set->run + 1 ? FAB_SPAN_NONE : FAB_SPAN_BEGINS;
+        if (f->span[i] == FAB_SPAN_NONE || first || set[-1].lid + set[-1].run != set->lid ||
+            tail != (set[-1].count > set[-1].run))
+            continue;
+        if (!tail || lane[set[-1].at + set[-1].run].lid + 1 == lane[set->at + set->run].lid)
+            f->span[i] = FAB_SPAN_FOLLOWS;
+    }
+}
+
+static void fill_begin(struct fab_fill *f)
 {
     memset(f->model, 0xff, f->lanes->gears * sizeof(*f->model)); /* FAB_NONE */
     memset(f->twin, 0xff, f->t->g->n * sizeof(*f->twin));
@@ -521,40 +589,64 @@ void fab_fill_begin(struct fab_fill *f)
     }
     if (f->ranges == FAB_NONE)
         f->ranges = 0;
+    join_columns(f);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
+/* Batches that follow each other are filled side by side, so that a row is met once for all. */
+#define SIDE_BY_SIDE 2
+
 struct hand {
-    struct fab_fill fill;
-    uint8_t *way;
+    struct fab_fill fill[SIDE_BY_SIDE];
+    uint8_t *way[SIDE_BY_SIDE];
 };
 
 static int hand_init(struct hand *h, const struct fab_fill *what)
 {
-    h->fill = *what;
-    h->way = fab_legal_alloc(what->t->g->n);
-    h->fill.way = h->way;
-    return h->way != NULL ? fab_fill_init(&h->fill) : FAB_E_NOMEM;
+    int status = FAB_OK;
+    for (unsigned k = 0; k < SIDE_BY_SIDE && status == FAB_OK; k++) {
+        h->fill[k] = *what;
+        h->fill[k].way = h->way[k] = fab_legal_alloc(what->t->g->n);
+        status = h->way[k] != NULL ? fill_init(&h->fill[k]) : FAB_E_NOMEM;
+    }
+    return status;
 }
 
 static void hand_fini(struct hand *h)
 {
-    free(h->way);
-    fab_fill_fini(&h->fill);
+    for (unsigned k = 0; k < SIDE_BY_SIDE; k++) {
+        free(h->way[k]);
+        fill_fini(&h->fill[k]);
+    }
 }
 
-static void fill_batch(void *arg, uint32_t i, uint32_t number)
+static void begin_batch(struct fab_fill *f, uint8_t *way, uint32_t first)
+{
+    uint32_t left = f->lanes->dests - first;
+    f->first = first;
+    f->count = left < BATCH ? left : BATCH;
+    fab_legal_ways(f->t->slopes, f->lanes->sw + first, f->count, way);
+    fill_begin(f);
+}
+
+/* Switches that descend to some of the destinations come last: the others are models to them. */
+static void fill_batches(void *arg, uint32_t i, uint32_t number)
 {
     struct hand *h = (struct hand *)arg + number;
-    struct fab_fill *f = &h->fill;
-    uint32_t left = f->lanes->dests - i * BATCH;
-    f->first = i * BATCH;
-    f->count = left < BATCH ? left : BATCH;
-    fab_legal_ways(f->t->slopes, f->lanes->sw + f->first, f->count, h->way);
-    fab_fill_begin(f);
-    for (uint32_t s = 0; s < f->t->g->n; s++)
-        fab_fill_switch(f, s);
+    const struct fab_fill *f = h->fill;
+    uint32_t n = f->t->g->n, count = 0;
+    for (uint32_t first = i * SIDE_BY_SIDE * BATCH; count < SIDE_BY_SIDE && first < f->lanes->dests;
+         first += BATCH, count++)
+        begin_batch(&h->fill[count], h->way[count], first);
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (uint32_t s = 0; s < n; s++) {
+            for (uint32_t k = 0; k < count; k++) {
+                if (fab_legal_descends(h->way[k], n)[s] == (pass == 1) && !copy_twin(&f[k], s))
+                    fill_switch(&f[k], s);
+            }
+        }
+    }
 }
 
 int fab_fill_all(const struct fab_tree *t, const struct fab_lanes *lanes,
@@ -567,7 +659,8 @@ int fab_fill_all(const struct fab_tree *t, const struct fab_lanes *lanes,
     for (uint32_t i = 0; i < hands && status == FAB_OK; i++)
         status = hand_init(&hand[i], &what);
     if (status == FAB_OK)
-        fab_crew_run(crew, (lanes->dests + BATCH - 1) / BATCH, fill_batch, hand);
+        fab_crew_run(crew, (lanes->dests + SIDE_BY_SIDE * BATCH - 1) / (SIDE_BY_SIDE * BATCH),
+                     fill_batches, hand);
     for (uint32_t i = 0; i < hands && hand != NULL; i++)
         hand_fini(&hand[i]);
     free(hand);

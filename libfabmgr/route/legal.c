@@ -87,15 +87,16 @@ static uint32_t recall(uint32_t memory[MEMORY], const struct row *way, uint32_t 
 
 /* ---- the sweeps ------------------------------------------------------------------------------ */
 
+/* From those that descend to the ones above them; rows of others stay unknown. */
 static void sweep_up(const struct fab_slopes *s, struct row *way, bool *descends)
 {
     for (uint32_t p = 0; p < s->n; p++) {
         uint32_t sw = s->by_height[p];
-        for (uint32_t i = s->at[sw]; i < s->mid[sw]; i++) {
-            if (!descends[s->nbr[i]])
-                continue;
-            relax(&way[sw], &way[s->nbr[i]]);
-            descends[sw] = true;
+        if (!descends[sw])
+            continue;
+        for (uint32_t i = s->mid[sw]; i < s->at[sw + 1]; i++) {
+            relax(&way[s->nbr[i]], &way[sw]);
+            descends[s->nbr[i]] = true;
         }
     }
 }
