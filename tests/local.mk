@@ -207,7 +207,7 @@ tests_unit_test_fabric_nomem_LDADD = $(LIB_TEST_LIBS)
 tests_unit_test_fabric_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # ---- address, route, verify, plan
-EXTRA_DIST += tests/unit/lanes.h tests/unit/naive.h tests/unit/proving.h tests/unit/routing.h
+EXTRA_DIST += tests/unit/crowds.h tests/unit/lanes.h tests/unit/naive.h tests/unit/proving.h tests/unit/routing.h
 
 UNIT_TESTS += tests/unit/test_address
 tests_unit_test_address_SOURCES = tests/unit/test_address.c

@@ -4,6 +4,7 @@
  * graph of turns against a naive search for circles, sameness, short ways.
  */
 #include "libfabmgr/route/turns.h"
+#include "tests/unit/crowds.h"
 #include "tests/unit/naive.h"
 
 #define RANDOM_FABRICS 1500
@@ -53,51 +54,30 @@ static uint8_t check_lanes(struct fab_fabric *f, uint8_t lmc, uint8_t vls, const
 }
 
 /* On one lane, and on as many as there are. Consumes f. */
-static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what)
+static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
 {
+    (void)ctx;
     ck_assert_uint_eq(check_lanes(fab_fabric_ref(f), lmc, 1, what), 1);
     check_lanes(f, lmc, 5, what);
 }
 
+/* On as many lanes as the next number says. */
+static void check_some_lanes(struct fab_fabric *f, uint8_t lmc, const char *what, void *prng)
+{
+    check_lanes(f, lmc, (uint8_t)(1 + fab_prng_below(prng, 5)), what);
+}
+
 START_TEST(random_fabrics_are_proven)
 {
-    char what[96];
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("random fabrics", 1));
-    for (unsigned i = 0; i < RANDOM_FABRICS; i++) {
-        uint32_t switches = 1 + (uint32_t)fab_prng_below(&prng, 40);
-        uint32_t degree = 1 + (uint32_t)fab_prng_below(&prng, 8);
-        uint32_t hosts = (uint32_t)fab_prng_below(&prng, 4);
-        uint64_t seed = fab_prng_next(&prng);
-        uint8_t lmc = (uint8_t)(fab_prng_below(&prng, 4) == 0 ? fab_prng_below(&prng, 4) : 0);
-        struct fab_fabric *f = random_fabric(switches, degree, hosts, seed);
-        snprintf(what, sizeof(what), "random %u/%u/%u seed %" PRIu64, switches, degree, hosts,
-                 seed);
-        if (fab_prng_below(&prng, 3) == 0)
-            f = damaged(f, &prng, 0.1, 0.05);
-        check_lanes(f, lmc, (uint8_t)(1 + fab_prng_below(&prng, 5)), what);
-    }
+    fab_prng_init(&prng, test_seed("lanes", 9));
+    crowd_random(RANDOM_FABRICS, 1, check_some_lanes, &prng);
 }
 END_TEST
 
 START_TEST(damaged_trees_are_proven)
 {
-    static const struct {
-        uint32_t radix, levels, taper;
-    } trees[] = {{8, 2, 1}, {6, 3, 1}, {8, 3, 1}, {12, 2, 2}, {4, 4, 1}, {8, 3, 3}};
-    struct fab_prng prng;
-    char what[96];
-    fab_prng_init(&prng, test_seed("damaged trees", 2));
-    for (unsigned i = 0; i < DAMAGED_TREES; i++) {
-        unsigned k = i % (sizeof(trees) / sizeof(trees[0]));
-        double cables = (double)fab_prng_below(&prng, 30) / 100;
-        double switches = (double)fab_prng_below(&prng, 15) / 100;
-        struct fab_fabric *f = fat_tree(trees[k].radix, trees[k].levels, trees[k].taper);
-        struct fab_fabric *other = retold(f, &prng, i / 6);
-        fab_fabric_unref(f);
-        snprintf(what, sizeof(what), "tree %u, round %u", k, i);
-        check_fabric(damaged(other, &prng, cables, switches), 0, what);
-    }
+    crowd_trees(DAMAGED_TREES, 2, check_fabric, NULL);
 }
 END_TEST
 
@@ -109,61 +89,25 @@ START_TEST(grids_and_rings_are_proven)
     struct fab_prng prng;
     fab_prng_init(&prng, test_seed("grids and rings", 3));
     for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        check_fabric(grid(sizes[i], true, 2), 0, "torus");
-        check_fabric(grid(sizes[i], false, 1), 1, "mesh");
-        check_fabric(grid(sizes[i], true, 0), 0, "torus without hosts");
+        check_fabric(grid(sizes[i], true, 2), 0, "torus", NULL);
+        check_fabric(grid(sizes[i], false, 1), 1, "mesh", NULL);
+        check_fabric(grid(sizes[i], true, 0), 0, "torus without hosts", NULL);
         for (unsigned k = 0; k < 5; k++)
-            check_fabric(damaged(grid(sizes[i], true, 1), &prng, 0.1, 0.03), 0, "damaged torus");
+            check_fabric(damaged(grid(sizes[i], true, 1), &prng, 0.1, 0.03), 0, "damaged torus",
+                         NULL);
     }
 }
 END_TEST
 
-/* Whole, then damaged. */
-static void check_made(struct fab_builder *b, struct fab_prng *prng, const char *what)
+START_TEST(families_are_proven)
 {
-    struct fab_fabric *f = sealed(b);
-    check_fabric(fab_fabric_ref(f), 0, what);
-    for (unsigned i = 0; i < 5; i++)
-        check_fabric(damaged(fab_fabric_ref(f), prng, 0.1, 0.05), 0, what);
-    fab_fabric_unref(f);
-}
-
-START_TEST(other_topologies_are_proven)
-{
-    struct fab_prng prng;
-    struct fab_builder *b = NULL;
-    fab_prng_init(&prng, test_seed("other topologies", 4));
-    struct fab_dragonfly_spec dragonfly = {.group_size = 4, .global = 2, .hosts = 2, .parallel = 1};
-    ck_assert_int_eq(fab_generate_dragonfly(&dragonfly, &b), FAB_OK);
-    check_made(b, &prng, "dragonfly");
-    struct fab_dragonfly_plus_spec plus = {
-        .groups = 5, .leaves = 4, .spines = 4, .global = 2, .hosts = 4, .parallel = 1};
-    ck_assert_int_eq(fab_generate_dragonfly_plus(&plus, &b), FAB_OK);
-    check_made(b, &prng, "dragonfly+");
-    struct fab_hypercube_spec cube = {.dimensions = 6, .hosts = 1, .parallel = 2};
-    ck_assert_int_eq(fab_generate_hypercube(&cube, &b), FAB_OK);
-    check_made(b, &prng, "hypercube");
-    struct fab_hyperx_spec hyperx = {.dimensions = 2, .size = {9, 9}, .hosts = 3, .parallel = 1};
-    ck_assert_int_eq(fab_generate_hyperx(&hyperx, &b), FAB_OK);
-    check_made(b, &prng, "HyperX");
-    struct fab_hyperx_spec mesh = {.dimensions = 1, .size = {90}, .hosts = 1, .parallel = 1};
-    ck_assert_int_eq(fab_generate_hyperx(&mesh, &b), FAB_OK);
-    check_made(b, &prng, "full mesh of more than 64");
+    crowd_families(4, check_fabric, NULL);
 }
 END_TEST
 
 START_TEST(modern_trees_are_proven)
 {
-    struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("modern trees", 5));
-    for (unsigned i = 0; i < 200; i++) {
-        uint32_t leaves = 1 + (uint32_t)fab_prng_below(&prng, 12);
-        uint32_t spines = 1 + (uint32_t)fab_prng_below(&prng, 6);
-        uint32_t spine_hosts = (uint32_t)fab_prng_below(&prng, 3);
-        struct fab_fabric *f =
-            modern_tree(leaves, spines, 4, spine_hosts, 1 + (uint32_t)fab_prng_below(&prng, 3));
-        check_fabric(i % 2 == 0 ? f : damaged(f, &prng, 0.2, 0.05), 0, "modern tree");
-    }
+    crowd_modern(200, 5, check_fabric, NULL);
 }
 END_TEST
 
@@ -217,7 +161,7 @@ END_TEST
 START_TEST(an_empty_fabric_has_empty_tables)
 {
     struct fab_builder *b = fab_builder_new();
-    check_fabric(sealed(b), 0, "nothing");
+    check_fabric(sealed(b), 0, "nothing", NULL);
 }
 END_TEST
 
@@ -369,7 +313,7 @@ int main(void)
         random_fabrics_are_proven,
         damaged_trees_are_proven,
         grids_and_rings_are_proven,
-        other_topologies_are_proven,
+        families_are_proven,
         modern_trees_are_proven,
         the_order_of_discovery_changes_nothing,
         trees_have_no_detours,

@@ -4,6 +4,7 @@
  * damaged, rings, grids, tori, random ones, hosts and aggregation nodes on spines, islands, LMC.
  */
 #include "libfabmgr/route/order.h"
+#include "tests/unit/crowds.h"
 #include "tests/unit/naive.h"
 
 #define RANDOM_FABRICS 1500
@@ -18,8 +19,9 @@ static struct fab_policy defaults(uint8_t lmc)
 }
 
 /* Consumes f. */
-static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what)
+static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
 {
+    (void)ctx;
     struct fab_policy p = defaults(lmc);
     struct fab_target *t = routed(f, &p);
     struct fab_verdict v = proven(f, t, 255);
@@ -32,45 +34,13 @@ static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what)
 
 START_TEST(random_fabrics_are_proven)
 {
-    uint64_t seed = test_seed("random fabrics", 1);
-    char what[96];
-    struct fab_prng prng;
-    fab_prng_init(&prng, seed);
-    for (unsigned i = 0; i < RANDOM_FABRICS; i++) {
-        uint32_t switches = 1 + (uint32_t)fab_prng_below(&prng, 40);
-        uint32_t degree = 1 + (uint32_t)fab_prng_below(&prng, 8);
-        uint32_t hosts = (uint32_t)fab_prng_below(&prng, 4);
-        uint64_t fabric_seed = fab_prng_next(&prng);
-        uint8_t lmc = (uint8_t)(fab_prng_below(&prng, 4) == 0 ? fab_prng_below(&prng, 4) : 0);
-        struct fab_fabric *f = random_fabric(switches, degree, hosts, fabric_seed);
-        snprintf(what, sizeof(what), "random %u/%u/%u seed %" PRIu64, switches, degree, hosts,
-                 fabric_seed);
-        if (fab_prng_below(&prng, 3) == 0)
-            f = damaged(f, &prng, 0.1, 0.05);
-        check_fabric(f, lmc, what);
-    }
+    crowd_random(RANDOM_FABRICS, 1, check_fabric, NULL);
 }
 END_TEST
 
 START_TEST(damaged_trees_are_proven)
 {
-    static const struct {
-        uint32_t radix, levels, taper;
-    } trees[] = {{8, 2, 1}, {6, 3, 1}, {8, 3, 1}, {12, 2, 2}, {4, 4, 1}, {8, 3, 3}};
-    struct fab_prng prng;
-    char what[96];
-    uint64_t seed = test_seed("damaged trees", 2);
-    fab_prng_init(&prng, seed);
-    for (unsigned i = 0; i < DAMAGED_TREES; i++) {
-        unsigned k = i % (sizeof(trees) / sizeof(trees[0]));
-        double cables = i < 12 ? 0 : (double)fab_prng_below(&prng, 30) / 100;
-        double switches = i < 12 ? 0 : (double)fab_prng_below(&prng, 15) / 100;
-        struct fab_fabric *f = fat_tree(trees[k].radix, trees[k].levels, trees[k].taper);
-        struct fab_fabric *other = retold(f, &prng, i / 6);
-        fab_fabric_unref(f);
-        snprintf(what, sizeof(what), "tree %u, round %u", k, i);
-        check_fabric(damaged(other, &prng, cables, switches), 0, what);
-    }
+    crowd_trees(DAMAGED_TREES, 2, check_fabric, NULL);
 }
 END_TEST
 
@@ -80,65 +50,22 @@ START_TEST(grids_and_rings_are_proven)
                                         {40, 1, 1},  {2, 2, 1}, {4, 4, 1}, {5, 7, 1},
                                         {12, 12, 1}, {3, 3, 3}, {5, 4, 3}, {2, 2, 2}};
     for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        check_fabric(grid(sizes[i], true, 2), 0, "torus");
-        check_fabric(grid(sizes[i], false, 1), 1, "mesh");
-        check_fabric(grid(sizes[i], true, 0), 0, "torus without hosts");
+        check_fabric(grid(sizes[i], true, 2), 0, "torus", NULL);
+        check_fabric(grid(sizes[i], false, 1), 1, "mesh", NULL);
+        check_fabric(grid(sizes[i], true, 0), 0, "torus without hosts", NULL);
     }
 }
 END_TEST
 
-/* Whole, then damaged. */
-static void check_made(struct fab_builder *b, struct fab_prng *prng, const char *what)
+START_TEST(families_are_proven)
 {
-    struct fab_fabric *f = sealed(b);
-    check_fabric(fab_fabric_ref(f), 0, what);
-    for (unsigned i = 0; i < 5; i++)
-        check_fabric(damaged(fab_fabric_ref(f), prng, 0.1, 0.05), 0, what);
-    fab_fabric_unref(f);
-}
-
-START_TEST(other_topologies_are_proven)
-{
-    struct fab_prng prng;
-    struct fab_builder *b = NULL;
-    fab_prng_init(&prng, test_seed("other topologies", 8));
-    struct fab_dragonfly_spec dragonfly = {.group_size = 4, .global = 2, .hosts = 2, .parallel = 1};
-    ck_assert_int_eq(fab_generate_dragonfly(&dragonfly, &b), FAB_OK);
-    check_made(b, &prng, "dragonfly");
-    struct fab_dragonfly_plus_spec plus = {
-        .groups = 5, .leaves = 4, .spines = 4, .global = 2, .hosts = 4, .parallel = 1};
-    ck_assert_int_eq(fab_generate_dragonfly_plus(&plus, &b), FAB_OK);
-    check_made(b, &prng, "dragonfly+");
-    struct fab_hypercube_spec cube = {.dimensions = 6, .hosts = 1, .parallel = 2};
-    ck_assert_int_eq(fab_generate_hypercube(&cube, &b), FAB_OK);
-    check_made(b, &prng, "hypercube");
-    struct fab_hyperx_spec hyperx = {.dimensions = 2, .size = {6, 5}, .hosts = 3, .parallel = 1};
-    ck_assert_int_eq(fab_generate_hyperx(&hyperx, &b), FAB_OK);
-    check_made(b, &prng, "HyperX");
-    struct fab_rail_spec rail = {.servers = 40,
-                                 .adapters = 4,
-                                 .group_size = 10,
-                                 .spines = 4,
-                                 .parallel = 1,
-                                 .cores = 2,
-                                 .core_parallel = 1};
-    ck_assert_int_eq(fab_generate_rail(&rail, &b), FAB_OK);
-    check_made(b, &prng, "rails");
+    crowd_families(8, check_fabric, NULL);
 }
 END_TEST
 
 START_TEST(modern_trees_are_proven)
 {
-    struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("modern trees", 3));
-    for (unsigned i = 0; i < 200; i++) {
-        uint32_t leaves = 1 + (uint32_t)fab_prng_below(&prng, 12);
-        uint32_t spines = 1 + (uint32_t)fab_prng_below(&prng, 6);
-        uint32_t spine_hosts = (uint32_t)fab_prng_below(&prng, 3);
-        struct fab_fabric *f =
-            modern_tree(leaves, spines, 4, spine_hosts, 1 + (uint32_t)fab_prng_below(&prng, 3));
-        check_fabric(i % 2 == 0 ? f : damaged(f, &prng, 0.2, 0.05), 0, "modern tree");
-    }
+    crowd_modern(200, 3, check_fabric, NULL);
 }
 END_TEST
 
@@ -439,7 +366,7 @@ START_TEST(an_empty_fabric_has_empty_tables)
 {
     struct fab_builder *b = fab_builder_new();
     struct fab_fabric *f = sealed(b);
-    check_fabric(f, 0, "nothing");
+    check_fabric(f, 0, "nothing", NULL);
 }
 END_TEST
 
@@ -473,7 +400,7 @@ int main(void)
         random_fabrics_are_proven,
         damaged_trees_are_proven,
         grids_and_rings_are_proven,
-        other_topologies_are_proven,
+        families_are_proven,
         modern_trees_are_proven,
         trees_keep_shortest_ways,
         a_damaged_tree_stays_a_tree,

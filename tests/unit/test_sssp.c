@@ -5,6 +5,7 @@
  * is even; the same bytes for the same fabric in whatever order it is found.
  */
 #include "libfabmgr/quality/quality.h"
+#include "tests/unit/crowds.h"
 #include "tests/unit/naive.h"
 
 #define RANDOM_FABRICS 300
@@ -92,8 +93,9 @@ static void check_engine(const struct fab_fabric *f, const struct fab_policy *p,
 }
 
 /* Consumes f. */
-static void check_fabric(struct fab_fabric *f, uint8_t lmc, struct tally *tally, const char *what)
+static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
 {
+    struct tally *tally = ctx;
     struct fab_policy p = defaults(lmc);
     tally->fabrics++;
     for (unsigned engine = 0; engine < ENGINES; engine++)
@@ -112,22 +114,7 @@ static void print_tally(const struct tally *t)
 START_TEST(random_fabrics_are_complete)
 {
     struct tally tally = {0};
-    struct fab_prng prng;
-    char what[96];
-    fab_prng_init(&prng, test_seed("random fabrics", 1));
-    for (unsigned i = 0; i < RANDOM_FABRICS; i++) {
-        uint32_t switches = 1 + (uint32_t)fab_prng_below(&prng, 40);
-        uint32_t degree = 1 + (uint32_t)fab_prng_below(&prng, 8);
-        uint32_t hosts = (uint32_t)fab_prng_below(&prng, 4);
-        uint64_t seed = fab_prng_next(&prng);
-        uint8_t lmc = (uint8_t)(fab_prng_below(&prng, 4) == 0 ? fab_prng_below(&prng, 4) : 0);
-        struct fab_fabric *f = random_fabric(switches, degree, hosts, seed);
-        snprintf(what, sizeof(what), "random %u/%u/%u seed %" PRIu64, switches, degree, hosts,
-                 seed);
-        if (fab_prng_below(&prng, 3) == 0)
-            f = damaged(f, &prng, 0.1, 0.05);
-        check_fabric(f, lmc, &tally, what);
-    }
+    crowd_random(RANDOM_FABRICS, 1, check_fabric, &tally);
     print_tally(&tally);
     ck_assert_uint_gt(tally.lanes, RANDOM_FABRICS / 10);
     ck_assert_uint_lt(tally.refused, RANDOM_FABRICS / 10);
@@ -140,9 +127,9 @@ START_TEST(grids_and_rings_are_complete)
                                         {2, 2, 1}, {4, 4, 1}, {5, 7, 1}, {3, 3, 3}, {2, 2, 2}};
     struct tally tally = {0};
     for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        check_fabric(grid(sizes[i], true, 2), 0, &tally, "torus");
-        check_fabric(grid(sizes[i], false, 1), 1, &tally, "mesh");
-        check_fabric(grid(sizes[i], true, 0), 0, &tally, "torus without hosts");
+        check_fabric(grid(sizes[i], true, 2), 0, "torus", &tally);
+        check_fabric(grid(sizes[i], false, 1), 1, "mesh", &tally);
+        check_fabric(grid(sizes[i], true, 0), 0, "torus without hosts", &tally);
     }
     print_tally(&tally);
     ck_assert_uint_gt(tally.lanes, 5);
@@ -154,12 +141,12 @@ END_TEST
 START_TEST(whole_trees_are_safe_on_one_lane)
 {
     struct tally tally = {0};
-    check_fabric(fat_tree(8, 2, 1), 0, &tally, "two levels");
-    check_fabric(fat_tree(6, 3, 1), 1, &tally, "three levels");
-    check_fabric(fat_tree(8, 3, 3), 0, &tally, "tapered");
-    check_fabric(fat_tree(4, 4, 1), 0, &tally, "four levels");
-    check_fabric(modern_tree(8, 4, 4, 0, 2), 0, &tally, "aggregation nodes");
-    check_fabric(modern_tree(9, 3, 5, 0, 1), 2, &tally, "aggregation nodes");
+    check_fabric(fat_tree(8, 2, 1), 0, "two levels", &tally);
+    check_fabric(fat_tree(6, 3, 1), 1, "three levels", &tally);
+    check_fabric(fat_tree(8, 3, 3), 0, "tapered", &tally);
+    check_fabric(fat_tree(4, 4, 1), 0, "four levels", &tally);
+    check_fabric(modern_tree(8, 4, 4, 0, 2), 0, "aggregation nodes", &tally);
+    check_fabric(modern_tree(9, 3, 5, 0, 1), 2, "aggregation nodes", &tally);
     for (unsigned engine = 0; engine < ENGINES; engine++)
         ck_assert_uint_eq(tally.good[engine], tally.fabrics);
     ck_assert_uint_eq(tally.lanes, 0);
@@ -182,7 +169,7 @@ START_TEST(damaged_trees_are_complete_and_mostly_safe)
         struct fab_fabric *other = retold(f, &prng, i / 6);
         fab_fabric_unref(f);
         snprintf(what, sizeof(what), "tree %u, round %u", k, i);
-        check_fabric(damaged(other, &prng, cables, 0.02), 0, &tally, what);
+        check_fabric(damaged(other, &prng, cables, 0.02), 0, what, &tally);
     }
     print_tally(&tally);
     ck_assert_uint_eq(tally.refused, 0);
