@@ -68,7 +68,7 @@ static const struct out_column columns[] = {
 struct comparing {
     struct out *out;
     bool any_good;
-    char refusals[2048]; /* of those that do not take the fabric, a line each */
+    char failures[16384]; /* of those that refuse the fabric or fail: why, in lines */
 };
 
 static void say_figures(struct out *o, const Fabric__V1__Quality *q)
@@ -111,7 +111,7 @@ static void say_report(struct out *o, const Fabric__V1__EngineReport *r)
         out_number(o, "longest_path", "SWITCHES", OUT_PLAIN, r->verdict->longest_path);
         out_number(o, "virtual_lanes", "LANES", OUT_PLAIN, r->virtual_lanes);
         out_bool(o, "good", NULL, OUT_PLAIN, r->verdict->good);
-        out_text(o, "witness", NULL, OUT_PLAIN, r->verdict->witness);
+        out_lines(o, "witness", r->verdict->witness);
         out_quality_keys(o, "", r->quality);
     } else {
         say_none(o);
@@ -128,17 +128,12 @@ static bool each_report(void *ctx, const ProtobufCMessage *message)
         return true;
     say_report(c->out, r);
     c->any_good = c->any_good || (r->verdict != NULL && r->verdict->good);
-    size_t len = strlen(c->refusals);
-    if (!r->routed)
-        snprintf(c->refusals + len, sizeof c->refusals - len, "%.60s: %.250s\n", r->engine,
-                 r->reason);
+    const char *why = !r->routed ? r->reason : r->verdict != NULL ? r->verdict->witness : "";
+    size_t len = strlen(c->failures);
+    if (why[0] != '\0')
+        snprintf(c->failures + len, sizeof c->failures - len, "%.60s: %.2000s%s", r->engine, why,
+                 r->routed ? "" : "\n");
     return !out_broken(c->out);
-}
-
-static void say_refusals(struct out *o, const char *text)
-{
-    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
-        out_note(o, OUT_DIM, "%.*s", (int)strcspn(line, "\n"), line);
 }
 
 static int compare(struct session *s)
@@ -159,7 +154,7 @@ static int compare(struct session *s)
                           &fabric__v1__compare_engines_response__descriptor, each_report, &c,
                           &error);
         out_table_end(s->out);
-        say_refusals(s->out, c.refusals);
+        show_lines(s->out, c.failures);
         out_record_end(s->out);
     }
     if (error.code != FAB_GRPC_OK)

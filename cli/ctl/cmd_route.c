@@ -51,17 +51,6 @@ static const char *kind_word(Fabric__V1__WitnessKind kind)
     return (size_t)kind < sizeof words / sizeof words[0] ? words[kind] : "?";
 }
 
-static void say_witness(struct out *o, const char *text)
-{
-    for (const char *line = text; *line != '\0';) {
-        size_t len = strcspn(line, "\n");
-        out_note(o, OUT_PLAIN, "    %.*s", (int)(len < 500 ? len : 500), line);
-        line += len + (line[len] == '\n' ? 1 : 0);
-    }
-    /* The text has lines; in JSON they are one string. */
-    out_lines(o, "witness", text);
-}
-
 static int say(struct out *o, const Fabric__V1__GetVerdictResponse *r)
 {
     const Fabric__V1__Verdict *v = r->verdict;
@@ -84,7 +73,8 @@ static int say(struct out *o, const Fabric__V1__GetVerdictResponse *r)
     out_number(o, "dependencies", NULL, OUT_PLAIN, v->dependencies);
     out_text(o, "witness_kind", v->witness_kind != 0 ? "Witness" : NULL, OUT_BAD,
              kind_word(v->witness_kind));
-    say_witness(o, v->witness);
+    show_lines(o, v->witness);
+    out_lines(o, "witness", v->witness);
     out_record_end(o);
     return v->good ? EXIT_OK : EXIT_UNSOUND;
 }

@@ -69,6 +69,7 @@ static void say_engine(struct out *o, const Fabric__V1__EngineReport *e)
         out_textf(o, "Lanes", OUT_PLAIN, "%u virtual lanes", e->virtual_lanes);
     if (e->routed)
         out_textf(o, "Verdict", tone_verdict(e->verdict), "%s", show_verdict(e->verdict));
+    show_lines(o, e->verdict != NULL ? e->verdict->witness : "");
     out_text(o, "engine", NULL, OUT_PLAIN, e->engine);
     out_bool(o, "engine_in_force", NULL, OUT_PLAIN, e->in_force);
     out_bool(o, "routed", NULL, OUT_PLAIN, e->routed);
@@ -126,8 +127,7 @@ static int say(struct out *o, enum out_format format, const Fabric__V1__WhatIfRe
     out_number(o, "generation", NULL, OUT_PLAIN, r->generation);
     say_lost(o, r);
     say_engine(o, e);
-    if (r->passed_over[0] != '\0')
-        out_text(o, NULL, "Passed over", OUT_DIM, r->passed_over);
+    show_passed_over(o, r->passed_over);
     out_text(o, "passed_over", NULL, OUT_PLAIN, r->passed_over);
     if (e->routed)
         say_change(o, r);

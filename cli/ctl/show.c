@@ -148,3 +148,36 @@ void out_rate_keys(struct out *o, const Fabric__V1__LinkRate *rate)
     out_text(o, "speed", NULL, OUT_PLAIN, rate->speed);
     out_number(o, "rate_mbps", NULL, OUT_PLAIN, rate->mbps);
 }
+
+void show_lines(struct out *o, const char *text)
+{
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n");
+        out_note(o, OUT_PLAIN, "%.*s", (int)(len < 500 ? len : 500), text);
+        text += len + (text[len] == '\n' ? 1 : 0);
+    }
+}
+
+/* The length up to "; " and the next "ENGINE: ", or to the end. Reasons have semicolons, too. */
+static size_t reason_length(const char *text)
+{
+    static const char name[] = "abcdefghijklmnopqrstuvwxyz+";
+    for (const char *end = strstr(text, "; "); end != NULL; end = strstr(end + 2, "; ")) {
+        size_t len = strspn(end + 2, name);
+        if (end[2] == '\0' || (len > 0 && strncmp(end + 2 + len, ": ", 2) == 0))
+            return (size_t)(end - text);
+    }
+    return strlen(text);
+}
+
+void show_passed_over(struct out *o, const char *text)
+{
+    for (const char *label = "Passed over"; *text != '\0'; label = NULL) {
+        size_t len = reason_length(text);
+        if (label != NULL)
+            out_textf(o, label, OUT_DIM, "%.*s", (int)len, text);
+        else
+            out_note(o, OUT_DIM, "%14s%.*s", "", (int)len, text);
+        text += len + (text[len] == ';' ? 2 : 0);
+    }
+}

@@ -34,4 +34,9 @@ uint64_t microseconds_of(const Google__Protobuf__Duration *d); /* 0 for NULL */
 void out_port_keys(struct out *o, const char *prefix, const Fabric__V1__PortRef *port);
 void out_rate_keys(struct out *o, const Fabric__V1__LinkRate *rate);
 
+/* Text only: each line of a text, as it is. */
+void show_lines(struct out *o, const char *text);
+/* Text only: engines that were passed over, "dor: no grid: ...; nue: ...", a line each. */
+void show_passed_over(struct out *o, const char *text);
+
 #endif

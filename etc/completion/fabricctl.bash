@@ -24,6 +24,15 @@ _fabricctl_offer()
     done <<<"$1"
 }
 
+# Names of routing engines, one or several with commas between.
+_fabricctl_offer_engines()
+{
+    local before=
+    [[ $cur == *,* ]] && before=${cur%,*},
+    mapfile -t COMPREPLY < <(compgen -P "$before" -W 'fattree updn nue minhop sssp dfsssp dor torus
+        dragonfly dragonfly+ file' -- "${cur##*,}")
+}
+
 # First the node, then its ports.
 _fabricctl_offer_port()
 {
@@ -40,6 +49,7 @@ _fabricctl_offer_names()
 {
     case $1 in
     'route whatif'* | 'route contingency') _fabricctl_offer_port ;;
+    'route compare'*) _fabricctl_offer_engines ;;
     'route show') _fabricctl_offer "$(_fabricctl_nodes switch)" ;;
     'port show' | 'port disable' | 'port enable' | 'link release' | 'sim '*) _fabricctl_offer_port ;;
     'node show' | 'port list' | 'link list' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
@@ -77,7 +87,8 @@ _fabricctl()
     --severity) mapfile -t COMPREPLY < <(compgen -W 'debug info warning error' -- "$cur") && return ;;
     --tls-ca | --tls-cert | --tls-key) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --job) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
-    --timeout | --tls-name | -n | --count | --after | --samples | --seed | --engine) return ;;
+    --engine) _fabricctl_offer_engines && return ;;
+    --timeout | --tls-name | -n | --count | --after | --samples | --seed) return ;;
     esac
     # The words of the command so far, without options and their values.
     words=()

@@ -89,10 +89,14 @@ struct fab_view *need_view(struct call *c)
         return v;
     struct sm_status s;
     sm_get_status(call_rpc(c)->in.sm, &s);
-    call_finish(c, FAB_GRPC_FAILED_PRECONDITION,
-                "no view of the fabric has been published yet (the manager is %s); ask again when "
-                "its first sweep is done",
-                s.state);
+    if (s.alarm[0] != '\0')
+        call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "there are no tables yet: %s", s.alarm);
+    else
+        call_finish(
+            c, FAB_GRPC_FAILED_PRECONDITION,
+            "no view of the fabric has been published yet (the manager is %s); ask again when "
+            "its first sweep is done",
+            s.state);
     return NULL;
 }
 

@@ -77,11 +77,12 @@ static bool try_engine(struct whatif_study *w, const struct measure *m,
     return report_make(&w->report, &w->study, m, w->whatif.fabric, &w->whatif.lids);
 }
 
-/* "fattree: irregular: ...; " for one that gave way to the next. */
+/* "fattree: irregular: ..." for one that gave way to the next. */
 static void pass_over(struct whatif_study *w)
 {
     size_t len = strlen(w->passed);
-    snprintf(w->passed + len, sizeof w->passed - len, "%s: %s; ", w->report.engine->name,
+    snprintf(w->passed + len, sizeof w->passed - len, "%s%s: %s", len > 0 ? "; " : "",
+             w->report.engine->name,
              w->report.status == FAB_OK ? "failed its proof" : w->report.why);
 }
 
@@ -312,7 +313,8 @@ static int read_request(struct whatif_study *w, struct call *c, const struct fab
     rc = fab_route_chain_parse(q->engine[0] != '\0' ? q->engine : v->policy.engine, &w->chain, why,
                                sizeof why);
     if (rc < 0) {
-        call_finish(c, fab_grpc_code_of(rc), "%s", why);
+        call_finish(c, fab_grpc_code_of(rc),
+                    rc == FAB_E_NOT_FOUND ? "there is no engine '%s'" : "%s", why);
         return rc;
     }
     for (size_t i = 0; i < q->n_failures && rc == FAB_OK; i++)

@@ -243,7 +243,7 @@ struct sm {
     struct sm_reroute_times reroute_times;
     uint64_t links_lost, links_gained;
     uint64_t generation, started_us, sweeps, last_sweep_us, last_reroute_us;
-    char alarm[256];
+    char alarm[1280];
 };
 
 /* ---- run.c ---- */

@@ -168,8 +168,7 @@ static void describe(const struct sm *s, int status, char *text, size_t len)
     if (status != FAB_OK)
         snprintf(text, len, "%s failed: %s", sm_rounds[s->run.kind].name, fab_status_text(status));
     else if (s->alarm[0])
-        snprintf(text, len, "the new tables failed their proof, the old ones stay: %.180s",
-                 s->alarm);
+        snprintf(text, len, "no new tables, the old ones stay: %.180s", s->alarm);
     else
         snprintf(text, len, "%s done: %u switches, %u other nodes, %u links, %.1f ms",
                  sm_rounds[s->run.kind].name, f ? f->switch_count : 0,

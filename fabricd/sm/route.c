@@ -40,6 +40,14 @@ struct sm_job {
 
 /* ---- on the worker ---- */
 
+/* The words for a proof that failed. */
+static const char *failure(const struct fab_verdict *v)
+{
+    return !v->deadlock_free      ? "the tables could deadlock"
+           : v->unreachable_pairs ? "some ends cannot reach each other"
+                                  : "the tables ask too much of a device";
+}
+
 /* Adds to the sentence about those that were passed over. */
 static void pass_over(struct sm_job *j, const char *engine, const char *why)
 {
@@ -139,7 +147,7 @@ static int route(struct sm_job *j)
             give_reason(j);
             return status;
         }
-        pass_over(j, engine->name, status == FAB_OK ? "failed its proof" : j->why);
+        pass_over(j, engine->name, status == FAB_OK ? failure(&j->verdict) : j->why);
         if (status == FAB_OK)
             discard(j);
         else if (last)
@@ -259,21 +267,36 @@ static bool finished(const struct sm *s)
     return !s->job || s->job->over;
 }
 
+/* "cycle: ...; leaf-1 port 3 -> ...; ...": events are lines. */
+static void one_line(char *text)
+{
+    size_t len = strlen(text);
+    while (len > 0 && text[len - 1] == '\n')
+        text[--len] = 0;
+    for (char *at = text; (at = strchr(at, '\n')) != NULL;)
+        *at = ';';
+}
+
 static void raise_alarm(struct sm *s, const struct sm_job *j)
 {
-    const char *what = !j->verdict.deadlock_free      ? "the tables could deadlock"
-                       : j->verdict.unreachable_pairs ? "some ends cannot reach each other"
-                                                      : "the tables ask too much of a device";
-    snprintf(s->alarm, sizeof(s->alarm), "%s (engine %s, %" PRIu64 " unreachable pairs)", what,
-             j->target->engine, j->verdict.unreachable_pairs);
+    char what[160], pairs[48] = "";
+    if (j->verdict.unreachable_pairs)
+        snprintf(pairs, sizeof(pairs), ", %" PRIu64 " unreachable pairs",
+                 j->verdict.unreachable_pairs);
+    snprintf(what, sizeof(what), "%s (engine %.20s%s)", failure(&j->verdict), j->target->engine,
+             pairs);
+    snprintf(s->alarm, sizeof(s->alarm), "%s%s%s", what, j->passed[0] ? "; passed over " : "",
+             j->passed);
+    if (j->witness)
+        one_line(j->witness);
     bus_say(s->in.bus, EVENT_ERROR, "proof-failed", j->target->engine, 0, 0,
             "new tables failed their proof and are not written, the old ones stay: %s. Witness: %s",
-            s->alarm, j->witness ? j->witness : "none");
+            what, j->witness ? j->witness : "none");
 }
 
 static void tell_unsupported(struct sm *s, const struct sm_job *j)
 {
-    snprintf(s->alarm, sizeof(s->alarm), "no engine takes this topology: %.220s", j->passed);
+    snprintf(s->alarm, sizeof(s->alarm), "no engine takes this topology: %s", j->passed);
     bus_say(s->in.bus, EVENT_ERROR, "routing-refused", j->policy.engine, 0, 0,
             "no tables, the old ones stay: %s", s->alarm);
 }

@@ -53,7 +53,7 @@ struct sm_status {
     uint32_t silent; /* places that did not answer */
     uint32_t master_lid;
     uint64_t master_guid;
-    char alarm[256]; /* the last failed verdict in force, or "" */
+    char alarm[1280]; /* the last failed verdict in force, or "" */
     uint64_t uptime_us;
     uint32_t links_held;               /* sm_flapping */
     uint64_t links_lost, links_gained; /* cables, since the start */

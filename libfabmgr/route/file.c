@@ -183,9 +183,11 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
         status = check(&g);
     }
     if (status == FAB_OK) {
-        if (why_len > 0)
+        if (why_len > 0 && g.unknown > 0)
             snprintf(why, why_len, "tables of %zu switches as given, %u of them not in the fabric",
                      g.tables->switches, g.unknown);
+        else if (why_len > 0)
+            snprintf(why, why_len, "tables of %zu switches as given", g.tables->switches);
         *ret_lft = g.lft;
     } else {
         fab_lft_fini(&g.lft);

@@ -28,10 +28,17 @@ exports() {
     done
 }
 
+# Service levels are those of a port; ibdmchk keeps those of the last port of an adapter for all of
+# them. To it each port is an adapter of its own.
+ports_as_adapters() {
+    sed -E 's/(\{ CA Ports:)[0-9A-F]+ SystemGUID:[0-9a-f]+ NodeGUID:[0-9a-f]+ PortGUID:([0-9a-f]+)([^}]*\} LID:[0-9A-F]+ PN:)[0-9A-F]+/\101 SystemGUID:\2 NodeGUID:\2 PortGUID:\2\301/g' "$1"
+}
+
 # ibdmchk crashes once it has said what it found: its lines count, not its exit code.
 judge_routes() {
     : >none
-    timeout 280 ibdmchk -s opensm-lst -f opensm-fdbs -m none -c path-sl -d opensm-sl2vl >ibdmchk.out 2>&1
+    ports_as_adapters opensm-lst >ports-lst
+    timeout 280 ibdmchk -s ports-lst -f opensm-fdbs -m none -c path-sl -d opensm-sl2vl >ibdmchk.out 2>&1
     grep -q -- '-I- no credit loops found' ibdmchk.out &&
         grep -q -- '-I- Scanned:[0-9]* CA to CA paths' ibdmchk.out &&
         ! grep -- '^-E-' ibdmchk.out

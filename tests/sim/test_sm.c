@@ -98,6 +98,27 @@ START_TEST(refuses_in_words)
 }
 END_TEST
 
+/* A proof that fails is told with the engines before it. */
+START_TEST(tells_the_whole_chain)
+{
+    struct lab lab;
+    struct fab_builder *b;
+    struct fab_torus_spec torus = {.dimensions = 2, .size = {5, 5}, .hosts = 1, .parallel = 1};
+    ck_assert_int_eq(fab_generate_torus(&torus, &b), FAB_OK);
+    lab_open(&lab, b, NULL);
+    lab_stop(&lab);
+    strcpy(lab.config.policy.engine, "fattree, minhop");
+    lab_begin(&lab, NULL);
+    sm_start(lab.sm);
+    lab_await(&lab, 10, "proof-failed");
+    struct sm_status status;
+    sm_get_status(lab.sm, &status);
+    ck_assert_ptr_nonnull(strstr(status.alarm, "could deadlock (engine minhop); passed over "
+                                               "fattree: not ranked"));
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(bears_loss)
 {
     struct lab lab;
@@ -797,6 +818,7 @@ static Suite *suite(void)
     tcase_add_test(t, brings_up_any_fabric);
     tcase_add_test(t, says_why_it_took_an_engine);
     tcase_add_test(t, refuses_in_words);
+    tcase_add_test(t, tells_the_whole_chain);
 
     tcase_add_test(t, bears_loss);
     tcase_add_test(t, goes_round_a_pulled_cable_and_back);

@@ -40,6 +40,26 @@ static void say(struct out *o)
     out_record_end(o);
 }
 
+START_TEST(engines_passed_over_have_a_line_each)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *to = open_memstream(&text, &len);
+    ck_assert_ptr_nonnull(to);
+    struct out *o = out_new(OUT_TEXT, to, false);
+    ck_assert_ptr_nonnull(o);
+    show_passed_over(o, "dor: no grid: 4 slices; see leaf-1; dragonfly+: a; b: leaf-2; nue: ");
+    show_passed_over(o, "");
+    ck_assert_int_eq(out_close(o), 0);
+    fclose(to);
+    ck_assert_str_eq(text, "Passed over:  dor: no grid: 4 slices; see leaf-1\n"
+                           "              dragonfly+: a\n"
+                           "              b: leaf-2\n"
+                           "              nue: \n");
+    free(text);
+}
+END_TEST
+
 static void check(enum out_format format, bool colour, const char *want)
 {
     char *text = NULL;
@@ -175,6 +195,7 @@ int main(void)
     tcase_add_test(tcase, ports_are_parsed);
     tcase_add_test(tcase, durations_are_readable);
     tcase_add_test(tcase, odd_numbers_have_words_too);
+    tcase_add_test(tcase, engines_passed_over_have_a_line_each);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }
