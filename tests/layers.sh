@@ -152,7 +152,7 @@ report 'libfabmgr includes no system header with effects' "$(library_system_head
 # What libfabmgr may call: memory and strings. The rest of the pattern is what compilers add.
 allowed='^(mem(cpy|move|set|cmp|chr|rchr|mem)|malloc|calloc|realloc|reallocarray|free|aligned_alloc|madvise'
 allowed=$allowed'|str[a-z]+|stpn?cpy|__isoc(99|23)_(strto[a-z]*|sscanf)|v?snprintf|sscanf|qsort|qsort_r|bsearch|l?l?abs'
-allowed=$allowed'|to(upper|lower)|is[a-z]*|__ctype_[a-z_]*|abort|__assert_fail|rawmemchr'
+allowed=$allowed'|to(upper|lower)|is[a-z]*|__ctype_[a-z_]*|abort|__assert_fail|rawmemchr|bcmp'
 allowed=$allowed'|__[a-z0-9_]*_chk|__stack_chk_fail|__(asan|ubsan|sanitizer|sancov|gcov|llvm|lsan|msan|tsan)_.*'
 allowed=$allowed'|_GLOBAL_OFFSET_TABLE_|__tls_get_addr|__start___.*|__stop___.*|__udivti3|__umodti3|__popcount[a-z0-9]*)$'
 
