@@ -318,6 +318,7 @@ static int start_sm(struct daemon *d)
     struct sm_input in = {
         .loop = d->loop,
         .transport = d->recorder ? d->recorder : d->transport,
+        .recorded = d->recorder != NULL,
         .bus = d->bus,
         .store = d->store,
         .config = &d->config,

@@ -30,6 +30,8 @@ struct sm_input {
     struct bus *bus;
     struct store *store;         /* may be NULL: nothing is kept */
     const struct config *config; /* lives as long as the sm */
+    bool recorded; /* as a replay, which has no worker, will find it: what is made in idle time
+                      and decides what is sent is made at once */
 };
 int sm_new(const struct sm_input *in, struct sm **ret);
 void sm_start(struct sm *s); /* first sweep */

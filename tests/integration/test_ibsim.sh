@@ -62,7 +62,7 @@ run() {
         return
     fi
     host=$(sed -n 's/^\(Ca\|Hca\)[^"]*"\([^"]*\)".*/\2/p' "$net" | head -1)
-    manager_start "$host"
+    manager_start "$host" "${settings[@]}"
     if ! check "$name: comes up" await 120 settled 0; then
         tail -20 fabricd.log | sed 's/^/# /'
         stop "$manager"
@@ -91,7 +91,7 @@ run() {
     fi
 
     stop "$manager" KILL
-    manager_start "$host"
+    manager_start "$host" "${settings[@]}"
     check "$name: comes back after kill -9" await 60 settled 0
     check "$name: tables are right after kill -9" judged again
     same "$name: with the same LIDs" "$(lids before.nd)" "$(lids again.nd)"
@@ -102,7 +102,7 @@ run() {
 }
 
 # On trees the graph of all paths is free of cycles even with those between switches and adapters.
-strict=
+strict= settings=()
 if [ $# -gt 0 ]; then
     for net in "${topologies[@]}"; do
         run "$(basename "$net")" "$net"
@@ -116,7 +116,10 @@ else
     "$fabsim" generate fat-tree --radix 8 --levels 3 >ft128.net
     run '128 hosts, 3 levels' "$scratch/ft128.net"
     # Anything goes here: parallel cables, adapters with two ports, aggregation nodes, routers.
+    # On one lane: the judge knows of no others (test_lanes.sh has ibdmchk judge them).
     strict=
+    printf 'subnet:\n  max_vls: 1\n' >one-lane.yaml
+    settings=(--config "$scratch/one-lane.yaml")
     for seed in 1 2 3; do
         "$fabsim" generate random --switches 20 --degree 4 --hosts 3 --seed $seed >random.net
         run "random $seed" "$scratch/random.net"
