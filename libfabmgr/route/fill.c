@@ -10,24 +10,18 @@
  *   all of the slots are candidates   each lane takes its slot: a run of bytes is copied
  *   there is one candidate only       all lanes take it: a run of bytes is set
  *
- * Elsewhere each lane looks for itself. It takes its slot if that is a candidate, so that a fault
- * moves no lane that it does not hit. Orphans look further in the room of slots, not among those
- * that are left, so that a second fault moves again only those that it hits: the first look goes
- * round all other slots evenly by (number / divider / slots) and by the place of the switch, so
- * that neither the orphans of one switch nor those of all switches meet on one cable; the next
- * looks are drawn.
+ * Elsewhere each lane looks for itself: pick.c.
  */
 #include "libfabmgr/route/fill.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/route/entries.h"
 
 #define BATCH FAB_LEGAL_BATCH
-#define LOOKS 64
 
 typedef uint8_t lane16 __attribute__((vector_size(16)));
 struct row {
@@ -106,15 +100,7 @@ static void count_candidates(const struct fab_fill *f, uint32_t s, struct sets *
 }
 
 /* ---- one destination at one switch ----------------------------------------------------------- */
-
-struct cell {
-    const struct fab_fill *f;
-    uint32_t s, dest;
-    unsigned column;
-    uint8_t *row; /* of the table */
-    const struct fab_dest *lane;
-    struct fab_lane_set set;
-};
+/* ---- one destination at one switch ----------------------------------------------------------- */
 
 /* Short runs of bytes, without a call: two pieces that overlap. */
 static inline void copy_run(uint8_t *to, const uint8_t *from, uint32_t count)
@@ -142,14 +128,14 @@ static inline void set_run(uint8_t *to, uint8_t num, uint32_t count)
     }
 }
 
-static void set_all(const struct cell *c, uint8_t num)
+static void set_all(const struct fab_cell *c, uint8_t num)
 {
     set_run(c->row + c->set.lid, num, c->set.run);
     for (uint32_t i = c->set.run; i < c->set.count; i++)
         c->row[c->lane[i].lid] = num;
 }
 
-static void go_home(const struct cell *c)
+static void go_home(const struct fab_cell *c)
 {
     for (uint32_t i = 0; i < c->set.count; i++)
         c->row[c->lane[i].lid] = c->lane[i].port;
@@ -178,7 +164,7 @@ static void make_wheel(const struct fab_fill *f, uint32_t s, struct wheel *w)
     }
 }
 
-static void take_slots(const struct cell *c, const struct wheel *w)
+static void take_slots(const struct fab_cell *c, const struct wheel *w)
 {
     const uint8_t *slot = w->gear->slot + c->set.at;
     uint8_t kind = w->gear->kind[c->dest];
@@ -211,7 +197,7 @@ static uint8_t parallel_port(const struct fab_tree *t, uint32_t s, uint32_t nbr,
 }
 
 /* All lanes to one neighbour, by several cables. */
-static __attribute__((noinline)) void take_parallel(const struct cell *c, uint32_t nbr)
+static __attribute__((noinline)) void take_parallel(const struct fab_cell *c, uint32_t nbr)
 {
     const struct fab_tree *t = c->f->t;
     uint32_t cables = t->cables.at[nbr + 1] - t->cables.at[nbr];
@@ -223,132 +209,6 @@ static __attribute__((noinline)) void take_parallel(const struct cell *c, uint32
         c->row[lane->lid] =
             gear->slots > 0 ? parallel_port(t, c->s, nbr, gear->slots, gear->slot[c->set.at + i])
                             : num[k % cables];
-    }
-}
-
-/* ---- the general case ------------------------------------------------------------------------ */
-
-/* Does one of several cables from a switch above to the destination's own lack? What comes down by
- * it is that which all leaves send up by the same slot: it goes elsewhere, before the cables beside
- * carry twice as much. */
-static bool comes_down_short(const struct fab_fill *f, uint32_t s, uint32_t dest)
-{
-    const struct fab_tree *t = f->t;
-    uint32_t home = f->lanes->sw[dest], rank = t->o->rank[s];
-    return t->parallel[rank] > 1 && t->o->rank[home] == rank && !t->whole[home] &&
-           !t->irregular_switch[home] && !t->irregular_switch[s] &&
-           t->slot_at[home + 1] - t->slot_at[home] == t->slot_at[s + 1] - t->slot_at[s];
-}
-
-struct choice {
-    const struct cell *c;
-    uint32_t under, slots, nbrs, cables; /* candidates: neighbours, and cables to them */
-    const uint8_t *slot_num, *slot_nbr;
-    const uint8_t *home; /* ports of the destination's slots, where some lack; or NULL */
-    uint32_t nbr[256];   /* candidates, indices into slopes.nbr */
-    bool is[256];        /* by index from slopes.at[s] */
-    bool upward;         /* some are in slots */
-};
-
-static void collect(const struct cell *c, struct choice *ret)
-{
-    const struct fab_tree *t = c->f->t;
-    const struct fab_slopes *sl = t->slopes;
-    uint8_t own = c->f->way[(size_t)c->s * BATCH + c->column];
-    uint8_t need = (uint8_t)((own & FAB_LEGAL_HOPS) - 1);
-    ret->c = c;
-    ret->under = t->under[c->s];
-    ret->slots = t->slot_at[c->s + 1] - t->slot_at[c->s];
-    ret->slot_num = t->slot_num + t->slot_at[c->s];
-    ret->slot_nbr = t->slot_nbr + t->slot_at[c->s];
-    if (comes_down_short(c->f, c->s, c->dest))
-        ret->home = t->slot_num + t->slot_at[c->f->lanes->sw[c->dest]];
-    for (uint32_t n = sl->at[c->s]; n < sl->at[c->s + 1]; n++) {
-        uint8_t way = c->f->way[(size_t)sl->nbr[n] * BATCH + c->column];
-        bool is = n < sl->mid[c->s] ? way == need
-                                    : own >= FAB_LEGAL_CLIMBS && (way & FAB_LEGAL_HOPS) == need;
-        ret->is[n - sl->at[c->s]] = is;
-        if (!is)
-            continue;
-        ret->nbr[ret->nbrs++] = n;
-        ret->cables += t->cables.at[n + 1] - t->cables.at[n];
-        ret->upward = ret->upward || t->o->rank[sl->nbr[n]] > t->o->rank[c->s];
-    }
-}
-
-static bool slot_is_good(const struct choice *x, uint32_t slot)
-{
-    return x->slot_num[slot] != 0 && x->is[x->slot_nbr[slot]] &&
-           (x->home == NULL || x->home[slot] != 0);
-}
-
-/* The k-th of all cables to candidates, round and round. */
-static uint8_t any_cable(const struct choice *x, uint32_t k)
-{
-    const struct fab_cables *cables = &x->c->f->t->cables;
-    k %= x->cables;
-    for (uint32_t i = 0; i < x->nbrs; i++) {
-        uint32_t count = cables->at[x->nbr[i] + 1] - cables->at[x->nbr[i]];
-        if (k < count)
-            return cables->num[cables->at[x->nbr[i]] + k];
-        k -= count;
-    }
-    return 0;
-}
-
-/* The next look of an orphan whose slot is `slot`. */
-static uint8_t adopt(const struct choice *x, uint32_t slot, uint32_t turn, uint32_t number)
-{
-    uint32_t k = x->slots;
-    if (k < 2)
-        return any_cable(x, turn);
-    uint32_t look = (slot + 1 + (turn / k + x->under) % (k - 1)) % k;
-    for (uint32_t i = 0; i < LOOKS; i++) {
-        if (slot_is_good(x, look))
-            return x->slot_num[look];
-        uint64_t key = ((uint64_t)number << 32) + ((uint64_t)x->under << 16) + i;
-        look = (uint32_t)(fab_mix64(key + 1) % k);
-    }
-    for (uint32_t i = 0; i < k; i++, look = look + 1 < k ? look + 1 : 0) {
-        if (slot_is_good(x, look))
-            return x->slot_num[look];
-    }
-    return any_cable(x, turn);
-}
-
-/* Down, with several switches to go by: by the one that this destination's packets climb to in its
- * own part of the tree, so that all come down by the same one. */
-static uint8_t descend(const struct choice *x, uint32_t number, uint32_t offset)
-{
-    const struct fab_tree *t = x->c->f->t;
-    uint32_t first = t->slopes->nbr[x->nbr[0]];
-    uint32_t places = t->siblings[first] > 0 ? t->siblings[first] : 1;
-    uint32_t divider = t->divider[first] / places;
-    uint32_t turn = number / (divider > 0 ? divider : 1) + offset;
-    for (uint32_t i = 0; i < x->nbrs && t->siblings[first] > 0; i++) {
-        uint32_t nbr = x->nbr[i], cables = t->cables.at[nbr + 1] - t->cables.at[nbr];
-        if (t->over[t->slopes->nbr[nbr]] == turn % places)
-            return t->cables.num[t->cables.at[nbr] + turn / places % cables];
-    }
-    return any_cable(x, turn / places + x->under);
-}
-
-static __attribute__((noinline)) void choose(const struct cell *c, const struct wheel *w)
-{
-    struct choice x = {0};
-    collect(c, &x);
-    if (x.nbrs == 0)
-        return;
-    for (uint32_t i = 0; i < c->set.count; i++) {
-        const struct fab_dest *lane = &c->lane[i];
-        uint8_t *entry = &c->row[lane->lid];
-        if (!x.upward || x.slots == 0) {
-            *entry = descend(&x, lane->number, lane->offset);
-            continue;
-        }
-        uint32_t slot = w->gear->slot[c->set.at + i];
-        uint32_t turn = lane->number / w->gear->divider + lane->offset;
-        *entry = slot_is_good(&x, slot) ? x.slot_num[slot] : adopt(&x, slot, turn, lane->number);
     }
 }
 
@@ -415,7 +275,7 @@ static bool find_keys(const struct fab_fill *f, uint32_t s, const struct sets *s
     for (uint32_t i = 0; i < f->count; i++) {
         uint8_t other = sets->count[i] == 1 ? lone[sets->last[i]] : OTHER;
         bool slots =
-            sets->in_slots[i] == full && !(several && comes_down_short(f, s, f->first + i));
+            sets->in_slots[i] == full && !(several && fab_entries_short(f, s, f->first + i));
         key[i] = slots ? SLOTS : other;
         plain = plain && slots;
     }
@@ -452,7 +312,7 @@ static void copy_span(uint8_t *row, const uint8_t *model, struct span span)
 }
 
 /* One column. Returns false if something had to be chosen. */
-static bool fill_cell(const struct fab_fill *f, struct cell *c, const struct sets *sets,
+static bool fill_cell(const struct fab_fill *f, struct fab_cell *c, const struct sets *sets,
                       const struct wheel *w, uint8_t key)
 {
     uint32_t i = c->column;
@@ -468,14 +328,14 @@ static bool fill_cell(const struct fab_fill *f, struct cell *c, const struct set
     else if (f->lanes->sw[c->dest] == c->s)
         go_home(c);
     else {
-        choose(c, w);
+        fab_cell_choose(c);
         return false;
     }
     return true;
 }
 
 /* Returns false if something had to be chosen. */
-static bool fill_cells(const struct fab_fill *f, struct cell *c, const struct sets *sets,
+static bool fill_cells(const struct fab_fill *f, struct fab_cell *c, const struct sets *sets,
                        const uint8_t *key, const uint8_t *model)
 {
     struct wheel wheel;
@@ -507,7 +367,7 @@ static bool fill_cells(const struct fab_fill *f, struct cell *c, const struct se
 static __attribute__((noinline)) void fill_switch(const struct fab_fill *f, uint32_t s)
 {
     struct sets sets;
-    struct cell c = {.f = f, .s = s, .row = fab_lft_row(f->lft, s)};
+    struct fab_cell c = {.f = f, .s = s, .row = fab_lft_row(f->lft, s)};
     uint8_t key[BATCH];
     count_candidates(f, s, &sets);
     bool plain = find_keys(f, s, &sets, key), simple = true;

@@ -8,6 +8,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/dragonfly.h \
 	%D%/dragonfly_plus.c \
 	%D%/engines.h \
+	%D%/entries.h \
 	%D%/fattree.c \
 	%D%/file.c \
 	%D%/fill.c \
@@ -33,6 +34,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/onward.h \
 	%D%/order.c \
 	%D%/order.h \
+	%D%/pick.c \
 	%D%/rails.c \
 	%D%/roster.c \
 	%D%/roster.h \
