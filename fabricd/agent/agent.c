@@ -26,6 +26,7 @@ struct agent {
     uint64_t timer_at; /* when it rings, if it is pending */
     agent_unsolicited *unsolicited;
     void *ctx;
+    uint8_t mgmt_class;       /* of general services, or 0: SMPs */
     struct transport_mad out; /* the MAD under way to the transport */
     bool held;                /* out waits: the transport was busy */
     bool pumping;
@@ -78,15 +79,15 @@ static void on_receive(void *ctx, const struct transport_mad *mads, size_t count
     uint64_t now = clock_now_us();
     for (size_t i = 0; i < count; i++) {
         const struct transport_mad *m = &mads[i];
-        bool ours = m->qp == 0 && fab_mads_input(a->mads, now, m->bytes, m->len, m->failed);
+        bool ours = m->qp == a->out.qp && fab_mads_input(a->mads, now, m->bytes, m->len, m->failed);
         if (!ours && !m->failed && a->unsolicited)
             a->unsolicited(a->ctx, m);
     }
     agent_pump(a);
 }
 
-int agent_new(struct loop *l, struct transport *t, const struct fab_mads_config *config,
-              agent_unsolicited *fn, void *ctx, struct agent **ret)
+static int make(struct loop *l, struct transport *t, const struct fab_mads_config *config,
+                agent_unsolicited *fn, void *ctx, struct agent **ret)
 {
     struct agent *a = calloc(1, sizeof(*a));
     if (!a)
@@ -101,16 +102,44 @@ int agent_new(struct loop *l, struct transport *t, const struct fab_mads_config 
         agent_free(a);
         return FAB_E_NOMEM;
     }
-    transport_on_receive(t, on_receive, a);
     *ret = a;
     return FAB_OK;
+}
+
+int agent_new(struct loop *l, struct transport *t, const struct fab_mads_config *config,
+              agent_unsolicited *fn, void *ctx, struct agent **ret)
+{
+    int r = make(l, t, config, fn, ctx, ret);
+    if (r == FAB_OK)
+        transport_on_receive(t, on_receive, *ret);
+    return r;
+}
+
+int agent_new_class(struct loop *l, struct transport *t, uint8_t mgmt_class,
+                    const struct fab_mads_config *config, agent_unsolicited *fn, void *ctx,
+                    struct agent **ret)
+{
+    struct agent *a;
+    int r = make(l, t, config, fn, ctx, &a);
+    if (r != FAB_OK)
+        return r;
+    a->mgmt_class = mgmt_class;
+    a->out.qp = 1;
+    r = transport_on_class(t, mgmt_class, on_receive, a);
+    if (r == FAB_OK)
+        *ret = a;
+    else
+        agent_free(a);
+    return r;
 }
 
 void agent_free(struct agent *a)
 {
     if (!a)
         return;
-    if (a->mads && a->timer)
+    if (a->mgmt_class)
+        transport_on_class(a->transport, a->mgmt_class, NULL, NULL);
+    else if (a->mads && a->timer)
         transport_on_receive(a->transport, NULL, NULL);
     loop_timer_free(a->timer);
     fab_mads_free(a->mads);

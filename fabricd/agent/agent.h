@@ -12,6 +12,10 @@ typedef void agent_unsolicited(void *ctx, const struct transport_mad *mad);
 
 int agent_new(struct loop *l, struct transport *t, const struct fab_mads_config *config,
               agent_unsolicited *fn, void *ctx, struct agent **ret);
+/* Likewise for one class of general services, at QP1. */
+int agent_new_class(struct loop *l, struct transport *t, uint8_t mgmt_class,
+                    const struct fab_mads_config *config, agent_unsolicited *fn, void *ctx,
+                    struct agent **ret);
 void agent_free(struct agent *a);
 struct fab_mads *agent_mads(struct agent *a);
 /* After submitting or setting a source: put on the wire what may go now. */

@@ -142,8 +142,7 @@ static void record_receive(void *ctx, const struct transport_mad *mads, size_t c
         append_mad(r, FAB_RECORD_IN, r->now_us, &mads[i], mads[i].failed);
     r->in_batch = true;
     r->batch_out = 1;
-    if (r->base.receive)
-        r->base.receive(r->base.receive_ctx, mads, count);
+    transport_hand_up(&r->base, mads, count);
     r->in_batch = false;
 }
 

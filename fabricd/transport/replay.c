@@ -67,8 +67,7 @@ static void on_timer(void *ctx)
 {
     struct replay *r = ctx;
     size_t count = receive(r);
-    if (count && r->base.receive)
-        r->base.receive(r->base.receive_ctx, r->batch, count);
+    transport_hand_up(&r->base, r->batch, count);
     if (fab_player_deadline(r->player, clock_now_us()) != UINT64_MAX) {
         arm(r);
     } else if (r->done) {

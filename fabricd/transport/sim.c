@@ -105,8 +105,7 @@ static void deliver(void *ctx)
     struct batch full = t->gathering;
     t->gathering = t->leaving;
     t->leaving = full;
-    if (t->base.receive != NULL && full.count > 0)
-        t->base.receive(t->base.receive_ctx, full.mads, full.count);
+    transport_hand_up(&t->base, full.mads, full.count);
     t->leaving.count = 0;
     if (full.count == BATCH)
         ring_at(t, 0); /* mail may be left */

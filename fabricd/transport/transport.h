@@ -25,6 +25,13 @@ struct transport_mad {
 typedef void transport_receive(void *ctx, const struct transport_mad *mads, size_t count);
 
 struct transport;
+/* Who takes what comes of a class of general services. */
+#define TRANSPORT_TAKERS 4
+struct transport_taker {
+    uint8_t mgmt_class;
+    transport_receive *receive; /* NULL: this place is free */
+    void *ctx;
+};
 struct transport_ops {
     /* OK, BUSY (try again after the next receive or in a millisecond), IO. */
     int (*send)(struct transport *t, const struct transport_mad *mad);
@@ -38,12 +45,19 @@ struct transport {
     uint32_t window_max; /* MADs in flight that it bears */
     transport_receive *receive;
     void *receive_ctx;
+    struct transport_taker taker[TRANSPORT_TAKERS];
 };
 static inline int transport_send(struct transport *t, const struct transport_mad *m)
 {
     return t->ops->send(t, m);
 }
+/* Takes all that comes but the classes that others take. */
 void transport_on_receive(struct transport *t, transport_receive *fn, void *ctx);
+/* What comes of one class (not of SMPs), requests and answers, goes there; fn NULL: not any more.
+ * LIMIT: too many classes. */
+int transport_on_class(struct transport *t, uint8_t mgmt_class, transport_receive *fn, void *ctx);
+/* For implementations: a batch goes to those who take it, in its order. */
+void transport_hand_up(struct transport *t, const struct transport_mad *mads, size_t count);
 void transport_close(struct transport *t); /* NULL is fine */
 
 /* where: NULL or "" (first active or linked-up InfiniBand port), "CA", "CA:PORT". why[]: a

@@ -32,11 +32,19 @@
 #define QP1_QKEY 0x80010000u
 #define UMAD_BYTES 512 /* umad header and a MAD, with room to spare */
 
+/* The classes that we manage with. Only SMPs come unasked. */
+enum { AGENT_LID, AGENT_DIRECTED, AGENT_PERF, AGENTS };
+static const uint8_t agent_classes[AGENTS] = {
+    [AGENT_LID] = FAB_CLASS_SMP_LID,
+    [AGENT_DIRECTED] = FAB_CLASS_SMP_DIRECTED,
+    [AGENT_PERF] = FAB_CLASS_PERF,
+};
+
 struct umad_transport {
     struct transport base;
     struct loop *loop;
     int port_id;
-    int agent_lid, agent_directed; /* umad agents of classes 0x01 and 0x81 */
+    int agent[AGENTS]; /* umad's, of each class */
     bool simulated;
     char issm_path[256];
     int issm_fd;
@@ -48,6 +56,14 @@ struct umad_transport {
 /* ---- sending ----------------------------------------------------------------------------------
  */
 
+static int agent_for(const struct umad_transport *t, uint8_t mgmt_class)
+{
+    int i = AGENT_LID;
+    while (i < AGENTS - 1 && agent_classes[i] != mgmt_class)
+        i++;
+    return t->agent[i];
+}
+
 static int umad_transport_send(struct transport *base, const struct transport_mad *mad)
 {
     struct umad_transport *t = (struct umad_transport *)base;
@@ -56,9 +72,8 @@ static int umad_transport_send(struct transport *base, const struct transport_ma
     memcpy(umad_get_mad(umad), mad->bytes, mad->len);
     uint32_t qkey = mad->qp ? QP1_QKEY : 0;
     umad_set_addr(umad, mad->addr.dlid, mad->qp ? (int)mad->addr.qpn : 0, mad->addr.sl, (int)qkey);
-    int agent = mad->bytes[1] == FAB_CLASS_SMP_DIRECTED ? t->agent_directed : t->agent_lid;
     int timeout_ms = (int)((mad->addr.timeout_us + 999) / 1000);
-    if (umad_send(t->port_id, agent, umad, mad->len, timeout_ms, 0) == 0)
+    if (umad_send(t->port_id, agent_for(t, mad->bytes[1]), umad, mad->len, timeout_ms, 0) == 0)
         return FAB_OK;
     return errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS ? FAB_E_BUSY : FAB_E_IO;
 }
@@ -90,7 +105,10 @@ static bool nothing_came(const struct umad_transport *t)
 /* Classes that are registered only to be dropped come to other agents. */
 static bool is_ours(const struct umad_transport *t, int agent)
 {
-    return agent == t->agent_lid || agent == t->agent_directed;
+    for (int i = 0; i < AGENTS; i++)
+        if (t->agent[i] == agent)
+            return true;
+    return false;
 }
 
 /* Reads one MAD into the slot, without waiting. >0: got one, 0: none there, <0: the device failed.
@@ -108,7 +126,7 @@ static int read_mad(struct umad_transport *t, struct transport_mad *slot)
     const ib_mad_addr_t *from = umad_get_mad_addr(umad);
     slot->addr = (struct fab_mad_addr){
         .slid = be16toh(from->lid), .sl = from->sl, .qpn = be32toh(from->qpn)};
-    slot->qp = 0;
+    slot->qp = agent != t->agent[AGENT_LID] && agent != t->agent[AGENT_DIRECTED];
     slot->failed = umad_status(umad) != 0;
     slot->len = (uint16_t)(len < FAB_MAD_SIZE ? len : FAB_MAD_SIZE);
     memcpy(slot->bytes, umad_get_mad(umad), slot->len);
@@ -123,8 +141,7 @@ static void on_readable(void *ctx)
     int got = 1;
     while (count < BATCH && (got = read_mad(t, &t->batch[count])) > 0)
         count++;
-    if (count && t->base.receive)
-        t->base.receive(t->base.receive_ctx, t->batch, count);
+    transport_hand_up(&t->base, t->batch, count);
     if (got < 0) {
         log_error(t->base.name, "reading from the port failed: %s", strerror(errno));
         loop_watch_free(t->watch);
@@ -198,7 +215,7 @@ static void set_method(long mask[16 / sizeof(long)], unsigned method)
 
 static void register_to_drop(struct umad_transport *t)
 {
-    static const uint8_t classes[] = {0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b,
+    static const uint8_t classes[] = {0x03, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b,
                                       0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x21, 0x2c};
     static const uint8_t vendor_classes[] = {0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x41, 0x4f};
     long any[16 / sizeof(long)] = {0};
@@ -216,9 +233,11 @@ static int register_agents(struct umad_transport *t, char *why, size_t why_len)
     set_method(mask, FAB_METHOD_SET);
     set_method(mask, FAB_METHOD_TRAP);
     set_method(mask, FAB_METHOD_TRAP_REPRESS);
-    t->agent_directed = umad_register(t->port_id, FAB_CLASS_SMP_DIRECTED, 1, 0, mask);
-    t->agent_lid = umad_register(t->port_id, FAB_CLASS_SMP_LID, 1, 0, mask);
-    if (t->agent_directed < 0 || t->agent_lid < 0) {
+    const int directed = AGENT_DIRECTED, lid = AGENT_LID, perf = AGENT_PERF;
+    t->agent[directed] = umad_register(t->port_id, agent_classes[directed], 1, 0, mask);
+    t->agent[lid] = umad_register(t->port_id, agent_classes[lid], 1, 0, mask);
+    t->agent[perf] = umad_register(t->port_id, agent_classes[perf], 1, 0, NULL);
+    if (t->agent[directed] < 0 || t->agent[lid] < 0 || t->agent[perf] < 0) {
         snprintf(why, why_len,
                  "%s: cannot register for subnet management; is another subnet manager running on "
                  "this port?",

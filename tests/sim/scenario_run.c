@@ -66,8 +66,7 @@ static void tap_close(struct transport *base)
 static void tap_receive(void *ctx, const struct transport_mad *mads, size_t count)
 {
     struct stage_tap *t = ctx;
-    if (t->base.receive)
-        t->base.receive(t->base.receive_ctx, mads, count);
+    transport_hand_up(&t->base, mads, count);
 }
 
 static struct stage_tap *tap_new(struct stage *s)
