@@ -8,6 +8,7 @@
 #include "cli/ctl/cmd.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/contingency.pb-c.h"
+#include "libfabmgr/base/plural.h"
 
 #define COUNT_DEFAULT 20
 
@@ -160,11 +161,11 @@ static void say_effect(struct out *o, const Fabric__V1__Contingency *c,
     if (c->lost_ends + c->lost_switches == 0)
         out_text(o, NULL, "Lost", OUT_GOOD, "nothing: all ends still reach each other");
     else
-        out_textf(o, "Lost", OUT_BAD, "%u end%s, %u switch%s", c->lost_ends,
-                  c->lost_ends == 1 ? "" : "s", c->lost_switches,
-                  c->lost_switches == 1 ? "" : "es");
-    out_textf(o, "Writes", OUT_PLAIN, "%u blocks on %u switches in %u step%s, for %u entries",
-              c->blocks, c->switches, c->steps, c->steps == 1 ? "" : "s", c->entries);
+        out_textf(o, "Lost", OUT_BAD, "%u end%s, %u switch%s", c->lost_ends, fab_s(c->lost_ends),
+                  c->lost_switches, fab_es(c->lost_switches));
+    out_textf(o, "Writes", OUT_PLAIN, "%u block%s on %u switch%s in %u step%s, for %u entr%s",
+              c->blocks, fab_s(c->blocks), c->switches, fab_es(c->switches), c->steps,
+              fab_s(c->steps), c->entries, fab_plural(c->entries, "y", "ies"));
     out_textf(o, "Time", OUT_PLAIN, "%s, at %u blocks a second (%s)", took, m->blocks_per_second,
               m->rate_measured ? "as in earlier reroutes" : "assumed");
     out_textf(o, "Max load", c->worst_load > m->load_now ? OUT_WARN : OUT_PLAIN,

@@ -7,6 +7,7 @@
 #include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/port.pb-c.h"
+#include "libfabmgr/base/plural.h"
 
 static const struct out_column columns[] = {
     {"port", "PORT", false}, {"state", "STATE", false}, {"physical", "PHYSICAL", false},
@@ -86,7 +87,7 @@ static void say(struct out *o, const Fabric__V1__Port *p)
         out_text(o, NULL, "Rate", OUT_PLAIN, rate);
     if (p->rate != NULL)
         out_textf(o, "MTU", OUT_PLAIN, "%u bytes, %u virtual lane%s", p->mtu, p->virtual_lanes,
-                  p->virtual_lanes == 1 ? "" : "s");
+                  fab_s(p->virtual_lanes));
     out_text(o, NULL, "Peer", OUT_PLAIN, peer);
     out_record_end(o);
 }

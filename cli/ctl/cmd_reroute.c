@@ -10,6 +10,7 @@
 #include "cli/ctl/show.h"
 #include "fabric/v1/reroute.pb-c.h"
 #include "fabric/v1/route.pb-c.h"
+#include "libfabmgr/base/plural.h"
 
 #define COUNT_DEFAULT 50
 
@@ -132,8 +133,9 @@ static void say(struct out *o, const Fabric__V1__Reroute *r)
     say_step(o, "First write", r->first_write);
     say_step(o, "Last write", r->last_write);
     out_textf(o, "Written", r->failed > 0 ? OUT_WARN : OUT_PLAIN,
-              "%u entries in %u blocks on %u switches; %u writes failed", r->entries, r->blocks,
-              r->switches, r->failed);
+              "%u entr%s in %u block%s on %u switch%s; %u write%s failed", r->entries,
+              fab_plural(r->entries, "y", "ies"), r->blocks, fab_s(r->blocks), r->switches,
+              fab_es(r->switches), r->failed, fab_s(r->failed));
     out_textf(o, "Links", OUT_PLAIN, "%u lost, %u gained", r->links_lost, r->links_gained);
     out_textf(o, "Nodes", OUT_PLAIN, "%u lost, %u gained", r->nodes_lost, r->nodes_gained);
     out_text(o, NULL, "Engine", OUT_PLAIN, r->engine);

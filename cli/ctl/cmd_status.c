@@ -9,6 +9,7 @@
 #include "cli/ctl/cmd.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/status.pb-c.h"
+#include "libfabmgr/base/plural.h"
 
 static const char *role_word(Fabric__V1__ManagerRole role)
 {
@@ -36,22 +37,17 @@ static void say_manager(struct out *o, const Fabric__V1__Status *s)
     out_text(o, "master_guid", NULL, OUT_PLAIN, s->master_guid);
 }
 
-static const char *plural(uint32_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 static void say_fabric_text(struct out *o, const Fabric__V1__FabricCounts *f)
 {
     char more[80] = "";
     size_t n = 0;
     if (f->aggregation_nodes > 0)
         n = (size_t)snprintf(more, sizeof more, ", %u aggregation node%s", f->aggregation_nodes,
-                             plural(f->aggregation_nodes));
+                             fab_s(f->aggregation_nodes));
     if (f->routers > 0)
-        snprintf(more + n, sizeof more - n, ", %u router%s", f->routers, plural(f->routers));
-    out_textf(o, "Fabric", OUT_PLAIN, "%u switch%s, %u host%s%s", f->switches,
-              f->switches == 1 ? "" : "es", f->hosts, plural(f->hosts), more);
+        snprintf(more + n, sizeof more - n, ", %u router%s", f->routers, fab_s(f->routers));
+    out_textf(o, "Fabric", OUT_PLAIN, "%u switch%s, %u host%s%s", f->switches, fab_es(f->switches),
+              f->hosts, fab_s(f->hosts), more);
     if (f->active_links == f->links)
         out_textf(o, "Links", OUT_GOOD, "%u, all active", f->links);
     else
@@ -101,7 +97,7 @@ static void say_routing_text(struct out *o, const Fabric__V1__Status *s)
     if (r->deadlock_free && r->unreachable_pairs == 0)
         out_textf(o, "Verdict", OUT_GOOD,
                   "deadlock-free, all %" PRIu64 " pairs reachable, at most %u switch%s on a path",
-                  r->pairs, r->longest_path, r->longest_path == 1 ? "" : "es");
+                  r->pairs, r->longest_path, fab_es(r->longest_path));
     else
         out_textf(o, "Verdict", OUT_BAD, "%s, %" PRIu64 " of %" PRIu64 " pairs unreachable",
                   r->deadlock_free ? "deadlock-free" : "NOT deadlock-free", r->unreachable_pairs,
@@ -173,7 +169,7 @@ static void say_silent(struct out *o, const Fabric__V1__Status *s)
     size_t shown = s->n_silent_places;
     if (s->silent_place_count > 0)
         out_textf(o, "Silent", OUT_WARN, "%u place%s did not answer:", s->silent_place_count,
-                  plural(s->silent_place_count));
+                  fab_s(s->silent_place_count));
     out_number(o, "silent_place_count", NULL, OUT_PLAIN, s->silent_place_count);
     for (size_t i = 0; i < shown && i < SILENT_LINES; i++)
         out_note(o, OUT_WARN, "    %s: %s", s->silent_places[i]->place,

@@ -11,6 +11,7 @@
 #include "cli/ctl/show.h"
 #include "cli/ctl/show_quality.h"
 #include "fabric/v1/quality.pb-c.h"
+#include "libfabmgr/base/plural.h"
 
 #define NAMED 6 /* lost ends, in text */
 
@@ -27,8 +28,7 @@ static void say_lost(struct out *o, const Fabric__V1__WhatIfResponse *r)
         out_textf(o, "Lost", OUT_GOOD, "nothing: all ends still reach each other");
     else
         out_textf(o, "Lost", OUT_BAD, "%u switch%s, %u end%s%s%s", r->lost_switches,
-                  r->lost_switches == 1 ? "" : "es", r->lost_end_count,
-                  r->lost_end_count == 1 ? "" : "s", names,
+                  fab_es(r->lost_switches), r->lost_end_count, fab_s(r->lost_end_count), names,
                   r->lost_end_count > NAMED ? ", ..." : "");
     out_number(o, "cables", NULL, OUT_PLAIN, r->cables);
     out_number(o, "lost_switches", NULL, OUT_PLAIN, r->lost_switches);
@@ -46,9 +46,9 @@ static void say_lost(struct out *o, const Fabric__V1__WhatIfResponse *r)
 static void say_change(struct out *o, const Fabric__V1__WhatIfResponse *r)
 {
     out_textf(o, "Writes", OUT_PLAIN,
-              "%" PRIu64 " of %" PRIu64 " blocks on %u switch%s, for %" PRIu64 " entries",
-              r->blocks_changed, r->blocks, r->switches_changed,
-              r->switches_changed == 1 ? "" : "es", r->entries_changed);
+              "%" PRIu64 " of %" PRIu64 " blocks on %u switch%s, for %" PRIu64 " entr%s",
+              r->blocks_changed, r->blocks, r->switches_changed, fab_es(r->switches_changed),
+              r->entries_changed, fab_plural(r->entries_changed, "y", "ies"));
     out_number(o, "blocks_changed", NULL, OUT_PLAIN, r->blocks_changed);
     out_number(o, "blocks", NULL, OUT_PLAIN, r->blocks);
     out_number(o, "switches_changed", NULL, OUT_PLAIN, r->switches_changed);
@@ -123,7 +123,7 @@ static int say(struct out *o, enum out_format format, const Fabric__V1__WhatIfRe
 {
     const Fabric__V1__EngineReport *e = r->report;
     out_record(o, NULL);
-    out_textf(o, "Fails", OUT_PLAIN, "%u cable%s", r->cables, r->cables == 1 ? "" : "s");
+    out_textf(o, "Fails", OUT_PLAIN, "%u cable%s", r->cables, fab_s(r->cables));
     out_number(o, "generation", NULL, OUT_PLAIN, r->generation);
     say_lost(o, r);
     say_engine(o, e);

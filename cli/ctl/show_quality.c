@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/ctl/show.h"
+#include "libfabmgr/base/plural.h"
 
 static const Fabric__V1__AllToAll no_all = FABRIC__V1__ALL_TO_ALL__INIT;
 static const Fabric__V1__Shifts no_shifts = FABRIC__V1__SHIFTS__INIT;
@@ -104,20 +105,15 @@ static enum out_tone tone_of(uint64_t value, uint64_t bound)
     return value <= bound ? OUT_GOOD : value > 2 * bound ? OUT_WARN : OUT_PLAIN;
 }
 
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 static void say_all(struct out *o, const Fabric__V1__Quality *q)
 {
     const Fabric__V1__AllToAll *all = all_of(q);
     out_textf(o, "All-to-all", tone_of(all->max, all->bound),
               "at most %" PRIu64 " unit%s over a channel; no routing has less than %" PRIu64,
-              all->max, plural(all->max), all->bound);
+              all->max, fab_s(all->max), all->bound);
     out_textf(o, "Balance", OUT_PLAIN, "max/mean %.2f, mean %.1f, sigma %.1f; %u channel%s unused",
               all->max_over_mean, all->mean, all->sigma, all->unused_channels,
-              plural(all->unused_channels));
+              fab_s(all->unused_channels));
 }
 
 static void say_permutations(struct out *o, const Fabric__V1__Quality *q)
@@ -127,12 +123,12 @@ static void say_permutations(struct out *o, const Fabric__V1__Quality *q)
     const Fabric__V1__Bisections *b = bisections_of(q);
     if (s->tried > 0)
         out_textf(o, "Shifts", tone_of(s->max, s->bound),
-                  "at most %u flow%s over a channel (bound %u); %s%u tried", s->max, plural(s->max),
+                  "at most %u flow%s over a channel (bound %u); %s%u tried", s->max, fab_s(s->max),
                   s->bound, s->every ? "all " : "", s->tried);
     if (r->tried > 0)
         out_textf(o, "Random", OUT_PLAIN,
                   "median %u, at most %u flow%s over a channel; %u permutations", r->median, r->max,
-                  plural(r->max), r->tried);
+                  fab_s(r->max), r->tried);
     if (b->tried > 0)
         out_textf(o, "Bisection", OUT_PLAIN,
                   "%.1f %% of the bandwidth of the ends (at least %.1f %%); %u random halves",

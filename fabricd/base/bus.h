@@ -11,9 +11,10 @@ enum event_severity { EVENT_DEBUG, EVENT_INFO, EVENT_WARNING, EVENT_ERROR };
 
 /* Types are kebab-case words that scripts may match: "link-down", "link-up", "node-added",
  * "node-removed", "node-silent", "duplicate-guid", "duplicate-lid", "sweep-done", "sweep-failed",
- * "tables-published", "proof-failed", "reroute-done", "sm-master", "sm-standby", "island",
- * "port-disabled", "port-enabled", "trap", "link-flapping", "link-released", "recording-stopped".
- * Where many nodes or cables change at once, there is one event of their type, about "fabric". */
+ * "tables-published", "proof-failed", "reroute-done", "reroute-followed", "sm-master",
+ * "sm-standby", "island", "port-disabled", "port-enabled", "trap", "link-flapping",
+ * "link-released", "recording-stopped". Where many nodes or cables change at once, there is one
+ * event of their type, about "fabric". */
 struct event {
     uint64_t seq;    /* given by bus_publish, rising; continues over restarts (bus_new) */
     int64_t time_us; /* Unix, given by bus_publish */

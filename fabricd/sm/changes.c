@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "fabricd/sm/private.h"
+#include "libfabmgr/base/plural.h"
 
 #define SINGLY 8      /* as many of one kind are told one by one */
 #define NAMES_LEN 160 /* of the names in a summary */
@@ -108,11 +109,10 @@ static void tell_nodes(struct sm *s, const struct wording *w, const struct many 
     name_nodes(m, true, names, &used);
     name_nodes(m, false, names, &used);
     if (switches > 0)
-        snprintf(of_switches, sizeof(of_switches), "%zu switch%s", switches,
-                 switches == 1 ? "" : "es");
+        snprintf(of_switches, sizeof(of_switches), "%zu switch%s", switches, fab_es(switches));
     if (others > 0)
         snprintf(of_others, sizeof(of_others), "%zu %snode%s", others, switches > 0 ? "other " : "",
-                 others == 1 ? "" : "s");
+                 fab_s(others));
     bus_say(s->in.bus, w->severity, w->type, "fabric", 0, 0, "%s%s%s %s%s", of_switches,
             switches > 0 && others > 0 ? " and " : "", of_others, w->many_text, names);
 }
@@ -202,9 +202,9 @@ static void tell_island(struct sm *s, const struct fab_fabric *old,
     }
     if (switches > 0 && nodes > 1 && nodes <= SINGLY) /* else it was said with their names */
         bus_say(s->in.bus, EVENT_WARNING, "island", "fabric", 0, 0,
-                "%u nodes, %u of them switches, are cut off: the fabric is split, or they are off. "
+                "%u nodes, %u of them %s, are cut off: the fabric is split, or they are off. "
                 "They are not managed until a cable joins them again",
-                nodes, switches);
+                nodes, switches, fab_plural(switches, "a switch", "switches"));
 }
 
 int sm_tell_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,

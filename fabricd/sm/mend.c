@@ -323,9 +323,10 @@ static int enter(struct sm *s)
         s->run.computed = true;
         s->run.changed.links_lost = s->cut.count;
         s->cut.more |= d.cut > 0;
-        s->left_out |= d.lost > 0;
-        s->want.reroute |= s->left_out;
         r = carry_out(s, &d, &dead);
+        if (d.lost > 0)
+            s->left_out = s->generation;
+        s->want.reroute |= s->left_out > 0;
     } else {
         log_info("sm", "not mended in place, looking at all of it: %s",
                  why[0] ? why : fab_status_text(r));

@@ -110,9 +110,10 @@ struct sm_run {
     const struct sm_phase *const *phases; /* NULL: idle */
     uint32_t outstanding;                 /* requests of this phase without an answer */
     uint64_t started_us, trap_us, sent_before;
-    bool same;     /* the look found the ids and cables known before */
-    bool computed; /* tables were computed in this round */
-    bool at_hand;  /* and that before it began */
+    bool same;        /* the look found the ids and cables known before */
+    bool computed;    /* tables were computed in this round */
+    bool at_hand;     /* and that before it began */
+    uint64_t follows; /* the reroute that this one follows up, or 0 */
     struct loop_timer *advance;
     char cause[96];
     uint64_t known_us, computed_us, proved_us; /* when; 0: not in this round */
@@ -145,6 +146,7 @@ struct sm_programming {
     uint8_t *touched;  /* [node_count] enum sm_touched */
     uint64_t *written; /* recheck: set of ports whose state was written */
     uint32_t entries;  /* that changed */
+    uint32_t to_ends;  /* of these: ways to adapters and routers */
     uint64_t first_write_us, last_write_us;
 };
 /* What a glance found. */
@@ -235,8 +237,9 @@ struct sm {
     uint64_t master_guid;
     uint32_t master_lid, activity;
     bool is_sm_set;
-    bool left_out; /* a repair left ways between switches out: the next tables are an engine's */
-    bool tune;     /* the policy changed: write timers and thresholds too */
+    uint64_t left_out; /* the reroute that left ways between switches out: the next tables are an
+                          engine's; 0: none did */
+    bool tune;         /* the policy changed: write timers and thresholds too */
 
     struct reroute *reroutes; /* ring of SM_REROUTES, or NULL: none yet */
     uint64_t reroute_count;

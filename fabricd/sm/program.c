@@ -15,6 +15,7 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/sm/private.h"
+#include "libfabmgr/base/plural.h"
 
 static void fini(struct sm_programming *p)
 {
@@ -212,18 +213,29 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
         tell_failed(s, op, a);
 }
 
+static bool is_of_an_end(const struct sm *s, uint32_t lid)
+{
+    const struct fab_lids *lids = &s->model.target->lids;
+    const struct fab_fabric *f = s->model.fabric;
+    return lid <= lids->top && lids->owner[lid] != FAB_NONE &&
+           !fab_node_is_switch(f, f->ports[lids->owner[lid]].node);
+}
+
 /* Of a block that was not known: all that lead somewhere. */
-static uint32_t count_changed(const struct sm *s, const struct fab_plan_op *op, const uint8_t *data)
+static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint8_t *data)
 {
     const struct fab_observed *o = &s->model.observed;
     bool known = fab_observed_known(o, op->node, op->block);
-    uint32_t changed = 0;
     if (op->node >= o->lft.switch_count || op->block >= o->blocks)
-        return 0;
-    const uint8_t *was = fab_lft_row(&o->lft, op->node) + (size_t)op->block * FAB_LFT_BLOCK;
-    for (unsigned i = 0; i < FAB_LFT_BLOCK; i++)
-        changed += data[i] != (known ? was[i] : FAB_LFT_NO_ROUTE);
-    return changed;
+        return;
+    uint32_t lid = op->block * FAB_LFT_BLOCK;
+    const uint8_t *was = fab_lft_row(&o->lft, op->node) + lid;
+    for (unsigned i = 0; i < FAB_LFT_BLOCK; i++) {
+        if (data[i] == (known ? was[i] : FAB_LFT_NO_ROUTE))
+            continue;
+        s->program.entries++;
+        s->program.to_ends += is_of_an_end(s, lid + i);
+    }
 }
 
 static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8_t *data,
@@ -234,7 +246,7 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
     struct fab_port_info port;
     struct fab_switch_info sw;
     if (op->attr_id == FAB_ATTR_LFT) {
-        p->entries += count_changed(s, op, data);
+        count_changed(s, op, data);
         fab_observed_block(&s->model.observed, op->node, op->block, data);
         p->blocks++;
         p->switches += !(p->touched[op->node] & SM_WRITTEN);
@@ -279,7 +291,8 @@ static int leave(struct sm *s)
         p->last_write_us = clock_now_us();
     if (p->told > SM_EVENTS_A_ROUND)
         bus_say(s->in.bus, EVENT_WARNING, "node-silent", "fabric", 0, 0,
-                "%u writes failed and are tried again", p->failed);
+                "%u write%s failed and %s tried again", p->failed, fab_s(p->failed),
+                fab_plural(p->failed, "is", "are"));
     log_debug("sm", "wrote writes=%u blocks=%u switches=%u failed=%u", p->writes, p->blocks,
               p->switches, p->failed);
     return keep_lanes(s);

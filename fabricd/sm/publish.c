@@ -5,9 +5,11 @@
  * publishes nothing.
  */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/private.h"
+#include "libfabmgr/base/plural.h"
 
 static uint64_t sent_in_round(const struct sm *s)
 {
@@ -53,11 +55,30 @@ static void tell_reroute_for_nothing(struct sm *s)
             (double)s->last_reroute_us / 1e3);
 }
 
+/* Someone waits for the repair, nobody for what comes after it: that has a record of its own, and
+ * the repair stays the last reroute. */
+static void tell_follow_up(struct sm *s)
+{
+    const struct sm_programming *p = &s->program;
+    char what[64] = "only ways between switches";
+    if (p->to_ends > 0)
+        snprintf(what, sizeof(what), "%u of %u entries lead to hosts", p->to_ends, p->entries);
+    bus_say(s->in.bus, EVENT_INFO, "reroute-followed", "fabric", 0, 0,
+            "reroute %" PRIu64 " left ways between switches out; followed up in %.1f ms: %u "
+            "block%s on %u switch%s, %s",
+            s->run.follows, (double)(clock_now_us() - s->run.started_us) / 1e3, p->blocks,
+            fab_s(p->blocks), p->switches, fab_es(p->switches), what);
+}
+
 static void tell_reroute(struct sm *s)
 {
     const struct sm_programming *p = &s->program;
     if (!s->model.view || !s->run.computed || s->run.kind == SM_ROUND_FULL)
         return;
+    if (s->run.follows) {
+        tell_follow_up(s);
+        return;
+    }
     if (p->blocks == 0) {
         if (s->run.kind == SM_ROUND_REROUTE)
             tell_reroute_for_nothing(s);
@@ -66,9 +87,10 @@ static void tell_reroute(struct sm *s)
     uint64_t from = s->run.trap_us ? s->run.trap_us : s->run.started_us;
     s->last_reroute_us = p->last_write_us - from;
     bus_say(s->in.bus, EVENT_INFO, "reroute-done", "fabric", 0, 0,
-            "rerouted in %.1f ms from %s to the last table write: %u blocks on %u switches%s",
+            "rerouted in %.1f ms from %s to the last table write: %u block%s on %u switch%s%s",
             (double)s->last_reroute_us / 1e3, s->run.trap_us ? "the trap" : "the start", p->blocks,
-            p->switches, s->run.at_hand ? ", by a plan at hand" : "");
+            fab_s(p->blocks), p->switches, fab_es(p->switches),
+            s->run.at_hand ? ", by a plan at hand" : "");
 }
 
 static void tell_sweep(struct sm *s)
@@ -76,13 +98,15 @@ static void tell_sweep(struct sm *s)
     const struct fab_fabric *f = s->model.fabric;
     if (s->run.kind != SM_ROUND_FULL)
         return;
+    uint32_t others = f->node_count - f->switch_count;
     s->sweeps++;
     s->last_sweep_us = clock_now_us() - s->run.started_us;
     bus_say(s->in.bus, EVENT_INFO, "sweep-done", "fabric", 0, 0,
-            "%u switches, %u other nodes, %u links; %u silent places; wrote %u table blocks; %.1f "
-            "ms, %" PRIu64 " MADs",
-            f->switch_count, f->node_count - f->switch_count, f->link_count, s->silent_count,
-            s->program.blocks, (double)s->last_sweep_us / 1e3, sent_in_round(s));
+            "%u switch%s, %u other node%s, %u link%s; %u silent place%s; wrote %u table block%s; "
+            "%.1f ms, %" PRIu64 " MADs",
+            f->switch_count, fab_es(f->switch_count), others, fab_s(others), f->link_count,
+            fab_s(f->link_count), s->silent_count, fab_s(s->silent_count), s->program.blocks,
+            fab_s(s->program.blocks), (double)s->last_sweep_us / 1e3, sent_in_round(s));
 }
 
 static void tell_tables(struct sm *s)
@@ -91,9 +115,9 @@ static void tell_tables(struct sm *s)
         return;
     bus_say(s->in.bus, EVENT_INFO, "tables-published", "fabric", 0, 0,
             "generation %" PRIu64 ": engine %s, proved free of deadlock, %" PRIu64
-            " pairs reach each other, longest path %u switches; %s",
+            " pairs reach each other, longest path %u switch%s; %s",
             s->generation, s->model.target->engine, s->verdict.pairs, s->verdict.longest_path,
-            s->model.target->reason);
+            fab_es(s->verdict.longest_path), s->model.target->reason);
 }
 
 static void plan_retry(struct sm *s)

@@ -5,6 +5,7 @@
  *
  * Times begin with the trap, or with the round where there was none.
  */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,18 +23,30 @@ void sm_want_cause(struct sm *s, const char *fmt, ...)
     va_end(ap);
 }
 
+static void cause_of_compute(struct sm *s)
+{
+    s->run.follows = s->tune ? 0 : s->left_out;
+    if (s->run.follows)
+        snprintf(s->run.cause, sizeof(s->run.cause),
+                 "follow-up of reroute %" PRIu64 ", which left ways between switches out",
+                 s->run.follows);
+    else
+        snprintf(s->run.cause, sizeof(s->run.cause), "%s", s->tune ? "new settings" : "request");
+}
+
 /* What is known of why this round runs; else what it is. */
 void sm_take_cause(struct sm *s)
 {
     enum sm_round_kind kind = s->run.kind;
     const char *cause = s->want.cause;
-    if (kind == SM_ROUND_REROUTE)
-        cause = s->tune ? "new settings" : s->left_out ? "ways between switches" : "request";
-    else if (!cause[0])
+    if (kind == SM_ROUND_REROUTE) {
+        cause_of_compute(s);
+        return;
+    }
+    if (!cause[0])
         cause = kind == SM_ROUND_SCOPED ? "another look at what did not answer" : "sweep";
     snprintf(s->run.cause, sizeof(s->run.cause), "%s", cause);
-    if (kind != SM_ROUND_REROUTE)
-        s->want.cause[0] = 0;
+    s->want.cause[0] = 0;
 }
 
 /* The look begins again: for the same cause. */
@@ -105,7 +118,7 @@ void sm_reroute_record(struct sm *s)
     r->proved_us = after(from, run->proved_us);
     r->first_write_us = p->blocks ? after(from, p->first_write_us) : 0;
     r->last_write_us = p->blocks ? after(from, p->last_write_us) : 0;
-    if (p->blocks)
+    if (p->blocks && !run->follows)
         note_time(&s->reroute_times, r->last_write_us);
     r->entries = p->entries;
     r->blocks = p->blocks;

@@ -17,6 +17,7 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/sm/private.h"
+#include "libfabmgr/base/plural.h"
 
 #define RETRY_MOST_US 60000000u
 #define FULL_LATER_US 2000000u
@@ -162,18 +163,24 @@ void sm_round_begun(struct sm *s)
         w->running = w->running || serves(kind, w->kind);
 }
 
-static void describe(const struct sm *s, int status, char *text, size_t len)
+static void describe_fabric(const struct sm *s, char *text, size_t len)
 {
     const struct fab_fabric *f = s->model.fabric;
+    uint32_t switches = f ? f->switch_count : 0, others = f ? f->node_count - switches : 0;
+    uint32_t links = f ? f->link_count : 0;
+    snprintf(text, len, "%s done: %u switch%s, %u other node%s, %u link%s, %.1f ms",
+             sm_rounds[s->run.kind].name, switches, fab_es(switches), others, fab_s(others), links,
+             fab_s(links), (double)(clock_now_us() - s->run.started_us) / 1e3);
+}
+
+static void describe(const struct sm *s, int status, char *text, size_t len)
+{
     if (status != FAB_OK)
         snprintf(text, len, "%s failed: %s", sm_rounds[s->run.kind].name, fab_status_text(status));
     else if (s->alarm[0])
         snprintf(text, len, "no new tables, the old ones stay: %.180s", s->alarm);
     else
-        snprintf(text, len, "%s done: %u switches, %u other nodes, %u links, %.1f ms",
-                 sm_rounds[s->run.kind].name, f ? f->switch_count : 0,
-                 f ? f->node_count - f->switch_count : 0, f ? f->link_count : 0,
-                 (double)(clock_now_us() - s->run.started_us) / 1e3);
+        describe_fabric(s, text, len);
 }
 
 /* Tells those whose round is over. Each is taken off the list before it is called. */

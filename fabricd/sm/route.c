@@ -338,7 +338,7 @@ static int leave(struct sm *s)
     int r = judge(s, j);
     if (r == FAB_OK) {
         sm_model_take_target(&s->model, s->fresh);
-        s->left_out = false;
+        s->left_out = 0;
         sm_mend_give_back(s, &j->stand);
     } else {
         fab_target_unref(s->fresh);

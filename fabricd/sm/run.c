@@ -98,6 +98,7 @@ void sm_run_start(struct sm *s, enum sm_round_kind kind)
     s->run.started_us = clock_now_us();
     s->run.sent_before = stats.sent;
     s->run.same = s->run.computed = s->run.at_hand = false;
+    s->run.follows = 0;
     s->run.known_us = s->run.computed_us = s->run.proved_us = 0;
     s->run.changed = (struct reroute){0};
     s->run.phases = sm_rounds[kind].phases;

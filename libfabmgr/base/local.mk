@@ -7,6 +7,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/crew.h \
 	%D%/map.c \
 	%D%/map.h \
+	%D%/plural.h \
 	%D%/prng.c \
 	%D%/prng.h \
 	%D%/sets.c \

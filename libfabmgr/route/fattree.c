@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/engines.h"
 #include "libfabmgr/route/fill.h"
@@ -71,8 +72,9 @@ static bool irregular(const struct fattree *t, char *why, size_t why_len)
         return true;
     }
     if ((uint64_t)tree->short_slots * SHORT_SHARE > slots) {
-        snprintf(why, why_len, "irregular: %u of %u cables up are missing, such as of %.40s",
-                 tree->short_slots, slots, nodes[first_short(tree, false)].desc);
+        snprintf(why, why_len, "irregular: %u of %u cables up %s missing, such as of %.40s",
+                 tree->short_slots, slots, fab_plural(tree->short_slots, "is", "are"),
+                 nodes[first_short(tree, false)].desc);
         return true;
     }
     return false;
@@ -86,13 +88,14 @@ static void describe(const struct fattree *t, char *why, size_t why_len)
     for (uint32_t s = 0; s < t->graph.n; s++)
         leaves += t->order.leaf[s];
     if (tree->levels > 2)
-        snprintf(pods, sizeof(pods), " in %u pods", tree->pods);
+        snprintf(pods, sizeof(pods), " in %u pod%s", tree->pods, fab_s(tree->pods));
     if (tree->rails > 1)
         snprintf(rails, sizeof(rails), ", %u rails", tree->rails);
     if (tree->short_slots > 0)
-        snprintf(gaps, sizeof(gaps), ", %u cables up are missing", tree->short_slots);
-    snprintf(why, why_len, "fat tree of %u level%s, %u leaves%s%s%s", tree->levels,
-             tree->levels == 1 ? "" : "s", leaves, pods, rails, gaps);
+        snprintf(gaps, sizeof(gaps), ", %u cable%s up %s missing", tree->short_slots,
+                 fab_s(tree->short_slots), fab_plural(tree->short_slots, "is", "are"));
+    snprintf(why, why_len, "fat tree of %u level%s, %u lea%s%s%s%s", tree->levels,
+             fab_s(tree->levels), leaves, fab_plural(leaves, "f", "ves"), pods, rails, gaps);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/engines.h"
 #include "libfabmgr/route/onward.h"
@@ -261,7 +262,7 @@ static void remark(const struct torus *t)
     size_t len = (size_t)snprintf(t->why, t->why_len, "%s", text);
     if (holes > 0 && len < t->why_len)
         len += (size_t)snprintf(t->why + len, t->why_len - len, ", %u switch%s missing", holes,
-                                holes == 1 ? "" : "es");
+                                fab_es(holes));
     if (t->turns && len < t->why_len)
         snprintf(t->why + len, t->why_len - len, ", gaps passed by early turns");
 }

@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 
+#include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/base/text.h"
 #include "libfabmgr/verify/verify.h"
@@ -77,7 +78,7 @@ static void add_limit(struct fab_text *t, const struct fab_fabric *f, const stru
             t,
             "too few lanes: packets take VL %u, and both ends of the cable and the policy "
             "allow %u VL%s",
-            w->need - 1, w->have, w->have == 1 ? "" : "s");
+            w->need - 1, w->have, fab_s(w->have));
 }
 
 int fab_witness_text(const struct fab_fabric *f, const struct fab_witness *w, char **ret_text)

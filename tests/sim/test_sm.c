@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The manager on a simulated fabric, from power-on through the faults that fabrics have. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -205,6 +207,37 @@ START_TEST(mends_tables_in_place)
     lab_run(&lab, 3, lab_is_idle, "all back");
     assert_same_tables(&lab, before, len, true);
     free(before);
+    lab_close(&lab);
+}
+END_TEST
+
+/* The root of the way up: a repair may leave ways between switches out, which an engine finds
+ * afterwards. The repair stays what status tells of, and what comes after it says what it is for.
+ */
+START_TEST(a_follow_up_has_its_own_record)
+{
+    struct lab lab;
+    struct sm_status status;
+    struct reroute all[4];
+    bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
+    lab_forget_events(&lab);
+    lab_unlink(&lab, "leaf-001", 36);
+    lab_await(&lab, 1, "reroute-done");
+    lab_run(&lab, 3, lab_is_idle, "whatever follows");
+    lab_run_for(&lab, 0.5);
+    uint32_t count = sm_reroutes(lab.sm, 0, all, 4);
+    ck_assert_uint_ge(count, 1);
+    const struct reroute *repair = &all[count - 1];
+    ck_assert_uint_eq(repair->links_lost, 1);
+    sm_get_status(lab.sm, &status);
+    ck_assert_uint_eq(status.last_reroute_us, repair->last_write_us);
+    ck_assert_uint_eq(status.reroutes.count, 1);
+    char of[64];
+    snprintf(of, sizeof(of), "follow-up of reroute %" PRIu64 ",", repair->generation);
+    for (uint32_t i = 0; i + 1 < count; i++)
+        ck_assert_msg(strncmp(all[i].cause, of, strlen(of)) == 0, "%s", all[i].cause);
+    ck_assert_int_eq(count > 1, lab_event(&lab, "reroute-followed") != NULL);
+    lab_assert_good(&lab);
     lab_close(&lab);
 }
 END_TEST
@@ -823,6 +856,7 @@ static Suite *suite(void)
     tcase_add_test(t, bears_loss);
     tcase_add_test(t, goes_round_a_pulled_cable_and_back);
     tcase_add_test(t, mends_tables_in_place);
+    tcase_add_test(t, a_follow_up_has_its_own_record);
     tcase_add_test(t, mends_by_a_plan_at_hand);
     tcase_add_test(t, has_a_plan_for_every_case);
     tcase_add_test(t, loses_and_regains_a_host);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Words that go with a number: "1 switch", "2 switches". */
+#ifndef LIBFABMGR_BASE_PLURAL_H
+#define LIBFABMGR_BASE_PLURAL_H
+
+#include <stdint.h>
+
+/* The form that n wants: fab_plural(n, "is", "are"), "%u switch%s" with fab_plural(n, "", "es"). */
+static inline const char *fab_plural(uint64_t n, const char *one, const char *many)
+{
+    return n == 1 ? one : many;
+}
+static inline const char *fab_s(uint64_t n)
+{
+    return fab_plural(n, "", "s");
+}
+static inline const char *fab_es(uint64_t n)
+{
+    return fab_plural(n, "", "es");
+}
+
+#endif
