@@ -31,6 +31,9 @@ FUZZ_TARGETS =
 # ---- discover, sim
 include tests/sim.mk
 
+# ---- subnet administration
+include tests/sa.mk
+
 # ---- which room may use which, and what the library may call
 TESTS += tests/layers.sh
 

@@ -4,9 +4,12 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/mad.c \
 	%D%/notice.c \
 	%D%/print.c \
+	%D%/rec.c \
+	%D%/sa.h \
 	%D%/gs.h \
 	%D%/table.h \
 	%D%/tables.c \
 	%D%/tables_gs.c \
 	%D%/tables_perf.c \
+	%D%/tables_sa.c \
 	%D%/wire.h

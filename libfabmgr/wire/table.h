@@ -18,6 +18,19 @@
         .member = offsetof(type, m), .repeat = count, .bit_stride = wire_stride,                   \
         .stride = member_stride, .print = how                                                      \
     }
+/* ... each element of which is a component of its own. */
+#define ARRAY_EACH(type, m, spec_name, at, n, count, wire_stride, member_stride, how)              \
+    {                                                                                              \
+        .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
+        .member = offsetof(type, m), .repeat = count, .bit_stride = wire_stride,                   \
+        .stride = member_stride, .print = how, .component = FAB_COMPONENT_EACH                     \
+    }
+/* A scalar in what was reserved when components were numbered. */
+#define SCALAR_LATE(type, m, spec_name, at, n, how)                                                \
+    {                                                                                              \
+        .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
+        .member = offsetof(type, m), .repeat = 1, .print = how, .component = FAB_COMPONENT_NONE    \
+    }
 #define ATTR(spec_name, attr, bytes, type, table)                                                  \
     {                                                                                              \
         .name = spec_name, .id = attr, .wire_size = bytes, .struct_size = sizeof(type),            \

@@ -49,6 +49,7 @@ const struct fab_attr fab_attr_switch_info =
     ATTR("SwitchInfo", FAB_ATTR_SWITCH_INFO, 20, struct fab_switch_info, switch_info);
 
 #define PORT(m, name, at, n, how) SCALAR(struct fab_port_info, m, name, at, n, how)
+#define PORT_LATE(m, name, at, n, how) SCALAR_LATE(struct fab_port_info, m, name, at, n, how)
 static const struct fab_field port_info[] = {
     PORT(m_key, "M_Key", 0, 64, HEX),
     PORT(gid_prefix, "GidPrefix", 64, 64, HEX),
@@ -96,9 +97,9 @@ static const struct fab_field port_info[] = {
     PORT(local_phy_errors, "LocalPhyErrors", 424, 4, DEC),
     PORT(overrun_errors, "OverrunErrors", 428, 4, DEC),
     PORT(max_credit_hint, "MaxCreditHint", 432, 16, DEC),
-    PORT(speed_ext2_active, "LinkSpeedExtActive2", 449, 2, FAB_PRINT_SPEEDS_EXT2),
-    PORT(speed_ext2_supported, "LinkSpeedExtSupported2", 451, 2, FAB_PRINT_SPEEDS_EXT2),
-    PORT(speed_ext2_enabled, "LinkSpeedExtEnabled2", 453, 3, FAB_PRINT_SPEEDS_EXT2),
+    PORT_LATE(speed_ext2_active, "LinkSpeedExtActive2", 449, 2, FAB_PRINT_SPEEDS_EXT2),
+    PORT_LATE(speed_ext2_supported, "LinkSpeedExtSupported2", 451, 2, FAB_PRINT_SPEEDS_EXT2),
+    PORT_LATE(speed_ext2_enabled, "LinkSpeedExtEnabled2", 453, 3, FAB_PRINT_SPEEDS_EXT2),
     PORT(link_round_trip, "LinkRoundTripLatency", 456, 24, DEC),
     PORT(cap_mask2, "CapabilityMask2", 480, 16, HEX),
     PORT(speed_ext_active, "LinkSpeedExtActive", 496, 4, FAB_PRINT_SPEEDS_EXT),
@@ -153,7 +154,7 @@ const struct fab_attr fab_attr_pkey_block =
     ATTR("P_KeyTable", FAB_ATTR_PKEY_TABLE, 64, struct fab_pkey_block, pkey_block);
 
 static const struct fab_field guid_block[] = {
-    ARRAY(struct fab_guid_block, guid[0], "GUID", 0, 64, 8, 64, 8, HEX),
+    ARRAY_EACH(struct fab_guid_block, guid[0], "GUID", 0, 64, 8, 64, 8, HEX),
 };
 const struct fab_attr fab_attr_guid_block =
     ATTR("GUIDInfo", FAB_ATTR_GUID_INFO, 64, struct fab_guid_block, guid_block);

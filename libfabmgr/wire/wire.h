@@ -220,6 +220,12 @@ struct fab_field {
     uint16_t bit_stride; /* arrays: from one element to the next, in the attribute (bits) */
     uint8_t stride;      /* ... and in the struct (bytes) */
     uint8_t print;       /* enum fab_print */
+    uint8_t component;   /* enum fab_component */
+};
+enum fab_component { /* what the field is to a ComponentMask (sa.h) */
+                     FAB_COMPONENT_ONE,
+                     FAB_COMPONENT_EACH, /* each element of the array is one */
+                     FAB_COMPONENT_NONE, /* none: reserved when components were numbered */
 };
 enum fab_print {
     FAB_PRINT_DEC,

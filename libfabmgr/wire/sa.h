@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Subnet administration (IBA chapter 15): the headers of its MADs, and its records as host-order
+ * structs. A record is made of parts, each of which is a table of fields (struct fab_attr): the
+ * key, and often an attribute of subnet management as it is. What the bits of a ComponentMask mean
+ * follows from the tables.
+ */
+#ifndef LIBFABMGR_WIRE_SA_H
+#define LIBFABMGR_WIRE_SA_H
+
+#include "libfabmgr/wire/gs.h"
+#include "libfabmgr/wire/wire.h"
+
+enum fab_sa_method {
+    FAB_METHOD_GET_TABLE = 0x12,
+    FAB_METHOD_GET_TRACE_TABLE = 0x13,
+    FAB_METHOD_GET_MULTI = 0x14,
+    FAB_METHOD_DELETE = 0x15,
+};
+enum fab_sa_attr_id {
+    FAB_SA_NODE_RECORD = 0x0011,
+    FAB_SA_PORT_INFO_RECORD = 0x0012,
+    FAB_SA_SL2VL_RECORD = 0x0013,
+    FAB_SA_SWITCH_INFO_RECORD = 0x0014,
+    FAB_SA_LFT_RECORD = 0x0015,
+    FAB_SA_RFT_RECORD = 0x0016,
+    FAB_SA_MFT_RECORD = 0x0017,
+    FAB_SA_SM_INFO_RECORD = 0x0018,
+    FAB_SA_LINK_RECORD = 0x0020,
+    FAB_SA_GUID_INFO_RECORD = 0x0030,
+    FAB_SA_SERVICE_RECORD = 0x0031,
+    FAB_SA_PKEY_TABLE_RECORD = 0x0033,
+    FAB_SA_PATH_RECORD = 0x0035,
+    FAB_SA_VLARB_RECORD = 0x0036,
+    FAB_SA_MC_MEMBER_RECORD = 0x0038,
+    FAB_SA_TRACE_RECORD = 0x0039,
+    FAB_SA_MULTI_PATH_RECORD = 0x003a,
+    FAB_SA_INFORM_INFO_RECORD = 0x00f3,
+};
+enum fab_sa_status { /* the high byte of Status, 15.2.2 */
+                     FAB_SA_NO_RESOURCES = 0x0100,
+                     FAB_SA_REQ_INVALID = 0x0200,
+                     FAB_SA_NO_RECORDS = 0x0300,
+                     FAB_SA_TOO_MANY_RECORDS = 0x0400,
+                     FAB_SA_INVALID_GID = 0x0500,
+                     FAB_SA_INSUFFICIENT_COMPONENTS = 0x0600,
+                     FAB_SA_REQ_DENIED = 0x0700,
+};
+/* CapabilityMask and CapabilityMask2 of its ClassPortInfo, 15.2.4. */
+#define FAB_SA_CAP_OPTIONAL_RECORDS 0x0100
+#define FAB_SA_CAP_UD_MULTICAST 0x0200
+#define FAB_SA_CAP_MULTI_PATH 0x0400
+#define FAB_SA_CAP_CAP_MASK_MATCH 0x2000
+
+/* ---- headers ---------------------------------------------------------------------------------
+ */
+
+#define FAB_RMPP_AT 24   /* bytes: the RMPP header in a MAD, behind the common one */
+#define FAB_RMPP_DATA 36 /* what it carries, FAB_RMPP_SEGMENT bytes of it a MAD */
+#define FAB_RMPP_SEGMENT 220
+#define FAB_SA_HEADER 36 /* the SA's own header, repeated in each segment */
+#define FAB_SA_DATA 56   /* the attribute */
+#define FAB_SA_DATA_LEN 200
+
+enum fab_rmpp_type { FAB_RMPP_DATA_TYPE = 1, FAB_RMPP_ACK, FAB_RMPP_STOP, FAB_RMPP_ABORT };
+enum fab_rmpp_flag { FAB_RMPP_ACTIVE = 1, FAB_RMPP_FIRST = 2, FAB_RMPP_LAST = 4 };
+enum fab_rmpp_status { /* 13.6.2.1 */
+                       FAB_RMPP_OK = 0,
+                       FAB_RMPP_NO_RESOURCES = 1,
+                       FAB_RMPP_TOO_LONG = 118, /* the whole took too much time */
+                       FAB_RMPP_BAD_LENGTH = 119,
+                       FAB_RMPP_BAD_FIRST = 120,
+                       FAB_RMPP_BAD_TYPE = 121,
+                       FAB_RMPP_WINDOW_TOO_SMALL = 122,
+                       FAB_RMPP_SEGMENT_TOO_BIG = 123,
+                       FAB_RMPP_BAD_STATUS = 124,
+                       FAB_RMPP_BAD_VERSION = 125,
+                       FAB_RMPP_TOO_MANY_RETRIES = 126,
+                       FAB_RMPP_UNSPECIFIED = 127,
+};
+struct fab_rmpp { /* 13.6.2.1 */
+    uint8_t version, type;
+    uint8_t resp_time; /* 5 bits, 4.096 us * 2^n; 31: none given */
+    uint8_t flags, status;
+    uint32_t segment; /* or of an ACK: the last one that came */
+    uint32_t length;  /* PayloadLength; or of an ACK: NewWindowLast */
+};
+struct fab_sa_header { /* 15.2.1.1 */
+    uint64_t sm_key;
+    uint16_t attr_offset; /* from one record to the next, in units of 8 bytes */
+    uint64_t comp_mask;
+};
+extern const struct fab_attr fab_attr_rmpp, fab_attr_sa_header;
+
+/* ---- records ---------------------------------------------------------------------------------
+ */
+
+struct fab_node_desc { /* 14.2.5.2 */
+    uint8_t text[FAB_NODE_DESC_LEN];
+};
+struct fab_node_record { /* 15.2.5.2 */
+    uint16_t lid;
+    struct fab_node_info info;
+    struct fab_node_desc desc;
+};
+struct fab_port_info_record { /* 15.2.5.3 */
+    uint16_t lid;
+    uint8_t port, options;
+    struct fab_port_info info;
+};
+struct fab_sl2vl_record { /* 15.2.5.4 */
+    uint16_t lid;
+    uint8_t in_port, out_port;
+    struct fab_sl2vl table;
+};
+struct fab_switch_info_record { /* 15.2.5.5 */
+    uint16_t lid;
+    struct fab_switch_info info;
+};
+struct fab_lft_record { /* 15.2.5.6 */
+    uint16_t lid, block;
+    uint8_t port[64];
+};
+struct fab_mft_record { /* 15.2.5.8 */
+    uint16_t lid;
+    uint8_t position; /* 4 bits: which 16 ports */
+    uint16_t block;   /* 9 bits: which 32 MLIDs */
+    uint16_t mask[32];
+};
+struct fab_vlarb_record { /* 15.2.5.9 */
+    uint16_t lid;
+    uint8_t port, block;
+    struct fab_vlarb table;
+};
+struct fab_sm_info_record { /* 15.2.5.10 */
+    uint16_t lid;
+    struct fab_sm_info info;
+};
+struct fab_pkey_record { /* 15.2.5.11 */
+    uint16_t lid, block;
+    uint8_t port;
+    struct fab_pkey_block table;
+};
+struct fab_inform_info { /* 13.4.8.3 */
+    uint64_t gid[2];
+    uint16_t lid_begin, lid_end;
+    uint8_t generic, subscribe;
+    uint16_t type, trap; /* trap: or the device id */
+    uint32_t qpn;
+    uint8_t resp_time;
+    uint32_t producer; /* 24 bits: type; or the vendor id */
+};
+struct fab_inform_info_record { /* 15.2.5.12 */
+    uint64_t subscriber_gid[2];
+    uint16_t number;
+    struct fab_inform_info info;
+};
+struct fab_link_record { /* 15.2.5.13 */
+    uint16_t from_lid;
+    uint8_t from_port, to_port;
+    uint16_t to_lid;
+};
+struct fab_service_record { /* 15.2.5.14 */
+    uint64_t id, gid[2];
+    uint16_t pkey;
+    uint32_t lease; /* seconds; all ones: for ever */
+    uint64_t key[2];
+    uint8_t name[64];
+    uint8_t data8[16];
+    uint16_t data16[8];
+    uint32_t data32[4];
+    uint64_t data64[2];
+};
+struct fab_path_record { /* 15.2.5.16 */
+    uint8_t service_msb;
+    uint64_t service_lsb; /* 56 bits */
+    uint64_t dgid[2], sgid[2];
+    uint16_t dlid, slid;
+    uint8_t raw;
+    uint32_t flow_label; /* 20 bits */
+    uint8_t hop_limit, tclass, reversible, paths;
+    uint16_t pkey, qos_class;
+    uint8_t sl;
+    uint8_t mtu_selector, mtu; /* 2 bits (enum fab_selector), 6 bits; likewise: */
+    uint8_t rate_selector, rate;
+    uint8_t life_selector, life;
+    uint8_t preference;
+};
+enum fab_selector { /* 15.2.5.16 */
+                    FAB_SELECT_MORE = 0,
+                    FAB_SELECT_LESS = 1,
+                    FAB_SELECT_EXACTLY = 2,
+                    FAB_SELECT_BEST = 3, /* the largest MTU and rate, the smallest lifetime */
+};
+struct fab_mc_member_record { /* 15.2.5.17 */
+    uint64_t mgid[2], port_gid[2];
+    uint32_t qkey;
+    uint16_t mlid;
+    uint8_t mtu_selector, mtu, tclass;
+    uint16_t pkey;
+    uint8_t rate_selector, rate, life_selector, life, sl;
+    uint32_t flow_label;
+    uint8_t hop_limit, scope, join_state, proxy_join;
+};
+struct fab_guid_info_record { /* 15.2.5.18 */
+    uint16_t lid;
+    uint8_t block, reserved;
+    struct fab_guid_block table;
+};
+struct fab_trace_record { /* 15.2.5.19 */
+    uint64_t gid_prefix;
+    uint16_t generation;
+    uint8_t node_type;
+    uint64_t node, chassis, entry_guid, exit_guid;
+    uint8_t entry_port, exit_port;
+};
+#define FAB_MULTI_PATH_GIDS 11 /* that fit into one MAD */
+struct fab_multi_path_record { /* 15.2.5.20 */
+    uint8_t raw;
+    uint32_t flow_label;
+    uint8_t hop_limit, tclass, reversible, paths;
+    uint16_t pkey, qos_class;
+    uint8_t sl, mtu_selector, mtu, rate_selector, rate, life_selector, life;
+    uint8_t service_msb, independence, sgids, dgids;
+    uint64_t service_lsb;
+    uint64_t gid[2 * FAB_MULTI_PATH_GIDS]; /* the sources, then the destinations */
+};
+
+struct fab_part {
+    const struct fab_attr *attr;
+    uint16_t at;     /* bytes from the start of the record on the wire */
+    uint16_t member; /* offset of its struct in the record's */
+    bool whole;      /* one component, whatever its fields */
+};
+struct fab_rec {
+    const char *name;
+    uint16_t id;
+    uint16_t wire_size, struct_size; /* bytes */
+    const struct fab_part *parts;
+    size_t part_count;
+};
+#define FAB_REC_MAX 200 /* bytes on the wire, of any */
+extern const struct fab_rec fab_node_record, fab_port_info_record, fab_sl2vl_record,
+    fab_switch_info_record, fab_lft_record, fab_mft_record, fab_vlarb_record, fab_sm_info_record,
+    fab_pkey_record, fab_inform_info_record, fab_link_record, fab_service_record, fab_path_record,
+    fab_mc_member_record, fab_guid_info_record, fab_trace_record, fab_multi_path_record;
+extern const struct fab_attr fab_attr_inform_info;
+/* The records there are, in the order of their ids. */
+#define FAB_RECS 17
+extern const struct fab_rec *const fab_recs[FAB_RECS];
+const struct fab_rec *fab_rec_of(uint16_t attr_id); /* NULL: none */
+
+/* As fab_attr_unpack and fab_attr_pack; pack writes wire_size bytes and zeros behind them. */
+int fab_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len, void *ret_struct);
+int fab_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);
+/* From one record to the next in a table, in bytes: a multiple of 8. */
+static inline uint16_t fab_rec_stride(const struct fab_rec *r)
+{
+    return (uint16_t)((r->wire_size + 7u) & ~7u);
+}
+
+/* Components (15.2.1.2) are the fields in their order, and the gaps between them. The mask of those
+ * of that name; 0: none. An array whose elements are components of their own gives all of them. */
+uint64_t fab_rec_component(const struct fab_rec *r, const char *field);
+/* Sets the bits of wire_size bytes that the components of comp_mask take; reserved ones are left
+ * out. Two records agree in these components when their bytes do in these bits. */
+void fab_rec_mask(const struct fab_rec *r, uint64_t comp_mask, uint8_t *ret_bytes);
+/* Sets all bits of those members (of a struct of the record) that comp_mask names, clears others.
+ */
+void fab_rec_given(const struct fab_rec *r, uint64_t comp_mask, void *ret_struct);
+
+#endif
