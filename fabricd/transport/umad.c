@@ -7,6 +7,12 @@
  * request that got no answer comes back with status ETIMEDOUT and is handed up as failed. The
  * kernel overwrites the high 32 bits of the transaction ID.
  *
+ * The preload library waits in a full socket with a lock held that its reader needs, and ibsim
+ * waits in the other socket meanwhile: with some 330 MADs under way (a socket's buffer holds 166 of
+ * them, each way) neither ever goes on. The session does not count requests that are late, and on a
+ * busy machine all of them may be; so on a simulated port we count what has not come back, and stop
+ * in time, early enough that our thread never waits in the socket, either.
+ *
  * On a simulated port any class that nobody registered makes the preload library crash its client
  * when a MAD of that class arrives; there we register the classes that diagnostics use and drop
  * what comes.
@@ -19,16 +25,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/transport/transport.h"
 #include "fabricd/transport/turns.h"
 #include "fabricd/transport/waiter.h"
 #include "libfabmgr/base/status.h"
 
-#define WINDOW_HARDWARE 128 /* the kernel's default depth of a MAD send queue */
-#define WINDOW_SIM_SMALL 64 /* what ibsim bears with short datagram queues */
-#define WINDOW_SIM 256
-#define BATCH 64 /* MADs handed up at a time */
+#define WINDOW_HARDWARE 128    /* the kernel's default depth of a MAD send queue */
+#define WINDOW_SIM_SMALL 64    /* what ibsim bears with short datagram queues */
+#define WINDOW_SIM 160         /* fewer than a socket's buffer holds */
+#define SWALLOWED_US 10000000u /* no answer for so long: the simulator lost some */
+#define BATCH 64               /* MADs handed up at a time */
 #define QP1_QKEY 0x80010000u
 #define UMAD_BYTES 512 /* umad header and a MAD, with room to spare */
 
@@ -50,6 +58,8 @@ struct umad_transport {
     int issm_fd;
     struct loop_watch *watch;
     struct waiter *waiter; /* simulated ports only */
+    uint32_t owed;         /* there: requests that have not come back */
+    uint64_t heard_us;     /* and when the last one did, or the first of them went */
     struct transport_mad batch[BATCH];
 };
 
@@ -64,17 +74,46 @@ static int agent_for(const struct umad_transport *t, uint8_t mgmt_class)
     return t->agent[i];
 }
 
+/* Whether the simulator has as much to answer as it bears. */
+static bool is_full(struct umad_transport *t)
+{
+    if (!t->simulated || t->owed < t->base.window_max)
+        return false;
+    if (clock_now_us() - t->heard_us > SWALLOWED_US)
+        t->owed = 0;
+    return t->owed > 0;
+}
+
+static void note_sent(struct umad_transport *t, const struct transport_mad *mad)
+{
+    if (mad->addr.timeout_us == 0)
+        return; /* no answer is due */
+    if (t->owed++ == 0)
+        t->heard_us = clock_now_us();
+}
+
+static void note_answer(struct umad_transport *t, const struct transport_mad *mad)
+{
+    const uint8_t response = 0x80; /* of the method, IBA 13.4.5 */
+    if (t->owed > 0 && (mad->failed || (mad->len > 3 && mad->bytes[3] & response)))
+        t->owed--;
+}
+
 static int umad_transport_send(struct transport *base, const struct transport_mad *mad)
 {
     struct umad_transport *t = (struct umad_transport *)base;
+    if (is_full(t))
+        return FAB_E_BUSY;
     _Alignas(16) uint8_t umad[UMAD_BYTES];
     memset(umad, 0, umad_size());
     memcpy(umad_get_mad(umad), mad->bytes, mad->len);
     uint32_t qkey = mad->qp ? QP1_QKEY : 0;
     umad_set_addr(umad, mad->addr.dlid, mad->qp ? (int)mad->addr.qpn : 0, mad->addr.sl, (int)qkey);
     int timeout_ms = (int)((mad->addr.timeout_us + 999) / 1000);
-    if (umad_send(t->port_id, agent_for(t, mad->bytes[1]), umad, mad->len, timeout_ms, 0) == 0)
+    if (umad_send(t->port_id, agent_for(t, mad->bytes[1]), umad, mad->len, timeout_ms, 0) == 0) {
+        note_sent(t, mad);
         return FAB_OK;
+    }
     return errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS ? FAB_E_BUSY : FAB_E_IO;
 }
 
@@ -130,6 +169,7 @@ static int read_mad(struct umad_transport *t, struct transport_mad *slot)
     slot->failed = umad_status(umad) != 0;
     slot->len = (uint16_t)(len < FAB_MAD_SIZE ? len : FAB_MAD_SIZE);
     memcpy(slot->bytes, umad_get_mad(umad), slot->len);
+    note_answer(t, slot);
     return 1;
 }
 
@@ -141,6 +181,8 @@ static void on_readable(void *ctx)
     int got = 1;
     while (count < BATCH && (got = read_mad(t, &t->batch[count])) > 0)
         count++;
+    if (count)
+        t->heard_us = clock_now_us();
     transport_hand_up(&t->base, t->batch, count);
     if (got < 0) {
         log_error(t->base.name, "reading from the port failed: %s", strerror(errno));
