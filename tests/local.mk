@@ -190,6 +190,12 @@ tests_unit_test_agent_SOURCES = tests/unit/test_agent.c
 tests_unit_test_agent_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_agent_LDADD = $(DAEMON_TEST_LIBS)
 
+# ---- loop
+UNIT_TESTS += tests/unit/test_loop
+tests_unit_test_loop_SOURCES = tests/unit/test_loop.c
+tests_unit_test_loop_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_loop_LDADD = $(DAEMON_TEST_LIBS)
+
 # ---- sm: the whole manager on the simulated fabric
 UNIT_TESTS += tests/sim/test_sm
 tests_sim_test_sm_SOURCES = tests/sim/test_sm.c tests/sim/lab.c tests/sim/lab.h

@@ -20,6 +20,7 @@
 #define BUSY_RETRY_US 1000
 
 struct agent {
+    struct loop *loop;
     struct transport *transport;
     struct fab_mads *mads;
     struct loop_timer *timer;
@@ -69,6 +70,7 @@ void agent_pump(struct agent *a)
 static void on_timer(void *ctx)
 {
     struct agent *a = ctx;
+    loop_at(a->loop, "timeouts");
     fab_mads_expire(a->mads, clock_now_us());
     agent_pump(a);
 }
@@ -77,6 +79,7 @@ static void on_receive(void *ctx, const struct transport_mad *mads, size_t count
 {
     struct agent *a = ctx;
     uint64_t now = clock_now_us();
+    loop_at(a->loop, "answers");
     for (size_t i = 0; i < count; i++) {
         const struct transport_mad *m = &mads[i];
         bool ours = m->qp == a->out.qp && fab_mads_input(a->mads, now, m->bytes, m->len, m->failed);
@@ -92,6 +95,7 @@ static int make(struct loop *l, struct transport *t, const struct fab_mads_confi
     struct agent *a = calloc(1, sizeof(*a));
     if (!a)
         return FAB_E_NOMEM;
+    a->loop = l;
     a->transport = t;
     a->unsolicited = fn;
     a->ctx = ctx;

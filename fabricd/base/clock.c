@@ -29,6 +29,13 @@ int64_t clock_unix_us(void)
     return virtual_now ? VIRTUAL_EPOCH_US + (int64_t)virtual_now : microseconds(CLOCK_REALTIME);
 }
 
+uint64_t clock_cpu_ns(void)
+{
+    struct timespec now = {0};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 void clock_set_virtual(uint64_t now_us)
 {
     virtual_now = now_us;

@@ -6,5 +6,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/thread.h \
 	%D%/timeline.c \
 	%D%/timeline.h \
+	%D%/turns.c \
+	%D%/turns.h \
 	%D%/worker.c \
 	%D%/worker.h

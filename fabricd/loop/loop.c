@@ -15,8 +15,10 @@
 #include <unistd.h>
 
 #include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
 #include "fabricd/loop/crew.h"
 #include "fabricd/loop/timeline.h"
+#include "fabricd/loop/turns.h"
 #include "fabricd/loop/worker.h"
 #include "libfabmgr/base/status.h"
 
@@ -45,7 +47,8 @@ struct loop {
     struct worker *worker;
     struct crew *crew;         /* helps the worker */
     struct timeline *timeline; /* NULL: real time */
-    bool stopped;              /* virtual time */
+    struct turns turns;
+    bool stopped;
 };
 
 struct loop_timer {
@@ -186,11 +189,40 @@ static int run_virtual(struct loop *l)
     return FAB_OK;
 }
 
+static void end_turn(struct loop *l)
+{
+    uint64_t us, now = clock_cpu_ns();
+    const char *what = turns_end(&l->turns, now, &us);
+    if (what)
+        log_debug("loop", "a long turn ms=%.1f longest=\"%s\" of_it_ms=%.1f", (double)us / 1e3,
+                  what, (double)l->turns.longest_ns / 1e6);
+    turns_begin(&l->turns, now);
+}
+
 int loop_run(struct loop *l)
 {
     if (l->timeline)
         return run_virtual(l);
-    return event_base_dispatch(l->base) < 0 ? FAB_E_IO : FAB_OK;
+    l->stopped = false;
+    turns_begin(&l->turns, clock_cpu_ns());
+    while (!l->stopped) {
+        int r = event_base_loop(l->base, EVLOOP_ONCE);
+        if (r != 0)
+            return r < 0 ? FAB_E_IO : FAB_OK;
+        end_turn(l);
+    }
+    return FAB_OK;
+}
+
+void loop_at(struct loop *l, const char *what)
+{
+    if (!l->timeline)
+        turns_at(&l->turns, clock_cpu_ns(), what);
+}
+
+void loop_get_turns(const struct loop *l, struct loop_turns *ret)
+{
+    *ret = l->turns.all;
 }
 
 void loop_stop(struct loop *l)

@@ -21,6 +21,7 @@
 
 struct metrics {
     struct evhttp *http;
+    struct loop *loop;
     const struct sm *sm;
 };
 
@@ -42,9 +43,12 @@ static void on_metrics(struct evhttp_request *request, void *ctx)
     const struct metrics *m = ctx;
     struct fab_text text = {0};
     struct sm_status status;
+    struct loop_turns turns;
+    loop_at(m->loop, "metrics");
     struct fab_view *view = sm_view(m->sm);
     sm_get_status(m->sm, &status);
-    metrics_page(&status, view, &text);
+    loop_get_turns(m->loop, &turns);
+    metrics_page(&status, &turns, view, &text);
     answer(request, &text);
     fab_text_fini(&text);
     fab_view_unref(view);
@@ -74,6 +78,7 @@ int metrics_start(struct loop *loop, const struct sm *sm, const struct config *c
         free(m);
         return FAB_E_NOMEM;
     }
+    m->loop = loop;
     m->sm = sm;
     evhttp_set_allowed_methods(m->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
     evhttp_set_max_headers_size(m->http, HEADERS_MOST);

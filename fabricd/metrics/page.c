@@ -32,21 +32,49 @@ static void seconds(struct fab_text *to, const char *name, uint64_t us, const ch
     fab_text_addf(to, "fabricd_%s %.6f\n", name, (double)us / 1e6);
 }
 
-static void reroutes(struct fab_text *to, const struct sm_reroute_times *t)
+/* within[i]: how many took at most bounds_us[i], and more than the bound before. */
+struct times {
+    const uint32_t *bounds_us;
+    const uint64_t *within;
+    int bounds;
+    uint64_t count, sum_us;
+};
+
+static void histogram(struct fab_text *to, const char *name, const struct times *t,
+                      const char *help)
 {
     uint64_t sum = 0;
-    family(to, "reroute_seconds", "histogram",
-           "From the trap, or from the start, to the last table write acknowledged.");
-    for (int i = 0; i < SM_REROUTE_BOUNDS; i++) {
+    family(to, name, "histogram", help);
+    for (int i = 0; i < t->bounds; i++) {
         sum += t->within[i];
-        fab_text_addf(to, "fabricd_reroute_seconds_bucket{le=\"%g\"} %" PRIu64 "\n",
-                      (double)sm_reroute_bounds_us[i] / 1e6, sum);
+        fab_text_addf(to, "fabricd_%s_bucket{le=\"%g\"} %" PRIu64 "\n", name,
+                      (double)t->bounds_us[i] / 1e6, sum);
     }
     fab_text_addf(to,
-                  "fabricd_reroute_seconds_bucket{le=\"+Inf\"} %" PRIu64 "\n"
-                  "fabricd_reroute_seconds_count %" PRIu64 "\n"
-                  "fabricd_reroute_seconds_sum %.6f\n",
-                  t->count, t->count, (double)t->sum_us / 1e6);
+                  "fabricd_%s_bucket{le=\"+Inf\"} %" PRIu64 "\n"
+                  "fabricd_%s_count %" PRIu64 "\n"
+                  "fabricd_%s_sum %.6f\n",
+                  name, t->count, name, t->count, name, (double)t->sum_us / 1e6);
+}
+
+static void reroutes(struct fab_text *to, const struct sm_reroute_times *t)
+{
+    const struct times times = {sm_reroute_bounds_us, t->within, SM_REROUTE_BOUNDS, t->count,
+                                t->sum_us};
+    histogram(to, "reroute_seconds", &times,
+              "From the trap, or from the start, to the last table write acknowledged.");
+}
+
+static void turns(struct fab_text *to, const struct loop_turns *t)
+{
+    const struct times times = {loop_turn_bounds_us, t->within, LOOP_TURN_BOUNDS, t->count,
+                                t->sum_us};
+    histogram(to, "loop_turn_seconds", &times,
+              "Processor time between two waits for events: so long does an answer wait.");
+    family(to, "loop_longest_seconds", "gauge", "The longest that one thing held the loop.");
+    for (uint32_t i = 0; i < t->names; i++)
+        fab_text_addf(to, "fabricd_loop_longest_seconds{what=\"%s\"} %.6f\n", t->held[i].what,
+                      (double)t->held[i].longest_us / 1e6);
 }
 
 static void management(struct fab_text *to, const struct sm_status *s)
@@ -103,11 +131,13 @@ static void fabric(struct fab_text *to, const struct sm_status *s, const struct 
     counter(to, "links_gained", s->links_gained, "Cables that came up, or into reach.");
 }
 
-void metrics_page(const struct sm_status *s, const struct fab_view *v, struct fab_text *to)
+void metrics_page(const struct sm_status *s, const struct loop_turns *t, const struct fab_view *v,
+                  struct fab_text *to)
 {
     manager(to, s);
     reroutes(to, &s->reroutes);
     management(to, s);
+    turns(to, t);
     fabric(to, s, v ? v->fabric : NULL);
     fab_text_add(to, "# EOF\n");
 }

@@ -3,10 +3,12 @@
 #ifndef FABRICD_METRICS_PAGE_H
 #define FABRICD_METRICS_PAGE_H
 
+#include "fabricd/loop/loop.h"
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/base/text.h"
 
 /* v may be NULL: nothing is published yet. */
-void metrics_page(const struct sm_status *s, const struct fab_view *v, struct fab_text *to);
+void metrics_page(const struct sm_status *s, const struct loop_turns *turns,
+                  const struct fab_view *v, struct fab_text *to);
 
 #endif

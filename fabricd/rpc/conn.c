@@ -159,6 +159,7 @@ static void on_timer(void *ctx)
 {
     struct conn *c = ctx;
     uint64_t now = clock_now_us();
+    loop_at(c->set->loop, "rpc");
     if (patience(c) <= now) {
         conn_close(c);
         return;
@@ -182,14 +183,17 @@ static void on_wake(void *ctx)
 static void on_read(struct bufferevent *bev, void *ctx)
 {
     (void)bev;
-    take_in(ctx);
-    go_on(ctx);
+    struct conn *c = ctx;
+    loop_at(c->set->loop, "rpc");
+    take_in(c);
+    go_on(c);
 }
 
 static void on_write(struct bufferevent *bev, void *ctx)
 {
     (void)bev;
     struct conn *c = ctx;
+    loop_at(c->set->loop, "rpc");
     if (c->grpc != NULL)
         go_on(c);
 }

@@ -107,6 +107,7 @@ static void done(void *ctx)
     struct sm_ahead_job *j = ctx;
     struct sm *s = j->s;
     if (s) {
+        loop_at(s->in.loop, "looking ahead");
         int status = take(s, j);
         s->ahead.job = NULL;
         s->ahead.maker = j->maker;
@@ -170,6 +171,7 @@ static void on_time(void *ctx)
 {
     struct sm *s = ctx;
     struct sm_ahead *a = &s->ahead;
+    loop_at(s->in.loop, "looking ahead");
     if (sm_run_busy(s) || a->job || !sm_mend_ready(s))
         return; /* the end of the round asks again */
     bool good = fab_contingencies_hold(&a->all, s->mend.stand.state);

@@ -72,6 +72,7 @@ static void done(void *ctx)
     struct sm_mend_job *j = ctx;
     struct sm *s = j->s;
     if (s) {
+        loop_at(s->in.loop, "getting ready to mend");
         s->mend.job = NULL;
         if (j->tables == s->model.tables)
             take(s, j);

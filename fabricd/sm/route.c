@@ -218,6 +218,8 @@ static void done(void *ctx)
     struct sm_job *j = ctx;
     struct sm *s = j->s;
     if (s)
+        loop_at(s->in.loop, "routing");
+    if (s)
         unlist(s, j);
     if (!s || s->job != j) {
         log_debug("sm", "dropping tables that came too late");

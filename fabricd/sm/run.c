@@ -73,14 +73,17 @@ static void advance(void *ctx)
     struct sm *s = ctx;
     if (finished(s)) {
         const struct sm_phase *phase = sm_run_phase(s);
+        loop_at(s->in.loop, phase->name);
         int r = phase->leave ? phase->leave(s) : FAB_OK;
         const struct sm_phase *next = s->run.phases[1];
         if (r == FAB_OK && next) {
             log_debug("sm", "%s", next->name);
+            loop_at(s->in.loop, next->name);
             s->run.phases++;
             r = next->enter ? next->enter(s) : FAB_OK;
         }
         if (r != FAB_OK || !next) {
+            loop_at(s->in.loop, "ending a round");
             end_round(s, r < 0 ? r : FAB_OK);
             return;
         }
@@ -105,6 +108,7 @@ void sm_run_start(struct sm *s, enum sm_round_kind kind)
     log_debug("sm", "%s begins", sm_rounds[kind].name);
     sm_round_begun(s);
     const struct sm_phase *first = sm_run_phase(s);
+    loop_at(s->in.loop, first->name);
     int r = first->enter ? first->enter(s) : FAB_OK;
     if (r != FAB_OK) {
         end_round(s, r < 0 ? r : FAB_OK);

@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
-"""rpc_under_faults.py [--build DIR] [--seconds N] [--every MS] [--seed N] RADIX,LEVELS | FILE
+"""rpc_under_faults.py [--build DIR] [--seconds N] [--every MS] [--seed N] [--sweeps] RADIX,LEVELS | FILE
 
-Breaks and mends cables between switches of an ibsim fabric all the time, under fabricd, and asks it
-over RPC meanwhile: GetStatus, GetNode and TracePath one after the other. Prints how long the answers took
-(median, 99th percentile, worst), and counts the faults that were told as events to a watcher against
-those that there were. Needs python3-grpcio; run it with Debian's /usr/bin/python3.
+Brings up an ibsim fabric with fabricd, then breaks and mends cables between its switches all the
+time, and asks fabricd over RPC meanwhile: GetStatus, GetNode and TracePath one after the other, from
+the moment it listens. Prints how long the answers took (median, 99th percentile, worst), for how
+long in processor time the loop was held at most and by what, and counts the faults that were told
+as events to a watcher, and to one that reads slowly, against those that there were. With --sweeps
+full sweeps are asked for all the time, too. Needs python3-grpcio; run it with Debian's
+/usr/bin/python3.
 """
 import argparse
 import os
 import random
 import re
+import subprocess
 import sys
 import threading
 import time
+import urllib.request
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -24,6 +29,7 @@ def arguments():
     parser.add_argument('--seconds', type=float, default=20)
     parser.add_argument('--every', type=float, default=300, help='milliseconds from fault to fault')
     parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--sweeps', action='store_true')
     return parser.parse_args()
 
 
@@ -33,26 +39,35 @@ os.environ.update(abs_top_srcdir=TOP, abs_top_builddir=args.build)
 sys.path[:0] = [TOP + '/tests/rpc', TOP + '/tests/bench']
 
 import grpc  # noqa: E402
-from against_opensm import Counts, Ibsim, fabricd, stop, topology_of, wait_for, work_folder  # noqa: E402
+from against_opensm import Counts, Ibsim, environment, stop, topology_of, wait_for, work_folder  # noqa: E402
 from faults import Topology, quiet  # noqa: E402
 import harness  # noqa: E402
 
 
 class Watcher(threading.Thread):
-    """Counts events by kind and subject."""
+    """Keeps events by kind and text; a slow one takes its time over each."""
 
-    def __init__(self, fabric):
+    def __init__(self, fabric, pause=0):
         super().__init__(daemon=True)
-        self.seen = []
-        self.calls = fabric.WatchEvents()
+        self.seen, self.pause = [], pause
+        self.calls = fabric.WatchEvents(timeout=600)
         self.start()
 
     def run(self):
         try:
             for response in self.calls:
                 self.seen.append((response.event.type, response.event.message))
+                time.sleep(self.pause)
         except grpc.RpcError:
             pass
+
+    def count(self, kind):
+        """Links that were told so, one by one or in a summary."""
+        total = 0
+        for seen, message in self.seen:
+            many = re.match(r'(\d+) links', message)
+            total += (int(many[1]) if many else 1) if seen == kind else 0
+        return total
 
 
 class Breaker(threading.Thread):
@@ -80,6 +95,25 @@ class Breaker(threading.Thread):
             self.ibsim.say('ReLink ' + cable)
 
 
+class Sweeper(threading.Thread):
+    """Asks for one full sweep after the other."""
+
+    def __init__(self, fabric):
+        super().__init__(daemon=True)
+        self.fabric, self.over, self.done, self.longest = fabric, False, 0, 0
+        self.start()
+
+    def run(self):
+        while not self.over:
+            start = time.time()
+            try:
+                self.fabric.Sweep(timeout=60)
+                self.done += 1
+            except grpc.RpcError:
+                pass
+            self.longest = max(self.longest, time.time() - start)
+
+
 def ask(fabric, ends, until):
     times, asks = [], random.Random(7)
     while until():
@@ -90,11 +124,50 @@ def ask(fabric, ends, until):
             try:
                 call()
             except grpc.RpcError as e:
-                if e.code() not in (grpc.StatusCode.NOT_FOUND,):
+                if e.code() not in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.UNAVAILABLE,
+                                    grpc.StatusCode.FAILED_PRECONDITION):
                     raise
             times.append((time.perf_counter() - start) * 1000)
             time.sleep(0.002)
     return sorted(times)
+
+
+PORT = 20000 + os.getpid() % 20000
+
+
+def start_fabricd(work, ibsim, counter):
+    with open(work + '/fabricd.yaml', 'w') as f:
+        f.write('metrics: 127.0.0.1:%d\n' % PORT)
+    log = open(work + '/fabricd.log', 'w')
+    process = subprocess.Popen([args.build + '/fabricd/fabricd', '--umad', '--config', work + '/fabricd.yaml',
+                                '--state-dir', work + '/state', '--listen', 'unix:%s/sock' % work,
+                                '--log-level', os.environ.get('LOG_LEVEL', 'info')],
+                               env=environment(ibsim, counter, work + '/counts'), cwd=work,
+                               stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    return process, lambda: 'sweep-done' in open(work + '/fabricd.log').read()
+
+
+def turns():
+    """What held the loop longest, in ms by name; turns of more than 2, 5 and 10 ms; all turns."""
+    page = urllib.request.urlopen('http://127.0.0.1:%d/metrics' % PORT, timeout=10).read().decode()
+    held = {m[1]: float(m[2]) * 1000
+            for m in re.finditer(r'fabricd_loop_longest_seconds\{what="([^"]*)"\} (\S+)', page)}
+    within = {m[1]: int(m[2]) for m in re.finditer(r'fabricd_loop_turn_seconds_bucket\{le="([^"]*)"\} (\d+)', page)}
+    return held, [within['+Inf'] - within[le] for le in ('0.002', '0.005', '0.01')], within['+Inf']
+
+
+def show_turns(name, before=None):
+    held, over, count = turns()
+    was = before[1] if before else [0, 0, 0]
+    print('%-9s loop: %d turns, of more than 2, 5 and 10 ms: %s' %
+          (name, count, ', '.join(str(a - b) for a, b in zip(over, was))))
+    return held, over, count
+
+
+def show(name, t):
+    if t:
+        print('%-9s %6d calls: median %.2f ms, 99 %% within %.2f ms, worst %.2f ms'
+              % (name, len(t), t[len(t) // 2], t[int(len(t) * 0.99)], t[-1]))
 
 
 def main():
@@ -104,30 +177,44 @@ def main():
     ends = re.findall(r'^(?:Ca|Hca)\s+\d+\s+"H-0*([0-9a-f]+)"', open(topology).read(), re.M)
     ends = ['0x' + e.zfill(16) for e in ends]
     ibsim = Ibsim(work, topology)
-    process, up = fabricd(args.build, work, ibsim, counter)
+    process, up = start_fabricd(work, ibsim, counter)
     try:
-        if not wait_for(lambda: process.poll() is not None or up(), 120) or process.poll() is not None:
-            sys.exit('fabricd did not come up; see ' + work)
-        quiet(lambda: Counts(work + '/counts'), 1, 60)
+        wait_for(lambda: process.poll() is not None or os.path.exists(work + '/sock'), 30)
         with grpc.insecure_channel('unix:%s/sock' % work) as channel:
             fabric = harness.Fabric(channel)
-            watcher = Watcher(fabric)
+            limit = time.time() + 120
+            began = time.time()
+            show('bring-up', ask(fabric, ends, lambda: time.time() < limit and process.poll() is None and not up()))
+            if process.poll() is not None or not up():
+                sys.exit('fabricd did not come up; see ' + work)
+            print('%-9s %.1f s' % ('', time.time() - began))
+            then = show_turns('bring-up')
+            quiet(lambda: Counts(work + '/counts'), 1, 60)
+            watcher, slow = Watcher(fabric), Watcher(fabric, 0.3)
             still = time.time() + 3
-            calm = ask(fabric, ends, lambda: time.time() < still)
-            breaker = Breaker(ibsim, places.cables['leaf'] + places.cables['core'], args.seconds,
-                              args.every / 1000, args.seed)
-            busy = ask(fabric, ends, breaker.is_alive)
+            show('calm', ask(fabric, ends, lambda: time.time() < still))
+            then = show_turns('calm', then)
+            with grpc.insecure_channel('unix:%s/sock' % work, options=[('grpc.use_local_subchannel_pool', 1)]) as other:
+                sweeper = Sweeper(harness.Fabric(other)) if args.sweeps else None
+                breaker = Breaker(ibsim, places.cables['leaf'] + places.cables['core'], args.seconds,
+                                  args.every / 1000, args.seed)
+                show('faults', ask(fabric, ends, breaker.is_alive))
+                then = show_turns('faults', then)
+                if sweeper:
+                    sweeper.over = True
+                    sweeper.join(70)
+                    print('%-9s %d, the longest took %.1f s' % ('sweeps', sweeper.done, sweeper.longest))
             quiet(lambda: Counts(work + '/counts'), 2, 60)
-            time.sleep(1)
-            downs = sum(1 for kind, _ in watcher.seen if kind == 'link-down')
-            ups = sum(1 for kind, _ in watcher.seen if kind == 'link-up')
+            wait_for(lambda: len(slow.seen) >= len(watcher.seen), 120)
     finally:
         stop(process)
         ibsim.stop()
-    for name, t in (('calm', calm), ('faults', busy)):
-        print('%-8s %6d calls: median %.2f ms, 99 %% within %.2f ms, worst %.2f ms'
-              % (name, len(t), t[len(t) // 2], t[int(len(t) * 0.99)], t[-1]))
-    print('%d cables pulled: %d told down, %d told up again' % (breaker.faults, downs, ups))
+    print('longest: ' + ', '.join('%s %.1f ms' % (what, ms) for what, ms in
+                                  sorted(then[0].items(), key=lambda x: -x[1]) if ms >= 0.5))
+    print('%d cables pulled: %d told down, %d told up again; %d events, the slow one had %d of them'
+          % (breaker.faults, watcher.count('link-down'), watcher.count('link-up'), len(watcher.seen), len(slow.seen)))
+    if os.environ.get('KEEP'):
+        print('kept', work)
 
 
 main()
