@@ -9,12 +9,15 @@
  * (wire), indexes are bounded by the device's own numbers, and tables grow only within the
  * capacities of the devices.
  *
- *   move.c, multicast.c  how MADs travel
- *                                   smp.c, port_info.c, tables.c   what devices answer
- *   link.c, rate.c  cables, states, width and speed      trap.c                         what they
- * send of themselves node.c   faults of nodes        time.c, queue.c                what is due
- * when outbox.c what arrives for managers gsi.c, perf.c, counters.c, samples.c, congestion.c
- *                                      general services of devices: counters, congestion control
+ *   move.c, multicast.c           how MADs travel
+ *   smp.c, port_info.c, tables.c   what devices answer
+ *   gsi.c, perf.c, counters.c, samples.c, congestion.c
+ *                                  their general services: counters, congestion control
+ *   trap.c                         what they send of themselves
+ *   link.c, rate.c                 cables, states, width and speed
+ *   node.c                         faults of nodes
+ *   time.c, queue.c                what is due when
+ *   outbox.c                       what arrives for managers
  *
  * Not simulated: data traffic, virtual lanes.
  */

@@ -3,9 +3,9 @@
  * flood [--clients N] [--window N] [--mads N] [--hops N]: a client of ibsim's socket protocol that
  * does nothing but send MADs and count the answers, so that a server is measured and not
  * libumad2sim. Each client is a process that sends Get(NodeInfo) and Get(PortInfo) along directed
- * routes of 0 to
- * --hops hops (from an adapter, out by ports 1, 2, 3...) and keeps --window of them in flight. The
- * server is the one of IBSIM_SOCKNAME. Prints the seconds, the answers and those with status 110.
+ * routes of 0 to --hops hops (from an adapter, out by ports 1, 2, 3...) and keeps --window of them
+ * in flight. The server is the one of IBSIM_SOCKNAME. Prints the seconds, the answers and those
+ * with status 110.
  */
 #include <errno.h>
 #include <getopt.h>
