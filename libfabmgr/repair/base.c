@@ -121,13 +121,15 @@ void fab_repair_base_unref(struct fab_repair_base *b)
     free(b->lane);
     free(b->hosts);
     free(b->degree);
+    free(b->order);
     free(b->label);
     free(b);
 }
 
 size_t fab_repair_base_memory(const struct fab_repair_base *b)
 {
-    size_t a_switch = 3 * sizeof(uint32_t), a_port = sizeof(*b->hop) + sizeof(*b->back);
+    size_t a_switch = (b->order != NULL ? 4 : 3) * sizeof(uint32_t),
+           a_port = sizeof(*b->hop) + sizeof(*b->back);
     size_t a_lid = sizeof(*b->home) + (b->lane != NULL ? sizeof(*b->lane) : 0);
     return sizeof(*b) + a_switch * b->n + a_port * b->ports + a_lid * ((size_t)b->top + 1) +
            sizeof(*b->label) * b->lanes * b->ports;

@@ -20,6 +20,7 @@ struct fab_repair_base {
     uint8_t *lane;      /* [top + 1] lane of the LID's packets; NULL: one lane */
     uint32_t *hosts;    /* [n] cables to ends */
     uint32_t *degree;   /* [n] cables to switches */
+    uint32_t *order;    /* [n] labels go by this order of the switches; NULL: by chains */
     uint32_t *label;    /* [lanes][ports] 1.., of channels; 0 for others */
     const char *labels; /* how they were found */
 };
@@ -32,11 +33,13 @@ size_t fab_repair_base_memory(const struct fab_repair_base *b);
 /* labels.c */
 int fab_repair_labels_find(struct fab_repair_base *b, const struct fab_repair_input *in, char *why,
                            size_t why_len);
-
-static inline const uint32_t *fab_repair_lane(const struct fab_repair_base *b, uint32_t lid)
+#define FAB_REPAIR_SPACE 16 /* between the places of an order: room for what is lifted */
+/* Of a channel from a switch at place `from` to one at `to`. */
+static inline uint32_t fab_repair_label(const struct fab_repair_base *b, uint32_t from, uint32_t to)
 {
-    return b->label + (b->lane != NULL ? (size_t)b->lane[lid] * b->ports : 0);
+    return to > from ? 1 + from : 2 * (b->n + 1) * FAB_REPAIR_SPACE - from;
 }
+
 /* The channel that entry `num` of a switch means, or FAB_NONE. */
 static inline uint32_t fab_repair_channel(const struct fab_repair_base *b, uint32_t sw, uint8_t num)
 {
@@ -86,8 +89,17 @@ struct fab_repair_candidates {
     uint32_t count, channel[256];
 };
 
+/* lift.c: a switch at another place of the order, while some cables are dead. */
+struct fab_repair_lift {
+    uint32_t sw, place;
+};
+
 struct fab_repair {
     struct fab_repair_base *base;
+    uint32_t *label;              /* of the call at work; the base's, or own_label */
+    uint32_t *own_label;          /* [lanes][ports]; NULL: nothing was ever lifted */
+    struct fab_repair_lift *lift; /* of the tables in force */
+    size_t lifts;
     struct fab_repair_entry *entry; /* by LID */
     size_t entries;
     uint32_t *dead; /* ports, ascending */
@@ -122,9 +134,25 @@ uint32_t fab_repair_likely(struct fab_repair *r, uint32_t sw, uint8_t entry, uin
 void fab_repair_warm(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *place,
                      size_t count);
 
-/* Dark cables: set for the time of a call. dead: ascending, both ends. */
-void fab_repair_darken(struct fab_repair *r, const uint32_t *dead, size_t count);
-void fab_repair_lighten(struct fab_repair *r, const uint32_t *dead, size_t count);
+static inline const uint32_t *fab_repair_lane(const struct fab_repair *r, uint32_t lid)
+{
+    const struct fab_repair_base *b = r->base;
+    return r->label + (b->lane != NULL ? (size_t)b->lane[lid] * b->ports : 0);
+}
+
+/* Dark cables, and labels as they are then: for the time of a call. */
+void fab_repair_darken(struct fab_repair *r, const struct fab_repair_delta *d);
+void fab_repair_lighten(struct fab_repair *r, const struct fab_repair_delta *d);
+
+/* Which switches are lifted when the delta's cables are dead, which are dark: into d->lift. NOMEM.
+ */
+int fab_repair_lifts_find(struct fab_repair *r, struct fab_repair_delta *d);
+void fab_repair_lifts_apply(struct fab_repair *r, const struct fab_repair_delta *d);
+void fab_repair_lifts_undo(struct fab_repair *r, const struct fab_repair_delta *d);
+/* True when the labels are not those of the tables in force. */
+bool fab_repair_lifts_differ(const struct fab_repair *r, const struct fab_repair_delta *d);
+/* True when each turn between living cables that ascends in the base ascends after the lifts. */
+bool fab_repair_lifts_good(const struct fab_repair *r, const struct fab_repair_delta *d);
 /* island[s]: the lowest switch that living cables lead to. */
 void fab_repair_islands(struct fab_repair *r);
 

@@ -13,7 +13,8 @@
  *   3. the next label down, when nothing of this one leads there. Those who send here by a label
  *      that is not less become pending first: what they do is illegal now.
  *
- * Who finds nothing is cut off, and all that sent there are pending. A way is taken only over
+ * Who finds nothing is cut off, and all that sent there are pending; when all is decided it is
+ * asked once more, for those may have found ways that it can take, too. A way is taken only over
  * switches none of which is pending. Since labels ascend along each way, all decisions about
  * switches further on have been made when a key comes up: those could only have greater keys.
  * (In a tree: first who descends, the lowest first, then who climbs, the highest first.)
@@ -69,7 +70,7 @@ void fab_repair_column_begin(struct fab_repair *r, const struct fab_lft *lft, ui
     c->lft = lft;
     c->lid = lid;
     c->home = r->base->home[lid];
-    c->label = fab_repair_lane(r->base, lid);
+    c->label = fab_repair_lane(r, lid);
     c->touches = c->heaped = 0;
     if (++c->now == 0) {
         memset(c->seen, 0, r->base->n * sizeof(*c->seen));
@@ -196,7 +197,7 @@ static const struct fab_repair_candidates *candidates_of(struct fab_repair *r, u
 
 uint32_t fab_repair_likely(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid)
 {
-    const uint32_t *label = fab_repair_lane(r->base, lid);
+    const uint32_t *label = fab_repair_lane(r, lid);
     uint32_t channel = fab_repair_channel(r->base, sw, entry);
     if (channel == FAB_NONE)
         return FAB_NONE;
@@ -316,11 +317,57 @@ void fab_repair_wound(struct fab_repair *r, uint32_t sw)
         make_pending(c, sw, c->label[channel], length_before(r, sw));
 }
 
+/* The greatest label by which there is a way now, or 0. */
+static uint32_t best_label(struct fab_repair *r, uint32_t sw)
+{
+    uint32_t greatest = 0;
+    for (uint32_t port = r->base->first[sw] + 1; port < r->base->first[sw + 1]; port++) {
+        uint32_t label = r->column.label[port];
+        if (label > greatest && !fab_bits_get(r->dark, port) && length_by(r, port) != FAR)
+            greatest = label;
+    }
+    return greatest;
+}
+
+/* Who was cut off before others thought again, and sends by way of them now. Nobody sends to those
+ * who are cut off, so that any label will do. */
+static void reconsider(struct fab_repair *r, uint32_t sw)
+{
+    struct fab_repair_column *c = &r->column;
+    uint32_t key = c->mark[sw] == FAB_MARK_CUT ? best_label(r, sw) : 0;
+    if (key == 0)
+        return;
+    c->mark[sw] = FAB_MARK_PENDING;
+    push(c, key, sw);
+}
+
+static void reconsider_all(struct fab_repair *r)
+{
+    struct fab_repair_column *c = &r->column;
+    for (uint32_t i = 0; i < c->touches; i++)
+        reconsider(r, c->touched[i]);
+    while (c->heaped > 0) {
+        uint64_t item = pop(c);
+        uint32_t sw = UINT32_MAX - (uint32_t)item, channel = FAB_NONE;
+        uint16_t length = choose(r, sw, (uint32_t)(item >> 32), 0, &channel);
+        settle(r, sw, channel, length);
+        for (uint32_t port = r->base->first[sw] + 1; port < r->base->first[sw + 1]; port++) {
+            if (r->base->hop[port] != FAB_NONE && !fab_bits_get(r->dark, port))
+                reconsider(r, r->base->hop[port]);
+        }
+    }
+}
+
 void fab_repair_column_solve(struct fab_repair *r)
 {
     struct fab_repair_column *c = &r->column;
+    bool cut = false;
     while (c->heaped > 0) {
         uint64_t item = pop(c);
         decide(r, UINT32_MAX - (uint32_t)item, (uint32_t)(item >> 32));
     }
+    for (uint32_t i = 0; i < c->touches && !cut; i++)
+        cut = c->mark[c->touched[i]] == FAB_MARK_CUT;
+    if (cut)
+        reconsider_all(r);
 }

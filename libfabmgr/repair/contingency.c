@@ -169,9 +169,9 @@ static int count_lost(struct fab_repair *r, const struct fab_repair_delta *d,
     uint32_t most = 0;
     if (of == NULL)
         return FAB_E_NOMEM;
-    fab_repair_darken(r, d->dead, d->deads);
+    fab_repair_darken(r, d);
     fab_repair_islands(r);
-    fab_repair_lighten(r, d->dead, d->deads);
+    fab_repair_lighten(r, d);
     for (uint32_t sw = 0; sw < b->n; sw++) {
         uint32_t island = r->island[sw];
         of[island].ends += b->hosts[sw];
@@ -380,7 +380,7 @@ static const struct fab_contingency *row_of(const struct fab_contingencies *c,
 }
 
 /* All marked ports. */
-static int list_marked(const struct fab_repair *r, struct fab_repair_delta *d, size_t marked)
+static int list_marked(struct fab_repair *r, struct fab_repair_delta *d, size_t marked)
 {
     d->dead = fab_alloc_array(marked, sizeof(*d->dead));
     if (d->dead == NULL)
@@ -389,7 +389,7 @@ static int list_marked(const struct fab_repair *r, struct fab_repair_delta *d, s
         for (uint64_t bits = r->dark[word]; bits != 0; bits &= bits - 1)
             d->dead[d->deads++] = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits);
     }
-    return FAB_OK;
+    return fab_repair_lifts_find(r, d);
 }
 
 int fab_contingencies_find(const struct fab_contingencies *c, struct fab_repair *r,
@@ -410,9 +410,11 @@ int fab_contingencies_find(const struct fab_contingencies *c, struct fab_repair 
     if (status == FAB_OK) {
         d.dead = with_dead.dead;
         d.deads = with_dead.deads;
+        d.lift = with_dead.lift;
+        d.lifts = with_dead.lifts;
         *ret = d;
     } else {
-        free(with_dead.dead);
+        fab_repair_delta_fini(&with_dead);
     }
     return status;
 }

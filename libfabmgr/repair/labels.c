@@ -52,6 +52,11 @@ static uint32_t channel_to(const struct fab_repair_base *b, const struct fab_lft
                : fab_repair_channel(b, sw, fab_lft_row(t, sw)[lid]);
 }
 
+static const uint32_t *lane_of(const struct fab_repair_base *b, uint32_t lid)
+{
+    return b->label + (b->lane != NULL ? (size_t)b->lane[lid] * b->ports : 0);
+}
+
 /* True when all packets of the baseline meet ascending labels. */
 static bool all_ascend(const struct fab_repair_base *b, const struct fab_lft *t)
 {
@@ -59,7 +64,7 @@ static bool all_ascend(const struct fab_repair_base *b, const struct fab_lft *t)
         for (uint32_t lid = 1; lid <= b->top; lid++) {
             uint32_t channel = channel_to(b, t, sw, lid);
             uint32_t next = channel != FAB_NONE ? channel_to(b, t, b->hop[channel], lid) : FAB_NONE;
-            const uint32_t *label = fab_repair_lane(b, lid);
+            const uint32_t *label = lane_of(b, lid);
             if (next != FAB_NONE && label[channel] >= label[next])
                 return false;
         }
@@ -71,12 +76,13 @@ static bool all_ascend(const struct fab_repair_base *b, const struct fab_lft *t)
 
 static void label_by_order(struct fab_repair_base *b, const uint32_t *order)
 {
+    for (uint32_t sw = 0; sw < b->n; sw++)
+        b->order[sw] = (order[sw] + 1) * FAB_REPAIR_SPACE;
     for (uint32_t sw = 0; sw < b->n; sw++) {
         for (uint32_t port = b->first[sw]; port < b->first[sw + 1]; port++) {
             if (b->hop[port] == FAB_NONE)
                 continue;
-            bool up = order[b->hop[port]] > order[sw];
-            uint32_t label = up ? 1 + order[sw] : 2 * b->n - order[sw];
+            uint32_t label = fab_repair_label(b, b->order[sw], b->order[b->hop[port]]);
             for (uint32_t lane = 0; lane < b->lanes; lane++)
                 b->label[(size_t)lane * b->ports + port] = label;
         }
@@ -201,7 +207,8 @@ int fab_repair_labels_find(struct fab_repair_base *b, const struct fab_repair_in
     if (status != FAB_OK)
         return status;
     b->label = calloc((size_t)b->lanes * b->ports + 1, sizeof(*b->label));
-    if (b->label == NULL)
+    b->order = calloc((size_t)b->n + 1, sizeof(*b->order));
+    if (b->label == NULL || b->order == NULL)
         return FAB_E_NOMEM;
     b->labels = "order of the ranks";
     status = try_order(b, in, fab_ranks_plain, &fits);
@@ -211,6 +218,8 @@ int fab_repair_labels_find(struct fab_repair_base *b, const struct fab_repair_in
     }
     if (status == FAB_OK && !fits) {
         b->labels = "chains of dependencies";
+        free(b->order);
+        b->order = NULL;
         status = try_chains(b, in->lft, &fits);
     }
     if (status == FAB_OK && !fits) {

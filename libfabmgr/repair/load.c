@@ -249,10 +249,10 @@ int fab_repair_load_after(struct fab_repair_load *l, struct fab_repair *r,
 {
     struct moving m = {.l = l, .r = r, .lft = lft};
     int status = move_all(&m, d);
-    fab_repair_darken(r, d->dead, d->deads);
+    fab_repair_darken(r, d);
     if (status == FAB_OK)
         busiest(l, r, ret_load, ret_channel);
-    fab_repair_lighten(r, d->dead, d->deads);
+    fab_repair_lighten(r, d);
     for (size_t i = 0; i < l->marks; i++)
         l->change[l->marked[i]] = 0;
     l->marks = 0;

@@ -7,6 +7,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/cover.c \
 	%D%/cover.h \
 	%D%/labels.c \
+	%D%/lift.c \
 	%D%/load.c \
 	%D%/order.c \
 	%D%/pack.c \

@@ -60,9 +60,10 @@ struct ordering {
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static bool is_less(const struct fab_repair_base *b, const struct fab_repair_change *c)
+static bool is_less(const struct fab_repair *r, const struct fab_repair_change *c)
 {
-    const uint32_t *label = fab_repair_lane(b, c->lid);
+    const struct fab_repair_base *b = r->base;
+    const uint32_t *label = fab_repair_lane(r, c->lid);
     uint32_t was = fab_repair_channel(b, c->sw, c->was);
     uint32_t now = fab_repair_channel(b, c->sw, c->now);
     return was != FAB_NONE && now != FAB_NONE && label[now] < label[was];
@@ -117,7 +118,7 @@ static void sort_changes(struct ordering *o)
     struct fab_repair_delta *d = o->d;
     unsigned bits = 32 - (unsigned)__builtin_clz(o->r->base->n | 1);
     for (size_t i = 0; i < d->changes; i++) {
-        o->less[i] = is_less(o->r->base, &d->change[i]);
+        o->less[i] = is_less(o->r, &d->change[i]);
         o->key[i] = (uint64_t)d->change[i].sw << 32 | i;
     }
     const uint64_t *sorted = fab_repair_sort(o->key, o->room, d->changes, 32, bits);
@@ -145,10 +146,11 @@ static int make_writes(struct ordering *o, bool parted)
 
 /* ---- what must come before what -------------------------------------------------------------- */
 
+/* Nobody waits beyond an entry that leads nowhere, or into the dark: 0. */
 static uint32_t label_of(const struct ordering *o, const uint32_t *label, uint32_t sw, uint8_t num)
 {
     uint32_t channel = fab_repair_channel(o->r->base, sw, num);
-    return channel != FAB_NONE ? label[channel] : 0;
+    return channel != FAB_NONE && !fab_bits_get(o->r->dark, channel) ? label[channel] : 0;
 }
 
 /* For a change of label: neighbours that sent here before and will not then, or the other way
@@ -160,9 +162,9 @@ static int constrain_labels(struct ordering *o, size_t which)
     const struct fab_repair_change *c = &o->d->change[which];
     uint32_t was = label_of(o, column->label, c->sw, c->was);
     uint32_t now = label_of(o, column->label, c->sw, c->now);
-    bool less = o->less[which];
+    bool less = now != 0 && (was == 0 || now < was), more = was != 0 && (now == 0 || now > was);
     int status = FAB_OK;
-    if (was == now || was == 0 || now == 0)
+    if (!less && !more)
         return FAB_OK;
     for (uint32_t port = b->first[c->sw] + 1; status == FAB_OK && port < b->first[c->sw + 1];
          port++) {
@@ -173,7 +175,7 @@ static int constrain_labels(struct ordering *o, size_t which)
         uint32_t label = column->label[fab_repair_far(b, port)];
         if (less && u->was == b->back[port] && label >= now)
             status = add_before(o, o->of[o->index[from]], o->of[which]);
-        if (!less && u->now == b->back[port] && label >= was)
+        if (more && u->now == b->back[port] && label >= was)
             status = add_before(o, o->of[which], o->of[o->index[from]]);
     }
     return status;
@@ -393,7 +395,7 @@ int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab
     d->by_write = NULL;
     d->drained = 0;
     int status = alloc_ordering(&o);
-    fab_repair_darken(r, d->dead, d->deads);
+    fab_repair_darken(r, d);
     if (status == FAB_OK)
         sort_changes(&o);
     if (status == FAB_OK)
@@ -406,7 +408,7 @@ int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab
         drain_rest(&o);
     if (status == FAB_OK)
         drain_stale(&o);
-    fab_repair_lighten(r, d->dead, d->deads);
+    fab_repair_lighten(r, d);
     if (status == FAB_OK)
         qsort(d->write, d->writes, sizeof(*d->write), by_urgency);
     else

@@ -26,6 +26,7 @@ struct proof {
     const struct fab_repair_delta *d;
     struct fab_repair_change *at; /* where it fails */
     bool islands_known;
+    bool anew;   /* by other labels than those of the tables in force */
     size_t lost; /* ways that end, of no concern to packets from end to end */
 };
 
@@ -143,25 +144,55 @@ static int check_change(struct proof *p, const struct fab_repair_change *change)
     if (status == FAB_OK) {
         uint32_t was = label_of(r, change->sw, change->was);
         uint32_t now = label_of(r, change->sw, change->now);
-        return was == 0 || now < was ? check_arrivals(r, change->sw, now) : FAB_OK;
+        return p->anew || was == 0 || now < was ? check_arrivals(r, change->sw, now) : FAB_OK;
     }
     return excused(p, change->sw, status);
 }
 
+/* The changes and (by other labels than before) all entries of one LID that were not the
+ * baseline's. */
+static int check_column(struct proof *p, uint32_t lid, const struct fab_repair_change *change,
+                        size_t changes, const struct fab_repair_entry *entry, size_t entries)
+{
+    int status = FAB_OK;
+    fab_repair_column_begin(p->r, p->lft, lid);
+    for (size_t i = 0; i < changes; i++)
+        fab_repair_known(p->r, change[i].sw, change[i].now);
+    for (size_t i = 0; status == FAB_OK && i < changes; i++) {
+        *p->at = change[i];
+        status = check_change(p, &change[i]);
+    }
+    for (size_t i = 0; status == FAB_OK && i < entries; i++) {
+        if (p->r->column.mark[entry[i].sw] != FAB_MARK_NONE)
+            continue;
+        *p->at = (struct fab_repair_change){
+            .lid = lid, .sw = entry[i].sw, .was = entry[i].now, .now = entry[i].now};
+        status = check_change(p, p->at);
+    }
+    fab_repair_column_end(p->r);
+    return status;
+}
+
+/* Labels that differ from the baseline's allow what those do, but over dead cables (lift.c). What
+ * is to be looked at beside the changes then is whatever was not the baseline's before. */
 static int check_columns(struct proof *p)
 {
     const struct fab_repair_delta *d = p->d;
-    int status = FAB_OK;
-    for (size_t i = 0, end; status == FAB_OK && i < d->changes; i = end) {
-        uint32_t lid = d->change[i].lid;
-        fab_repair_column_begin(p->r, p->lft, lid);
-        for (end = i; end < d->changes && d->change[end].lid == lid; end++)
-            fab_repair_known(p->r, d->change[end].sw, d->change[end].now);
-        for (size_t k = i; status == FAB_OK && k < end; k++) {
-            *p->at = d->change[k];
-            status = check_change(p, &d->change[k]);
-        }
-        fab_repair_column_end(p->r);
+    const struct fab_repair_entry *entry = p->r->entry;
+    size_t entries = p->anew ? p->r->entries : 0;
+    int status = fab_repair_lifts_good(p->r, d) ? FAB_OK : FAB_E_INVAL;
+    for (size_t c = 0, e = 0; status == FAB_OK && (c < d->changes || e < entries);) {
+        uint32_t of_change = c < d->changes ? d->change[c].lid : FAB_NONE;
+        uint32_t of_entry = e < entries ? entry[e].lid : FAB_NONE;
+        uint32_t lid = of_change < of_entry ? of_change : of_entry;
+        size_t c_end = c, e_end = e;
+        while (c_end < d->changes && d->change[c_end].lid == lid)
+            c_end++;
+        while (e_end < entries && entry[e_end].lid == lid)
+            e_end++;
+        status = check_column(p, lid, d->change + c, c_end - c, entry + e, e_end - e);
+        c = c_end;
+        e = e_end;
     }
     return status;
 }
@@ -333,10 +364,10 @@ int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
                      const struct fab_repair_delta *d, struct fab_repair_change *ret_at)
 {
     struct fab_repair_change at = {0};
-    struct proof p = {.r = r, .lft = lft, .d = d, .at = &at};
-    fab_repair_darken(r, d->dead, d->deads);
+    struct proof p = {.r = r, .lft = lft, .d = d, .at = &at, .anew = fab_repair_lifts_differ(r, d)};
+    fab_repair_darken(r, d);
     int status = check_all(&p);
-    fab_repair_lighten(r, d->dead, d->deads);
+    fab_repair_lighten(r, d);
     if (status != FAB_OK)
         *ret_at = at;
     return status;

@@ -41,6 +41,7 @@ static int make(struct fab_repair_base *b, struct fab_repair **ret)
         return FAB_E_NOMEM;
     }
     r->base = b;
+    r->label = b->label;
     r->dark = fab_bits_new(b->ports);
     r->alive = fab_alloc_array((size_t)b->n + 1, sizeof(*r->alive));
     r->island = fab_alloc_array((size_t)b->n + 1, sizeof(*r->island));
@@ -82,12 +83,14 @@ int fab_repair_twin(const struct fab_repair *r, struct fab_repair **ret)
         return status;
     twin->entry = copied(r->entry, r->entries, sizeof(*r->entry));
     twin->dead = copied(r->dead, r->deads, sizeof(*r->dead));
-    if (twin->entry == NULL || twin->dead == NULL) {
+    twin->lift = copied(r->lift, r->lifts, sizeof(*r->lift));
+    if (twin->entry == NULL || twin->dead == NULL || twin->lift == NULL) {
         fab_repair_free(twin);
         return FAB_E_NOMEM;
     }
     twin->entries = r->entries;
     twin->deads = r->deads;
+    twin->lifts = r->lifts;
     twin->commits = r->commits;
     *ret = twin;
     return FAB_OK;
@@ -98,8 +101,9 @@ void fab_repair_free(struct fab_repair *r)
     if (r == NULL)
         return;
     struct fab_repair_column *c = &r->column;
-    void *all[] = {r->entry, r->dead, r->dark, r->alive, r->island,  c->mark, c->entry,
-                   c->old,   c->len,  c->seen, c->stale, c->touched, c->heap};
+    void *all[] = {r->entry, r->dead,   r->own_label, r->lift,    r->dark,
+                   r->alive, r->island, c->mark,      c->entry,   c->old,
+                   c->len,   c->seen,   c->stale,     c->touched, c->heap};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         free(all[i]);
     fab_repair_base_unref(r->base);
@@ -114,6 +118,7 @@ size_t fab_repair_memory(const struct fab_repair *r)
                       sizeof(*c->heap) + sizeof(*r->alive) + sizeof(*r->island);
     return sizeof(*r) + a_switch * r->base->n + r->base->ports / 8 +
            r->entries * sizeof(*r->entry) + r->deads * sizeof(*r->dead) +
+           (r->own_label != NULL ? sizeof(*r->own_label) * r->base->lanes * r->base->ports : 0) +
            fab_repair_base_memory(r->base);
 }
 
@@ -162,19 +167,21 @@ static uint32_t switch_of(const struct fab_repair_base *b, uint32_t port)
     return b->hop[fab_repair_far(b, port)];
 }
 
-void fab_repair_darken(struct fab_repair *r, const uint32_t *dead, size_t count)
+void fab_repair_darken(struct fab_repair *r, const struct fab_repair_delta *d)
 {
-    for (size_t i = 0; i < count; i++) {
-        fab_bits_set(r->dark, dead[i]);
-        r->alive[switch_of(r->base, dead[i])]--;
+    for (size_t i = 0; i < d->deads; i++) {
+        fab_bits_set(r->dark, d->dead[i]);
+        r->alive[switch_of(r->base, d->dead[i])]--;
     }
+    fab_repair_lifts_apply(r, d);
 }
 
-void fab_repair_lighten(struct fab_repair *r, const uint32_t *dead, size_t count)
+void fab_repair_lighten(struct fab_repair *r, const struct fab_repair_delta *d)
 {
-    for (size_t i = 0; i < count; i++) {
-        fab_bits_clear(r->dark, dead[i]);
-        r->alive[switch_of(r->base, dead[i])]++;
+    fab_repair_lifts_undo(r, d);
+    for (size_t i = 0; i < d->deads; i++) {
+        fab_bits_clear(r->dark, d->dead[i]);
+        r->alive[switch_of(r->base, d->dead[i])]++;
     }
 }
 
@@ -315,7 +322,7 @@ struct job {
     uint32_t *revived; /* [revivals] channels that were dead */
     uint32_t *stale;   /* [stales] switches with such an entry in the column at hand */
     size_t revivals, stales;
-    bool islands_known;
+    bool islands_known, relabelled;
     char *why;
     size_t why_len;
 };
@@ -392,7 +399,7 @@ static int list_revived(struct job *j)
 {
     const struct fab_repair *r = j->r;
     j->revived = fab_alloc_array(r->deads, sizeof(*j->revived));
-    j->stale = fab_alloc_array(r->deads, sizeof(*j->stale));
+    j->stale = fab_alloc_array(r->deads + (j->relabelled ? r->base->n : 0), sizeof(*j->stale));
     if (j->revived == NULL || j->stale == NULL)
         return FAB_E_NOMEM;
     for (size_t i = 0; i < r->deads; i++) {
@@ -400,6 +407,13 @@ static int list_revived(struct job *j)
             j->revived[j->revivals++] = r->dead[i];
     }
     return FAB_OK;
+}
+
+/* By the tables in force; FAB_NONE: none, or a dark one. */
+static uint32_t old_channel(const struct job *j, uint32_t sw, uint32_t lid)
+{
+    uint32_t channel = fab_repair_channel(j->r->base, sw, fab_lft_row(j->lft, sw)[lid]);
+    return channel != FAB_NONE && !fab_bits_get(j->r->dark, channel) ? channel : FAB_NONE;
 }
 
 /* Entries that still lead into a cable that is back are those of switches that were cut off. Where
@@ -419,6 +433,35 @@ static void find_stale(struct job *j, uint32_t lid)
             continue;
         c->stale[from] = true;
         j->stale[j->stales++] = from;
+    }
+}
+
+/* A turn of the tables in force, at the switch where `channel` ends, that does not ascend by the
+ * labels to come. */
+static bool turns_down(const struct job *j, uint32_t channel, uint32_t lid)
+{
+    const struct fab_repair *r = j->r;
+    uint32_t at = r->base->hop[channel];
+    uint32_t next = at != r->column.home ? old_channel(j, at, lid) : FAB_NONE;
+    return next != FAB_NONE && r->column.label[channel] >= r->column.label[next];
+}
+
+/* Entries of the overlay that are part of such turns. */
+static void find_turned(struct job *j, uint32_t lid, uint32_t sw)
+{
+    const struct fab_repair_base *b = j->r->base;
+    struct fab_repair_column *c = &j->r->column;
+    uint32_t out = sw != c->home ? old_channel(j, sw, lid) : FAB_NONE;
+    bool turned = out != FAB_NONE && turns_down(j, out, lid);
+    for (uint32_t port = b->first[sw] + 1; out != FAB_NONE && port < b->first[sw + 1]; port++) {
+        uint32_t from = b->hop[port];
+        if (!turned && from != FAB_NONE && from != c->home && !fab_bits_get(j->r->dark, port) &&
+            fab_lft_row(j->lft, from)[lid] == b->back[port])
+            turned = turns_down(j, fab_repair_far(b, port), lid);
+    }
+    if (turned && !c->stale[sw]) {
+        c->stale[sw] = true;
+        j->stale[j->stales++] = sw;
     }
 }
 
@@ -467,6 +510,8 @@ static int do_column(struct job *j, uint32_t lid, const uint64_t *place, size_t 
     for (size_t i = 0; i < knowns; i++)
         fab_repair_known(r, known[i].sw, known[i].base);
     find_stale(j, lid);
+    for (size_t i = 0; j->relabelled && i < knowns; i++)
+        find_turned(j, lid, known[i].sw);
     /* To a switch without a living cable nothing leads: nothing changes. */
     if (home != FAB_NONE && (r->alive[home] > 0 || r->base->degree[home] == 0)) {
         for (size_t i = 0; i < knowns; i++)
@@ -506,6 +551,16 @@ static int do_columns(struct job *j, const uint64_t *place, size_t places)
     return status;
 }
 
+static int find_labels(struct job *j)
+{
+    int status = fab_repair_lifts_find(j->r, j->d);
+    if (status != FAB_OK) /* as if there were none, for who lightens */
+        j->d->lifts = 0;
+    fab_repair_lifts_apply(j->r, j->d);
+    j->relabelled = fab_repair_lifts_differ(j->r, j->d);
+    return status;
+}
+
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len)
 {
@@ -516,14 +571,16 @@ int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint3
     if (lft->switch_count != r->base->n || lft->top < r->base->top)
         return FAB_E_INVAL;
     int status = list_dead(r->base, dead, count, &d);
-    fab_repair_darken(r, d.dead, d.deads);
+    fab_repair_darken(r, &d);
+    if (status == FAB_OK)
+        status = find_labels(&j);
     if (status == FAB_OK)
         status = list_revived(&j);
     if (status == FAB_OK)
         status = find_places(r, lft, &d, &place, &places);
     if (status == FAB_OK)
         status = do_columns(&j, place, places);
-    fab_repair_lighten(r, d.dead, d.deads);
+    fab_repair_lighten(r, &d);
     free(place);
     free(j.revived);
     free(j.stale);
@@ -541,6 +598,7 @@ void fab_repair_delta_fini(struct fab_repair_delta *d)
     free(d->by_write);
     free(d->dead);
     free(d->entry);
+    free(d->lift);
     memset(d, 0, sizeof(*d));
 }
 
@@ -556,7 +614,12 @@ void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_rep
     free(r->dead);
     r->dead = d->dead;
     r->deads = d->deads;
+    free(r->lift);
+    r->lift = d->lift;
+    r->lifts = d->lifts;
     r->commits++;
     d->dead = NULL;
     d->deads = 0;
+    d->lift = NULL;
+    d->lifts = 0;
 }

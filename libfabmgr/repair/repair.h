@@ -61,8 +61,9 @@ const char *fab_repair_labels(const struct fab_repair *r);
 struct fab_repair_change {
     uint32_t lid, sw;
     uint8_t was, now; /* ports */
-    bool stale;       /* an entry of a switch that was cut off, which must drop (was: NO_ROUTE) when
-                         the cable it leads into comes up, until others have their new entries */
+    bool stale;       /* an entry that must drop (was: NO_ROUTE) when cables come up, until others
+                         have their new entries: of a switch that was cut off, and leads into such
+                         a cable; or of a detour that the labels allow no more */
 };
 /* One table block to be written. */
 struct fab_repair_write {
@@ -91,6 +92,8 @@ struct fab_repair_delta {
     size_t deads;
     struct fab_repair_entry *entry; /* all entries unlike the baseline, then; private */
     size_t entries;
+    struct fab_repair_lift *lift; /* how labels differ from those of the baseline, then; private */
+    size_t lifts;
 };
 
 /* What changes when exactly the cables of these ports (either end, any order, more than once is

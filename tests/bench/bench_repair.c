@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CPU times of repairs: `bench_repair [-p] [-e engine] [radix | radix,levels | file]..`, without
- * arguments on fat trees of 648 and 11,664 hosts; `bench_repair 64 80` for 65,536 and 128,000;
- * -p: plans at hand alone.
+ * CPU times of repairs: `bench_repair [-p | -a] [-e engine] [radix | radix,levels | file]..`,
+ * without arguments on fat trees of 648 and 11,664 hosts; `bench_repair 64 80` for 65,536 and
+ * 128,000; -p: plans at hand alone; -a: each cable alone (many, chosen by a fixed seed, where there
+ * are more), and how many of them are repaired in place.
  * Faults are of one cable between the lowest ranks, one between the highest, and of all cables of a
  * switch on top; the median and the worst of some that are chosen by a fixed seed. Not part of
  * `make check`; prints, judges nothing but that mending restores the tables.
@@ -132,7 +133,7 @@ static void prepare(struct world *w, const char *what, const char *engine)
 
 struct times {
     double plan, prove, order, bytes, total, mend;
-    size_t changes, blocks, writes, lost;
+    size_t changes, blocks, writes, lost, drained;
     uint32_t steps;
 };
 
@@ -153,7 +154,6 @@ static int step(struct world *w, const uint32_t *dead, size_t count, struct time
     double start = now_us();
     int status = fab_repair_plan(w->repair, &w->lft, dead, count, &d, why, sizeof(why));
     if (status == FAB_E_UNSUPPORTED) {
-        printf("  (%s)\n", why);
         return status;
     }
     must(status, "plan", why);
@@ -176,6 +176,8 @@ static int step(struct world *w, const uint32_t *dead, size_t count, struct time
                           .changes = d.changes,
                           .blocks = d.blocks,
                           .writes = d.writes,
+                          .lost = d.lost,
+                          .drained = d.drained,
                           .steps = d.steps};
     fab_repair_delta_fini(&d);
     return FAB_OK;
@@ -227,6 +229,44 @@ static void run_faults(struct world *w, const char *what, uint32_t *fault, size_
         t[done++].mend = back.total;
     }
     print_times(what, t, done, refused);
+}
+
+#define EACH 4000
+
+/* Each cable alone: how many are repaired with nothing lost, and what it takes. */
+static void run_each(struct world *w, uint32_t *fault)
+{
+    struct times *t = calloc(EACH, sizeof(*t)), back;
+    const struct fab_fabric *f = w->f;
+    size_t count = 0, done = 0, refused = 0, losses = 0, drained = 0;
+    struct fab_prng prng;
+    fab_prng_init(&prng, 1);
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        uint32_t peer = f->ports[port].peer;
+        if (peer != FAB_NONE && peer > port && fab_node_is_switch(f, f->ports[port].node) &&
+            fab_node_is_switch(f, f->ports[peer].node) && fab_port_is_up(f, port))
+            fault[count++] = port;
+    }
+    if (count > EACH) { /* the summit's are among the first of a tree */
+        fab_prng_shuffle(&prng, fault + 300, count - 300);
+        count = EACH;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (step(w, &fault[i], 1, &t[done]) != FAB_OK) {
+            refused++;
+            continue;
+        }
+        losses += t[done].lost > 0;
+        must(step(w, NULL, 0, &back), "mend", "");
+        drained += back.drained > 0;
+        t[done++].mend = back.total;
+    }
+    print_times("each cable", t, done, refused);
+    printf("  of %zu cables %zu repaired in place (%.1f %%), %zu with ways left out, %zu refused; "
+           "drained when mended: %zu\n",
+           count, done - losses, count > 0 ? 100.0 * (double)(done - losses) / (double)count : 0,
+           losses, refused, drained);
+    free(t);
 }
 
 /* Ports of cables up from a rank. */
@@ -329,8 +369,11 @@ static void run_plans(struct world *w)
     fab_contingency_end(m);
 }
 
-static void run(const char *what, const char *engine, bool faults)
+enum what_to_run { FAULTS_AND_PLANS, PLANS_ALONE, EACH_CABLE };
+
+static void run(const char *what, const char *engine, enum what_to_run mode)
 {
+    bool faults = mode == FAULTS_AND_PLANS;
     struct world w = {0};
     prepare(&w, what, engine);
     size_t bytes = w.lft.stride * w.lft.switch_count;
@@ -351,7 +394,10 @@ static void run(const char *what, const char *engine, bool faults)
         run_faults(&w, "mid switch", fault, switches_of(&w, 1, fault), true);
     if (faults)
         run_faults(&w, "top switch", fault, switches_of(&w, highest, fault), true);
-    run_plans(&w);
+    if (mode == EACH_CABLE)
+        run_each(&w, fault);
+    else
+        run_plans(&w);
     printf("  mending %s the tables\n",
            memcmp(before, w.lft.entries, bytes) == 0 ? "restored" : "DID NOT RESTORE");
     free(before);
@@ -369,9 +415,9 @@ int main(int argc, char **argv)
 {
     const char *engine = "fattree";
     int first = 1;
-    bool faults = true;
-    if (argc > 1 && strcmp(argv[1], "-p") == 0) {
-        faults = false;
+    enum what_to_run mode = FAULTS_AND_PLANS;
+    if (argc > 1 && (strcmp(argv[1], "-p") == 0 || strcmp(argv[1], "-a") == 0)) {
+        mode = argv[1][1] == 'p' ? PLANS_ALONE : EACH_CABLE;
         first = 2;
     }
     if (argc > first + 1 && strcmp(argv[first], "-e") == 0) {
@@ -379,10 +425,10 @@ int main(int argc, char **argv)
         first += 2;
     }
     if (first == argc) {
-        run("36,2", engine, faults);
-        run("36,3", engine, faults);
+        run("36,2", engine, mode);
+        run("36,3", engine, mode);
     }
     for (int i = first; i < argc; i++)
-        run(argv[i], engine, faults);
+        run(argv[i], engine, mode);
     return 0;
 }
