@@ -304,8 +304,9 @@ void sm_ahead_prepare(struct sm *s); /* drops what does not hold any more, and b
 int sm_ahead_find(struct sm *s, const uint32_t *dead, size_t count, struct fab_repair_delta *ret);
 
 int sm_program_take(struct sm *s, struct fab_plan *plan); /* program.c: for "rewriting" */
-int sm_publish(struct sm *s);   /* publish.c: what the model has is the view from now on */
-void sm_tell_cut(struct sm *s); /* changes.c: cables that a glance found dead */
+int sm_publish(struct sm *s);      /* publish.c: what the model has is the view from now on */
+int sm_publish_bare(struct sm *s); /* the fabric alone, where there are no tables yet */
+void sm_tell_cut(struct sm *s);    /* changes.c: cables that a glance found dead */
 
 /* ---- flapping.c ---- */
 int sm_flap_init(struct sm *s);

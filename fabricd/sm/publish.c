@@ -11,6 +11,11 @@
 #include "fabricd/sm/private.h"
 #include "libfabmgr/base/plural.h"
 
+static bool has_tables(const struct fab_view *v)
+{
+    return v && v->target;
+}
+
 static uint64_t sent_in_round(const struct sm *s)
 {
     struct fab_mads_stats stats;
@@ -26,8 +31,9 @@ int sm_publish(struct sm *s)
         return r;
     struct fab_verdict verdict = s->verdict; /* good, so without a witness to own */
     verdict.witness = (struct fab_witness){.kind = FAB_OK};
-    struct fab_view *view = fab_view_new(s->generation + 1, fab_fabric_ref(s->model.fabric),
-                                         fab_target_ref(s->model.target), &policy, &verdict);
+    struct fab_view *view =
+        fab_view_new(s->generation + 1, fab_fabric_ref(s->model.fabric),
+                     s->model.target ? fab_target_ref(s->model.target) : NULL, &policy, &verdict);
     if (!view)
         return FAB_E_NOMEM;
     view->published_us = (uint64_t)clock_unix_us();
@@ -35,6 +41,17 @@ int sm_publish(struct sm *s)
     fab_view_unref(s->model.view);
     s->model.view = view;
     return FAB_OK;
+}
+
+/* The first start on a fabric that no engine takes: its operator wants to see what was found. */
+int sm_publish_bare(struct sm *s)
+{
+    const struct fab_view *old = s->model.view;
+    size_t changes = 0;
+    if (has_tables(old) || (old && old->fabric == s->model.fabric))
+        return FAB_OK;
+    int r = old ? sm_tell_changes(s, old->fabric, s->model.fabric, &changes) : FAB_OK;
+    return r == FAB_OK ? sm_publish(s) : r;
 }
 
 static int publish(struct sm *s)
@@ -73,7 +90,7 @@ static void tell_follow_up(struct sm *s)
 static void tell_reroute(struct sm *s)
 {
     const struct sm_programming *p = &s->program;
-    if (!s->model.view || !s->run.computed || s->run.kind == SM_ROUND_FULL)
+    if (!has_tables(s->model.view) || !s->run.computed || s->run.kind == SM_ROUND_FULL)
         return;
     if (s->run.follows) {
         tell_follow_up(s);
@@ -132,14 +149,14 @@ static int enter(struct sm *s)
 {
     size_t changes = 0;
     const struct fab_view *old = s->model.view;
-    bool old_known = old != NULL; /* it goes when the new one is published */
+    bool old_tables = has_tables(old); /* it goes when the new one is published */
     int r = old ? sm_tell_changes(s, old->fabric, s->model.fabric, &changes) : FAB_OK;
     tell_reroute(s);
     if (r == FAB_OK && (!old || changes || s->run.computed || s->program.writes))
         r = publish(s);
     if (r != FAB_OK)
         return r;
-    if (old_known)
+    if (old_tables)
         sm_reroute_record(s);
     tell_tables(s);
     tell_sweep(s);

@@ -300,7 +300,8 @@ static void tell_unsupported(struct sm *s, const struct sm_job *j)
 {
     snprintf(s->alarm, sizeof(s->alarm), "no engine takes this topology: %s", j->passed);
     bus_say(s->in.bus, EVENT_ERROR, "routing-refused", j->policy.engine, 0, 0,
-            "no tables, the old ones stay: %s", s->alarm);
+            "no new tables%s: %s",
+            s->model.view && s->model.view->target ? ", the old ones stay" : "", s->alarm);
 }
 
 /* OK: the tables are good. */
@@ -344,6 +345,8 @@ static int leave(struct sm *s)
         sm_mend_give_back(s, &j->stand);
     } else {
         fab_target_unref(s->fresh);
+        if (sm_publish_bare(s) != FAB_OK)
+            log_warning("sm", "the fabric that was found could not be published");
     }
     job_free(j);
     s->fresh = NULL;

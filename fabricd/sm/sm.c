@@ -188,7 +188,8 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
         .in_flight = stats.in_flight,
         .silent = s->silent_count,
         .master_guid = s->master_guid,
-        .master_lid = master && v ? v->target->lids.base[v->fabric->self_port] : s->master_lid,
+        .master_lid =
+            master && v && v->target ? v->target->lids.base[v->fabric->self_port] : s->master_lid,
         .uptime_us = clock_now_us() - s->started_us,
         .links_held = sm_flap_held(s),
         .links_lost = s->links_lost,

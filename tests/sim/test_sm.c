@@ -80,7 +80,8 @@ START_TEST(says_why_it_took_an_engine)
 }
 END_TEST
 
-/* An engine that does not take the fabric: no tables, and it is said. */
+/* An engine that does not take the fabric: no tables, and it is said; what was found can be seen.
+ */
 START_TEST(refuses_in_words)
 {
     struct lab lab;
@@ -96,6 +97,16 @@ START_TEST(refuses_in_words)
     struct sm_status status;
     sm_get_status(lab.sm, &status);
     ck_assert_ptr_nonnull(strstr(status.alarm, "fattree: not ranked"));
+    lab_run(&lab, 10, lab_is_idle, "the end of the sweep");
+    struct fab_view *v = sm_view(lab.sm);
+    ck_assert_ptr_nonnull(v);
+    ck_assert_uint_eq(v->fabric->switch_count, 8);
+    ck_assert_ptr_null(v->target);
+    fab_view_unref(v);
+    strcpy(lab.config.policy.engine, "dor");
+    ck_assert_int_eq(sm_reload(lab.sm), FAB_OK);
+    lab_run(&lab, 10, lab_is_idle, "tables by another engine");
+    lab_assert_good(&lab);
     lab_close(&lab);
 }
 END_TEST
