@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl reroute, reroute list, reroute show.
+ * fabricctl reroute, reroute list, reroute show, route rebalance.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,6 +22,20 @@ static int reroute(struct session *s)
     const Fabric__V1__RerouteRequest q = FABRIC__V1__REROUTE_REQUEST__INIT;
     Fabric__V1__RerouteResponse *r = NULL;
     int rc = ask(s, "Reroute", &q.base, &fabric__v1__reroute_response__descriptor, &r);
+    free_reply(r);
+    return rc;
+}
+
+static int rebalance(struct session *s)
+{
+    const Fabric__V1__RebalanceRequest q = FABRIC__V1__REBALANCE_REQUEST__INIT;
+    Fabric__V1__RebalanceResponse *r = NULL;
+    int rc = ask(s, "Rebalance", &q.base, &fabric__v1__rebalance_response__descriptor, &r);
+    if (rc == EXIT_OK) {
+        out_record(s->out, NULL);
+        out_text(s->out, "message", "Rebalance", OUT_PLAIN, r->message);
+        out_record_end(s->out);
+    }
     free_reply(r);
     return rc;
 }
@@ -167,6 +181,13 @@ const struct cmd cmd_reroute = {
     .summary = "compute, prove and program new tables for the fabric as known",
     .slow = true,
     .run = reroute,
+};
+const struct cmd cmd_route_rebalance = {
+    .noun = "route",
+    .verb = "rebalance",
+    .summary = "take an engine's tables in place of repaired ones, if they spread better",
+    .slow = true,
+    .run = rebalance,
 };
 const struct cmd cmd_reroute_list = {
     .noun = "reroute",

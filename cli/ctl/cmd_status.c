@@ -104,6 +104,20 @@ static void say_routing_text(struct out *o, const Fabric__V1__Status *s)
                   r->pairs);
 }
 
+/* Tables that repairs have changed. */
+static void say_repaired(struct out *o, const Fabric__V1__RoutingStatus *r)
+{
+    char when[SHOW_LEN], then[SHOW_LEN + 40] = "no rebalance is due";
+    if (r->repaired_entries == 0)
+        return;
+    if (r->rebalance_in != NULL) {
+        show_duration(microseconds_of(r->rebalance_in), when);
+        snprintf(then, sizeof then, "a rebalance is due in %s", when);
+    }
+    out_textf(o, "Repaired", OUT_PLAIN, "%" PRIu64 " table entr%s; %s", r->repaired_entries,
+              fab_plural(r->repaired_entries, "y", "ies"), then);
+}
+
 static void say_routing(struct out *o, const Fabric__V1__Status *s)
 {
     const Fabric__V1__RoutingStatus *r = s->routing;
@@ -115,9 +129,12 @@ static void say_routing(struct out *o, const Fabric__V1__Status *s)
         out_none(o, "deadlock_free", NULL);
         out_none(o, "unreachable_pairs", NULL);
         out_none(o, "virtual_lanes", NULL);
+        out_none(o, "repaired_entries", NULL);
+        out_none(o, "rebalance_in_ms", NULL);
         return;
     }
     say_routing_text(o, s);
+    say_repaired(o, r);
     show_time_utc(s->publish_time, when);
     out_text(o, "published_at", NULL, OUT_PLAIN, when);
     out_text(o, "routing_engine", NULL, OUT_PLAIN, r->engine);
@@ -128,6 +145,11 @@ static void say_routing(struct out *o, const Fabric__V1__Status *s)
     out_number(o, "longest_path", NULL, OUT_PLAIN, r->longest_path);
     out_number(o, "top_lid", NULL, OUT_PLAIN, r->top_lid);
     out_number(o, "virtual_lanes", NULL, OUT_PLAIN, r->virtual_lanes);
+    out_number(o, "repaired_entries", NULL, OUT_PLAIN, r->repaired_entries);
+    if (r->rebalance_in != NULL)
+        out_millis(o, "rebalance_in_ms", NULL, OUT_PLAIN, microseconds_of(r->rebalance_in));
+    else
+        out_none(o, "rebalance_in_ms", NULL);
 }
 
 static void say_duration(struct out *o, const char *key, const char *label,

@@ -107,7 +107,7 @@ _fabricctl()
     node) offer='list show' ;;
     port) offer='list show disable enable' ;;
     link) offer='list flapping release' ;;
-    route) offer='show verify quality compare whatif contingency export' ;;
+    route) offer='show verify quality compare whatif contingency rebalance export' ;;
     topo) offer='export' ;;
     event) offer='list watch' ;;
     reroute) offer='list show' ;;

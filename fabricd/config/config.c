@@ -47,6 +47,7 @@ int config_defaults(struct config *ret)
         .flapping = {.falls = 4, .within_s = 60, .hold_s = 10, .most_s = 600, .share = 50},
         .smp = {.timeout_ms = 200, .retries = 3, .window = 0},
         .contingency_mb = 64,
+        .rebalance_s = 60,
         .journal_keep = 100000,
     };
     char why[200];

@@ -59,6 +59,7 @@ struct config {
     struct config_flapping flapping;
     struct config_smp smp;
     uint32_t contingency_mb; /* memory for plans of faults to come; 0: none are made */
+    uint32_t rebalance_s;    /* quiet after which repaired tables are computed anew; 0: never */
     uint32_t journal_keep;   /* events kept in the store */
     struct fab_policy policy;
 };

@@ -37,7 +37,7 @@ struct raw_routing {
     char *engine, *file;
     char **roots;
     unsigned roots_count;
-    char *max_hops;
+    char *max_hops, *rebalance_after;
 };
 
 struct raw_contingency {

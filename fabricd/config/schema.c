@@ -89,6 +89,7 @@ static const cyaml_schema_field_t routing_fields[] = {
     TEXT(raw_routing, file, 0, TEXT_MAX),
     LIST(raw_routing, roots, ROOTS_MAX),
     TEXT(raw_routing, max_hops, 1, TEXT_MAX),
+    TEXT(raw_routing, rebalance_after, 1, TEXT_MAX),
     CYAML_FIELD_END,
 };
 

@@ -104,6 +104,7 @@ static const struct setting settings[] = {
     ELSEWHERE("routing.roots",
               "a list of switch GUIDs, such as [0x0002c90300000001, 0x0002c90300000002]"),
     NUMBER(routing, max_hops, policy.max_hops, 1, 1024, NULL),
+    NUMBER(routing, rebalance_after, rebalance_s, 0, 86400, "seconds, 0: never"),
     GROUP(contingency),
     NUMBER(contingency, memory, contingency_mb, 0, 65536, "MiB, 0: none are made"),
     GROUP(journal),

@@ -59,7 +59,8 @@ static Fabric__V1__FabricCounts *counts(struct answer *a, const struct fab_fabri
     return m;
 }
 
-static Fabric__V1__RoutingStatus *routing(struct answer *a, const struct fab_view *v)
+static Fabric__V1__RoutingStatus *routing(struct answer *a, const struct sm_status *s,
+                                          const struct fab_view *v)
 {
     Fabric__V1__RoutingStatus *m =
         ANSWER_NEW(a, Fabric__V1__RoutingStatus, fabric__v1__routing_status);
@@ -73,6 +74,9 @@ static Fabric__V1__RoutingStatus *routing(struct answer *a, const struct fab_vie
     m->longest_path = v->verdict.longest_path;
     m->top_lid = v->target->lids.top;
     m->virtual_lanes = fab_vls_count(&v->target->vls);
+    m->repaired_entries = s->repaired;
+    if (s->rebalance_due)
+        m->rebalance_in = convert_duration(a, s->rebalance_in_us);
     return m;
 }
 
@@ -143,7 +147,7 @@ Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
         m->publish_time = convert_time(a, (int64_t)v->published_us);
     m->fabric = counts(a, v->fabric);
     if (v->target != NULL)
-        m->routing = routing(a, v);
+        m->routing = routing(a, s, v);
     return m;
 }
 

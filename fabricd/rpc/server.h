@@ -51,17 +51,17 @@ void refuse_token(struct call *c, const char *token);
 
 /* Methods of FabricService, grouped as their files are. */
 typedef void call_handler(struct call *c, const void *request);
-call_handler get_status, get_version, sweep, reroute;         /* service_status.c */
-call_handler list_nodes, get_node;                            /* service_node.c */
-call_handler list_ports, get_port, disable_port, enable_port; /* service_port.c */
-call_handler list_links, list_flapping_links, release_link;   /* service_link.c */
-call_handler trace_path, get_forwarding_table, get_verdict;   /* service_route.c */
-call_handler get_quality;                                     /* service_quality.c */
-call_handler compare_engines;                                 /* service_compare.c */
-call_handler what_if;                                         /* service_whatif.c */
-call_handler list_contingencies, get_contingency;             /* service_contingency.c */
-call_handler export_file;                                     /* service_export.c */
-call_handler list_reroutes, get_reroute;                      /* service_reroute.c */
-call_handler list_events, watch_events;                       /* service_event.c */
+call_handler get_status, get_version, sweep, reroute, rebalance; /* service_status.c */
+call_handler list_nodes, get_node;                               /* service_node.c */
+call_handler list_ports, get_port, disable_port, enable_port;    /* service_port.c */
+call_handler list_links, list_flapping_links, release_link;      /* service_link.c */
+call_handler trace_path, get_forwarding_table, get_verdict;      /* service_route.c */
+call_handler get_quality;                                        /* service_quality.c */
+call_handler compare_engines;                                    /* service_compare.c */
+call_handler what_if;                                            /* service_whatif.c */
+call_handler list_contingencies, get_contingency;                /* service_contingency.c */
+call_handler export_file;                                        /* service_export.c */
+call_handler list_reroutes, get_reroute;                         /* service_reroute.c */
+call_handler list_events, watch_events;                          /* service_event.c */
 
 #endif

@@ -49,6 +49,12 @@ static void on_rerouted(void *ctx, int status, const char *message)
     request_end(ctx, status, message, &m.base, &m.message);
 }
 
+static void on_rebalanced(void *ctx, int status, const char *message)
+{
+    Fabric__V1__RebalanceResponse m = FABRIC__V1__REBALANCE_RESPONSE__INIT;
+    request_end(ctx, status, message, &m.base, &m.message);
+}
+
 void sweep(struct call *c, const void *request)
 {
     (void)request;
@@ -67,4 +73,14 @@ void reroute(struct call *c, const void *request)
     int rc = sm_reroute(call_rpc(c)->in.sm, on_rerouted, c);
     if (rc < 0)
         request_refuse(c, rc, "no reroute was begun");
+}
+
+void rebalance(struct call *c, const void *request)
+{
+    (void)request;
+    log_notice("rpc", "%s asks for a rebalance", call_peer(c));
+    request_begin(c);
+    int rc = sm_rebalance(call_rpc(c)->in.sm, on_rebalanced, c);
+    if (rc < 0)
+        request_refuse(c, rc, "no rebalance was begun");
 }

@@ -55,7 +55,8 @@ static int enter(struct sm *s)
 {
     fab_target_unref(s->fresh);
     s->fresh = NULL;
-    if (s->model.target && s->run.same && s->run.kind != SM_ROUND_REROUTE)
+    if (s->model.target && s->run.same && s->run.kind != SM_ROUND_REROUTE &&
+        s->run.kind != SM_ROUND_REBALANCE)
         return FAB_OK;
     struct fab_target *target = fab_target_new();
     if (!target)

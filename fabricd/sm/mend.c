@@ -81,6 +81,7 @@ static void done(void *ctx)
     if (s) {
         sm_mend_prepare(s);
         sm_ahead_prepare(s);
+        sm_rebalance_prepare(s);
     }
 }
 
@@ -115,7 +116,7 @@ static int start(struct sm *s)
 void sm_mend_prepare(struct sm *s)
 {
     if (sm_run_busy(s) || !s->model.view || !s->model.target || s->mend.job ||
-        s->mend.asked == s->model.tables || s->role.state != FAB_SM_MASTER)
+        s->mend.asked == s->model.tables || s->program.stopped || s->role.state != FAB_SM_MASTER)
         return;
     if (start(s) != FAB_OK)
         log_debug("sm", "no memory to get ready for faults");
@@ -123,8 +124,8 @@ void sm_mend_prepare(struct sm *s)
 
 bool sm_mend_ready(const struct sm *s)
 {
-    return s->mend.stand.state && s->mend.tables == s->model.tables && s->model.view &&
-           s->model.target && s->role.state == FAB_SM_MASTER;
+    return s->mend.stand.state && s->mend.tables == s->model.tables && !s->program.stopped &&
+           s->model.view && s->model.target && s->role.state == FAB_SM_MASTER;
 }
 
 void sm_mend_forget(struct sm *s)

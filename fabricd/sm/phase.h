@@ -34,12 +34,13 @@ extern const struct sm_phase sm_phase_light, sm_phase_port, sm_phase_discover, s
 
 enum sm_round_kind {
     SM_ROUND_NONE,
-    SM_ROUND_FULL,    /* the whole fabric anew */
-    SM_ROUND_SCOPED,  /* the suspects only */
-    SM_ROUND_REROUTE, /* compute anew from the fabric as known */
-    SM_ROUND_LIGHT,   /* ask each switch whether something changed */
-    SM_ROUND_PORT,    /* one operator's port request */
-    SM_ROUND_MEND,    /* cables that just died: the way round them, and nothing else */
+    SM_ROUND_FULL,      /* the whole fabric anew */
+    SM_ROUND_SCOPED,    /* the suspects only */
+    SM_ROUND_REROUTE,   /* compute anew from the fabric as known */
+    SM_ROUND_REBALANCE, /* the same, and only if it gains */
+    SM_ROUND_LIGHT,     /* ask each switch whether something changed */
+    SM_ROUND_PORT,      /* one operator's port request */
+    SM_ROUND_MEND,      /* cables that just died: the way round them, and nothing else */
 };
 struct sm_round {
     const char *name;

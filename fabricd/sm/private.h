@@ -3,6 +3,8 @@
 #ifndef FABRICD_SM_PRIVATE_H
 #define FABRICD_SM_PRIVATE_H
 
+#include <stdatomic.h>
+
 #include "fabricd/sm/phase.h"
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/base/bitset.h"
@@ -93,7 +95,7 @@ struct sm_guids {
 bool sm_guids_have(const struct sm_guids *g, uint64_t guid);
 void sm_guids_add(struct sm_guids *g, uint64_t guid);
 struct sm_want {
-    bool full, reroute, light;
+    bool full, reroute, rebalance, light;
     struct sm_guids suspects;
     struct sm_guids glance;   /* of traps, where tables can be mended: they come first */
     struct sm_guids thorough; /* were glanced at; a scoped look follows when it is quiet */
@@ -141,6 +143,7 @@ struct sm_programming {
     bool tables_wait;  /* for the stage before them */
     uint32_t awaited;  /* table writes without an answer that others wait for */
     uint64_t torn[16]; /* bitset of block numbers: one that others wait for failed */
+    bool stopped;      /* the rest is left to a later round */
     uint32_t failed, told, blocks, switches, writes;
     uint32_t unsure;   /* switches that may have changed unseen; after recheck: that have */
     uint8_t *touched;  /* [node_count] enum sm_touched */
@@ -188,6 +191,19 @@ struct sm_flaps { /* flapping.c */
     uint32_t told; /* since told_us */
     uint64_t told_us;
 };
+struct sm_gain { /* of tables that an engine gives over those in force: less is better */
+    bool same;
+    uint64_t was, now; /* the worst load of all-to-all times the worst shift */
+};
+struct sm_rebalance { /* rebalance.c */
+    struct loop_timer *timer;
+    uint64_t stirred_us; /* when something last happened */
+    uint64_t ended_us;   /* the last one that took tables; 0: none did */
+    uint64_t judged;     /* generation that it was found not to be worth it for */
+    bool asked;          /* the next one was */
+    struct sm_gain gain; /* of the running one */
+    char said[256];      /* of the last one */
+};
 struct sm_job; /* a computation on the worker (route.c) */
 
 struct sm {
@@ -213,6 +229,7 @@ struct sm {
     struct sm_mend mend;
     struct sm_ahead ahead;
     struct sm_flaps flaps;
+    struct sm_rebalance rebalance;
     struct fab_target *fresh;   /* LIDs, then tables, of this round; NULL: keep those in force */
     struct fab_verdict verdict; /* of fresh */
     struct sm_port_op *port_op; /* running */
@@ -303,6 +320,9 @@ void sm_ahead_prepare(struct sm *s); /* drops what does not hold any more, and b
 /* The repair for exactly these dead cables, by the ids of the ground, where there is a plan. */
 int sm_ahead_find(struct sm *s, const uint32_t *dead, size_t count, struct fab_repair_delta *ret);
 
+/* Sends no more; the round ends when all that was sent is answered. The tables in force are not the
+ * ones that stand, then, until a round carries them out. */
+void sm_program_stop(struct sm *s);
 int sm_program_take(struct sm *s, struct fab_plan *plan); /* program.c: for "rewriting" */
 int sm_publish(struct sm *s);      /* publish.c: what the model has is the view from now on */
 int sm_publish_bare(struct sm *s); /* the fabric alone, where there are no tables yet */
@@ -324,6 +344,26 @@ int sm_flap_leave_out(struct sm *s, struct fab_fabric *f);
 /* False: the port's cable is not held. Else what a glance saw of it is noted. */
 bool sm_flap_glanced(struct sm *s, uint32_t port, bool up);
 
+/* ---- rebalance.c ---- */
+int sm_rebalance_init(struct sm *s);
+void sm_rebalance_fini(struct sm *s);
+uint64_t sm_rebalance_entries(const struct sm *s); /* in force unlike the engine's */
+bool sm_rebalance_due(const struct sm *s, uint64_t *ret_at_us);
+void sm_rebalance_prepare(struct sm *s); /* sets the timer, if one is due */
+void sm_rebalance_begun(struct sm *s);
+void sm_rebalance_ended(struct sm *s, int status); /* any round */
+void sm_rebalance_yield(struct sm *s);             /* a trap: it makes room */
+/* On the worker. BUSY: stopped. */
+int sm_rebalance_weigh(const struct fab_fabric *f, const struct fab_target *in_force,
+                       const struct fab_target *fresh, atomic_bool *stop, struct sm_gain *ret);
+static inline bool sm_gains(const struct sm_gain *g)
+{
+    return !g->same && g->now < g->was;
+}
+/* why: what the engines said, or NULL. */
+void sm_rebalance_kept(struct sm *s, const struct sm_gain *gain, const char *why);
+void sm_rebalance_tell(struct sm *s);
+
 /* ---- silent.c ---- */
 int sm_silent_update(struct sm *s, const struct fab_silent *found, uint32_t count, bool scoped);
 void sm_silent_suspect(struct sm *s); /* look at them again */
@@ -335,6 +375,7 @@ int sm_tell_changes(struct sm *s, const struct fab_fabric *old, const struct fab
 
 /* ---- route.c ---- */
 void sm_jobs_orphan(struct sm *s); /* before the sm goes: jobs find nobody */
+void sm_job_drop(struct sm *s);    /* of the running round: nobody waits for it any more */
 
 /* ---- trap.c, ha.c ---- */
 void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,

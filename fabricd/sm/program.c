@@ -148,7 +148,7 @@ static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     struct sm_programming *p = &s->program;
-    while (may_go_on(s)) {
+    while (!p->stopped && may_go_on(s)) {
         const struct fab_plan_op *op = &p->plan.ops[p->next];
         if (op->barrier && p->awaited)
             return false;
@@ -174,7 +174,13 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
 
 static bool finished(const struct sm *s)
 {
-    return all_sent(&s->program);
+    return s->program.stopped || all_sent(&s->program);
+}
+
+void sm_program_stop(struct sm *s)
+{
+    s->program.stopped = true;
+    sm_run_check(s);
 }
 
 static void tell_failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
@@ -295,7 +301,7 @@ static int leave(struct sm *s)
                 fab_plural(p->failed, "is", "are"));
     log_debug("sm", "wrote writes=%u blocks=%u switches=%u failed=%u", p->writes, p->blocks,
               p->switches, p->failed);
-    return keep_lanes(s);
+    return p->stopped ? SM_ROUND_OVER : keep_lanes(s);
 }
 
 /* The plan is there already: sm_program_take. */

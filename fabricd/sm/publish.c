@@ -92,8 +92,8 @@ static void tell_reroute(struct sm *s)
     const struct sm_programming *p = &s->program;
     if (!has_tables(s->model.view) || !s->run.computed || s->run.kind == SM_ROUND_FULL)
         return;
-    if (s->run.follows) {
-        tell_follow_up(s);
+    if (s->run.follows || s->run.kind == SM_ROUND_REBALANCE) {
+        s->run.follows ? tell_follow_up(s) : sm_rebalance_tell(s);
         return;
     }
     if (p->blocks == 0) {
@@ -152,7 +152,8 @@ static int enter(struct sm *s)
     bool old_tables = has_tables(old); /* it goes when the new one is published */
     int r = old ? sm_tell_changes(s, old->fabric, s->model.fabric, &changes) : FAB_OK;
     tell_reroute(s);
-    if (r == FAB_OK && (!old || changes || s->run.computed || s->program.writes))
+    bool others = old && old->target != s->model.target; /* half written when a fault came */
+    if (r == FAB_OK && (!old || others || changes || s->run.computed || s->program.writes))
         r = publish(s);
     if (r != FAB_OK)
         return r;

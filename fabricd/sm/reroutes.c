@@ -118,7 +118,7 @@ void sm_reroute_record(struct sm *s)
     r->proved_us = after(from, run->proved_us);
     r->first_write_us = p->blocks ? after(from, p->first_write_us) : 0;
     r->last_write_us = p->blocks ? after(from, p->last_write_us) : 0;
-    if (p->blocks && !run->follows)
+    if (p->blocks && !run->follows && run->kind != SM_ROUND_REBALANCE)
         note_time(&s->reroute_times, r->last_write_us);
     r->entries = p->entries;
     r->blocks = p->blocks;

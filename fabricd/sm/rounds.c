@@ -43,6 +43,7 @@ const struct sm_round sm_rounds[] = {
     [SM_ROUND_FULL] = {"full sweep", full_phases},
     [SM_ROUND_SCOPED] = {"scoped look", full_phases},
     [SM_ROUND_REROUTE] = {"reroute", reroute_phases},
+    [SM_ROUND_REBALANCE] = {"rebalance", reroute_phases},
     [SM_ROUND_LIGHT] = {"light look", light_phases},
     [SM_ROUND_PORT] = {"port request", port_phases},
     [SM_ROUND_MEND] = {"repair", mend_phases},
@@ -104,7 +105,9 @@ static enum sm_round_kind most_urgent(const struct sm *s)
         return SM_ROUND_FULL;
     if (s->want.reroute)
         return known ? SM_ROUND_REROUTE : SM_ROUND_FULL;
-    return s->want.light && known ? SM_ROUND_LIGHT : SM_ROUND_NONE;
+    if (s->want.light && known)
+        return SM_ROUND_LIGHT;
+    return s->want.rebalance && known ? SM_ROUND_REBALANCE : SM_ROUND_NONE;
 }
 
 /* What was to be glanced at needs a whole look. */
@@ -144,6 +147,8 @@ void sm_round_begun(struct sm *s)
         s->want.full = s->want.reroute = s->want.light = false;
     if (kind == SM_ROUND_REROUTE)
         s->want.reroute = false;
+    if (kind == SM_ROUND_REBALANCE)
+        sm_rebalance_begun(s);
     if (kind == SM_ROUND_SCOPED || kind == SM_ROUND_FULL) {
         s->suspects = s->want.suspects;
         s->want.suspects = (struct sm_guids){0};
@@ -177,6 +182,8 @@ static void describe(const struct sm *s, int status, char *text, size_t len)
 {
     if (status != FAB_OK)
         snprintf(text, len, "%s failed: %s", sm_rounds[s->run.kind].name, fab_status_text(status));
+    else if (s->run.kind == SM_ROUND_REBALANCE && s->rebalance.said[0])
+        snprintf(text, len, "%s", s->rebalance.said);
     else if (s->alarm[0])
         snprintf(text, len, "no new tables, the old ones stay: %.180s", s->alarm);
     else
@@ -252,10 +259,19 @@ static void wait_on(struct sm *s)
         w->running = false;
 }
 
+static bool is_awaited(const struct sm *s)
+{
+    const struct sm_waiter *w = s->waiters;
+    while (w && !w->running)
+        w = w->next;
+    return w != NULL;
+}
+
 void sm_round_put_off(struct sm *s)
 {
     const struct sm_phase *at = sm_run_phase(s);
-    bool looks = at == &sm_phase_light || at == &sm_phase_discover || at == &sm_phase_readback;
+    bool looks = at == &sm_phase_light || at == &sm_phase_discover || at == &sm_phase_readback ||
+                 (s->run.kind == SM_ROUND_REBALANCE && at == &sm_phase_route);
     if (!looks || s->put_off >= PUT_OFF_MOST)
         return;
     s->put_off++;
@@ -263,9 +279,12 @@ void sm_round_put_off(struct sm *s)
         s->want.light = true;
     else if (s->run.kind == SM_ROUND_FULL)
         s->want.full = true;
+    else if (s->run.kind == SM_ROUND_REBALANCE)
+        s->want.rebalance = s->rebalance.asked = is_awaited(s);
     else
         sm_want_suspects(s, &s->suspects);
     wait_on(s);
+    sm_job_drop(s);
     sm_run_abort(s);
 }
 
@@ -276,7 +295,8 @@ void sm_round_ended(struct sm *s, int status)
     log_debug("sm", "%s", text);
     if (status != FAB_OK && s->run.kind != SM_ROUND_PORT && s->run.kind != SM_ROUND_MEND)
         sweep_failed(s, text);
-    int told = status == FAB_OK && s->alarm[0] ? FAB_E_CYCLE : status;
+    int told =
+        status == FAB_OK && s->alarm[0] && s->run.kind != SM_ROUND_REBALANCE ? FAB_E_CYCLE : status;
     tell_waiters(s, s->role.state == FAB_SM_STANDBY ? FAB_E_DENIED : told,
                  s->role.state == FAB_SM_STANDBY ? "another subnet manager is master" : text);
     s->run.trap_us = 0;
@@ -288,6 +308,7 @@ void sm_round_ended(struct sm *s, int status)
     if (s->run.kind == SM_ROUND_FULL)
         s->put_off = 0;
     sm_mend_prepare(s);
+    sm_rebalance_ended(s, status);
     sm_schedule(s);
     sm_ahead_prepare(s);
 }

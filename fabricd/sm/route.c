@@ -22,9 +22,12 @@ struct sm_job {
     struct sm_job *next; /* of s->jobs */
     struct sm *s;        /* NULL: it is gone */
     struct fab_fabric *fabric;
-    struct fab_target *target; /* in: lids; out: lft, engine */
-    struct fab_target *former; /* the tables before, or NULL */
-    struct fab_stand stand;    /* of those, or empty */
+    struct fab_target *target;   /* in: lids; out: lft, engine */
+    struct fab_target *former;   /* the tables before, or NULL */
+    struct fab_target *in_force; /* of a rebalance: to be compared with */
+    struct sm_gain gain;
+    atomic_bool stop;       /* nobody waits for it any more */
+    struct fab_stand stand; /* of those, or empty */
     struct fab_policy policy;
     const struct fab_crew *crew;
     struct fab_verdict verdict;
@@ -178,6 +181,8 @@ static void work(void *ctx)
 {
     struct sm_job *j = ctx;
     j->status = follow(j) ? FAB_OK : route(j);
+    if (j->in_force && j->status == FAB_OK && fab_verdict_good(&j->verdict))
+        j->status = sm_rebalance_weigh(j->fabric, j->in_force, j->target, &j->stop, &j->gain);
     if (j->status == FAB_OK && !fab_verdict_good(&j->verdict))
         (void)fab_witness_text(j->fabric, &j->verdict.witness, &j->witness);
 }
@@ -192,6 +197,7 @@ static void job_free(struct sm_job *j)
     fab_policy_fini(&j->policy);
     fab_stand_fini(&j->stand);
     fab_target_unref(j->former);
+    fab_target_unref(j->in_force);
     fab_target_unref(j->target);
     fab_fabric_unref(j->fabric);
     free(j->witness);
@@ -200,8 +206,10 @@ static void job_free(struct sm_job *j)
 
 void sm_jobs_orphan(struct sm *s)
 {
-    for (struct sm_job *j = s->jobs; j; j = j->next)
+    for (struct sm_job *j = s->jobs; j; j = j->next) {
+        atomic_store(&j->stop, true);
         j->s = NULL;
+    }
     s->jobs = s->job = NULL;
 }
 
@@ -230,6 +238,17 @@ static void done(void *ctx)
     sm_run_check(s);
 }
 
+/* One that is still at work drops itself when it is done. */
+void sm_job_drop(struct sm *s)
+{
+    struct sm_job *j = s->job;
+    s->job = NULL;
+    if (j && j->over)
+        job_free(j);
+    else if (j)
+        atomic_store(&j->stop, true);
+}
+
 static int start(struct sm *s)
 {
     struct sm_job *j = calloc(1, sizeof(*j));
@@ -244,6 +263,8 @@ static int start(struct sm *s)
     j->fabric = fab_fabric_ref(s->model.fabric);
     j->target = fab_target_ref(s->fresh);
     j->crew = loop_crew(s->in.loop);
+    if (s->run.kind == SM_ROUND_REBALANCE && s->model.target)
+        j->in_force = fab_target_ref(s->model.target);
     if (s->model.former && s->run.kind != SM_ROUND_REROUTE) {
         j->former = fab_target_ref(s->model.former);
         sm_mend_lend(s, &j->stand);
@@ -260,7 +281,7 @@ static int start(struct sm *s)
 
 static int enter(struct sm *s)
 {
-    s->job = NULL; /* one of an aborted round is dropped when it comes */
+    sm_job_drop(s); /* of an aborted round */
     return s->fresh ? start(s) : FAB_OK;
 }
 
@@ -304,9 +325,22 @@ static void tell_unsupported(struct sm *s, const struct sm_job *j)
             s->model.view && s->model.view->target ? ", the old ones stay" : "", s->alarm);
 }
 
+/* Of a rebalance that does not come to better tables: nothing is wrong with those in force. */
+static bool keep(struct sm *s, const struct sm_job *j)
+{
+    bool good = j->status == FAB_OK && fab_verdict_good(&j->verdict);
+    if (!j->in_force || (j->status != FAB_OK && j->status != FAB_E_UNSUPPORTED) ||
+        (good && sm_gains(&j->gain)))
+        return false;
+    sm_rebalance_kept(s, &j->gain, good ? NULL : j->passed);
+    return true;
+}
+
 /* OK: the tables are good. */
 static int judge(struct sm *s, struct sm_job *j)
 {
+    if (keep(s, j))
+        return SM_ROUND_OVER;
     if (j->status == FAB_E_UNSUPPORTED) {
         tell_unsupported(s, j);
         return SM_ROUND_OVER;
@@ -340,6 +374,7 @@ static int leave(struct sm *s)
     s->job = NULL;
     int r = judge(s, j);
     if (r == FAB_OK) {
+        s->rebalance.gain = j->gain;
         sm_model_take_target(&s->model, s->fresh);
         s->left_out = 0;
         sm_mend_give_back(s, &j->stand);

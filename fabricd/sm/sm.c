@@ -79,6 +79,8 @@ int sm_new(const struct sm_input *in, struct sm **ret)
         r = sm_rounds_init(s);
     if (r == FAB_OK)
         r = sm_ahead_init(s);
+    if (r == FAB_OK)
+        r = sm_rebalance_init(s);
     if (r != FAB_OK) {
         sm_free(s);
         return r;
@@ -142,6 +144,7 @@ void sm_free(struct sm *s)
     if (s->is_sm_set)
         s->in.transport->ops->set_is_sm(s->in.transport, false);
     sm_rounds_fini(s);
+    sm_rebalance_fini(s);
     sm_flap_fini(s);
     sm_ha_fini(s);
     sm_run_fini(s);
@@ -197,6 +200,10 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
         .reroutes = s->reroute_times,
     };
     snprintf(ret->alarm, sizeof(ret->alarm), "%s", s->alarm);
+    uint64_t at = 0, now = clock_now_us();
+    ret->repaired = sm_rebalance_entries(s);
+    ret->rebalance_due = sm_rebalance_due(s, &at);
+    ret->rebalance_in_us = at > now ? at - now : 0;
 }
 
 struct fab_view *sm_view(const struct sm *s)
@@ -232,6 +239,16 @@ int sm_reroute(struct sm *s, sm_done *done, void *ctx)
     if (r != FAB_OK)
         return r;
     s->want.reroute = true;
+    sm_schedule(s);
+    return FAB_OK;
+}
+
+int sm_rebalance(struct sm *s, sm_done *done, void *ctx)
+{
+    int r = wait_for(s, SM_ROUND_REBALANCE, done, ctx);
+    if (r != FAB_OK)
+        return r;
+    s->want.rebalance = s->rebalance.asked = true;
     sm_schedule(s);
     return FAB_OK;
 }

@@ -60,6 +60,9 @@ struct sm_status {
     uint32_t links_held;               /* sm_flapping */
     uint64_t links_lost, links_gained; /* cables, since the start */
     struct sm_reroute_times reroutes;
+    uint64_t repaired;        /* table entries that are a repair's and not the engine's */
+    bool rebalance_due;       /* an engine will be asked for better ones */
+    uint64_t rebalance_in_us; /* if all stays quiet */
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
 struct fab_view *sm_view(const struct sm *s); /* a reference for the caller, or NULL: none yet */
@@ -118,6 +121,8 @@ int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port);
 typedef void sm_done(void *ctx, int status, const char *message);
 int sm_sweep(struct sm *s, sm_done *done, void *ctx);   /* full sweep now, after a running one */
 int sm_reroute(struct sm *s, sm_done *done, void *ctx); /* compute anew from the fabric as known */
+/* Likewise, but the tables in force stay unless the new ones spread better. */
+int sm_rebalance(struct sm *s, sm_done *done, void *ctx);
 /* Physical disable/enable of the port; refuses (DENIED) where it would cut us off from it. */
 int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, sm_done *done,
                 void *ctx);

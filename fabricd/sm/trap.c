@@ -88,6 +88,7 @@ static void suspect(struct sm *s, uint64_t guid, uint32_t trap)
     }
     if (!s->want.trap_us)
         s->want.trap_us = clock_now_us();
+    sm_rebalance_yield(s);
     name_of(s, guid, name);
     sm_want_cause(s, "trap %u from %.64s", trap, name);
     if (trap == TRAP_LINK_STATE && sm_mend_ready(s)) {

@@ -288,6 +288,11 @@ int sm_reroute(struct sm *s, sm_done *done, void *ctx)
     return later(s, done, ctx);
 }
 
+int sm_rebalance(struct sm *s, sm_done *done, void *ctx)
+{
+    return later(s, done, ctx);
+}
+
 int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, sm_done *done,
                 void *ctx)
 {

@@ -100,6 +100,7 @@ def work_is_asked_for_and_awaited():
     with fake_fabric(delay_ms=200) as f:
         start = time.monotonic()
         assert f.Sweep().message == "done" and f.Reroute().message == "done"
+        assert f.Rebalance().message == "done"
         assert time.monotonic() - start >= 0.35  # timers ring by the time of the last turn of the loop
         assert f.DisablePort(node="leaf-001", port_number=2).message == "done"
         assert f.EnablePort(node="leaf-001", port_number=2).message == "done"

@@ -147,6 +147,14 @@ VERB(do_flapping)
     return SCENARIO_DONE;
 }
 
+VERB(do_quiet)
+{
+    UNUSED(why);
+    s->config.rebalance_s =
+        (uint32_t)(scenario_number(line, "after", s->config.rebalance_s * 1e6) / 1e6);
+    return SCENARIO_DONE;
+}
+
 VERB(do_m_key)
 {
     UNUSED(why);
@@ -280,6 +288,8 @@ VERB(do_request)
         r = sm_sweep(s->sm, on_done, s);
     else if (strcmp(verb, "reroute") == 0)
         r = sm_reroute(s->sm, on_done, s);
+    else if (strcmp(verb, "rebalance") == 0)
+        r = sm_rebalance(s->sm, on_done, s);
     else if (strcmp(verb, "release") == 0)
         r = sm_link_release(s->sm, guid, port);
     else
@@ -333,6 +343,7 @@ static const struct scenario_verb verbs[] = {
     {"smp", 0, 0, "timeout retries window ", true, do_smp},
     {"sweeps", 0, 0, "light full settle ", true, do_sweeps},
     {"flapping", 0, 0, "falls within hold most share ", true, do_flapping},
+    {"quiet", 0, 0, "after ", true, do_quiet},
     {"m_key", 1, 1, "", true, do_m_key},
     {"engine", 1, 1, "", true, do_engine},
 
@@ -362,6 +373,7 @@ static const struct scenario_verb verbs[] = {
 
     {"sweep", 0, 0, "", false, do_request},
     {"reroute", 0, 0, "", false, do_request},
+    {"rebalance", 0, 0, "", false, do_request},
     {"disable", 1, 1, "", false, do_request},
     {"release", 1, 1, "", false, do_request},
     {"enable", 1, 1, "", false, do_request},

@@ -97,6 +97,7 @@ static const char everything[] =
     "  engine: fattree, updn\n"
     "  roots: [0x0002c90300000001, 0002c90300000002, '0002:c903:0000:00AB']\n"
     "  max_hops: 32\n"
+    "  rebalance_after: 34\n"
     "contingency: {memory: 5}\n"
     "journal: {keep: 77}\n";
 
@@ -133,6 +134,7 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(c.smp.retries, 5);
     ck_assert_uint_eq(c.smp.window, 6);
     ck_assert_uint_eq(c.contingency_mb, 5);
+    ck_assert_uint_eq(c.rebalance_s, 34);
     ck_assert_uint_eq(p->subnet_prefix, 0xfec0000000000001);
     ck_assert_uint_eq(p->sm_priority, 15);
     ck_assert_uint_eq(p->sm_key, UINT64_MAX);
