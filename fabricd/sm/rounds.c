@@ -185,7 +185,7 @@ static void describe(const struct sm *s, int status, char *text, size_t len)
     else if (s->run.kind == SM_ROUND_REBALANCE && s->rebalance.said[0])
         snprintf(text, len, "%s", s->rebalance.said);
     else if (s->alarm[0])
-        snprintf(text, len, "no new tables, the old ones stay: %.180s", s->alarm);
+        snprintf(text, len, "no new tables: %.180s", s->alarm);
     else
         describe_fabric(s, text, len);
 }
