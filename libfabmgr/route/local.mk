@@ -19,6 +19,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/grid.h \
 	%D%/groups.c \
 	%D%/groups.h \
+	%D%/kin.c \
+	%D%/kin.h \
 	%D%/lanes.c \
 	%D%/lanes.h \
 	%D%/layers.c \
@@ -40,6 +42,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/roster.h \
 	%D%/route.c \
 	%D%/route.h \
+	%D%/slopes.c \
 	%D%/slots.c \
 	%D%/spread.c \
 	%D%/spread.h \

@@ -5,18 +5,11 @@
  * the other one sends, so that the work is done once. Half twins have the same neighbours above
  * (and as many below): what they send up is the same, as of the middle switches of one plane.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/route/kin.h"
 #include "libfabmgr/route/tree.h"
-
-static bool same_below(const struct fab_slopes *sl, uint32_t a, uint32_t b)
-{
-    return memcmp(sl->nbr + sl->at[a], sl->nbr + sl->at[b],
-                  (sl->mid[a] - sl->at[a]) * sizeof(*sl->nbr)) == 0;
-}
 
 /* The cables to neighbours `from` and following ones. */
 static bool same_cables(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_t from)
@@ -40,46 +33,35 @@ static bool same_slots(const struct fab_tree *t, uint32_t a, uint32_t b)
            memcmp(t->slot_nbr + t->slot_at[a], t->slot_nbr + t->slot_at[b], count) == 0;
 }
 
-static bool twins(const struct fab_tree *t, uint32_t a, uint32_t b, bool half)
+static bool half_twins(const void *ctx, uint32_t a, uint32_t b)
 {
+    const struct fab_tree *t = ctx;
     const struct fab_slopes *sl = t->slopes;
     uint32_t belows = sl->mid[a] - sl->at[a];
     return t->o->rank[a] == t->o->rank[b] && sl->roof[a] == sl->roof[b] &&
-           belows == sl->mid[b] - sl->at[b] && (half || same_below(sl, a, b)) &&
-           same_cables(t, a, b, half ? belows : 0) && same_slots(t, a, b);
+           belows == sl->mid[b] - sl->at[b] && same_cables(t, a, b, belows) && same_slots(t, a, b);
 }
 
-static uint64_t sign(const struct fab_tree *t, uint32_t s, bool half)
+static bool twins(const void *ctx, uint32_t a, uint32_t b)
 {
-    uint64_t sum = t->slopes->roof[s];
-    for (uint32_t i = t->slopes->at[s]; !half && i < t->slopes->mid[s]; i++)
-        sum = sum * UINT64_C(0x100000001b3) + t->slopes->nbr[i];
-    return fab_mix64(sum);
+    const struct fab_tree *t = ctx;
+    return t->slopes->pair[a] == t->slopes->pair[b] && half_twins(t, a, b) &&
+           same_cables(t, a, b, 0);
 }
 
-static int find_twins(const struct fab_tree *t, bool half, uint32_t *ret)
+static uint64_t by_roof(const void *ctx, uint32_t s)
 {
-    uint32_t n = t->g->n, room = 64;
-    while (room < 2 * n)
-        room *= 2;
-    uint32_t *first = malloc(room * sizeof(*first)); /* by signature */
-    if (first == NULL)
-        return FAB_E_NOMEM;
-    memset(first, 0xff, room * sizeof(*first)); /* FAB_NONE */
-    for (uint32_t s = 0; s < n; s++) {
-        uint32_t at = (uint32_t)sign(t, s, half) & (room - 1);
-        while (first[at] != FAB_NONE && !twins(t, first[at], s, half))
-            at = (at + 1) & (room - 1);
-        if (first[at] == FAB_NONE)
-            first[at] = s;
-        ret[s] = first[at];
-    }
-    free(first);
-    return FAB_OK;
+    return ((const struct fab_tree *)ctx)->slopes->roof[s];
+}
+
+static uint64_t by_pair(const void *ctx, uint32_t s)
+{
+    return ((const struct fab_tree *)ctx)->slopes->pair[s];
 }
 
 int fab_tree_twins(struct fab_tree *t)
 {
-    int status = find_twins(t, false, t->twin);
-    return status == FAB_OK ? find_twins(t, true, t->half_twin) : status;
+    const struct fab_kin whole = {t, twins, by_pair}, half = {t, half_twins, by_roof};
+    int status = fab_kin_find(&whole, t->g->n, t->twin);
+    return status == FAB_OK ? fab_kin_find(&half, t->g->n, t->half_twin) : status;
 }

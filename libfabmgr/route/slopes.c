@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Neighbours below and above, by an order; and which switches have the same ones. In a tree those
+ * are many: the leaves of a pod stand under one roof, its middle switches on one floor, the core
+ * switches of a plane have both in common.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/route/kin.h"
+#include "libfabmgr/route/legal.h"
+
+static bool same(const uint32_t *nbr, const uint32_t a[2], const uint32_t b[2])
+{
+    uint32_t count = a[1] - a[0];
+    return count == b[1] - b[0] && memcmp(nbr + a[0], nbr + b[0], count * sizeof(*nbr)) == 0;
+}
+
+static uint64_t sign(const uint32_t *nbr, uint32_t from, uint32_t to)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = from; i < to; i++)
+        sum = fab_mix64(sum + nbr[i]);
+    return sum;
+}
+
+static bool same_roof(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct fab_slopes *s = ctx;
+    return same(s->nbr, (uint32_t[]){s->mid[a], s->at[a + 1]},
+                (uint32_t[]){s->mid[b], s->at[b + 1]});
+}
+static uint64_t sign_roof(const void *ctx, uint32_t sw)
+{
+    const struct fab_slopes *s = ctx;
+    return sign(s->nbr, s->mid[sw], s->at[sw + 1]);
+}
+
+static bool same_floor(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct fab_slopes *s = ctx;
+    return same(s->nbr, (uint32_t[]){s->at[a], s->mid[a]}, (uint32_t[]){s->at[b], s->mid[b]});
+}
+static uint64_t sign_floor(const void *ctx, uint32_t sw)
+{
+    const struct fab_slopes *s = ctx;
+    return sign(s->nbr, s->at[sw], s->mid[sw]);
+}
+
+static bool same_pair(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct fab_slopes *s = ctx;
+    return s->roof[a] == s->roof[b] && s->floor[a] == s->floor[b];
+}
+static uint64_t sign_pair(const void *ctx, uint32_t sw)
+{
+    const struct fab_slopes *s = ctx;
+    return ((uint64_t)s->roof[sw] << 32) + s->floor[sw];
+}
+
+static int find_kin(struct fab_slopes *s)
+{
+    const struct fab_kin roof = {s, same_roof, sign_roof}, floor = {s, same_floor, sign_floor},
+                         pair = {s, same_pair, sign_pair};
+    int status = fab_kin_find(&roof, s->n, s->roof);
+    if (status == FAB_OK)
+        status = fab_kin_find(&floor, s->n, s->floor);
+    return status == FAB_OK ? fab_kin_find(&pair, s->n, s->pair) : status;
+}
+
+int fab_slopes_make(const struct fab_graph *g, const struct fab_order *o, struct fab_slopes *ret)
+{
+    struct fab_slopes s = {.n = g->n, .by_height = o->at};
+    size_t n = (size_t)g->n + 1;
+    s.at = calloc(n, sizeof(*s.at));
+    s.mid = calloc(n, sizeof(*s.mid));
+    s.nbr = calloc((size_t)g->nbr_at[g->n] + 1, sizeof(*s.nbr));
+    s.roof = calloc(n, sizeof(*s.roof));
+    s.floor = calloc(n, sizeof(*s.floor));
+    s.pair = calloc(n, sizeof(*s.pair));
+    if (s.at == NULL || s.mid == NULL || s.nbr == NULL || s.roof == NULL || s.floor == NULL ||
+        s.pair == NULL) {
+        fab_slopes_fini(&s);
+        return FAB_E_NOMEM;
+    }
+    memcpy(s.at, g->nbr_at, n * sizeof(*s.at));
+    for (uint32_t sw = 0; sw < g->n; sw++) {
+        uint32_t out = s.at[sw];
+        for (unsigned up = 0; up <= 1; up++) {
+            for (uint32_t i = g->nbr_at[sw]; i < g->nbr_at[sw + 1]; i++) {
+                if (fab_order_is_up(o, sw, g->nbr[i]) == (up == 1))
+                    s.nbr[out++] = g->nbr[i];
+            }
+            if (up == 0)
+                s.mid[sw] = out;
+        }
+    }
+    int status = find_kin(&s);
+    if (status == FAB_OK)
+        *ret = s;
+    else
+        fab_slopes_fini(&s);
+    return status;
+}
+
+void fab_slopes_fini(struct fab_slopes *s)
+{
+    free(s->at);
+    free(s->mid);
+    free(s->nbr);
+    free(s->roof);
+    free(s->floor);
+    free(s->pair);
+    memset(s, 0, sizeof(*s));
+}
