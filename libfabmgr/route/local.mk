@@ -1,6 +1,8 @@
 libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/balance.c \
 	%D%/balance.h \
+	%D%/batch.c \
+	%D%/columns.c \
 	%D%/detours.c \
 	%D%/detours.h \
 	%D%/dfsssp.c \
@@ -19,6 +21,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/grid.h \
 	%D%/groups.c \
 	%D%/groups.h \
+	%D%/keys.c \
 	%D%/kin.c \
 	%D%/kin.h \
 	%D%/lanes.c \
@@ -36,6 +39,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/onward.h \
 	%D%/order.c \
 	%D%/order.h \
+	%D%/pattern.c \
 	%D%/pick.c \
 	%D%/rails.c \
 	%D%/roster.c \

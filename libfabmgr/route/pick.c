@@ -15,10 +15,10 @@
 #define BATCH FAB_LEGAL_BATCH
 #define LOOKS 64
 
-bool fab_entries_short(const struct fab_fill *f, uint32_t s, uint32_t dest)
+bool fab_entries_short(const struct fab_batch *b, uint32_t s, uint32_t dest)
 {
-    const struct fab_tree *t = f->t;
-    uint32_t home = f->lanes->sw[dest], rank = t->o->rank[s];
+    const struct fab_tree *t = b->t;
+    uint32_t home = b->lanes->sw[dest], rank = t->o->rank[s];
     return t->parallel[rank] > 1 && t->o->rank[home] == rank && !t->whole[home] &&
            !t->irregular_switch[home] && !t->irregular_switch[s] &&
            t->slot_at[home + 1] - t->slot_at[home] == t->slot_at[s + 1] - t->slot_at[s];
@@ -36,19 +36,19 @@ struct choice {
 
 static void collect(const struct fab_cell *c, struct choice *ret)
 {
-    const struct fab_tree *t = c->f->t;
+    const struct fab_tree *t = c->b->t;
     const struct fab_slopes *sl = t->slopes;
-    uint8_t own = c->f->way[(size_t)c->s * BATCH + c->column];
+    uint8_t own = c->b->way[(size_t)c->s * BATCH + c->column];
     uint8_t need = (uint8_t)((own & FAB_LEGAL_HOPS) - 1);
     ret->c = c;
     ret->under = t->under[c->s];
     ret->slots = t->slot_at[c->s + 1] - t->slot_at[c->s];
     ret->slot_num = t->slot_num + t->slot_at[c->s];
     ret->slot_nbr = t->slot_nbr + t->slot_at[c->s];
-    if (fab_entries_short(c->f, c->s, c->dest))
-        ret->home = t->slot_num + t->slot_at[c->f->lanes->sw[c->dest]];
+    if (fab_entries_short(c->b, c->s, c->dest))
+        ret->home = t->slot_num + t->slot_at[c->b->lanes->sw[c->dest]];
     for (uint32_t n = sl->at[c->s]; n < sl->at[c->s + 1]; n++) {
-        uint8_t way = c->f->way[(size_t)sl->nbr[n] * BATCH + c->column];
+        uint8_t way = c->b->way[(size_t)sl->nbr[n] * BATCH + c->column];
         bool is = n < sl->mid[c->s] ? way == need
                                     : own >= FAB_LEGAL_CLIMBS && (way & FAB_LEGAL_HOPS) == need;
         ret->is[n - sl->at[c->s]] = is;
@@ -69,7 +69,7 @@ static bool slot_is_good(const struct choice *x, uint32_t slot)
 /* The k-th of all cables to candidates, round and round. */
 static uint8_t any_cable(const struct choice *x, uint32_t k)
 {
-    const struct fab_cables *cables = &x->c->f->t->cables;
+    const struct fab_cables *cables = &x->c->b->t->cables;
     k %= x->cables;
     for (uint32_t i = 0; i < x->nbrs; i++) {
         uint32_t count = cables->at[x->nbr[i] + 1] - cables->at[x->nbr[i]];
@@ -104,7 +104,7 @@ static uint8_t adopt(const struct choice *x, uint32_t slot, uint32_t turn, uint3
  * own part of the tree, so that all come down by the same one. */
 static uint8_t descend(const struct choice *x, uint32_t number, uint32_t offset)
 {
-    const struct fab_tree *t = x->c->f->t;
+    const struct fab_tree *t = x->c->b->t;
     uint32_t first = t->slopes->nbr[x->nbr[0]];
     uint32_t places = t->siblings[first] > 0 ? t->siblings[first] : 1;
     uint32_t divider = t->divider[first] / places;
@@ -119,7 +119,7 @@ static uint8_t descend(const struct choice *x, uint32_t number, uint32_t offset)
 
 void fab_cell_choose(const struct fab_cell *c)
 {
-    const struct fab_gear *gear = &c->f->lanes->gear[c->f->lanes->up[c->s]];
+    const struct fab_gear *gear = &c->b->lanes->gear[c->b->lanes->up[c->s]];
     struct choice x = {0};
     collect(c, &x);
     if (x.nbrs == 0)

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What each of 64 destinations takes at one switch.
+ *
+ * It is counted how many of the neighbours are candidates, how many of those in slots are among
+ * them, and which is the last: 16 columns at a time, in registers. Neighbours that follow each
+ * other and have the same row of ways are counted as one.
+ */
+#include <string.h>
+
+#include "libfabmgr/route/entries.h"
+
+#define BATCH FAB_LEGAL_BATCH
+
+typedef uint8_t lane16 __attribute__((vector_size(16)));
+struct row {
+    lane16 v[BATCH / 16];
+};
+
+static lane16 all(uint8_t x)
+{
+    return (lane16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
+}
+
+/* Neighbours that follow each other, have one row of ways, and are all of a higher rank or all not
+ * (summit.c turns cables round, so that "above" does not mean that). */
+struct stretch {
+    const struct row *way;
+    uint8_t count, higher;
+    uint8_t last, lone; /* the last one, and its port if it has one cable */
+};
+
+/* Those of nbr[from..to). */
+static uint32_t find_stretches(const struct fab_batch *b, uint32_t s, uint32_t from, uint32_t to,
+                               struct stretch *ret)
+{
+    const struct row *way = (const struct row *)(const void *)b->way;
+    const struct fab_slopes *sl = b->t->slopes;
+    const uint32_t *alike = fab_legal_alike(b->way, sl->n);
+    const uint8_t *higher = b->t->higher;
+    uint32_t count = 0, before = FAB_NONE;
+    for (uint32_t n = from; n < to; n++) {
+        uint32_t like = alike[sl->nbr[n]];
+        if (like != before || higher[n] != ret[count - 1].higher)
+            ret[count++] = (struct stretch){.way = &way[like], .higher = higher[n]};
+        before = like;
+        ret[count - 1].count++;
+        ret[count - 1].last = (uint8_t)(n - sl->at[s]);
+        ret[count - 1].lone = b->t->lone[n];
+    }
+    return count;
+}
+
+/* The candidates of one switch. */
+struct looks {
+    struct stretch below[256], above[256];
+    uint32_t belows, aboves;
+    uint8_t full; /* neighbours in slots, if all slots have a port */
+};
+
+struct sums {
+    lane16 count, in_slots, last, lone;
+};
+static inline void add(struct sums *sums, const struct stretch *k, lane16 is)
+{
+    sums->count += is & all(k->count);
+    sums->in_slots += is & all(k->count & k->higher);
+    sums->last |= is & all(k->last);
+    sums->lone |= is & all(k->lone);
+}
+
+/* 16 columns. last[] and lone are right where the count is 1. Returns where all take their slots.
+ */
+static lane16 find_sixteen(const struct looks *x, lane16 own, unsigned i, struct fab_keys *ret)
+{
+    lane16 need = (own & all(FAB_LEGAL_HOPS)) - all(1);
+    lane16 climbs = (lane16)(own >= all(FAB_LEGAL_CLIMBS));
+    struct sums sums = {0};
+    for (uint32_t k = 0; k < x->belows; k++)
+        add(&sums, &x->below[k], (lane16)(x->below[k].way->v[i] == need));
+    for (uint32_t k = 0; k < x->aboves; k++) {
+        lane16 hops = x->above[k].way->v[i] & all(FAB_LEGAL_HOPS);
+        add(&sums, &x->above[k], climbs & (lane16)(hops == need));
+    }
+    lane16 slots = (lane16)(sums.in_slots == all(x->full));
+    lane16 key = slots | (sums.lone & (lane16)(sums.count == all(1)));
+    memcpy(ret->key + i * 16, &key, sizeof(key));
+    memcpy(ret->count + i * 16, &sums.count, sizeof(sums.count));
+    memcpy(ret->last + i * 16, &sums.last, sizeof(sums.last));
+    return slots;
+}
+
+/* Columns whose slots lead to a switch with several cables, one of which lacks. */
+static bool mend_short(const struct fab_batch *b, uint32_t s, struct fab_keys *keys)
+{
+    const uint8_t *lone = b->t->lone + b->t->slopes->at[s];
+    bool plain = true;
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (keys->key[i] == FAB_KEY_SLOTS && fab_entries_short(b, s, b->first + i))
+            keys->key[i] = keys->count[i] == 1 ? lone[keys->last[i]] : FAB_KEY_OTHER;
+        plain = plain && keys->key[i] == FAB_KEY_SLOTS;
+    }
+    return plain;
+}
+
+bool fab_keys_find(const struct fab_batch *b, uint32_t s, struct fab_keys *ret)
+{
+    const struct fab_tree *t = b->t;
+    const struct fab_slopes *sl = t->slopes;
+    const struct row *own = (const struct row *)(const void *)b->way + s;
+    struct looks x; /* large: not cleared */
+    bool descends = fab_legal_descends(b->way, sl->n)[s];
+    x.full = t->whole[s] ? t->slot_nbrs[s] : UINT8_MAX;
+    x.belows = descends ? find_stretches(b, s, sl->at[s], sl->mid[s], x.below) : 0;
+    x.aboves = find_stretches(b, s, sl->mid[s], sl->at[s + 1], x.above);
+    lane16 plain = all(0xff);
+    for (unsigned i = 0; i < BATCH / 16; i++)
+        plain &= find_sixteen(&x, own->v[i], i, ret);
+    bool several = t->parallel[t->o->rank[s]] > 1;
+    if (several || b->count < BATCH)
+        return mend_short(b, s, ret);
+    lane16 want = all(0xff);
+    return memcmp(&plain, &want, sizeof(want)) == 0;
+}
