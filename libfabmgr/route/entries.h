@@ -33,6 +33,7 @@ enum fab_span {
     FAB_SPAN_FOLLOWS /* likewise, and both follow on those of the column before */
 };
 #define FAB_BATCH_RANGES 8
+#define FAB_BATCH_LIKE 256
 struct fab_batch {
     const struct fab_tree *t;
     const struct fab_lanes *lanes;
@@ -48,6 +49,10 @@ struct fab_batch {
      * nothing had to be chosen, or FAB_NONE; and a row with its entries. */
     uint32_t *seen;
     const uint8_t **seen_row;
+    /* Likewise the last ones seen, by a signature of their kind of cousins and that value: the
+     * switch, or FAB_NONE, and a row. */
+    uint32_t like[FAB_BATCH_LIKE];
+    const uint8_t *like_row[FAB_BATCH_LIKE];
 };
 /* From t, lanes, patterns, lft. NOMEM; fini is due then, too. */
 int fab_batch_init(struct fab_batch *b);

@@ -33,26 +33,75 @@ struct hand {
     bool follows[SIDE_BY_SIDE]; /* on the one before, LID by LID */
 };
 
-/* A row with the entries of s for this batch, which are to be copied; or NULL: they are there. */
-static const uint8_t *fill_or_find(const struct fab_batch *b, uint32_t s)
+/* ---- who has the entries of whom ------------------------------------------------------------- */
+
+/* Twins that are as far from everything, or half twins of which none descends. */
+static uint32_t twin_kind(const struct fab_tree *t, uint32_t s, bool descends)
 {
-    const struct fab_tree *t = b->t;
-    bool descends = fab_legal_descends(b->way, t->g->n)[s];
-    uint32_t kind = 2 * (descends ? t->twin[s] : t->half_twin[s]) + descends;
-    uint32_t alike = fab_legal_alike(b->way, t->g->n)[s];
-    struct fab_keys keys;
-    if (b->seen[kind] == alike && b->ranges > 0)
-        return b->seen_row[kind];
-    const uint8_t *pattern = b->patterns->of[s], *row = NULL;
-    bool plain = fab_keys_find(b, s, &keys);
-    if (plain && pattern != NULL && b->ranges > 0)
-        row = pattern;
-    else if (!fab_columns_fill(b, s, &keys))
+    return 2 * (descends ? t->twin[s] : t->half_twin[s]) + descends;
+}
+
+static uint32_t cousin_kind(const struct fab_tree *t, uint32_t s, bool descends)
+{
+    return 2 * (descends ? t->cousin[s] : t->half_cousin[s]) + descends;
+}
+
+static uint32_t sign(uint32_t kind, uint32_t alike)
+{
+    return (kind * 0x9e3779b1u + alike * 0x85ebca6bu) >> 24;
+}
+
+/* Are the neighbours of s as far from everything as those of a cousin, one by one? */
+static bool same_views(const struct fab_batch *b, uint32_t s, uint32_t cousin, bool descends)
+{
+    const struct fab_slopes *sl = b->t->slopes;
+    const uint32_t *alike = fab_legal_alike(b->way, sl->n);
+    const uint32_t *from = descends ? sl->at : sl->mid;
+    const uint32_t *mine = sl->nbr + from[s], *theirs = sl->nbr + from[cousin];
+    for (uint32_t i = 0; i < sl->at[s + 1] - from[s]; i++) {
+        if (alike[mine[i]] != alike[theirs[i]])
+            return false;
+    }
+    return true;
+}
+
+static const uint8_t *find_cousin(const struct fab_batch *b, uint32_t s, bool descends)
+{
+    const uint32_t *alike = fab_legal_alike(b->way, b->t->g->n);
+    uint32_t kind = cousin_kind(b->t, s, descends), at = sign(kind, alike[s]), c = b->like[at];
+    if (c == FAB_NONE || alike[c] != alike[s] ||
+        fab_legal_descends(b->way, b->t->g->n)[c] != descends ||
+        cousin_kind(b->t, c, descends) != kind || !same_views(b, s, c, descends))
         return NULL;
-    b->seen[kind] = alike;
-    b->seen_row[kind] = row != NULL ? row : fab_lft_row(b->lft, s);
+    return b->like_row[at];
+}
+
+/* A row with the entries of s for this batch, which are to be copied; or NULL: they are there. */
+static const uint8_t *fill_or_find(struct fab_batch *b, uint32_t s)
+{
+    bool descends = fab_legal_descends(b->way, b->t->g->n)[s], copies = b->ranges > 0;
+    uint32_t twins = twin_kind(b->t, s, descends);
+    uint32_t alike = fab_legal_alike(b->way, b->t->g->n)[s];
+    if (b->seen[twins] == alike && copies)
+        return b->seen_row[twins];
+    const uint8_t *row = copies ? find_cousin(b, s, descends) : NULL;
+    if (row == NULL) {
+        struct fab_keys keys;
+        bool plain = fab_keys_find(b, s, &keys);
+        uint32_t at = sign(cousin_kind(b->t, s, descends), alike);
+        if (plain && copies)
+            row = b->patterns->of[s];
+        if (row == NULL && !fab_columns_fill(b, s, &keys))
+            return NULL;
+        b->like[at] = s;
+        b->like_row[at] = row != NULL ? row : fab_lft_row(b->lft, s);
+    }
+    b->seen[twins] = alike;
+    b->seen_row[twins] = row != NULL ? row : fab_lft_row(b->lft, s);
     return row;
 }
+
+/* ---- one switch ------------------------------------------------------------------------------ */
 
 /* The LIDs of batches [first, end), which follow on. */
 static void copy(const struct hand *h, uint32_t first, uint32_t end, uint32_t s,
@@ -64,7 +113,7 @@ static void copy(const struct hand *h, uint32_t first, uint32_t end, uint32_t s,
         memcpy(row + a->from[i], from + a->from[i], z->to[i] - a->from[i]);
 }
 
-static void fill_switch(const struct hand *h, uint32_t s)
+static void fill_switch(struct hand *h, uint32_t s)
 {
     const uint8_t *from = NULL;
     uint32_t first = 0;

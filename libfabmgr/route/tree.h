@@ -42,8 +42,10 @@ struct fab_tree {
     uint8_t *higher;        /* [neighbours] 0xff: of a higher rank, 0: not; as slopes.nbr */
     uint8_t *lone;          /* [neighbours] the port, when there is one cable; else 0 */
     uint8_t *slot_nbrs;     /* [n] distinct neighbours in slots */
-    uint32_t *twin;         /* [n] the first that has the same neighbours on the same ports; */
-    uint32_t *half_twin;    /* [n] the same neighbours above */
+    uint32_t *cousin;       /* [n] the first that has its neighbours on the same ports, in order; */
+    uint32_t *half_cousin;  /* [n] those above, and as many below; */
+    uint32_t *twin;         /* [n] the first cousin that has the same neighbours; */
+    uint32_t *half_twin;    /* [n] the first half cousin that has the same above */
     bool *whole;            /* [n] all slots have a port */
     bool *irregular_switch; /* [n] */
 };
@@ -54,7 +56,7 @@ void fab_tree_fini(struct fab_tree *t);
 /* slots.c: fills slot_*, divider; places are known. */
 int fab_tree_slots(struct fab_tree *t);
 
-/* twins.c: fills twin and half_twin; slots are known. */
+/* twins.c: fills these four; slots are known. */
 int fab_tree_twins(struct fab_tree *t);
 
 /* rails.c: ret_rail: [n] which kind of adapters a leaf has, 0 for others. Returns how many kinds,

@@ -4,6 +4,9 @@
  * switches of one plane. What a twin sends to a destination that is equally far from both is what
  * the other one sends, so that the work is done once. Half twins have the same neighbours above
  * (and as many below): what they send up is the same, as of the middle switches of one plane.
+ *
+ * Cousins have as many neighbours on the same ports, whoever they are: all leaves, all middle
+ * switches. They send the same if their neighbours, one by one, are equally far from everything.
  */
 #include <string.h>
 
@@ -29,39 +32,79 @@ static bool same_slots(const struct fab_tree *t, uint32_t a, uint32_t b)
 {
     uint32_t count = t->slot_at[a + 1] - t->slot_at[a];
     return count == t->slot_at[b + 1] - t->slot_at[b] && t->divider[a] == t->divider[b] &&
+           t->irregular_switch[a] == t->irregular_switch[b] &&
            memcmp(t->slot_num + t->slot_at[a], t->slot_num + t->slot_at[b], count) == 0 &&
            memcmp(t->slot_nbr + t->slot_at[a], t->slot_nbr + t->slot_at[b], count) == 0;
+}
+
+static bool same_ranks(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_t from)
+{
+    const struct fab_slopes *sl = t->slopes;
+    return t->o->rank[a] == t->o->rank[b] &&
+           memcmp(t->higher + sl->at[a] + from, t->higher + sl->at[b] + from,
+                  sl->at[a + 1] - sl->at[a] - from) == 0;
+}
+
+/* half: of the neighbours only those above. */
+static bool same_shape(const struct fab_tree *t, uint32_t a, uint32_t b, bool half)
+{
+    const struct fab_slopes *sl = t->slopes;
+    uint32_t belows = sl->mid[a] - sl->at[a], count = sl->at[a + 1] - sl->at[a];
+    uint32_t from = half ? belows : 0;
+    return belows == sl->mid[b] - sl->at[b] && count == sl->at[b + 1] - sl->at[b] &&
+           same_ranks(t, a, b, from) && same_cables(t, a, b, from) && same_slots(t, a, b);
+}
+
+static bool half_cousins(const void *ctx, uint32_t a, uint32_t b)
+{
+    return same_shape(ctx, a, b, true);
+}
+static bool cousins(const void *ctx, uint32_t a, uint32_t b)
+{
+    return same_shape(ctx, a, b, false);
+}
+static uint64_t by_slots(const void *ctx, uint32_t s)
+{
+    const struct fab_tree *t = ctx;
+    uint64_t sum = t->slopes->mid[s] - t->slopes->at[s];
+    for (uint32_t i = t->slot_at[s]; i < t->slot_at[s + 1]; i++)
+        sum = sum * UINT64_C(0x100000001b3) + t->slot_num[i];
+    return sum;
 }
 
 static bool half_twins(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct fab_tree *t = ctx;
-    const struct fab_slopes *sl = t->slopes;
-    uint32_t belows = sl->mid[a] - sl->at[a];
-    return t->o->rank[a] == t->o->rank[b] && sl->roof[a] == sl->roof[b] &&
-           belows == sl->mid[b] - sl->at[b] && same_cables(t, a, b, belows) && same_slots(t, a, b);
+    return t->half_cousin[a] == t->half_cousin[b] && t->slopes->roof[a] == t->slopes->roof[b];
+}
+static uint64_t by_roof(const void *ctx, uint32_t s)
+{
+    const struct fab_tree *t = ctx;
+    return ((uint64_t)t->half_cousin[s] << 32) + t->slopes->roof[s];
 }
 
 static bool twins(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct fab_tree *t = ctx;
-    return t->slopes->pair[a] == t->slopes->pair[b] && half_twins(t, a, b) &&
-           same_cables(t, a, b, 0);
+    return t->cousin[a] == t->cousin[b] && t->slopes->pair[a] == t->slopes->pair[b];
 }
-
-static uint64_t by_roof(const void *ctx, uint32_t s)
-{
-    return ((const struct fab_tree *)ctx)->slopes->roof[s];
-}
-
 static uint64_t by_pair(const void *ctx, uint32_t s)
 {
-    return ((const struct fab_tree *)ctx)->slopes->pair[s];
+    const struct fab_tree *t = ctx;
+    return ((uint64_t)t->cousin[s] << 32) + t->slopes->pair[s];
 }
 
 int fab_tree_twins(struct fab_tree *t)
 {
-    const struct fab_kin whole = {t, twins, by_pair}, half = {t, half_twins, by_roof};
-    int status = fab_kin_find(&whole, t->g->n, t->twin);
-    return status == FAB_OK ? fab_kin_find(&half, t->g->n, t->half_twin) : status;
+    const struct {
+        struct fab_kin kin;
+        uint32_t *ret;
+    } kinds[] = {{{t, half_cousins, by_slots}, t->half_cousin},
+                 {{t, cousins, by_slots}, t->cousin},
+                 {{t, half_twins, by_roof}, t->half_twin},
+                 {{t, twins, by_pair}, t->twin}};
+    int status = FAB_OK;
+    for (unsigned i = 0; i < 4 && status == FAB_OK; i++)
+        status = fab_kin_find(&kinds[i].kin, t->g->n, kinds[i].ret);
+    return status;
 }
