@@ -17,6 +17,8 @@ int fab_batch_init(struct fab_batch *b)
 {
     size_t n = (size_t)b->t->g->n + 1;
     b->way = fab_legal_alloc(b->t->g->n);
+    b->alike = b->way != NULL ? fab_legal_alike(b->way, b->t->g->n) : NULL;
+    b->descends = b->way != NULL ? fab_legal_descends(b->way, b->t->g->n) : NULL;
     b->seen = fab_alloc_array(n, 2 * sizeof(*b->seen));
     b->seen_row = fab_alloc_array(n, 2 * sizeof(*b->seen_row));
     return b->way && b->seen && b->seen_row ? FAB_OK : FAB_E_NOMEM;

@@ -150,9 +150,10 @@ static bool fill_single(const struct fab_batch *b, uint32_t s, const struct fab_
     for (uint32_t i = 0; i < FAB_LEGAL_BATCH; i++)
         entry[i] = key[i] == FAB_KEY_SLOTS ? slots[i] : key[i];
     memcpy(fab_lft_row(b->lft, s) + b->from[0], entry, b->count);
-    for (uint32_t i = 0; i < b->count; i++) {
-        if (key[i] == FAB_KEY_OTHER)
-            simple = fill_cell(b, s, keys, i) && simple;
+    const uint8_t *other = memchr(key, FAB_KEY_OTHER, b->count);
+    for (uint32_t i; other != NULL; other = memchr(key + i, FAB_KEY_OTHER, b->count - i)) {
+        i = (uint32_t)(other - key);
+        simple = fill_cell(b, s, keys, i++) && simple;
     }
     return simple;
 }

@@ -40,17 +40,19 @@ struct fab_batch {
     const struct fab_patterns *patterns;
     const struct fab_lft *lft;
     uint32_t first, count; /* the destinations at hand: lanes->sw[first..first + count) */
-    uint8_t *way;          /* [n][64] of fab_legal_ways */
+    uint8_t *way;          /* [n][64] of fab_legal_ways; */
+    const uint32_t *alike; /* and what is behind it */
+    const bool *descends;
     /* The LIDs at hand as ranges [from, to); 0: too many. */
     uint32_t ranges, from[FAB_BATCH_RANGES], to[FAB_BATCH_RANGES];
     bool single;                   /* they are one range, a LID a column */
     uint8_t span[FAB_LEGAL_BATCH]; /* enum fab_span, by column */
-    /* [n][2], by half twins and twins (tree.h): the value of fab_legal_alike of one at which
-     * nothing had to be chosen, or FAB_NONE; and a row with its entries. */
+    /* [2 n], by twins (tree.h): the value of alike[] of one at which nothing had to be chosen, or
+     * FAB_NONE; and a row with its entries. */
     uint32_t *seen;
     const uint8_t **seen_row;
-    /* Likewise the last ones seen, by a signature of their kind of cousins and that value: the
-     * switch, or FAB_NONE, and a row. */
+    /* Likewise the last ones seen, by a signature of cousins and that value: the switch, or
+     * FAB_NONE, and a row. */
     uint32_t like[FAB_BATCH_LIKE];
     const uint8_t *like_row[FAB_BATCH_LIKE];
 };

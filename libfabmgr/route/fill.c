@@ -35,17 +35,6 @@ struct hand {
 
 /* ---- who has the entries of whom ------------------------------------------------------------- */
 
-/* Twins that are as far from everything, or half twins of which none descends. */
-static uint32_t twin_kind(const struct fab_tree *t, uint32_t s, bool descends)
-{
-    return 2 * (descends ? t->twin[s] : t->half_twin[s]) + descends;
-}
-
-static uint32_t cousin_kind(const struct fab_tree *t, uint32_t s, bool descends)
-{
-    return 2 * (descends ? t->cousin[s] : t->half_cousin[s]) + descends;
-}
-
 static uint32_t sign(uint32_t kind, uint32_t alike)
 {
     return (kind * 0x9e3779b1u + alike * 0x85ebca6bu) >> 24;
@@ -55,7 +44,7 @@ static uint32_t sign(uint32_t kind, uint32_t alike)
 static bool same_views(const struct fab_batch *b, uint32_t s, uint32_t cousin, bool descends)
 {
     const struct fab_slopes *sl = b->t->slopes;
-    const uint32_t *alike = fab_legal_alike(b->way, sl->n);
+    const uint32_t *alike = b->alike;
     const uint32_t *from = descends ? sl->at : sl->mid;
     const uint32_t *mine = sl->nbr + from[s], *theirs = sl->nbr + from[cousin];
     for (uint32_t i = 0; i < sl->at[s + 1] - from[s]; i++) {
@@ -65,40 +54,41 @@ static bool same_views(const struct fab_batch *b, uint32_t s, uint32_t cousin, b
     return true;
 }
 
-static const uint8_t *find_cousin(const struct fab_batch *b, uint32_t s, bool descends)
+static const uint8_t *find_cousin(const struct fab_batch *b, uint32_t s, uint32_t at)
 {
-    const uint32_t *alike = fab_legal_alike(b->way, b->t->g->n);
-    uint32_t kind = cousin_kind(b->t, s, descends), at = sign(kind, alike[s]), c = b->like[at];
-    if (c == FAB_NONE || alike[c] != alike[s] ||
-        fab_legal_descends(b->way, b->t->g->n)[c] != descends ||
-        cousin_kind(b->t, c, descends) != kind || !same_views(b, s, c, descends))
-        return NULL;
-    return b->like_row[at];
+    bool descends = b->descends[s];
+    uint32_t c = b->like[at];
+    bool same = c != FAB_NONE && b->alike[c] == b->alike[s] && b->descends[c] == descends &&
+                b->t->cousin[2 * c + descends] == b->t->cousin[2 * s + descends] &&
+                same_views(b, s, c, descends);
+    return same ? b->like_row[at] : NULL;
 }
 
-/* A row with the entries of s for this batch, which are to be copied; or NULL: they are there. */
-static const uint8_t *fill_or_find(struct fab_batch *b, uint32_t s)
+/* A row with the entries of s, which had no twin before it, as fill_or_find. */
+static __attribute__((noinline)) const uint8_t *fill_first(struct fab_batch *b, uint32_t s)
 {
-    bool descends = fab_legal_descends(b->way, b->t->g->n)[s], copies = b->ranges > 0;
-    uint32_t twins = twin_kind(b->t, s, descends);
-    uint32_t alike = fab_legal_alike(b->way, b->t->g->n)[s];
-    if (b->seen[twins] == alike && copies)
-        return b->seen_row[twins];
-    const uint8_t *row = copies ? find_cousin(b, s, descends) : NULL;
+    uint32_t kin = 2 * s + b->descends[s], at = sign(b->t->cousin[kin], b->alike[s]);
+    const uint8_t *row = b->ranges > 0 ? find_cousin(b, s, at) : NULL;
     if (row == NULL) {
         struct fab_keys keys;
         bool plain = fab_keys_find(b, s, &keys);
-        uint32_t at = sign(cousin_kind(b->t, s, descends), alike);
-        if (plain && copies)
+        if (plain && b->ranges > 0)
             row = b->patterns->of[s];
         if (row == NULL && !fab_columns_fill(b, s, &keys))
             return NULL;
         b->like[at] = s;
         b->like_row[at] = row != NULL ? row : fab_lft_row(b->lft, s);
     }
-    b->seen[twins] = alike;
-    b->seen_row[twins] = row != NULL ? row : fab_lft_row(b->lft, s);
+    b->seen[b->t->twin[kin]] = b->alike[s];
+    b->seen_row[b->t->twin[kin]] = row != NULL ? row : fab_lft_row(b->lft, s);
     return row;
+}
+
+/* A row with the entries of s for this batch, which are to be copied; or NULL: they are there. */
+static inline const uint8_t *fill_or_find(struct fab_batch *b, uint32_t s)
+{
+    uint32_t twin = b->t->twin[2 * s + b->descends[s]];
+    return b->seen[twin] == b->alike[s] && b->ranges > 0 ? b->seen_row[twin] : fill_first(b, s);
 }
 
 /* ---- one switch ------------------------------------------------------------------------------ */

@@ -36,17 +36,18 @@ static uint32_t find_stretches(const struct fab_batch *b, uint32_t s, uint32_t f
 {
     const struct row *way = (const struct row *)(const void *)b->way;
     const struct fab_slopes *sl = b->t->slopes;
-    const uint32_t *alike = fab_legal_alike(b->way, sl->n);
+    const uint32_t *alike = b->alike;
     const uint8_t *higher = b->t->higher;
-    uint32_t count = 0, before = FAB_NONE;
-    for (uint32_t n = from; n < to; n++) {
+    uint32_t count = 0;
+    for (uint32_t n = from, first = from; n < to; first = n) {
         uint32_t like = alike[sl->nbr[n]];
-        if (like != before || higher[n] != ret[count - 1].higher)
-            ret[count++] = (struct stretch){.way = &way[like], .higher = higher[n]};
-        before = like;
-        ret[count - 1].count++;
-        ret[count - 1].last = (uint8_t)(n - sl->at[s]);
-        ret[count - 1].lone = b->t->lone[n];
+        while (++n < to && alike[sl->nbr[n]] == like && higher[n] == higher[first])
+            ;
+        ret[count++] = (struct stretch){.way = &way[like],
+                                        .count = (uint8_t)(n - first),
+                                        .higher = higher[first],
+                                        .last = (uint8_t)(n - 1 - sl->at[s]),
+                                        .lone = b->t->lone[n - 1]};
     }
     return count;
 }
@@ -109,9 +110,8 @@ bool fab_keys_find(const struct fab_batch *b, uint32_t s, struct fab_keys *ret)
     const struct fab_slopes *sl = t->slopes;
     const struct row *own = (const struct row *)(const void *)b->way + s;
     struct looks x; /* large: not cleared */
-    bool descends = fab_legal_descends(b->way, sl->n)[s];
     x.full = t->whole[s] ? t->slot_nbrs[s] : UINT8_MAX;
-    x.belows = descends ? find_stretches(b, s, sl->at[s], sl->mid[s], x.below) : 0;
+    x.belows = b->descends[s] ? find_stretches(b, s, sl->at[s], sl->mid[s], x.below) : 0;
     x.aboves = find_stretches(b, s, sl->mid[s], sl->at[s + 1], x.above);
     lane16 plain = all(0xff);
     for (unsigned i = 0; i < BATCH / 16; i++)

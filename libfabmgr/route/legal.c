@@ -146,22 +146,36 @@ static void sweep_up(const struct sweep *w)
     }
 }
 
-/* From the way down, if there is one, to the way that is taken. */
-static void climb_or_descend(const struct sweep *w, uint32_t sw)
+/* From nothing to the way up. */
+static void climb(const struct sweep *w, uint32_t sw)
 {
     uint32_t before = FAB_NONE;
-    struct row climb, needed = {0};
-    memset(&climb, UNKNOWN, sizeof(climb));
-    if (!w->descends[sw])
-        w->way[sw] = climb;
+    struct row up;
+    memset(&up, UNKNOWN, sizeof(up));
     for (uint32_t i = w->s->mid[sw]; i < w->s->at[sw + 1]; i++) {
         if (w->alike[w->s->nbr[i]] == before)
             continue;
         before = w->alike[w->s->nbr[i]];
-        relax(&climb, &w->way[before]);
+        relax(&up, &w->way[before]);
+    }
+    for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++)
+        w->way[sw].hops[i] = up.hops[i] | FAB_LEGAL_CLIMBS;
+}
+
+/* From the way down to the way that is taken. */
+static void climb_or_descend(const struct sweep *w, uint32_t sw)
+{
+    uint32_t before = FAB_NONE;
+    struct row up, needed = {0};
+    memset(&up, UNKNOWN, sizeof(up));
+    for (uint32_t i = w->s->mid[sw]; i < w->s->at[sw + 1]; i++) {
+        if (w->alike[w->s->nbr[i]] == before)
+            continue;
+        before = w->alike[w->s->nbr[i]];
+        relax(&up, &w->way[before]);
         find_need(&needed, &w->way[before], &w->way[sw]);
     }
-    choose(&w->way[sw], &climb, &needed);
+    choose(&w->way[sw], &up, &needed);
 }
 
 /* Who descends to none of the destinations climbs as all others do that stand under one roof; who
@@ -179,7 +193,10 @@ static void sweep_down(const struct sweep *w)
             w->alike[sw] = w->alike[*first];
             continue;
         }
-        climb_or_descend(w, sw);
+        if (w->descends[sw])
+            climb_or_descend(w, sw);
+        else
+            climb(w, sw);
         w->alike[sw] = recall(memory, w->way, w->s->n, sw);
         if (!w->here[sw])
             *first = sw;

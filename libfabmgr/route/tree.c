@@ -319,15 +319,13 @@ static int alloc_tree(struct fab_tree *t)
     t->slot_nbrs = calloc(n, sizeof(*t->slot_nbrs));
     t->higher = calloc((size_t)t->slopes->at[t->g->n] + 1, 1);
     t->lone = calloc((size_t)t->slopes->at[t->g->n] + 1, 1);
-    t->twin = calloc(n, sizeof(*t->twin));
-    t->half_twin = calloc(n, sizeof(*t->half_twin));
-    t->cousin = calloc(n, sizeof(*t->cousin));
-    t->half_cousin = calloc(n, sizeof(*t->half_cousin));
+    t->twin = calloc(n, 2 * sizeof(*t->twin));
+    t->cousin = calloc(n, 2 * sizeof(*t->cousin));
     t->whole = calloc(n, sizeof(*t->whole));
     t->irregular_switch = calloc(n, sizeof(*t->irregular_switch));
     bool good = t->number && t->under && t->over && t->siblings && t->divider && t->slot_at &&
-                t->slot_nbrs && t->higher && t->lone && t->twin && t->half_twin && t->cousin &&
-                t->half_cousin && t->whole && t->irregular_switch;
+                t->slot_nbrs && t->higher && t->lone && t->twin && t->cousin && t->whole &&
+                t->irregular_switch;
     return good ? FAB_OK : FAB_E_NOMEM;
 }
 
@@ -375,9 +373,7 @@ void fab_tree_fini(struct fab_tree *t)
     free(t->higher);
     free(t->lone);
     free(t->twin);
-    free(t->half_twin);
     free(t->cousin);
-    free(t->half_cousin);
     free(t->whole);
     free(t->irregular_switch);
     memset(t, 0, sizeof(*t));

@@ -36,16 +36,16 @@ struct fab_tree {
     uint32_t *siblings; /* [n] places for such: no place is greater */
     uint32_t *divider;  /* [n] digits of a host's number below this: W(l) of D-mod-k */
     /* Slots: where D-mod-k sends what has to climb. Slot i of s is at[s] + i. */
-    uint32_t *slot_at;      /* [n + 1] */
-    uint8_t *slot_num;      /* port, or 0: nothing there (now) */
-    uint8_t *slot_nbr;      /* which of s's neighbours, counted from slopes.at[s] */
-    uint8_t *higher;        /* [neighbours] 0xff: of a higher rank, 0: not; as slopes.nbr */
-    uint8_t *lone;          /* [neighbours] the port, when there is one cable; else 0 */
-    uint8_t *slot_nbrs;     /* [n] distinct neighbours in slots */
-    uint32_t *cousin;       /* [n] the first that has its neighbours on the same ports, in order; */
-    uint32_t *half_cousin;  /* [n] those above, and as many below; */
-    uint32_t *twin;         /* [n] the first cousin that has the same neighbours; */
-    uint32_t *half_twin;    /* [n] the first half cousin that has the same above */
+    uint32_t *slot_at;  /* [n + 1] */
+    uint8_t *slot_num;  /* port, or 0: nothing there (now) */
+    uint8_t *slot_nbr;  /* which of s's neighbours, counted from slopes.at[s] */
+    uint8_t *higher;    /* [neighbours] 0xff: of a higher rank, 0: not; as slopes.nbr */
+    uint8_t *lone;      /* [neighbours] the port, when there is one cable; else 0 */
+    uint8_t *slot_nbrs; /* [n] distinct neighbours in slots */
+    /* [n][2] kinds, 0..2n-1: those who have their neighbours above on the same ports, in order, and
+     * as many below; then those who have all of them so; */
+    uint32_t *cousin;
+    uint32_t *twin;         /* [n][2] likewise, and the neighbours are the same */
     bool *whole;            /* [n] all slots have a port */
     bool *irregular_switch; /* [n] */
 };
@@ -56,7 +56,7 @@ void fab_tree_fini(struct fab_tree *t);
 /* slots.c: fills slot_*, divider; places are known. */
 int fab_tree_slots(struct fab_tree *t);
 
-/* twins.c: fills these four; slots are known. */
+/* twins.c: fills these two; slots are known. */
 int fab_tree_twins(struct fab_tree *t);
 
 /* rails.c: ret_rail: [n] which kind of adapters a leaf has, 0 for others. Returns how many kinds,

@@ -8,8 +8,10 @@
  * Cousins have as many neighbours on the same ports, whoever they are: all leaves, all middle
  * switches. They send the same if their neighbours, one by one, are equally far from everything.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/kin.h"
 #include "libfabmgr/route/tree.h"
@@ -72,39 +74,44 @@ static uint64_t by_slots(const void *ctx, uint32_t s)
     return sum;
 }
 
-static bool half_twins(const void *ctx, uint32_t a, uint32_t b)
-{
-    const struct fab_tree *t = ctx;
-    return t->half_cousin[a] == t->half_cousin[b] && t->slopes->roof[a] == t->slopes->roof[b];
-}
-static uint64_t by_roof(const void *ctx, uint32_t s)
-{
-    const struct fab_tree *t = ctx;
-    return ((uint64_t)t->half_cousin[s] << 32) + t->slopes->roof[s];
-}
-
+struct twins {
+    const uint32_t *cousin, *nbrs; /* [n] the first cousin, the first with the same neighbours */
+};
 static bool twins(const void *ctx, uint32_t a, uint32_t b)
 {
-    const struct fab_tree *t = ctx;
-    return t->cousin[a] == t->cousin[b] && t->slopes->pair[a] == t->slopes->pair[b];
+    const struct twins *w = ctx;
+    return w->cousin[a] == w->cousin[b] && w->nbrs[a] == w->nbrs[b];
 }
-static uint64_t by_pair(const void *ctx, uint32_t s)
+static uint64_t by_both(const void *ctx, uint32_t s)
 {
-    const struct fab_tree *t = ctx;
-    return ((uint64_t)t->cousin[s] << 32) + t->slopes->pair[s];
+    const struct twins *w = ctx;
+    return ((uint64_t)w->cousin[s] << 32) + w->nbrs[s];
+}
+
+/* The kinds of one half: [n][half]. */
+static int find_kinds(struct fab_tree *t, bool half, uint32_t *cousin, uint32_t *twin)
+{
+    uint32_t n = t->g->n;
+    const struct fab_kin kin = {t, half ? half_cousins : cousins, by_slots};
+    const struct twins w = {cousin, half ? t->slopes->roof : t->slopes->pair};
+    int status = fab_kin_find(&kin, n, cousin);
+    if (status == FAB_OK)
+        status = fab_kin_find(&(struct fab_kin){&w, twins, by_both}, n, twin);
+    for (uint32_t s = 0; s < n && status == FAB_OK; s++) {
+        t->cousin[2 * s + !half] = 2 * cousin[s] + !half;
+        t->twin[2 * s + !half] = 2 * twin[s] + !half;
+    }
+    return status;
 }
 
 int fab_tree_twins(struct fab_tree *t)
 {
-    const struct {
-        struct fab_kin kin;
-        uint32_t *ret;
-    } kinds[] = {{{t, half_cousins, by_slots}, t->half_cousin},
-                 {{t, cousins, by_slots}, t->cousin},
-                 {{t, half_twins, by_roof}, t->half_twin},
-                 {{t, twins, by_pair}, t->twin}};
-    int status = FAB_OK;
-    for (unsigned i = 0; i < 4 && status == FAB_OK; i++)
-        status = fab_kin_find(&kinds[i].kin, t->g->n, kinds[i].ret);
+    uint32_t *cousin = fab_alloc_array(t->g->n, sizeof(*cousin));
+    uint32_t *twin = fab_alloc_array(t->g->n, sizeof(*twin));
+    int status = cousin != NULL && twin != NULL ? FAB_OK : FAB_E_NOMEM;
+    for (unsigned half = 0; half < 2 && status == FAB_OK; half++)
+        status = find_kinds(t, half == 1, cousin, twin);
+    free(cousin);
+    free(twin);
     return status;
 }
