@@ -25,7 +25,7 @@
 #include "libfabmgr/route/entries.h"
 
 /* Batches that are filled side by side, so that a row is met once for all. */
-#define SIDE_BY_SIDE 4
+#define SIDE_BY_SIDE 8
 
 struct hand {
     struct fab_batch batch[SIDE_BY_SIDE];
