@@ -24,6 +24,7 @@ include libfabmgr/whatif/local.mk
 include libfabmgr/choose/local.mk
 include libfabmgr/repair/local.mk
 include libfabmgr/view/local.mk
+include libfabmgr/sa/local.mk
 include libfabmgr/export/local.mk
 include libfabmgr/sim/local.mk
 include libfabmgr/recording/local.mk

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is prepared of a view. For the files of this room. */
+#ifndef LIBFABMGR_SA_FACTS_H
+#define LIBFABMGR_SA_FACTS_H
+
+#include "libfabmgr/sa/sa.h"
+
+/* What a cable does to a path: 16 bytes a port, so that those of a large fabric fit a cache. */
+struct fab_sa_cable {
+    uint32_t peer; /* port id; FAB_NONE: nothing can be sent here */
+    uint32_t node; /* of the peer */
+    uint8_t mtu;   /* the lesser of both ends */
+    uint8_t rank;  /* of its rate, see rate.c */
+};
+struct fab_sa {
+    struct fab_view *view;
+    uint32_t *ends; /* [end_count] ports that own LIDs, by id */
+    uint32_t end_count;
+    struct fab_sa_cable *cables; /* [port_count] */
+    uint32_t *first_port;        /* [switch_count] */
+    /* What is known of the ways from switches that have ends to LIDs: a row of top + 1 numbers for
+     * each, 0: not known yet. NULL: too many. */
+    uint16_t *known;
+    uint32_t *row; /* [switch_count] which, or FAB_NONE */
+    uint8_t max_lmc;
+    bool proved; /* who reaches whom is reached by it: base LIDs, and there are no others */
+    bool alike;  /* proved, all reach each other, and cables between switches are all like this: */
+    struct fab_sa_cable between;
+    /* Most ask for paths in the same way: the last ComponentMask, and what it means. */
+    uint64_t path_mask;
+    struct fab_path_record path_given;
+};
+
+/* As fab_sa_path, without hops, and the rank of the rate. */
+int fab_sa_least(struct fab_sa *sa, uint32_t src_port, uint32_t lid, uint8_t *ret_mtu,
+                 uint8_t *ret_rank);
+
+uint8_t fab_sa_rank(uint32_t mbps);        /* 0: less than any */
+uint8_t fab_sa_rank_of_rate(uint8_t rate); /* 0: no such number */
+uint8_t fab_sa_rate_of_rank(uint8_t rank);
+
+/* Of a switch of the way: the port by which it sends on to `lid`; FAB_NONE: by none. */
+static inline uint32_t fab_sa_out(const struct fab_sa *sa, uint32_t sw, uint32_t lid)
+{
+    const struct fab_lft *lft = &sa->view->target->lft;
+    uint8_t out = lid <= lft->top ? fab_lft_row(lft, sw)[lid] : FAB_LFT_NO_ROUTE;
+    uint32_t port = sa->first_port[sw] + out;
+    return port < sa->first_port[sw + 1] ? port : FAB_NONE;
+}
+
+#endif

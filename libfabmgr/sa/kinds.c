@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Records that tell what is: nodes, ports, cables and tables (IBA 15.2.5.2-13, 15.2.5.18). Each is
+ * made when it is asked for, from the snapshot and the tables in force. LIDs in them are base LIDs;
+ * those of a switch and of all its ports is that of its port 0.
+ *
+ * M_Keys are shown to those who know our SM_Key, and P_Key tables only to them. Tables that nobody
+ * has set (arbitration with one lane) are zeros.
+ */
+#include <string.h>
+
+#include "libfabmgr/sa/kinds.h"
+
+static const struct fab_fabric *fabric_of(const struct fab_sa_query *q)
+{
+    return q->sa->view->fabric;
+}
+
+static const struct fab_target *target_of(const struct fab_sa_query *q)
+{
+    return q->sa->view->target;
+}
+
+static uint16_t lid_of(const struct fab_sa_query *q, uint32_t port)
+{
+    return (uint16_t)target_of(q)->lids.base[port];
+}
+
+static bool is_switch(const struct fab_sa_query *q, uint32_t port)
+{
+    return fab_node_is_switch(fabric_of(q), fabric_of(q)->ports[port].node);
+}
+
+static uint32_t one(const struct fab_sa_query *q, uint32_t port)
+{
+    (void)q, (void)port;
+    return 1;
+}
+
+static uint32_t one_of_switch(const struct fab_sa_query *q, uint32_t port)
+{
+    return is_switch(q, port);
+}
+
+/* All ports of a switch, port 0 first; of others the port itself. */
+static uint32_t ports(const struct fab_sa_query *q, uint32_t port)
+{
+    const struct fab_fabric *f = fabric_of(q);
+    return is_switch(q, port) ? f->nodes[f->ports[port].node].num_ports + 1u : 1u;
+}
+
+/* ---- nodes, ports, cables ---------------------------------------------------------------------
+ */
+
+static bool fill_node(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
+{
+    const struct fab_port *p = &fabric_of(q)->ports[port];
+    const struct fab_node *node = &fabric_of(q)->nodes[p->node];
+    struct fab_node_record *r = ret;
+    (void)k;
+    r->lid = lid_of(q, port);
+    r->info = node->info;
+    r->info.local_port = p->num;
+    if (p->guid != 0)
+        r->info.port_guid = p->guid;
+    memcpy(r->desc.text, node->desc, sizeof r->desc.text);
+    return true;
+}
+
+static bool fill_port_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
+{
+    const struct fab_port *p = &fabric_of(q)->ports[port + k];
+    struct fab_port_info_record *r = ret;
+    if (!p->present)
+        return false;
+    r->lid = lid_of(q, port);
+    r->port = p->num;
+    r->info = p->info;
+    if (!q->trusted)
+        r->info.m_key = 0;
+    return true;
+}
+
+static bool fill_switch_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
+{
+    struct fab_switch_info_record *r = ret;
+    (void)k;
+    r->lid = lid_of(q, port);
+    r->info = fabric_of(q)->switches[fabric_of(q)->ports[port].node];
+    return true;
+}
+
+static bool fill_link(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
+{
+    const struct fab_fabric *f = fabric_of(q);
+    const struct fab_sa_cable *c = &q->sa->cables[port + k];
+    struct fab_link_record *r = ret;
+    if (c->peer == FAB_NONE)
+        return false;
+    r->from_lid = lid_of(q, port);
+    r->from_port = f->ports[port + k].num;
+    r->to_port = f->ports[c->peer].num;
+    r->to_lid = lid_of(q, c->node < f->switch_count ? q->sa->first_port[c->node] : c->peer);
+    return r->to_lid != 0;
+}
+
+static bool fill_sm_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
+{
+    const struct fab_port *p = &fabric_of(q)->ports[port];
+    struct fab_sm_info_record *r = ret;
+    (void)k;
+    if (port != fabric_of(q)->self_port)
+        return false;
+    r->lid = lid_of(q, port);
+    r->info.guid = p->guid;
+    r->info.activity = q->activity;
+    r->info.priority = q->sa->view->policy.sm_priority;
+    r->info.state = FAB_SM_MASTER;
+    return true;
+}
+
+static uint32_t guid_blocks(const struct fab_sa_query *q, uint32_t port)
+{
+    return (fabric_of(q)->ports[port].info.guid_cap + 7u) / 8u;
+}
+
+/* Only the first is known, which is the port's own. */
+static bool fill_guid_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
+{
+    struct fab_guid_info_record *r = ret;
+    r->lid = lid_of(q, port);
+    r->block = (uint8_t)k;
+    if (k == 0)
+        r->table.guid[0] = fabric_of(q)->ports[port].guid;
+    return true;
+}
+
+/* ---- tables -----------------------------------------------------------------------------------
+ */
+
+static uint32_t lft_blocks(const struct fab_sa_query *q, uint32_t port)
+{
+    return is_switch(q, port) ? fab_lft_blocks(&target_of(q)->lft) : 0;
+}
+
+static bool fill_lft(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
+{
+    struct fab_lft_record *r = ret;
+    r->lid = lid_of(q, port);
+    r->block = (uint16_t)k;
+    memcpy(r->port, fab_lft_row(&target_of(q)->lft, fabric_of(q)->ports[port].node) + k * 64u, 64);
+    return true;
+}
+
+/* In and out: a switch has a table for each pair of its ports, another port one. */
+static uint32_t port_pairs(const struct fab_sa_query *q, uint32_t port)
+{
+    return ports(q, port) * ports(q, port);
+}
+
+static bool fill_sl2vl(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
+{
+    const struct fab_view *v = q->sa->view;
+    struct fab_sl2vl_record *r = ret;
+    uint32_t count = ports(q, port), in = port + k % count, out = port + k / count;
+    if (!v->fabric->ports[in].present || !v->fabric->ports[out].present)
+        return false;
+    uint64_t map = fab_target_sl2vl(v->fabric, &v->policy, &v->target->vls, in, out);
+    r->lid = lid_of(q, port);
+    r->in_port = (uint8_t)(in - port);
+    r->out_port = (uint8_t)(out - port);
+    for (unsigned sl = 0; sl < FAB_SLS; sl++)
+        r->table.vl[sl] = map >> (FAB_SLS - 1 - sl) * 4 & 15;
+    return true;
+}
+
+/* Block 1 has the low-priority entries from 0 on, 2 from 32 on; 3 and 4 are of high priority. */
+static uint32_t vlarb_blocks(const struct fab_sa_query *q, uint32_t port)
+{
+    return ports(q, port) * 4u;
+}
+
+static bool fill_vlarb(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
+{
+    const struct fab_view *v = q->sa->view;
+    const struct fab_port *p = &v->fabric->ports[port + k / 4];
+    struct fab_vlarb_record *r = ret;
+    unsigned block = k % 4 + 1;
+    unsigned cap = block <= 2 ? p->info.vlarb_low_cap : p->info.vlarb_high_cap;
+    if (!p->present || cap <= (block % 2 ? 0u : 32u))
+        return false;
+    r->lid = lid_of(q, port);
+    r->port = p->num;
+    r->block = (uint8_t)block;
+    if (block == 1 && p->peer != FAB_NONE)
+        (void)fab_target_vlarb(v->fabric, &v->policy, &v->target->vls, port + k / 4, &r->table);
+    return true;
+}
+
+/* Everyone is a full member of the default partition. */
+static bool fill_pkey(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
+{
+    const struct fab_port *p = &fabric_of(q)->ports[port + k];
+    struct fab_pkey_record *r = ret;
+    if (!p->present)
+        return false;
+    r->lid = lid_of(q, port);
+    r->port = p->num;
+    r->table.pkey[0] = 0xffff;
+    return true;
+}
+
+const struct fab_sa_kind *fab_sa_kind_of(uint16_t attr_id)
+{
+    static const struct fab_sa_kind kinds[] = {
+        {&fab_node_record, true, false, one, fill_node},
+        {&fab_port_info_record, true, false, ports, fill_port_info},
+        {&fab_switch_info_record, true, false, one_of_switch, fill_switch_info},
+        {&fab_link_record, true, false, ports, fill_link},
+        {&fab_sm_info_record, true, false, one, fill_sm_info},
+        {&fab_guid_info_record, true, false, guid_blocks, fill_guid_info},
+        {&fab_lft_record, true, false, lft_blocks, fill_lft},
+        {&fab_sl2vl_record, true, false, port_pairs, fill_sl2vl},
+        {&fab_vlarb_record, true, false, vlarb_blocks, fill_vlarb},
+        {&fab_pkey_record, true, true, ports, fill_pkey},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (kinds[i].rec->id == attr_id)
+            return &kinds[i];
+    return attr_id == FAB_SA_PATH_RECORD ? &fab_sa_kind_path : NULL;
+}

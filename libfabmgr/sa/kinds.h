@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Kinds of records. For the files of this room. */
+#ifndef LIBFABMGR_SA_KINDS_H
+#define LIBFABMGR_SA_KINDS_H
+
+#include "libfabmgr/sa/facts.h"
+
+/* How the records of one attribute are found: ports that own LIDs one after the other (q->from),
+ * and of each some number of records. */
+struct fab_sa_kind {
+    const struct fab_rec *rec;
+    bool lid_key; /* component 0 is the LID of such a port, others are compared */
+    bool trusted; /* only who knows our SM_Key may ask */
+    /* How many records `port` may have. */
+    uint32_t (*count)(const struct fab_sa_query *q, uint32_t port);
+    /* The k-th of them, into a struct of the record that is cleared; false: there is none. */
+    bool (*fill)(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret_struct);
+};
+const struct fab_sa_kind *fab_sa_kind_of(uint16_t attr_id); /* NULL: none */
+
+/* PathRecord and what is asked for in its terms. q->path and q->given are set by begin. */
+extern const struct fab_sa_kind fab_sa_kind_path, fab_sa_kind_trace;
+uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *req);
+uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request *req);
+
+/* The same MTU, rate or lifetime, or one that the selector lets us say instead; 0: none does. Best
+ * of `have` and below for lifetimes, too. */
+bool fab_sa_select(uint8_t selector, unsigned want, unsigned *value, bool exact_only);
+
+#endif

@@ -1,0 +1,9 @@
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/facts.c \
+	%D%/facts.h \
+	%D%/kinds.c \
+	%D%/kinds.h \
+	%D%/path.c \
+	%D%/query.c \
+	%D%/rate.c \
+	%D%/sa.h

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * PathRecord (IBA 15.2.5.16), and what is asked for in its terms: MultiPathRecord (15.2.5.20),
+ * whose answer is PathRecords, and TraceRecord (15.2.5.19).
+ *
+ * Sources and destinations are ports, named by GID, by LID, or by neither, which means all. Between
+ * two ports that have several LIDs there are several paths: first those that have no LID in common
+ * (preference 0), then the others (2).
+ *
+ * A selector together with its value bounds the MTU, the rate or the lifetime; a selector alone
+ * says nothing, as with other managers. A path may be used with a lesser MTU than it has, so
+ * "exactly" is met by a path that has more, and "less than" by the next below what is asked for.
+ * For rates only the same is exactly the same. Lifetimes are one for the whole subnet; from a port
+ * to itself it is 0. Service ids, traffic classes and flow labels choose nothing, and are 0 in the
+ * answer.
+ */
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/sa/kinds.h"
+
+#define PKEY_DEFAULT 0x7fffu
+#define PKEY_FULL 0xffffu
+#define LINK_LOCAL UINT64_C(0xfe80000000000000)
+#define HOPS_MOST 64
+
+/* ---- ends -------------------------------------------------------------------------------------
+ */
+
+/* The port of a GID. Status, or 0. */
+static uint16_t port_of_gid(const struct fab_sa_query *q, const uint64_t gid[2], uint32_t *ret)
+{
+    const struct fab_view *v = q->sa->view;
+    uint32_t port = FAB_NONE;
+    if (gid[0] == v->policy.subnet_prefix || gid[0] == LINK_LOCAL)
+        port = fab_fabric_port_by_guid(v->fabric, gid[1]);
+    if (port == FAB_NONE || v->target->lids.base[port] == 0)
+        return FAB_SA_INVALID_GID;
+    *ret = port;
+    return 0;
+}
+
+static uint16_t port_of_lid(const struct fab_sa_query *q, uint16_t lid, uint32_t *ret)
+{
+    const struct fab_lids *lids = &q->sa->view->target->lids;
+    if (lid == 0 || lid > lids->top || lids->owner[lid] == FAB_NONE)
+        return FAB_SA_NO_RECORDS;
+    *ret = lids->owner[lid];
+    return 0;
+}
+
+/* One end, by GID and LID if they are given; FAB_NONE: all there are. */
+static uint16_t find_end(const struct fab_sa_query *q, const uint64_t *gid, const uint16_t *lid,
+                         uint32_t *ret)
+{
+    uint32_t by_gid = FAB_NONE, by_lid = FAB_NONE;
+    uint16_t status = gid ? port_of_gid(q, gid, &by_gid) : 0;
+    if (status == 0 && lid)
+        status = port_of_lid(q, *lid, &by_lid);
+    if (status == 0 && gid && lid && by_gid != by_lid)
+        status = FAB_SA_NO_RECORDS;
+    *ret = by_gid != FAB_NONE ? by_gid : by_lid;
+    return status;
+}
+
+static void all_or_one(struct fab_sa_query *q, uint32_t port, uint32_t *own, const uint32_t **ret,
+                       uint32_t *ret_count)
+{
+    *own = port;
+    *ret = port != FAB_NONE ? own : q->sa->ends;
+    *ret_count = port != FAB_NONE ? 1 : q->sa->end_count;
+}
+
+static void count_pairs(struct fab_sa_query *q)
+{
+    uint32_t lids = 1u << q->sa->max_lmc;
+    q->pairs = (q->slid ? 1 : lids) * (q->dlid ? 1 : lids);
+    if (q->method == FAB_METHOD_GET)
+        q->limit = 1;
+    else
+        q->limit = q->given.paths ? q->path.paths : UINT32_MAX;
+}
+
+uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *req)
+{
+    uint32_t src, dst;
+    (void)fab_rec_unpack(&fab_path_record, req->data, FAB_SA_DATA_LEN, &q->path);
+    if (q->sa->path_mask != req->comp_mask) {
+        q->sa->path_mask = req->comp_mask;
+        fab_rec_given(&fab_path_record, req->comp_mask, &q->sa->path_given);
+    }
+    q->given = q->sa->path_given;
+    const struct fab_path_record *p = &q->path, *g = &q->given;
+    uint16_t status = find_end(q, g->sgid[0] ? p->sgid : NULL, g->slid ? &p->slid : NULL, &src);
+    if (status == 0)
+        status = find_end(q, g->dgid[0] ? p->dgid : NULL, g->dlid ? &p->dlid : NULL, &dst);
+    if (status != 0)
+        return status;
+    all_or_one(q, src, &q->own[0], &q->from, &q->from_count);
+    all_or_one(q, dst, &q->own[1], &q->to, &q->to_count);
+    q->slid = g->slid ? p->slid : 0;
+    q->dlid = g->dlid ? p->dlid : 0;
+    q->gid_prefix[0] = g->sgid[0] ? p->sgid[0] : q->sa->view->policy.subnet_prefix;
+    q->gid_prefix[1] = g->dgid[0] ? p->dgid[0] : q->sa->view->policy.subnet_prefix;
+    count_pairs(q);
+    return 0;
+}
+
+/* What MultiPathRecord has in common with PathRecord. */
+static void path_of_multi(const struct fab_multi_path_record *m, struct fab_path_record *p)
+{
+    *p = (struct fab_path_record){.raw = m->raw,
+                                  .reversible = m->reversible,
+                                  .paths = m->paths,
+                                  .pkey = m->pkey,
+                                  .sl = m->sl,
+                                  .mtu_selector = m->mtu_selector,
+                                  .mtu = m->mtu,
+                                  .rate_selector = m->rate_selector,
+                                  .rate = m->rate,
+                                  .life_selector = m->life_selector,
+                                  .life = m->life};
+}
+
+uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request *req)
+{
+    struct fab_multi_path_record m, given;
+    uint16_t status = 0;
+    (void)fab_rec_unpack(&fab_multi_path_record, req->data, FAB_SA_DATA_LEN, &m);
+    fab_rec_given(&fab_multi_path_record, req->comp_mask, &given);
+    unsigned count = (unsigned)m.sgids + m.dgids;
+    if (!given.sgids || !given.dgids || m.sgids == 0 || m.dgids == 0)
+        return FAB_SA_INSUFFICIENT_COMPONENTS;
+    if (count > FAB_MULTI_PATH_GIDS)
+        return FAB_SA_REQ_INVALID;
+    for (unsigned i = 0; i < count && status == 0; i++)
+        status = port_of_gid(q, m.gid + (size_t)i * 2, &q->own[i]);
+    q->from = q->own;
+    q->from_count = m.sgids;
+    q->to = q->own + m.sgids;
+    q->to_count = m.dgids;
+    path_of_multi(&m, &q->path);
+    path_of_multi(&given, &q->given);
+    q->gid_prefix[0] = m.gid[0];
+    q->gid_prefix[1] = m.gid[2 * (size_t)m.sgids % (2 * FAB_MULTI_PATH_GIDS)];
+    count_pairs(q);
+    return status;
+}
+
+/* ---- selectors --------------------------------------------------------------------------------
+ */
+
+bool fab_sa_select(uint8_t selector, unsigned want, unsigned *value, bool exact_only)
+{
+    switch (selector) {
+    case FAB_SELECT_MORE:
+        return *value > want;
+    case FAB_SELECT_LESS:
+        if (*value >= want)
+            *value = want - 1;
+        return want > 1;
+    case FAB_SELECT_EXACTLY:
+        if (*value < want || (exact_only && *value != want))
+            return false;
+        *value = want;
+        return true;
+    default:
+        return true;
+    }
+}
+
+struct path {
+    unsigned mtu, rank, life;
+    uint8_t sl;
+};
+
+static bool select_all(const struct fab_sa_query *q, struct path *p)
+{
+    const struct fab_path_record *w = &q->path, *g = &q->given;
+    return (!g->mtu_selector || !g->mtu ||
+            fab_sa_select(w->mtu_selector, w->mtu, &p->mtu, false)) &&
+           (!g->rate_selector || !g->rate ||
+            fab_sa_select(w->rate_selector, fab_sa_rank_of_rate(w->rate), &p->rank, true)) &&
+           (!g->life_selector || !g->life ||
+            fab_sa_select(w->life_selector, w->life, &p->life, false));
+}
+
+/* ---- one path ---------------------------------------------------------------------------------
+ */
+
+static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, struct path *ret)
+{
+    const struct fab_view *v = q->sa->view;
+    uint8_t mtu, rank;
+    if (fab_sa_least(q->sa, src, lid, &mtu, &rank) != FAB_OK)
+        return false;
+    *ret = (struct path){.mtu = mtu, .rank = rank};
+    if (v->target->lids.owner[lid] != src)
+        ret->life = v->policy.subnet_timeout;
+    ret->sl = fab_target_sl(v->fabric, &v->target->lids, &v->target->vls, src, lid);
+    return (!q->given.sl || q->path.sl == ret->sl) && select_all(q, ret);
+}
+
+/* Whether the way back is as good. Where the tables are proved and nothing is asked of the way, it
+ * need not be walked. */
+static bool find_back(struct fab_sa_query *q, uint32_t dst, uint32_t slid, uint8_t sl)
+{
+    const struct fab_view *v = q->sa->view;
+    const struct fab_path_record *g = &q->given;
+    struct path back;
+    if (q->sa->proved && !g->mtu && !g->rate && !g->life)
+        return fab_target_sl(v->fabric, &v->target->lids, &v->target->vls, dst, slid) == sl;
+    return find(q, dst, slid, &back) && back.sl == sl;
+}
+
+/* Everyone is a full member of the default partition; raw packets have no P_Key. */
+static bool has_pkey(const struct fab_sa_query *q)
+{
+    return (q->given.raw && q->path.raw) || !q->given.pkey ||
+           (q->path.pkey & 0x7fff) == PKEY_DEFAULT;
+}
+
+static uint16_t pkey_of(const struct fab_sa_query *q)
+{
+    if (q->given.raw && q->path.raw)
+        return 0;
+    return q->given.pkey ? q->path.pkey : PKEY_FULL;
+}
+
+static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, uint32_t dst,
+                         uint32_t dlid, struct fab_path_record *r)
+{
+    const struct fab_fabric *f = q->sa->view->fabric;
+    struct path p;
+    if (!has_pkey(q) || !find(q, src, dlid, &p))
+        return false;
+    bool reversible = find_back(q, dst, slid, p.sl);
+    if (!reversible && q->given.reversible && q->path.reversible)
+        return false;
+    *r = (struct fab_path_record){
+        .dgid = {q->gid_prefix[1], f->ports[dst].guid},
+        .sgid = {q->gid_prefix[0], f->ports[src].guid},
+        .dlid = (uint16_t)dlid,
+        .slid = (uint16_t)slid,
+        .raw = q->given.raw && q->path.raw,
+        .reversible = reversible,
+        .pkey = pkey_of(q),
+        .sl = p.sl,
+        .mtu_selector = FAB_SELECT_EXACTLY,
+        .mtu = (uint8_t)p.mtu,
+        .rate_selector = FAB_SELECT_EXACTLY,
+        .rate = fab_sa_rate_of_rank((uint8_t)p.rank),
+        .life_selector = FAB_SELECT_EXACTLY,
+        .life = (uint8_t)p.life,
+    };
+    return true;
+}
+
+/* The n-th pair of an offset into s LIDs with one into d: those of the same offset come first.
+ * False: there are fewer. */
+static bool pair(uint32_t n, uint32_t s, uint32_t d, uint32_t *ret_s, uint32_t *ret_d)
+{
+    uint32_t same = s < d ? s : d;
+    *ret_s = *ret_d = n;
+    if (n < same)
+        return true;
+    n -= same;
+    for (*ret_s = 0; *ret_s < s; (*ret_s)++) {
+        uint32_t others = *ret_s < d ? d - 1 : d;
+        *ret_d = *ret_s < d && n >= *ret_s ? n + 1 : n;
+        if (n < others)
+            return true;
+        n -= others;
+    }
+    return false;
+}
+
+static uint32_t count_paths(const struct fab_sa_query *q, uint32_t port)
+{
+    (void)port;
+    uint64_t count = (uint64_t)q->to_count * q->pairs;
+    return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
+static bool fill_path(struct fab_sa_query *q, uint32_t src, uint32_t k, void *ret)
+{
+    const struct fab_lids *lids = &q->sa->view->target->lids;
+    uint32_t dst = q->to[k / q->pairs], n = k % q->pairs, s, d;
+    struct fab_path_record *r = ret;
+    if (n == 0)
+        q->found = 0;
+    if (q->found >= q->limit ||
+        !pair(n, q->slid ? 1 : 1u << lids->lmc[src], q->dlid ? 1 : 1u << lids->lmc[dst], &s, &d))
+        return false;
+    if (!fill_between(q, src, q->slid ? q->slid : lids->base[src] + s, dst,
+                      q->dlid ? q->dlid : lids->base[dst] + d, r))
+        return false;
+    r->preference = s == d ? 0 : 2;
+    q->found++;
+    return true;
+}
+
+const struct fab_sa_kind fab_sa_kind_path = {
+    .rec = &fab_path_record, .count = count_paths, .fill = fill_path};
+
+/* ---- traces -----------------------------------------------------------------------------------
+ */
+
+/* Records of all nodes on the way, ends included; there is one way, for both ends are given. */
+static uint32_t count_nodes(const struct fab_sa_query *q, uint32_t port)
+{
+    const struct fab_lids *lids = &q->sa->view->target->lids;
+    struct fab_sa_path way;
+    if (q->to_count != 1 || fab_sa_path(q->sa, port, lids->base[q->to[0]], &way) != FAB_OK)
+        return 0;
+    return way.hops + 2u; /* one more than there are, if it ends at a switch */
+}
+
+/* Goes k nodes on; *ret_in and *ret_out: the ports of the node there, FAB_NONE: none. */
+static void go(const struct fab_sa_query *q, uint32_t src, uint32_t lid, uint32_t k,
+               uint32_t *ret_in, uint32_t *ret_out)
+{
+    const struct fab_view *v = q->sa->view;
+    uint32_t in = FAB_NONE, out = src;
+    for (; k > 0 && out != FAB_NONE; k--) {
+        in = q->sa->cables[out].peer;
+        out = in == FAB_NONE ? FAB_NONE : v->fabric->ports[in].node;
+        if (out != FAB_NONE)
+            out = fab_node_is_switch(v->fabric, out) ? fab_sa_out(q->sa, out, lid) : FAB_NONE;
+    }
+    *ret_in = in;
+    *ret_out = out;
+}
+
+static bool fill_trace(struct fab_sa_query *q, uint32_t src, uint32_t k, void *ret)
+{
+    const struct fab_fabric *f = q->sa->view->fabric;
+    uint32_t lid = q->dlid ? q->dlid : q->sa->view->target->lids.base[q->to[0]], in, out;
+    struct fab_trace_record *r = ret;
+    if (fab_node_is_switch(f, f->ports[src].node))
+        return false; /* a trace begins at an end */
+    go(q, src, lid, k, &in, &out);
+    if (in == FAB_NONE && out == FAB_NONE)
+        return false;
+    const struct fab_node *node = &f->nodes[f->ports[in != FAB_NONE ? in : out].node];
+    r->gid_prefix = q->sa->view->policy.subnet_prefix;
+    r->generation = (uint16_t)q->sa->view->generation;
+    r->node_type = node->type;
+    r->node = node->guid;
+    r->chassis = node->info.system_guid;
+    if (in != FAB_NONE) {
+        r->entry_guid = f->ports[in].guid ? f->ports[in].guid : node->info.port_guid;
+        r->entry_port = f->ports[in].num;
+    }
+    if (out != FAB_NONE && f->ports[out].num != 0) {
+        r->exit_guid = f->ports[out].guid ? f->ports[out].guid : node->info.port_guid;
+        r->exit_port = f->ports[out].num;
+    }
+    return true;
+}
+
+const struct fab_sa_kind fab_sa_kind_trace = {
+    .rec = &fab_trace_record, .count = count_nodes, .fill = fill_trace};

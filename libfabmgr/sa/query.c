@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Queries (IBA 15.4): Get, GetTable, GetMulti and GetTraceTable. What the components that count
+ * look like becomes bytes and a mask of bits; records are made one after the other, and those whose
+ * bytes agree under the mask are the answer. The LID of a record is looked up instead, for a port
+ * has several; paths are bounded by their own rules (path.c).
+ */
+#include <string.h>
+
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/sa/kinds.h"
+
+#define SA_CLASS_VERSION 2
+#define COMPONENT_LID 1u
+#define STRUCT_MOST 256           /* bytes, of those that are made here */
+#define MATCH_CAP_MASK (1u << 31) /* AttributeModifier of PortInfoRecord: these bits are set */
+
+enum { OFF_METHOD = 3, OFF_STATUS = 4, OFF_ATTR_ID = 16, OFF_SM_KEY = 36, OFF_ATTR_OFFSET = 44 };
+
+int fab_sa_request_read(const uint8_t *mad, size_t len, struct fab_sa_request *ret,
+                        uint64_t *ret_sm_key)
+{
+    struct fab_mad head;
+    struct fab_sa_header sa;
+    const uint8_t *data;
+    size_t data_len;
+    if (len < FAB_MAD_SIZE)
+        return FAB_E_TRUNCATED;
+    int r = fab_mad_unpack(mad, len, &head, &data, &data_len);
+    if (r == FAB_OK && (head.mgmt_class != FAB_CLASS_SA || head.class_version != SA_CLASS_VERSION))
+        r = FAB_E_FORMAT;
+    if (r == FAB_OK && mad[FAB_RMPP_AT] > 1)
+        r = FAB_E_FORMAT;
+    if (r == FAB_OK)
+        r = fab_attr_unpack(&fab_attr_sa_header, mad + FAB_SA_HEADER, FAB_SA_DATA - FAB_SA_HEADER,
+                            &sa);
+    if (r != FAB_OK)
+        return r;
+    *ret = (struct fab_sa_request){.method = head.method,
+                                   .attr_id = head.attr_id,
+                                   .attr_mod = head.attr_mod,
+                                   .comp_mask = sa.comp_mask,
+                                   .data = mad + FAB_SA_DATA};
+    *ret_sm_key = sa.sm_key;
+    return FAB_OK;
+}
+
+bool fab_sa_is_table(uint8_t method)
+{
+    return method == FAB_METHOD_GET_TABLE || method == FAB_METHOD_GET_MULTI ||
+           method == FAB_METHOD_GET_TRACE_TABLE;
+}
+
+/* ---- beginning --------------------------------------------------------------------------------
+ */
+
+static uint16_t narrow_to_lid(struct fab_sa_query *q)
+{
+    const struct fab_lids *lids = &q->sa->view->target->lids;
+    uint16_t lid = fab_be16(q->want);
+    q->from_count = 0;
+    if (lid <= lids->top && lids->owner[lid] != FAB_NONE) {
+        q->own[0] = lids->owner[lid];
+        q->from = q->own;
+        q->from_count = 1;
+    }
+    return 0;
+}
+
+/* Bits of a capability mask that are asked for; others may be as they are. */
+static void match_cap_mask(struct fab_sa_query *q, const struct fab_sa_request *req)
+{
+    uint8_t bits[FAB_REC_MAX];
+    uint64_t which =
+        fab_rec_component(q->rec, "CapabilityMask") | fab_rec_component(q->rec, "CapabilityMask2");
+    if (q->rec != &fab_port_info_record || (req->attr_mod & MATCH_CAP_MASK) == 0)
+        return;
+    fab_rec_mask(q->rec, which & req->comp_mask, bits);
+    for (size_t i = 0; i < q->rec->wire_size; i++)
+        q->mask[i] = (uint8_t)((q->mask[i] & ~bits[i]) | (bits[i] & q->want[i]));
+}
+
+/* ToLID is any LID of a port, too. */
+static void base_of_to_lid(struct fab_sa_query *q, uint64_t comp_mask)
+{
+    const struct fab_lids *lids = &q->sa->view->target->lids;
+    if (q->rec != &fab_link_record || (comp_mask & fab_rec_component(q->rec, "ToLID")) == 0)
+        return;
+    uint16_t lid = fab_be16(q->want + 4);
+    if (lid <= lids->top && lids->owner[lid] != FAB_NONE)
+        fab_put_be16(q->want + 4, (uint16_t)lids->base[lids->owner[lid]]);
+}
+
+static uint16_t begin_records(struct fab_sa_query *q, const struct fab_sa_request *req)
+{
+    uint64_t comp_mask = req->comp_mask;
+    memcpy(q->want, req->data, q->rec->wire_size);
+    if (q->kind->trusted && !q->trusted)
+        return FAB_SA_REQ_INVALID;
+    q->from = q->sa->ends;
+    q->from_count = q->sa->end_count;
+    if (q->kind->lid_key && (comp_mask & COMPONENT_LID) != 0)
+        narrow_to_lid(q);
+    if (q->kind->lid_key)
+        comp_mask &= ~(uint64_t)COMPONENT_LID;
+    base_of_to_lid(q, comp_mask);
+    fab_rec_mask(q->rec, comp_mask, q->mask);
+    match_cap_mask(q, req);
+    return 0;
+}
+
+/* Both ends are needed for a trace. */
+static uint16_t begin_trace(struct fab_sa_query *q, const struct fab_sa_request *req)
+{
+    uint16_t status = fab_sa_begin_path(q, req);
+    if (status == 0 && (q->from != q->own || q->to != q->own + 1))
+        status = FAB_SA_INSUFFICIENT_COMPONENTS;
+    return status;
+}
+
+uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q)
+{
+    *q = (struct fab_sa_query){
+        .sa = sa, .method = req->method, .trusted = req->trusted, .activity = req->activity};
+    bool get = req->method == FAB_METHOD_GET || req->method == FAB_METHOD_GET_TABLE;
+    bool path = req->attr_id == FAB_SA_PATH_RECORD;
+    bool trace = req->method == FAB_METHOD_GET_TRACE_TABLE && path;
+    bool multi = req->method == FAB_METHOD_GET_MULTI && req->attr_id == FAB_SA_MULTI_PATH_RECORD;
+    if (get)
+        q->kind = fab_sa_kind_of(req->attr_id);
+    else if (trace || multi)
+        q->kind = trace ? &fab_sa_kind_trace : &fab_sa_kind_path;
+    if (q->kind == NULL)
+        return FAB_SMP_BAD_ATTR;
+    q->rec = q->kind->rec;
+    if (trace)
+        return begin_trace(q, req);
+    if (multi)
+        return fab_sa_begin_multi(q, req);
+    return path ? fab_sa_begin_path(q, req) : begin_records(q, req);
+}
+
+/* ---- going on ---------------------------------------------------------------------------------
+ */
+
+static bool agrees(const struct fab_sa_query *q, const uint8_t *record)
+{
+    uint8_t differ = 0;
+    for (size_t i = 0; i < q->rec->wire_size; i++)
+        differ |= (uint8_t)((record[i] ^ q->want[i]) & q->mask[i]);
+    return differ == 0;
+}
+
+static bool make_record(struct fab_sa_query *q, uint32_t k, uint8_t *record)
+{
+    _Alignas(8) uint8_t made[STRUCT_MOST];
+    memset(made, 0, q->rec->struct_size);
+    return q->kind->fill(q, q->from[q->i], k, made) &&
+           fab_rec_pack(q->rec, made, record, fab_rec_stride(q->rec)) == FAB_OK &&
+           (!q->kind->lid_key || agrees(q, record));
+}
+
+int fab_sa_next(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record)
+{
+    while (q->i < q->from_count) {
+        if (q->j == 0)
+            q->inner = q->kind->count(q, q->from[q->i]);
+        if (q->j >= q->inner) {
+            q->i++;
+            q->j = 0;
+            continue;
+        }
+        if (*budget == 0)
+            return FAB_E_BUSY;
+        (*budget)--;
+        if (make_record(q, q->j++, ret_record))
+            return FAB_OK;
+    }
+    return FAB_E_NOT_FOUND;
+}
+
+/* ---- answers ----------------------------------------------------------------------------------
+ */
+
+void fab_sa_answer_head(const uint8_t request[FAB_MAD_SIZE], uint16_t status, uint16_t stride,
+                        uint8_t answer[FAB_MAD_SIZE])
+{
+    uint8_t method = request[OFF_METHOD];
+    uint8_t copy[FAB_SA_DATA];
+    memcpy(copy, request, sizeof copy);
+    memset(copy + OFF_SM_KEY, 0, 8); /* C15-0.1.5 */
+    fab_put_be16(copy + OFF_ATTR_OFFSET, stride / 8);
+    if (method == FAB_METHOD_SET)
+        method = FAB_METHOD_GET;
+    copy[OFF_METHOD] = method | FAB_METHOD_RESPONSE;
+    fab_put_be16(copy + OFF_STATUS, status);
+    if (fab_be16(copy + OFF_ATTR_ID) == FAB_SA_MULTI_PATH_RECORD)
+        fab_put_be16(copy + OFF_ATTR_ID, FAB_SA_PATH_RECORD); /* o15-0.2.7 */
+    memset(copy + FAB_RMPP_AT, 0, FAB_RMPP_DATA - FAB_RMPP_AT);
+    copy[FAB_RMPP_AT] = fab_sa_is_table(request[OFF_METHOD]);
+    memcpy(answer, copy, sizeof copy);
+    memset(answer + sizeof copy, 0, FAB_MAD_SIZE - sizeof copy);
+}
+
+#define RESPONSE_TIME 18 /* 4.096 us * 2^18: 1 s */
+
+static uint16_t class_port_info(uint8_t *data)
+{
+    static const struct fab_class_port_info info = {
+        .base_version = 1,
+        .class_version = SA_CLASS_VERSION,
+        .cap_mask = FAB_SA_CAP_MULTI_PATH | FAB_SA_CAP_CAP_MASK_MATCH | FAB_SA_CAP_OPTIONAL_RECORDS,
+        .resp_time = RESPONSE_TIME,
+    };
+    (void)fab_attr_pack(&fab_attr_class_port_info, &info, data, FAB_SA_DATA_LEN);
+    return 0;
+}
+
+/* One record: neither none nor several (C15-0.1.30). */
+static uint16_t get_record(struct fab_sa *sa, const struct fab_sa_request *req, uint32_t budget,
+                           uint8_t *data)
+{
+    struct fab_sa_query q;
+    uint8_t other[FAB_REC_MAX];
+    uint16_t status = fab_sa_begin(sa, req, &q);
+    if (status != 0)
+        return status;
+    int r = fab_sa_next(&q, &budget, data);
+    if (r == FAB_E_NOT_FOUND)
+        return FAB_SA_NO_RECORDS;
+    if (r == FAB_OK)
+        r = fab_sa_next(&q, &budget, other);
+    return r == FAB_E_NOT_FOUND ? 0 : r == FAB_OK ? FAB_SA_TOO_MANY_RECORDS : FAB_SMP_BUSY;
+}
+
+uint16_t fab_sa_get(struct fab_sa *sa, const uint8_t request[FAB_MAD_SIZE],
+                    const struct fab_sa_request *req, uint32_t budget, uint8_t answer[FAB_MAD_SIZE])
+{
+    uint8_t data[FAB_SA_DATA_LEN] = {0};
+    uint16_t status = FAB_SMP_BAD_ATTR;
+    if (req->method == FAB_METHOD_GET)
+        status = req->attr_id == FAB_ATTR_CLASS_PORT_INFO ? class_port_info(data)
+                                                          : get_record(sa, req, budget, data);
+    uint8_t from_request[FAB_SA_DATA_LEN];
+    memcpy(from_request, req->data, sizeof from_request);
+    fab_sa_answer_head(request, status, 0, answer);
+    memcpy(answer + FAB_SA_DATA, status == 0 ? data : from_request, FAB_SA_DATA_LEN);
+    return status;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How many path answers a second one core gives: `bench_sa [radix [levels]]`, without arguments the
+ * fat tree of 11,664 hosts. An answer is a whole MAD for a whole MAD: Get(PathRecord) by two GIDs,
+ * as rdma_cm asks. Random pairs, and all pairs by source, as an MPI job asks; and tables. All of it
+ * once more with a slower cable somewhere, so that each way is walked. Not part of `make check`;
+ * prints, judges nothing.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "libfabmgr/address/address.h"
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/generate.h"
+#include "libfabmgr/route/route.h"
+#include "libfabmgr/sa/sa.h"
+#include "libfabmgr/verify/verify.h"
+
+#define ASKED 1000000u
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void must(int status, const char *what)
+{
+    if (status == FAB_OK)
+        return;
+    fprintf(stderr, "%s: %s\n", what, fab_status_text(status));
+    exit(1);
+}
+
+/* One cable between switches runs at half its width, so that the way of each path matters. */
+static void spoil(struct fab_fabric *f)
+{
+    uint32_t port = 0;
+    while (fab_peer_node(f, port) >= f->switch_count)
+        port++;
+    f->ports[port].info.width_active = 1;
+    f->ports[f->ports[port].peer].info.width_active = 1;
+}
+
+static struct fab_view *make_view(uint32_t radix, uint32_t levels, bool spoiled)
+{
+    struct fab_fat_tree_spec spec = {.radix = radix, .levels = levels};
+    struct fab_builder *b;
+    struct fab_fabric *f;
+    struct fab_policy policy;
+    struct fab_verdict verdict = {0};
+    struct fab_address_note *notes = NULL;
+    size_t count;
+    char why[200];
+    must(fab_generate_fat_tree(&spec, &b), "fabric");
+    must(fab_builder_seal(b, &f), "seal");
+    fab_builder_free(b);
+    if (spoiled)
+        spoil(f);
+    fab_policy_defaults(&policy);
+    struct fab_target *t = fab_target_new();
+    must(fab_address_assign(&(struct fab_address_input){.fabric = f, .policy = &policy}, &t->lids,
+                            &notes, &count),
+         "address");
+    free(notes);
+    must(fab_route_engine_by_name("fattree")->run(
+             &(struct fab_route_input){.fabric = f, .policy = &policy, .lids = &t->lids}, &t->lft,
+             &t->vls, why, sizeof(why)),
+         "route");
+    must(fab_verify(&(struct fab_verify_input){.fabric = f,
+                                               .lids = &t->lids,
+                                               .lft = &t->lft,
+                                               .max_hops = policy.max_hops,
+                                               .vls = &t->vls,
+                                               .policy = &policy},
+                    &verdict),
+         "proof");
+    return fab_view_new(1, f, t, &policy, &verdict);
+}
+
+struct asking {
+    struct fab_view *view;
+    uint32_t *hosts, host_count; /* ports */
+    struct fab_prng prng;
+    uint8_t request[FAB_MAD_SIZE], answer[FAB_MAD_SIZE];
+};
+
+static void find_hosts(struct asking *a)
+{
+    const struct fab_fabric *f = a->view->fabric;
+    a->hosts = calloc(f->port_count, sizeof *a->hosts);
+    for (uint32_t p = f->nodes[f->switch_count].first_port; a->hosts && p < f->port_count; p++)
+        if (fab_port_has_lid(f, p))
+            a->hosts[a->host_count++] = p;
+}
+
+static void make_request(struct asking *a)
+{
+    static const char *const names[] = {"DGID", "SGID", "Reversible", "NumbPath", "P_Key"};
+    struct fab_mad mad = {
+        .mgmt_class = FAB_CLASS_SA, .method = FAB_METHOD_GET, .attr_id = FAB_SA_PATH_RECORD};
+    struct fab_sa_header head = {0};
+    struct fab_path_record path = {.reversible = 1, .paths = 1, .pkey = 0xffff};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        head.comp_mask |= fab_rec_component(&fab_path_record, names[i]);
+    path.dgid[0] = path.sgid[0] = a->view->policy.subnet_prefix;
+    must(fab_gmp_pack(&mad, NULL, 0, a->request), "request");
+    must(fab_attr_pack(&fab_attr_sa_header, &head, a->request + FAB_SA_HEADER, 20), "header");
+    must(fab_rec_pack(&fab_path_record, &path, a->request + FAB_SA_DATA, 200), "path");
+}
+
+static void ask(struct asking *a, struct fab_sa *sa, uint32_t src, uint32_t dst)
+{
+    struct fab_sa_request req;
+    uint64_t key;
+    fab_put_be64(a->request + FAB_SA_DATA + 16, a->view->fabric->ports[dst].guid);
+    fab_put_be64(a->request + FAB_SA_DATA + 32, a->view->fabric->ports[src].guid);
+    must(fab_sa_request_read(a->request, FAB_MAD_SIZE, &req, &key), "read");
+    if (fab_sa_get(sa, a->request, &req, 100, a->answer) != 0)
+        must(FAB_E_NOT_FOUND, "path");
+}
+
+static uint32_t random_host(struct asking *a)
+{
+    return a->hosts[fab_prng_next(&a->prng) % a->host_count];
+}
+
+static void say(const char *what, uint64_t count, double seconds)
+{
+    printf("%-36s %9" PRIu64 " in %7.3f s: %8.0f /s\n", what, count, seconds,
+           (double)count / seconds);
+}
+
+static void time_random(struct asking *a, struct fab_sa *sa, const char *what)
+{
+    double start = now_s();
+    for (uint32_t i = 0; i < ASKED; i++)
+        ask(a, sa, random_host(a), random_host(a));
+    say(what, ASKED, now_s() - start);
+}
+
+static void time_by_source(struct asking *a, struct fab_sa *sa)
+{
+    uint32_t n = 0;
+    double start = now_s();
+    for (uint32_t s = 0; n < ASKED; s++)
+        for (uint32_t d = 0; d < a->host_count && n < ASKED; d++, n++)
+            ask(a, sa, a->hosts[s % a->host_count], a->hosts[d]);
+    say("all pairs by source", ASKED, now_s() - start);
+}
+
+static void time_table(struct fab_sa *sa, uint16_t attr_id, const char *what, uint64_t most)
+{
+    static const uint8_t nothing[FAB_SA_DATA_LEN];
+    struct fab_sa_request req = {
+        .method = FAB_METHOD_GET_TABLE, .attr_id = attr_id, .data = nothing};
+    struct fab_sa_query q;
+    uint8_t record[FAB_REC_MAX];
+    uint32_t budget = UINT32_MAX;
+    uint64_t count = 0;
+    double start = now_s();
+    if (fab_sa_begin(sa, &req, &q) != 0)
+        must(FAB_E_REFUSED, what);
+    while (count < most && fab_sa_next(&q, &budget, record) == FAB_OK)
+        count++;
+    say(what, count, now_s() - start);
+}
+
+static void time_all(struct asking *a)
+{
+    struct fab_sa *sa;
+    find_hosts(a);
+    make_request(a);
+    double start = now_s();
+    must(fab_sa_new(a->view, &sa), "prepare");
+    printf("%u hosts, %u switches; prepared in %.2f ms\n", a->host_count,
+           a->view->fabric->switch_count, (now_s() - start) * 1e3);
+    time_random(a, sa, "random pairs, the first million");
+    for (int i = 0; i < 8; i++)
+        time_random(a, sa, "random pairs");
+    time_by_source(a, sa);
+    time_table(sa, FAB_SA_NODE_RECORD, "table of NodeRecord", UINT64_MAX);
+    time_table(sa, FAB_SA_PORT_INFO_RECORD, "table of PortInfoRecord", UINT64_MAX);
+    time_table(sa, FAB_SA_LINK_RECORD, "table of LinkRecord", UINT64_MAX);
+    time_table(sa, FAB_SA_LFT_RECORD, "table of LinearForwardingTableRecord", UINT64_MAX);
+    time_table(sa, FAB_SA_PATH_RECORD, "table of PathRecord, all pairs", 5 * ASKED);
+    fab_sa_free(sa);
+    fab_view_unref(a->view);
+    free(a->hosts);
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t radix = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : 36;
+    uint32_t levels = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 0) : 3;
+    for (int spoiled = 0; spoiled < 2; spoiled++) {
+        struct asking a = {.view = make_view(radix, levels, spoiled)};
+        printf("%s\n", spoiled ? "one cable is slower" : "all cables alike");
+        fab_prng_init(&a.prng, 1);
+        time_all(&a);
+    }
+    return 0;
+}
