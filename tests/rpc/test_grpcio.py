@@ -105,7 +105,7 @@ def work_is_asked_for_and_awaited():
         assert f.DisablePort(node="leaf-001", port_number=2).message == "done"
         assert f.EnablePort(node="leaf-001", port_number=2).message == "done"
         events = f.ListEvents().events
-        assert [e.sequence for e in events] == [104, 103, 102, 101]
+        assert [e.sequence for e in events] == [105, 104, 103, 102, 101]
         assert abs(events[0].time.ToSeconds() - time.time()) < PATIENCE
 
 
@@ -766,7 +766,7 @@ def the_daemon_on_its_simulated_fabric():
             stream = f.WatchEvents()
             sim.Unlink(node=up.node_name, port_number=up.port_number)
             for answer in stream:
-                if answer.event.type == "tables-published":
+                if answer.event.type == "reroute-done":
                     break
             stream.cancel()
             during = f.TracePath(**ends).path
