@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -44,7 +45,8 @@ struct loop {
     pthread_mutex_t lock; /* guards first and last */
     struct letter *first, *last;
     struct signal_watch *signals;
-    struct worker *worker;
+    struct worker *worker, *soon;
+    cpu_set_t processors;      /* that we may run on, before anyone bound a thread */
     struct crew *crew;         /* helps the worker */
     struct timeline *timeline; /* NULL: real time */
     struct turns turns;
@@ -103,6 +105,8 @@ struct loop *loop_new(void)
     if (!l)
         return NULL;
     pthread_mutex_init(&l->lock, NULL);
+    CPU_ZERO(&l->processors);
+    (void)sched_getaffinity(0, sizeof(l->processors), &l->processors);
     l->mailbox_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     l->base = event_base_new();
     if (l->mailbox_fd < 0 || !l->base)
@@ -157,6 +161,7 @@ void loop_free(struct loop *l)
     if (!l)
         return;
     worker_free(l->worker);
+    worker_free(l->soon);
     crew_free(l->crew);
     for (struct letter *letter = take_letters(l), *next; letter; letter = next) {
         next = letter->next;
@@ -384,20 +389,47 @@ int loop_post(struct loop *l, loop_fn *fn, void *ctx)
     return FAB_OK;
 }
 
-int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
+/* What computes may run anywhere, whatever this thread is bound to (transport/turns.h): new threads
+ * inherit. */
+static void unbind(const struct loop *l, cpu_set_t *ret_was)
+{
+    CPU_ZERO(ret_was);
+    (void)sched_getaffinity(0, sizeof(*ret_was), ret_was);
+    (void)sched_setaffinity(0, sizeof(l->processors), &l->processors);
+}
+
+static int add_work(struct loop *l, struct worker **w, loop_fn *work, loop_fn *done, void *ctx)
 {
     if (l->timeline) {
         work(ctx);
         return loop_post(l, done, ctx);
     }
-    if (!l->worker)
-        l->worker = worker_new(l);
-    return l->worker ? worker_add(l->worker, work, done, ctx) : FAB_E_NOMEM;
+    if (!*w) {
+        cpu_set_t was;
+        unbind(l, &was);
+        *w = worker_new(l);
+        (void)sched_setaffinity(0, sizeof(was), &was);
+    }
+    return *w ? worker_add(*w, work, done, ctx) : FAB_E_NOMEM;
+}
+
+int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
+{
+    return add_work(l, &l->worker, work, done, ctx);
+}
+
+int loop_work_soon(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
+{
+    return add_work(l, &l->soon, work, done, ctx);
 }
 
 const struct fab_crew *loop_crew(struct loop *l)
 {
-    if (!l->crew && !l->timeline)
+    if (!l->crew && !l->timeline) {
+        cpu_set_t was;
+        unbind(l, &was);
         l->crew = crew_new(crew_hands());
+        (void)sched_setaffinity(0, sizeof(was), &was);
+    }
     return crew_lend(l->crew);
 }

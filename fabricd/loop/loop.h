@@ -42,6 +42,9 @@ int loop_post(struct loop *l, loop_fn *fn, void *ctx);
 /* Runs work(ctx) on a worker thread, then done(ctx) on the loop thread. work gets sealed values
  * and gives values; it touches nothing of the loop. */
 int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
+/* The same for what takes milliseconds and is waited for: it does not stand behind what takes
+ * longer, on a thread of its own. */
+int loop_work_soon(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 
 /* ---- how long the loop is held; a turn is all that is done between two waits for events ---- */
 

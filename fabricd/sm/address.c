@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "addressing": who gets which LID. Leases go to the store before the first LID is written,
- * so that a restart at any later moment finds them.
+ * so that a restart at any later moment finds them. It is computed apart from the loop.
  *
  * When the look found the fabric in the shape that the tables in force were proved for, they are
  * kept and nothing is computed.
@@ -32,43 +32,87 @@ static void save_leases(struct sm *s)
         store_put_leases(s->in.store, s->model.leases, s->model.lease_count);
 }
 
-static int assign(struct sm *s, struct fab_target *target)
+struct assignment {        /* all owned */
+    struct sm_model model; /* lent */
+    struct fab_policy policy;
+    struct fab_target *target;
+    struct fab_address_note *notes;
+    size_t note_count;
+    int status;
+};
+
+static void assignment_free(struct assignment *a)
 {
+    fab_policy_fini(&a->policy);
+    fab_target_unref(a->target);
+    free(a->notes);
+    free(a);
+}
+
+static void drop(struct sm *s, void *ctx)
+{
+    struct assignment *a = ctx;
+    if (s)
+        sm_model_take_back(&s->model, &a->model);
+    else
+        sm_model_fini(&a->model);
+    assignment_free(a);
+}
+
+static void assign(void *ctx)
+{
+    struct assignment *a = ctx;
     struct fab_address_input in = {
-        .fabric = s->model.fabric,
-        .policy = &s->policy,
-        .leases = s->model.leases,
-        .lease_count = s->model.lease_count,
+        .fabric = a->model.fabric,
+        .policy = &a->policy,
+        .leases = a->model.leases,
+        .lease_count = a->model.lease_count,
     };
-    struct fab_address_note *notes = NULL;
-    size_t count = 0;
-    int r = fab_address_assign(&in, &target->lids, &notes, &count);
-    if (r != FAB_OK)
-        return r;
-    for (size_t i = 0; i < count && i < SM_EVENTS_A_ROUND; i++)
-        tell(s, &notes[i]);
-    free(notes);
-    return sm_model_keep_leases(&s->model, &target->lids);
+    int r = fab_address_assign(&in, &a->target->lids, &a->notes, &a->note_count);
+    if (r == FAB_OK)
+        r = sm_model_keep_leases(&a->model, &a->target->lids);
+    if (r == FAB_OK)
+        r = sm_model_reserve(&a->model, a->target->lids.top);
+    a->status = r;
 }
 
 static int enter(struct sm *s)
 {
+    static const struct sm_part part = {assign, drop};
     fab_target_unref(s->fresh);
     s->fresh = NULL;
     if (s->model.target && s->run.same && s->run.kind != SM_ROUND_REROUTE &&
         s->run.kind != SM_ROUND_REBALANCE)
         return FAB_OK;
-    struct fab_target *target = fab_target_new();
-    if (!target)
+    struct assignment *a = calloc(1, sizeof(*a));
+    if (!a)
         return FAB_E_NOMEM;
-    int r = assign(s, target);
-    if (r != FAB_OK) {
-        fab_target_unref(target);
-        return r;
+    int r = fab_policy_copy(&s->policy, &a->policy);
+    a->target = r == FAB_OK ? fab_target_new() : NULL;
+    if (!a->target) {
+        assignment_free(a);
+        return FAB_E_NOMEM;
     }
-    s->fresh = target;
-    save_leases(s);
-    return sm_model_reserve(&s->model, target->lids.top);
+    sm_model_lend(&s->model, &a->model);
+    return sm_apart_begin(s, &part, a);
 }
 
-const struct sm_phase sm_phase_address = {"addressing", enter, NULL, NULL, NULL, NULL};
+static int leave(struct sm *s)
+{
+    struct assignment *a = sm_apart_take(s);
+    if (!a)
+        return FAB_OK; /* nothing was to be assigned */
+    int r = a->status;
+    sm_model_take_back(&s->model, &a->model);
+    for (size_t i = 0; i < a->note_count && i < SM_EVENTS_A_ROUND; i++)
+        tell(s, &a->notes[i]);
+    if (r == FAB_OK) {
+        s->fresh = a->target;
+        a->target = NULL;
+        save_leases(s);
+    }
+    assignment_free(a);
+    return r;
+}
+
+const struct sm_phase sm_phase_address = {"addressing", enter, NULL, NULL, sm_apart_over, leave};

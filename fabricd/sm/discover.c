@@ -1,28 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "discovering": asks what libfabmgr/discover wants asked, the whole fabric or the suspects,
- * and takes the snapshot over into the model.
+ * Phase "discovering": asks what libfabmgr/discover wants asked, the whole fabric or the suspects.
+ * What comes before and after it is in take.c.
  *
  * A scoped look that ends oddly (we ourselves are not in it, or it lost half of the fabric) is not
  * believed: the whole fabric is looked at instead.
  */
-#include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/sm/private.h"
-
-static int enter(struct sm *s)
-{
-    bool scoped = s->run.kind == SM_ROUND_SCOPED;
-    struct fab_discover_config config = {
-        .base = scoped ? s->model.fabric : NULL,
-        .suspects = scoped ? s->suspects.guid : NULL,
-        .suspect_count = scoped ? s->suspects.count : 0,
-        .m_key = s->policy.m_key,
-    };
-    fab_discover_free(s->discover);
-    s->discover = NULL;
-    return fab_discover_new(&config, &s->discover);
-}
 
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
@@ -119,40 +104,15 @@ static bool dismiss(struct sm *s, const struct fab_fabric *now)
     return true;
 }
 
-static int take(struct sm *s, struct fab_fabric *fabric)
+/* The snapshot that was found is judged before the model gets it; cables that are held go from it.
+ */
+int sm_look_judge(struct sm *s)
 {
-    int r = sm_flap_leave_out(s, fabric);
-    if (r != FAB_OK) {
-        fab_fabric_unref(fabric);
-        return r;
-    }
-    r = sm_model_adopt(&s->model, fabric, &s->run.same);
-    if (r != FAB_OK)
-        return r;
-    uint32_t count;
-    const struct fab_silent *silent = fab_discover_silent(s->discover, &count);
-    return sm_silent_update(s, silent, count, s->run.kind == SM_ROUND_SCOPED);
-}
-
-static int leave(struct sm *s)
-{
-    struct fab_fabric *fabric;
-    int r = fab_discover_result(s->discover, &fabric);
-    if (r != FAB_OK)
-        return r;
-    if (dismiss(s, fabric)) {
-        fab_fabric_unref(fabric);
+    if (dismiss(s, s->found))
         return SM_ROUND_OVER;
-    }
-    if (fabric->self_port == FAB_NONE) {
-        fab_fabric_unref(fabric);
+    if (s->found->self_port == FAB_NONE)
         return FAB_E_UNREACHABLE;
-    }
-    r = take(s, fabric);
-    s->run.known_us = clock_now_us();
-    fab_discover_free(s->discover);
-    s->discover = NULL;
-    return r;
+    return sm_flap_leave_out(s, s->found);
 }
 
-const struct sm_phase sm_phase_discover = {"discovering", enter, next, answer, finished, leave};
+const struct sm_phase sm_phase_discover = {"discovering", NULL, next, answer, finished, NULL};

@@ -98,6 +98,48 @@ void sm_model_take_target(struct sm_model *m, struct fab_target *target)
     m->tables += target != NULL;
 }
 
+void sm_model_lend(struct sm_model *m, struct sm_model *ret)
+{
+    *ret = (struct sm_model){.fabric = m->fabric ? fab_fabric_ref(m->fabric) : NULL,
+                             .observed = m->observed,
+                             .leases = m->leases,
+                             .lease_count = m->lease_count};
+    m->observed = (struct fab_observed){0};
+    m->leases = NULL;
+    m->lease_count = 0;
+    m->lent = true;
+}
+
+static void take_snapshot(struct sm_model *m, struct sm_model *lent)
+{
+    fab_fabric_unref(m->fabric);
+    m->fabric = lent->fabric;
+    lent->fabric = NULL;
+    if (!lent->paths)
+        return;
+    free(m->paths);
+    free(m->port_paths);
+    m->paths = lent->paths;
+    m->port_paths = lent->port_paths;
+    m->port_path_count = lent->port_path_count;
+    lent->paths = NULL;
+    lent->port_paths = NULL;
+}
+
+void sm_model_take_back(struct sm_model *m, struct sm_model *lent)
+{
+    m->observed = lent->observed;
+    m->leases = lent->leases;
+    m->lease_count = lent->lease_count;
+    lent->observed = (struct fab_observed){0};
+    lent->leases = NULL;
+    take_snapshot(m, lent);
+    m->lent = false;
+    if (m->forgotten)
+        sm_model_forget(m);
+    sm_model_fini(lent);
+}
+
 static int own_fabric(struct sm_model *m)
 {
     struct fab_fabric *own;
@@ -213,6 +255,9 @@ uint64_t sm_model_guid_of_lid(const struct sm_model *m, uint32_t lid)
 
 void sm_model_forget(struct sm_model *m)
 {
+    m->forgotten = m->lent;
+    if (m->lent)
+        return;
     for (uint32_t node = 0; m->fabric && node < m->fabric->node_count; node++) {
         fab_observed_forget(&m->observed, node);
         fab_observed_forget_lanes(&m->observed, m->fabric, node);

@@ -44,6 +44,7 @@ struct sm_model {
     struct fab_lease *leases;     /* by port GUID, rising */
     size_t lease_count;
     struct fab_view *view; /* as published, or NULL */
+    bool lent, forgotten;  /* sm_model_lend; and what was forgotten meanwhile */
 };
 /* Takes over a new snapshot (owned, also on failure): carries knowledge of tables over to it.
  * ret_same: it has the ids and cables of the one before. */
@@ -58,6 +59,11 @@ int sm_model_reserve(struct sm_model *m, uint32_t top);
 /* The snapshot for writing: cloned when readers have it. */
 int sm_model_writable(struct sm_model *m, bool in_use);
 int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids);
+/* For a part of a phase on the worker, which may adopt, reserve and keep leases on what it gets: a
+ * reference to the snapshot, and, as they are, knowledge of tables and leases, which the model is
+ * without until they come back. Then the model has what was made of them. */
+void sm_model_lend(struct sm_model *m, struct sm_model *ret);
+void sm_model_take_back(struct sm_model *m, struct sm_model *lent);
 /* Another manager may write: nothing is known of tables and lanes any more. */
 void sm_model_forget(struct sm_model *m);
 void sm_model_fini(struct sm_model *m);
@@ -206,6 +212,19 @@ struct sm_rebalance { /* rebalance.c */
 };
 struct sm_job; /* a computation on the worker (route.c) */
 
+/* ---- apart.c ---- */
+struct sm_part {
+    void (*work)(void *ctx);               /* on a worker */
+    void (*drop)(struct sm *s, void *ctx); /* nobody wants it; s NULL: the sm is gone */
+};
+struct sm_apart;
+/* The running phase has a part that is computed apart. Failure: it was dropped. */
+int sm_apart_begin(struct sm *s, const struct sm_part *part, void *ctx);
+bool sm_apart_over(const struct sm *s); /* for `finished`; also when there is none */
+void *sm_apart_take(struct sm *s);      /* its ctx, now the caller's; NULL: there is none */
+void sm_apart_abort(struct sm *s);
+void sm_apart_orphan(struct sm *s); /* before the sm goes */
+
 struct sm {
     struct sm_input in;
     struct agent *agent;
@@ -224,6 +243,8 @@ struct sm {
     struct sm_sminfo sminfo;
     struct sm_job *jobs; /* on the worker, stale ones too */
     struct sm_job *job;  /* of the running round, or NULL */
+    struct sm_apart *apart;
+    struct fab_fabric *found; /* by the look that runs, not yet the model's; or NULL */
     struct sm_programming program;
     struct sm_cut cut;
     struct sm_mend mend;
@@ -302,6 +323,9 @@ void sm_keep_cause(struct sm *s); /* of the running round, for one that takes it
 void sm_reroute_changes(struct sm *s, const struct fab_change *changes, size_t count);
 void sm_reroute_record(struct sm *s); /* after its view was published */
 
+/* ---- discover.c ---- */
+int sm_look_judge(struct sm *s); /* what was found; as `leave` of a phase */
+
 /* ---- glance.c, mend.c ---- */
 int sm_cut_add(struct sm_cut *c, uint32_t port, uint32_t peer); /* NOMEM */
 void sm_cut_free(struct sm_cut *c);
@@ -320,10 +344,13 @@ void sm_ahead_prepare(struct sm *s); /* drops what does not hold any more, and b
 /* The repair for exactly these dead cables, by the ids of the ground, where there is a plan. */
 int sm_ahead_find(struct sm *s, const uint32_t *dead, size_t count, struct fab_repair_delta *ret);
 
+/* ---- program.c, publish.c ---- */
+struct fab_plan_input sm_program_input(const struct sm *s);
+int sm_program_take(struct sm *s, struct fab_plan *plan);  /* for "rewriting" */
+int sm_program_begin(struct sm *s, struct fab_plan *plan); /* for "programming" */
 /* Sends no more; the round ends when all that was sent is answered. The tables in force are not the
  * ones that stand, then, until a round carries them out. */
 void sm_program_stop(struct sm *s);
-int sm_program_take(struct sm *s, struct fab_plan *plan); /* program.c: for "rewriting" */
 int sm_publish(struct sm *s);      /* publish.c: what the model has is the view from now on */
 int sm_publish_bare(struct sm *s); /* the fabric alone, where there are no tables yet */
 void sm_tell_cut(struct sm *s);    /* changes.c: cables that a glance found dead */

@@ -50,7 +50,7 @@ static void note_unsure(struct sm *s)
     }
 }
 
-static struct fab_plan_input plan_input(const struct sm *s)
+struct fab_plan_input sm_program_input(const struct sm *s)
 {
     return (struct fab_plan_input){
         .fabric = s->model.fabric,
@@ -62,26 +62,6 @@ static struct fab_plan_input plan_input(const struct sm *s)
     };
 }
 
-static int enter(struct sm *s)
-{
-    struct sm_programming *p = &s->program;
-    fini(p);
-    int r = sm_model_writable(&s->model, s->jobs != NULL);
-    if (r != FAB_OK)
-        return r;
-    p->touched = calloc((size_t)s->model.fabric->node_count + 1, 1);
-    if (!p->touched)
-        return FAB_E_NOMEM;
-    p->in = plan_input(s);
-    s->tune = false;
-    note_unsure(s);
-    p->tables_wait = tables_wait(s);
-    r = fab_plan_make(&p->in, &p->plan);
-    if (r == FAB_OK)
-        fab_plan_lanes_begin(&p->in, &p->plan, &s->model.observed);
-    return r;
-}
-
 int sm_program_take(struct sm *s, struct fab_plan *plan)
 {
     struct sm_programming *p = &s->program;
@@ -89,9 +69,28 @@ int sm_program_take(struct sm *s, struct fab_plan *plan)
     p->touched = calloc((size_t)s->model.fabric->node_count + 1, 1);
     if (!p->touched)
         return FAB_E_NOMEM;
-    p->in = plan_input(s);
+    p->in = sm_program_input(s);
     p->plan = *plan;
     *plan = (struct fab_plan){0};
+    return FAB_OK;
+}
+
+int sm_program_begin(struct sm *s, struct fab_plan *plan)
+{
+    int r = sm_program_take(s, plan);
+    if (r != FAB_OK)
+        return r;
+    s->tune = false;
+    note_unsure(s);
+    s->program.tables_wait = tables_wait(s);
+    return FAB_OK;
+}
+
+/* A trap that came while the plan was made is heard now. */
+static int enter(struct sm *s)
+{
+    if (s->want.glance.count || s->want.suspects.count)
+        sm_rebalance_yield(s);
     return FAB_OK;
 }
 

@@ -27,11 +27,12 @@
 #define STIR_MOST 6 /* times */
 
 #define PROGRAMMING                                                                                \
-    &sm_phase_address, &sm_phase_route, &sm_phase_program, &sm_phase_recheck, &sm_phase_publish,   \
-        NULL
+    &sm_phase_address, &sm_phase_route, &sm_phase_plan, &sm_phase_program, &sm_phase_recheck,      \
+        &sm_phase_publish, NULL
 
-static const struct sm_phase *const full_phases[] = {&sm_phase_discover, &sm_phase_sminfo,
-                                                     &sm_phase_readback, PROGRAMMING};
+static const struct sm_phase *const full_phases[] = {
+    &sm_phase_prepare, &sm_phase_discover, &sm_phase_seal, &sm_phase_adopt,
+    &sm_phase_sminfo,  &sm_phase_readback, PROGRAMMING};
 static const struct sm_phase *const reroute_phases[] = {PROGRAMMING};
 static const struct sm_phase *const light_phases[] = {&sm_phase_light, NULL};
 static const struct sm_phase *const mend_phases[] = {&sm_phase_glance, &sm_phase_mend,
@@ -119,7 +120,8 @@ static void take_for_a_look(struct sm *s, struct sm_guids *g)
 
 void sm_schedule(struct sm *s)
 {
-    if (sm_run_busy(s) || s->role.state == FAB_SM_STANDBY || s->role.state == FAB_SM_NOT_ACTIVE)
+    if (sm_run_busy(s) || s->apart || s->role.state == FAB_SM_STANDBY ||
+        s->role.state == FAB_SM_NOT_ACTIVE)
         return;
     if (!sm_mend_ready(s) || s->want.glance.many)
         take_for_a_look(s, &s->want.glance);

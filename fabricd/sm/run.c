@@ -124,6 +124,7 @@ void sm_run_abort(struct sm *s)
     loop_timer_cancel(s->run.advance);
     s->run.outstanding = 0;
     s->run.phases = NULL;
+    sm_apart_abort(s);
     sm_port_abort(s);
 }
 

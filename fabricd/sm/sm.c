@@ -126,6 +126,7 @@ int sm_reload(struct sm *s)
 static void free_phases(struct sm *s)
 {
     fab_discover_free(s->discover);
+    fab_fabric_unref(s->found);
     fab_plan_fini(&s->program.plan);
     free(s->program.touched);
     fab_target_unref(s->fresh);
@@ -141,6 +142,7 @@ void sm_free(struct sm *s)
     if (!s)
         return;
     sm_jobs_orphan(s);
+    sm_apart_orphan(s);
     if (s->is_sm_set)
         s->in.transport->ops->set_is_sm(s->in.transport, false);
     sm_rounds_fini(s);
