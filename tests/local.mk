@@ -359,6 +359,12 @@ tests_unit_test_choose_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_choose_LDADD = $(LIB_TEST_LIBS)
 tests_unit_test_choose_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
+# ---- polish
+UNIT_TESTS += tests/unit/test_polish
+tests_unit_test_polish_SOURCES = tests/unit/test_polish.c
+tests_unit_test_polish_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_polish_LDADD = $(LIB_TEST_LIBS)
+
 # ---- export
 UNIT_TESTS += tests/unit/test_export
 tests_unit_test_export_SOURCES = tests/unit/test_export.c

@@ -90,12 +90,12 @@ static void pass_over(struct whatif_study *w)
 static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_t taken)
 {
     struct report *r = &w->report;
-    const struct fab_route_engine *first = r->engine;
     const struct fab_route_input in = {.fabric = w->whatif.fabric,
                                        .policy = &w->study.view->policy,
                                        .lids = &w->whatif.lids,
                                        .flawed = &r->flawed};
-    struct fab_choice c = {first, r->lft, r->vls, r->verdict, ""};
+    struct fab_choice c = {r->engine, r->lft, r->vls, r->verdict, ""};
+    const uint8_t *first = r->lft.entries;
     snprintf(c.why, sizeof c.why, "%s", r->why);
     uint64_t start = clock_now_us();
     int rc = fab_choose(&in, &w->chain, taken, &c);
@@ -107,7 +107,7 @@ static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_
     r->route_us += clock_now_us() - start;
     if (rc < 0)
         study_fail(&w->study, rc, "engines could not be compared");
-    if (rc < 0 || c.engine == first)
+    if (rc < 0 || c.lft.entries == first)
         return rc == FAB_OK;
     fab_verdict_fini(&r->verdict);
     return report_judge(r, &w->study, m, w->whatif.fabric, &w->whatif.lids);

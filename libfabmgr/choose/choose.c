@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Engines that know a topology are best where it is whole. With cables missing another one may be
- * better, and nothing tells beforehand which: so all are measured, as people would measure them
- * with "route compare", and the figures are in the reason that people read.
+ * Engines that know a topology are best where it is whole. With cables missing their tables can be
+ * polished (libfabmgr/route/polish.h), or another one may be better, and nothing tells beforehand
+ * which: so all are measured, as people would measure them with "route compare", and the figures
+ * are in the reason that people read. Polishing takes longest: it is done for the first one, and
+ * for one that is better than that polished.
  *
  * Neither figure alone will do. Who spreads all-to-all best often has more flows of a shift on one
  * cable, and the other way round: the product of both has a price for each. A whole tree never
@@ -11,10 +13,12 @@
 #include "libfabmgr/choose/choose.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/quality/quality.h"
+#include "libfabmgr/route/polish.h"
 
 struct comparison {
     struct fab_route_input in;
@@ -32,14 +36,15 @@ static void choice_fini(struct fab_choice *c)
     fab_verdict_fini(&c->verdict);
 }
 
-static void note(struct comparison *c, const char *engine, const struct fab_quality *q)
+static void note(struct comparison *c, const char *name, const struct fab_quality *q)
 {
     size_t used = strlen(c->figures);
     snprintf(c->figures + used, sizeof(c->figures) - used, "%s%s %.2f and %u",
-             c->compared++ > 0 ? ", " : "", engine, fab_quality_imbalance(q), q->shift.max);
+             c->compared++ > 0 ? ", " : "", name, fab_quality_imbalance(q), q->shift.max);
 }
 
-static int measure(struct comparison *c, const struct fab_choice *of, uint64_t *ret_score)
+static int measure(struct comparison *c, const struct fab_choice *of, const char *name,
+                   uint64_t *ret_score)
 {
     struct fab_quality q;
     int status = fab_quality_measure(
@@ -48,11 +53,12 @@ static int measure(struct comparison *c, const struct fab_choice *of, uint64_t *
         &q);
     if (status != FAB_OK)
         return status;
-    note(c, of->engine->name, &q);
+    note(c, name, &q);
     *ret_score = q.all.max * q.shift.max;
     return FAB_OK;
 }
 
+/* UNSUPPORTED: it is not good. */
 static int prove(const struct comparison *c, struct fab_choice *t)
 {
     const struct fab_verify_input in = {
@@ -64,7 +70,8 @@ static int prove(const struct comparison *c, struct fab_choice *t)
         .max_hops = c->in.policy->max_hops,
         .crew = c->in.crew,
     };
-    return fab_verify(&in, &t->verdict);
+    int status = fab_verify(&in, &t->verdict);
+    return status == FAB_OK && !fab_verdict_good(&t->verdict) ? FAB_E_UNSUPPORTED : status;
 }
 
 /* UNSUPPORTED, too, where it needs more lanes, which would give paths other SLs. */
@@ -73,29 +80,88 @@ static int compute(const struct comparison *c, struct fab_choice *t)
     int status = t->engine->run(&c->in, &t->lft, &t->vls, t->why, sizeof(t->why));
     if (status == FAB_OK && fab_vls_count(&t->vls) > fab_vls_count(&c->first->vls))
         status = FAB_E_UNSUPPORTED;
-    if (status == FAB_OK)
-        status = prove(c, t);
-    if (status == FAB_OK && !fab_verdict_good(&t->verdict))
-        status = FAB_E_UNSUPPORTED;
-    return status;
+    return status == FAB_OK ? prove(c, t) : status;
 }
 
-static int contend(struct comparison *c, const struct fab_route_engine *engine)
+/* Takes t over: as the best, or not at all. `limit`: a greater score is worse. */
+static int enter(struct comparison *c, struct fab_choice *t, int status, const char *name,
+                 uint64_t limit)
 {
-    struct fab_choice t = {.engine = engine};
     uint64_t score = 0;
-    int status = compute(c, &t);
     if (status == FAB_OK)
-        status = measure(c, &t, &score);
-    if (status == FAB_OK && score < c->best_score) {
+        status = measure(c, t, name, &score);
+    if (status == FAB_OK && score <= limit) {
         choice_fini(&c->best);
-        c->best = t;
+        c->best = *t;
         c->best_score = score;
     } else {
-        choice_fini(&t);
+        choice_fini(t);
     }
     return status == FAB_E_UNSUPPORTED ? FAB_OK : status;
 }
+
+/* Hosts learn the SL of a path from subnet administration alone. */
+static bool needs_sls(const struct fab_choice *c)
+{
+    return fab_vls_many(&c->vls) && c->vls.sls > 1;
+}
+
+/* Of equals the earlier, but one that needs no SLs before one that does. */
+static int contend(struct comparison *c, const struct fab_route_engine *engine)
+{
+    struct fab_choice t = {.engine = engine};
+    int status = compute(c, &t);
+    const struct fab_choice *best = c->best.engine != NULL ? &c->best : c->first;
+    bool simpler = needs_sls(best) && !needs_sls(&t);
+    return enter(c, &t, status, engine->name, simpler ? c->best_score : c->best_score - 1);
+}
+
+/* ---- polish ---------------------------------------------------------------------------------- */
+
+static int copy(const struct fab_choice *from, struct fab_choice *to)
+{
+    to->engine = from->engine;
+    memcpy(to->why, from->why, sizeof(to->why));
+    int status = fab_vls_copy(&from->vls, &to->vls);
+    if (status == FAB_OK)
+        status = fab_lft_init(&to->lft, from->lft.switch_count, from->lft.top);
+    if (status == FAB_OK)
+        memcpy(to->lft.entries, from->lft.entries, from->lft.stride * from->lft.switch_count);
+    return status;
+}
+
+static int polish(const struct comparison *c, struct fab_choice *t)
+{
+    const struct fab_quality_input measured = {
+        .fabric = c->in.fabric, .lids = c->in.lids, .lft = &t->lft};
+    struct fab_polish_input in = {
+        .fabric = c->in.fabric, .policy = c->in.policy, .lids = c->in.lids};
+    uint32_t *ends;
+    int status = fab_quality_ends(&measured, &ends, &in.end_count);
+    if (status != FAB_OK)
+        return status;
+    in.ends = ends;
+    status = fab_polish(&in, &t->lft);
+    free(ends);
+    return status;
+}
+
+/* What there is, in place of it when it is as good in figures: it is better in what these do not
+ * say. */
+static int refine(struct comparison *c, const struct fab_choice *from)
+{
+    struct fab_choice t = {.engine = NULL};
+    if (fab_vls_many(&from->vls))
+        return FAB_OK;
+    int status = copy(from, &t);
+    if (status == FAB_OK)
+        status = polish(c, &t);
+    if (status == FAB_OK)
+        status = prove(c, &t);
+    return enter(c, &t, status, "polished", c->best_score);
+}
+
+/* ---- the choice ------------------------------------------------------------------------------ */
 
 static void settle(struct comparison *c)
 {
@@ -110,20 +176,42 @@ static void settle(struct comparison *c)
              "; the best by all-to-all max/mean and worst shift: %s", c->figures);
 }
 
+static void warn_of_sls(struct fab_choice *choice)
+{
+    size_t used = strlen(choice->why);
+    if (needs_sls(choice))
+        snprintf(choice->why + used, sizeof(choice->why) - used,
+                 "; its paths take SLs 0 to %u, which hosts learn from subnet administration only",
+                 choice->vls.sls - 1u);
+}
+
+static int compare(struct comparison *c, const struct fab_route_chain *chain, uint32_t taken)
+{
+    int status = measure(c, c->first, c->first->engine->name, &c->best_score);
+    if (status == FAB_OK)
+        status = refine(c, c->first);
+    for (uint32_t i = taken + 1; status == FAB_OK && i < chain->count; i++)
+        status = contend(c, chain->engine[i]);
+    if (status == FAB_OK && c->best.engine != NULL && c->best.engine != c->first->engine)
+        status = refine(c, &c->best);
+    return status;
+}
+
 int fab_choose(const struct fab_route_input *in, const struct fab_route_chain *chain,
                uint32_t taken, struct fab_choice *choice)
 {
     struct comparison c = {.in = *in, .first = choice};
     uint64_t work = (uint64_t)in->fabric->switch_count * in->lids->top;
-    if (!chain->automatic || in->flawed == NULL || !*in->flawed || work > FAB_CHOOSE_WORK)
-        return FAB_OK;
+    int status = FAB_OK;
     c.in.flawed = NULL;
-    int status = measure(&c, choice, &c.best_score);
-    for (uint32_t i = taken + 1; status == FAB_OK && i < chain->count; i++)
-        status = contend(&c, chain->engine[i]);
+    if (chain->automatic && in->flawed != NULL && *in->flawed && work <= FAB_CHOOSE_WORK) {
+        status = compare(&c, chain, taken);
+        if (status == FAB_OK)
+            settle(&c);
+        else
+            choice_fini(&c.best);
+    }
     if (status == FAB_OK)
-        settle(&c);
-    else
-        choice_fini(&c.best);
+        warn_of_sls(choice);
     return status;
 }

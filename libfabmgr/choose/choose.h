@@ -9,8 +9,9 @@
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/verify/verify.h"
 
-/* Fabrics of more switches x LIDs are not compared: it would take longer than a tenth of a second
- * or so an engine. A full tree of 1,024 hosts and 320 switches is below. */
+/* Fabrics of more switches x LIDs are not compared nor polished: it would take longer than a tenth
+ * of a second or so an engine, and half a second for polishing. A full tree of 1,024 hosts and 320
+ * switches is below. */
 #define FAB_CHOOSE_WORK 500000u
 
 struct fab_choice {
@@ -20,11 +21,13 @@ struct fab_choice {
     struct fab_verdict verdict;
     char why[300]; /* the engine's sentence, and how they compared */
 };
-/* Puts the best in place of *choice, which engine chain->engine[taken] made of *in: of all engines
- * from there on that take the fabric with as few lanes and prove themselves, the one whose worst
- * load of all-to-all, times its worst shift, is least; of equals the earliest. Leaves *choice as it
- * is where nothing is to be compared: no "auto", in->flawed NULL or false, or too large. NOMEM and
- * other failures: *choice is as it was. */
+/* Puts the best in place of *choice, which engine chain->engine[taken] made of *in, and polishes it
+ * (libfabmgr/route/polish.h; on one lane): of all engines from there on that take the fabric with
+ * as few lanes and prove themselves, and of the first polished, the one whose worst load of
+ * all-to-all, times its worst shift, is least; of equals one whose paths need SL 0 only, and then
+ * the earliest. That is good by the proof, too. Leaves the tables as they are where nothing is to
+ * be compared: no "auto", in->flawed NULL or false, or too large. Says so in choice->why where
+ * hosts have to use other SLs. NOMEM and other failures: *choice is as it was. */
 int fab_choose(const struct fab_route_input *in, const struct fab_route_chain *chain,
                uint32_t taken, struct fab_choice *choice);
 

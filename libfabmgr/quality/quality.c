@@ -6,6 +6,7 @@
  */
 #include "libfabmgr/quality/quality.h"
 
+#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/quality/scene.h"
 
@@ -46,6 +47,24 @@ int fab_quality_measure(const struct fab_quality_input *in, struct fab_quality *
     if (rc == FAB_OK)
         *ret = q;
     return rc;
+}
+
+int fab_quality_ends(const struct fab_quality_input *in, uint32_t **ret_ports, uint32_t *ret_count)
+{
+    struct fab_scene f;
+    int rc = fab_scene_make(in, &f);
+    if (rc < 0)
+        return rc;
+    uint32_t *ports = fab_alloc_array(f.end_count, sizeof *ports);
+    for (uint32_t i = 0; ports != NULL && i < f.end_count; i++)
+        ports[i] = f.ends[i].port;
+    uint32_t count = f.end_count;
+    fab_scene_fini(&f);
+    if (ports == NULL)
+        return FAB_E_NOMEM;
+    *ret_ports = ports;
+    *ret_count = count;
+    return FAB_OK;
 }
 
 double fab_quality_imbalance(const struct fab_quality *q)

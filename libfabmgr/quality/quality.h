@@ -77,6 +77,9 @@ struct fab_quality {
 /* NOMEM; INVAL: an end owns no LID, is at no switch, or comes twice; BUSY: stopped. The same input
  * gives the same figures. */
 int fab_quality_measure(const struct fab_quality_input *in, struct fab_quality *ret);
+/* The ends that are measured, as port ids in the order of the shifts. Caller frees. As
+ * fab_quality_measure. */
+int fab_quality_ends(const struct fab_quality_input *in, uint32_t **ret_ports, uint32_t *ret_count);
 /* max / mean of all-to-all; 0 when nothing crosses a channel. */
 double fab_quality_imbalance(const struct fab_quality *q);
 

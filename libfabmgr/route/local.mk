@@ -2,6 +2,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/balance.c \
 	%D%/balance.h \
 	%D%/batch.c \
+	%D%/burden.c \
+	%D%/burden.h \
 	%D%/columns.c \
 	%D%/detours.c \
 	%D%/detours.h \
@@ -41,6 +43,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/order.h \
 	%D%/pattern.c \
 	%D%/pick.c \
+	%D%/polish.c \
+	%D%/polish.h \
 	%D%/rails.c \
 	%D%/roster.c \
 	%D%/roster.h \

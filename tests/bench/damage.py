@@ -12,6 +12,8 @@ is as good or better on 9 of 10. A seed prints its own line with -v.
 """
 import argparse
 import glob
+import hashlib
+import json
 import os
 import shutil
 import statistics
@@ -90,15 +92,36 @@ def judge(tool, fabric, tables):
     return found
 
 
-def run_one(options, fabric, engines, folder):
+def ask_opensm(options, fabric, engines, folder):
+    """{engine: figures, or None where it refuses}."""
     ibsim = Ibsim(folder, fabric)
     try:
-        dumps = {e: opensm(e, folder, ibsim, options.timeout) for e in options.theirs}
+        dumps = {e: opensm(e, folder, ibsim, options.timeout) for e in engines}
     finally:
         ibsim.stop()
-    theirs = judge(options.judge, fabric, ['%s=%s' % (e, d) for e, d in dumps.items() if d])
-    ours = judge(options.judge, fabric, engines)
-    return ours, theirs
+    found = judge(options.judge, fabric, ['%s=%s' % (e, d) for e, d in dumps.items() if d])
+    return {e: found.get(e) for e in engines}
+
+
+def opensm_figures(options, fabric, folder):
+    """As ask_opensm, from the cache as far as they are there."""
+    known, path = {}, None
+    if options.cache:
+        os.makedirs(options.cache, exist_ok=True)
+        path = '%s/%s' % (options.cache, hashlib.sha256(open(fabric, 'rb').read()).hexdigest()[:32])
+        known = json.load(open(path)) if os.path.exists(path) else {}
+    missing = [e for e in options.theirs if e not in known]
+    if missing:
+        known.update(ask_opensm(options, fabric, missing, folder))
+        if path:
+            with open(path + '.new', 'w') as out:
+                json.dump(known, out)
+            os.rename(path + '.new', path)
+    return {e: tuple(known[e]) for e in options.theirs if known[e]}
+
+
+def run_one(options, fabric, engines, folder):
+    return judge(options.judge, fabric, engines), opensm_figures(options, fabric, folder)
 
 
 def wins(mine, theirs):
@@ -159,6 +182,7 @@ def main():
     parser.add_argument('--theirs', default='minhop,updn,ftree,sssp,nue')
     parser.add_argument('--only', default='')
     parser.add_argument('--timeout', type=float, default=60)
+    parser.add_argument('--cache', help='a folder that keeps what OpenSM made of each fabric')
     parser.add_argument('-v', action='store_true')
     parser.add_argument('fabric', nargs='*')
     options = parser.parse_args()

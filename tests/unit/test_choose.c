@@ -73,10 +73,11 @@ static uint64_t score(const struct chosen *c, const struct fab_lft *lft)
     return q.all.max * q.shift.max;
 }
 
-/* Every engine of the chain by itself: none that is proven on one lane is better. */
-static void assert_best(struct chosen *c, const char *what)
+/* Every engine of the chain by itself: none that is proven on one lane is better. True: none is as
+ * good. */
+static bool assert_best(struct chosen *c, const char *what)
 {
-    uint64_t mine = score(c, &c->choice.lft);
+    uint64_t mine = score(c, &c->choice.lft), least = UINT64_MAX;
     for (uint32_t i = c->taken; i < c->chain.count; i++) {
         struct fab_choice t = {.engine = c->chain.engine[i]};
         bool other =
@@ -85,12 +86,9 @@ static void assert_best(struct chosen *c, const char *what)
         ck_assert_msg(mine <= its, "%s: %s is better than %s", what, t.engine->name,
                       c->choice.engine->name);
         choice_fini(&t);
-        if (mine == its) {
-            ck_assert_str_eq(t.engine->name, c->choice.engine->name); /* the first of equals */
-            return;
-        }
+        least = its < least ? its : least;
     }
-    ck_abort_msg("%s: no engine made what was chosen", what);
+    return mine < least;
 }
 
 static void assert_same(const struct chosen *a, const struct chosen *b)
@@ -116,7 +114,7 @@ static struct fab_fabric *tree_with_holes(uint64_t seed)
 START_TEST(the_best_is_taken)
 {
     uint64_t seed = test_seed("trees with holes", 1);
-    uint32_t changed = 0;
+    uint32_t better = 0;
     for (uint64_t i = 0; i < 60; i++) {
         struct fab_prng prng;
         struct chosen a, b;
@@ -128,15 +126,13 @@ START_TEST(the_best_is_taken)
         ck_assert_int_eq(fab_choose(&a.in, &a.chain, a.taken, &a.choice), FAB_OK);
         ck_assert_int_eq(fab_choose(&b.in, &b.chain, b.taken, &b.choice), FAB_OK);
         if (a.flawed)
-            assert_best(&a, what);
+            better += assert_best(&a, what);
         assert_same(&a, &b);
-        changed += a.choice.engine != a.chain.engine[a.taken];
         finish(&a);
         finish(&b);
     }
-    printf("# another engine than the first on %u of 60\n", changed);
-    ck_assert_uint_ge(changed, 5);
-    ck_assert_uint_le(changed, 55);
+    printf("# better than each engine on %u of 60\n", better);
+    ck_assert_uint_ge(better, 30);
 }
 END_TEST
 
@@ -174,6 +170,7 @@ START_TEST(the_reason_has_the_figures)
     const char *words = strstr(c.choice.why, "; the best by all-to-all max/mean and worst shift: ");
     ck_assert_msg(words != NULL, "%s", c.choice.why);
     ck_assert_ptr_nonnull(strstr(words, "fattree "));
+    ck_assert_ptr_nonnull(strstr(words, ", polished "));
     ck_assert_ptr_nonnull(strstr(words, ", updn "));
     ck_assert_ptr_nonnull(strstr(words, ", nue "));
     finish(&c);

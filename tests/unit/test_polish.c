@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Polished tables: as good by the proof as before, no way longer, neither the worst load nor the
+ * worst shift more, the same however the fabric was discovered; and better where there is room.
+ */
+#include "libfabmgr/route/polish.h"
+
+#include "libfabmgr/quality/quality.h"
+#include "tests/unit/crowds.h"
+#include "tests/unit/proving.h"
+
+struct polished {
+    struct made made;
+    struct fab_quality before, after;
+};
+
+static void measure(const struct made *m, struct fab_quality *ret)
+{
+    struct fab_quality_input in = {.fabric = m->f, .lids = &m->t->lids, .lft = &m->t->lft};
+    ck_assert_int_eq(fab_quality_measure(&in, ret), FAB_OK);
+}
+
+static void polish(struct made *m)
+{
+    struct fab_quality_input measured = {.fabric = m->f, .lids = &m->t->lids, .lft = &m->t->lft};
+    struct fab_policy p;
+    uint32_t *ends;
+    fab_policy_defaults(&p);
+    struct fab_polish_input in = {.fabric = m->f, .policy = &p, .lids = &m->t->lids};
+    ck_assert_int_eq(fab_quality_ends(&measured, &ends, &in.end_count), FAB_OK);
+    in.ends = ends;
+    ck_assert_int_eq(fab_polish(&in, &m->t->lft), FAB_OK);
+    free(ends);
+    fab_policy_fini(&p);
+}
+
+static uint64_t hops(const struct fab_quality *q)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < FAB_QUALITY_HOPS; i++)
+        sum += q->hops[i] * i;
+    return sum;
+}
+
+/* Consumes f. False: nothing to polish, the engine does not take it on one lane. */
+static bool run(const char *engine, struct fab_fabric *f, const char *what, struct polished *ret)
+{
+    struct polished p = {.made = made_by(engine, f)};
+    struct fab_verdict v = {0};
+    bool good = p.made.status == FAB_OK && !fab_vls_many(&p.made.t->vls);
+    if (good) {
+        v = judged(&p.made);
+        good = fab_verdict_good(&v);
+        fab_verdict_fini(&v);
+    }
+    if (!good) {
+        made_fini(&p.made);
+        return false;
+    }
+    measure(&p.made, &p.before);
+    polish(&p.made);
+    assert_proven(&p.made, what);
+    measure(&p.made, &p.after);
+    ck_assert_msg(p.after.all.max <= p.before.all.max, "%s: load", what);
+    ck_assert_msg(p.after.shift.max <= p.before.shift.max, "%s: shift", what);
+    ck_assert_msg(hops(&p.after) <= hops(&p.before), "%s: hops", what);
+    ck_assert_uint_eq(p.after.lost, p.before.lost);
+    *ret = p;
+    return true;
+}
+
+struct crowd {
+    const char *engine;
+    uint32_t polished, better;
+};
+
+static void check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
+{
+    struct crowd *c = ctx;
+    struct polished p;
+    (void)lmc;
+    if (!run(c->engine, f, what, &p))
+        return;
+    c->polished++;
+    c->better += p.after.all.max < p.before.all.max || p.after.shift.max < p.before.shift.max;
+    made_fini(&p.made);
+}
+
+static void say_crowd(const struct crowd *c, const char *what)
+{
+    printf("# %s, %s: %u polished, %u of them better\n", c->engine, what, c->polished, c->better);
+    ck_assert_uint_ge(c->better, 5);
+}
+
+START_TEST(random_fabrics)
+{
+    static const char *const engines[] = {"updn", "nue"};
+    for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++) {
+        struct crowd c = {.engine = engines[i]};
+        crowd_random(150, 1 + i, check, &c);
+        say_crowd(&c, "random fabrics");
+    }
+}
+END_TEST
+
+START_TEST(trees_and_families)
+{
+    static const char *const engines[] = {"fattree", "updn", "nue"};
+    for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++) {
+        struct crowd c = {.engine = engines[i]};
+        crowd_trees(30, 1 + i, check, &c);
+        crowd_modern(30, 1 + i, check, &c);
+        crowd_families(1 + i, check, &c);
+        say_crowd(&c, "trees and families");
+    }
+}
+END_TEST
+
+START_TEST(told_in_any_order)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("told in any order", 1));
+    for (unsigned i = 0; i < 20; i++) {
+        struct fab_fabric *f = damaged(fat_tree(8, 3, 1 + i % 3), &prng, 0.05, 0.01);
+        struct made a = made_by("updn", f), b = made_by("updn", retold(f, &prng, 0));
+        polish(&a);
+        polish(&b);
+        ck_assert_mem_eq(a.t->lft.entries, b.t->lft.entries,
+                         a.t->lft.switch_count * a.t->lft.stride);
+        made_fini(&a);
+        made_fini(&b);
+    }
+}
+END_TEST
+
+/* Nothing to be had: every load and every shift are at their bounds. */
+START_TEST(what_is_perfect_stays)
+{
+    struct polished p;
+    struct fab_fabric *f = leaf_spine(6, 3, 3);
+    ck_assert(run("fattree", f, "whole", &p));
+    struct made again = made_by("fattree", fab_fabric_ref(f));
+    ck_assert_mem_eq(again.t->lft.entries, p.made.t->lft.entries,
+                     again.t->lft.switch_count * again.t->lft.stride);
+    made_fini(&again);
+    made_fini(&p.made);
+}
+END_TEST
+
+/* Two leaves of four hosts, four spines, one cable gone: (4 * 4) / 3 rounded up to whole LIDs. */
+START_TEST(one_cable_less)
+{
+    struct polished p;
+    struct fab_fabric *whole = leaf_spine(4, 4, 4), *f = whole;
+    for (uint32_t port = 0; f == whole; port++) {
+        if (is_trunk(whole, port))
+            f = without_cable(whole, port);
+    }
+    fab_fabric_unref(whole);
+    ck_assert(run("updn", f, "one cable less", &p));
+    ck_assert_uint_eq(p.after.all.max, 16); /* 12 LIDs, three cables, four hosts */
+    ck_assert_uint_eq(p.after.shift.max, 2);
+    made_fini(&p.made);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("polish");
+    TCase *tcase = tcase_create("polish");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, random_fabrics);
+    tcase_add_test(tcase, trees_and_families);
+    tcase_add_test(tcase, told_in_any_order);
+    tcase_add_test(tcase, what_is_perfect_stays);
+    tcase_add_test(tcase, one_cable_less);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
