@@ -16,6 +16,7 @@ include libfabmgr/discover/local.mk
 include libfabmgr/smstate/local.mk
 include libfabmgr/damping/local.mk
 include libfabmgr/address/local.mk
+include libfabmgr/partition/local.mk
 include libfabmgr/route/local.mk
 include libfabmgr/verify/local.mk
 include libfabmgr/plan/local.mk

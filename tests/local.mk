@@ -258,6 +258,22 @@ tests_fuzz_fuzz_tables_SOURCES = tests/fuzz/fuzz_tables.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_tables_LDADD = libfabmgr/libfabmgr.la
 tests_fuzz_fuzz_tables_LDFLAGS = $(FUZZ_LINK)
 
+# ---- partitions
+UNIT_TESTS += tests/unit/test_partitions
+tests_unit_test_partitions_SOURCES = tests/unit/test_partitions.c
+tests_unit_test_partitions_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_partitions_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_partition
+tests_unit_test_partition_SOURCES = tests/unit/test_partition.c
+tests_unit_test_partition_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_partition_LDADD = $(LIB_TEST_LIBS)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_partitions
+tests_fuzz_fuzz_partitions_SOURCES = tests/fuzz/fuzz_partitions.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_partitions_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_partitions_LDFLAGS = $(FUZZ_LINK)
+
 # ---- repair
 UNIT_TESTS += tests/unit/test_cover
 tests_unit_test_cover_SOURCES = tests/unit/test_cover.c

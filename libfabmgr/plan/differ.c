@@ -19,6 +19,9 @@ bool fab_plan_port_differs(const struct fab_port_info *now, const struct fab_por
         return true;
     if (is_port0)
         return false;
+    if (now->part_enforce_in != want->part_enforce_in ||
+        now->part_enforce_out != want->part_enforce_out)
+        return true;
     return now->neighbor_mtu != want->neighbor_mtu || now->op_vls != want->op_vls;
 }
 

@@ -6,5 +6,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/observed.c \
 	%D%/order.c \
 	%D%/order.h \
+	%D%/pkeys.c \
+	%D%/pkeys.h \
 	%D%/plan.c \
 	%D%/plan.h

@@ -51,6 +51,7 @@ void fab_observed_fini(struct fab_observed *o)
     fab_lft_fini(&o->lft);
     free(o->known);
     free(o->lanes.port);
+    fab_held_pkeys_fini(&o->pkeys);
     memset(o, 0, sizeof(*o));
 }
 
@@ -123,6 +124,8 @@ int fab_observed_move(const struct fab_observed *from, const struct fab_fabric *
     if (status != FAB_OK)
         return status;
     status = move_lanes(&from->lanes, old, now, &to.lanes);
+    if (status == FAB_OK)
+        status = fab_held_pkeys_move(&from->pkeys, old, now, &to.pkeys);
     if (status != FAB_OK) {
         fab_observed_fini(&to);
         return status;

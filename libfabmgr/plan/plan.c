@@ -21,6 +21,7 @@
 #include "libfabmgr/plan/differ.h"
 #include "libfabmgr/plan/lanes.h"
 #include "libfabmgr/plan/order.h"
+#include "libfabmgr/plan/pkeys.h"
 
 struct draft {
     const struct fab_plan_input *in;
@@ -42,6 +43,11 @@ static int add(struct draft *d, struct fab_plan_op op)
     return FAB_OK;
 }
 
+static int add_op(void *ctx, struct fab_plan_op op)
+{
+    return add(ctx, op);
+}
+
 static int add_port(struct draft *d, uint32_t port, uint8_t state)
 {
     return add(d, (struct fab_plan_op){.node = d->in->fabric->ports[port].node,
@@ -52,12 +58,26 @@ static int add_port(struct draft *d, uint32_t port, uint8_t state)
 
 /* ---- what a port needs ---------------------------------------------------------------------- */
 
+/* What it shall say, where a switch checks P_Keys included. */
+static void want_port(const struct fab_plan_input *in, uint32_t port, struct fab_port_info *ret)
+{
+    const struct fab_fabric *f = in->fabric;
+    const struct fab_pkeys *pkeys = &in->target->pkeys;
+    fab_target_port_info(f, in->policy, &in->target->lids, port, in->sm_lid, ret);
+    if (pkeys->ports == 0 || f->ports[port].num == 0 || !fab_node_is_switch(f, f->ports[port].node))
+        return;
+    if (in->observed != NULL &&
+        fab_held_pkeys_refused(&in->observed->pkeys, port, pkeys->enforce[port]))
+        return;
+    ret->part_enforce_in = (pkeys->enforce[port] & FAB_ENFORCE_IN) != 0;
+    ret->part_enforce_out = (pkeys->enforce[port] & FAB_ENFORCE_OUT) != 0;
+}
+
 static bool port_differs(const struct draft *d, uint32_t port)
 {
     const struct fab_port *p = &d->in->fabric->ports[port];
     struct fab_port_info want;
-    fab_target_port_info(d->in->fabric, d->in->policy, &d->in->target->lids, port, d->in->sm_lid,
-                         &want);
+    want_port(d->in, port, &want);
     if (fab_plan_port_differs(&p->info, &want, p->num == 0))
         return true;
     return d->in->tune && fab_plan_tuning_differs(&p->info, &want);
@@ -142,24 +162,38 @@ static int plan_up(struct draft *d, uint32_t port)
     return can_rise(d->in->fabric, port) ? add_port(d, port, FAB_STATE_ACTIVE) : FAB_OK;
 }
 
-static int add_lanes(void *ctx, struct fab_plan_op op)
-{
-    return add(ctx, op);
-}
-
 static int plan_lanes(struct draft *d, uint32_t sw)
 {
-    return fab_lanes_of_switch(d->in, sw, FAB_LANES_ALL, add_lanes, d);
+    return fab_lanes_of_switch(d->in, sw, FAB_LANES_ALL, add_op, d);
 }
 
 static int plan_lanes_line(struct draft *d, uint32_t sw)
 {
-    return fab_lanes_of_switch(d->in, sw, FAB_LANES_LINE, add_lanes, d);
+    return fab_lanes_of_switch(d->in, sw, FAB_LANES_LINE, add_op, d);
 }
 
 static int plan_lanes_pair(struct draft *d, uint32_t sw)
 {
-    return fab_lanes_of_switch(d->in, sw, FAB_LANES_PAIR, add_lanes, d);
+    return fab_lanes_of_switch(d->in, sw, FAB_LANES_PAIR, add_op, d);
+}
+
+static int plan_pkeys(struct draft *d, uint32_t port, bool takes)
+{
+    const struct fab_fabric *f = d->in->fabric;
+    const struct fab_port *p = &f->ports[port];
+    if (!p->present || (p->num != 0 && !can_be_written(f, port)))
+        return FAB_OK;
+    return fab_plan_pkeys_of(d->in, port, takes, add_op, d);
+}
+
+static int plan_pkeys_take(struct draft *d, uint32_t port)
+{
+    return plan_pkeys(d, port, true);
+}
+
+static int plan_pkeys_give(struct draft *d, uint32_t port)
+{
+    return plan_pkeys(d, port, false);
 }
 
 static bool is_trunk(const struct fab_fabric *f, uint32_t port)
@@ -184,7 +218,7 @@ static int plan_end(struct draft *d, uint32_t port)
     const struct fab_fabric *f = d->in->fabric;
     int ret = is_trunk(f, port) ? FAB_OK : plan_port(d, port);
     if (ret == FAB_OK && !fab_node_is_switch(f, f->ports[port].node))
-        ret = fab_lanes_of_end(d->in, port, add_lanes, d);
+        ret = fab_lanes_of_end(d->in, port, add_op, d);
     return ret;
 }
 
@@ -231,6 +265,8 @@ int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret)
         [FAB_STAGE_LANES_LINE] = {f->switch_count, plan_lanes_line},
         [FAB_STAGE_LANES_PAIR] = {f->switch_count, plan_lanes_pair},
         [FAB_STAGE_ROUTES] = {f->switch_count, plan_routes},
+        [FAB_STAGE_PKEYS_TAKE] = {f->port_count, plan_pkeys_take},
+        [FAB_STAGE_PKEYS_GIVE] = {f->port_count, plan_pkeys_give},
         [FAB_STAGE_ENDS] = {f->port_count, plan_end},
         [FAB_STAGE_ENDS_UP] = {f->port_count, plan_end_up},
     };
@@ -267,7 +303,7 @@ static int encode_port(const struct fab_plan_input *in, const struct fab_plan_op
                        uint8_t data[FAB_SMP_DATA])
 {
     struct fab_port_info want;
-    fab_target_port_info(in->fabric, in->policy, &in->target->lids, op->port, in->sm_lid, &want);
+    want_port(in, op->port, &want);
     want.port_state = op->state;
     if (op->state == FAB_STATE_ACTIVE)
         want.client_reregister = 0; /* asked for when the port was armed */
@@ -293,6 +329,14 @@ static void encode_block(const struct fab_plan_input *in, const struct fab_plan_
     for (unsigned i = 0; i < FAB_LFT_BLOCK && op->drain != 0; i++)
         if (op->drain >> i & 1)
             data[i] = FAB_LFT_NO_ROUTE;
+}
+
+static int encode_pkeys(const struct fab_plan_input *in, const struct fab_plan_op *op,
+                        uint8_t data[FAB_SMP_DATA])
+{
+    struct fab_pkey_block want;
+    fab_plan_pkeys_block(in, op, want.pkey);
+    return fab_attr_pack(&fab_attr_pkey_block, &want, data, FAB_SMP_DATA);
 }
 
 static int encode_vlarb(const struct fab_plan_input *in, const struct fab_plan_op *op,
@@ -324,6 +368,10 @@ int fab_plan_encode(const struct fab_plan_input *in, const struct fab_plan_op *o
     case FAB_ATTR_SL2VL:
         attr_mod = op->mod;
         fab_put_be64(data, op->map);
+        break;
+    case FAB_ATTR_PKEY_TABLE:
+        attr_mod = op->mod;
+        ret = encode_pkeys(in, op, data);
         break;
     case FAB_ATTR_VLARB:
         attr_mod = op->mod;

@@ -3,17 +3,29 @@
  * the payload is encoded when the write is sent.
  *
  * Order, as stages; a stage starts when the one before is answered:
- *   SWITCH     SwitchInfo (LinearFDBTop, life time), switch port 0 (LID, SM LID)
- *   TRUNKS     PortInfo of both ends of cables between switches: MTU, VLs, timers; Init -> Armed
- *   TRUNKS_UP  Armed -> Active: no table shall lead into a cable that does not carry traffic yet
- *   LANES      With several lanes: VL arbitration of switch ports; SL to VL, where one write does
- * for all pairs of ports of a switch; then, each a stage of its own, LANES_LINE where it does for
- * all pairs with one port, and LANES_PAIR what is left, pair by pair. With one lane only what is
- * known to be something else ROUTES     LFT blocks that differ from what the switch is known to
- * hold, in the order of order.c: first those that end a loss, and none that would close a loop or
- * cut a path that works, in whatever mixture of old and new tables there is on the way ENDS
- * PortInfo of adapters, routers and of the switch ports before them: LID, SM LID, ...; lanes of
- * adapters and routers ENDS_UP    Armed -> Active: an end that comes up finds its routes in place
+ *
+ * SWITCH: SwitchInfo (LinearFDBTop, life time), switch port 0 (LID, SM LID).
+ *
+ * TRUNKS: PortInfo of both ends of cables between switches: MTU, VLs, timers; Init -> Armed.
+ *
+ * TRUNKS_UP: Armed -> Active: no table shall lead into a cable that does not carry traffic yet.
+ *
+ * LANES: with several lanes, VL arbitration of switch ports; SL to VL, where one write does for all
+ * pairs of ports of a switch; then, each a stage of its own, LANES_LINE where it does for all pairs
+ * with one port, and LANES_PAIR what is left, pair by pair. With one lane only what is known to be
+ * something else.
+ *
+ * ROUTES: LFT blocks that differ from what the switch is known to hold, in the order of order.c:
+ * first those that end a loss, and none that would close a loop or cut a path that works, in
+ * whatever mixture of old and new tables there is on the way.
+ *
+ * PKEYS_TAKE: P_Keys that go, and full memberships that become limited; then, as PKEYS_GIVE, all
+ * that still differs. So nobody talks on the way who does neither before nor after.
+ *
+ * ENDS: PortInfo of adapters, routers and of the switch ports before them: LID, SM LID, whether
+ * P_Keys are checked; lanes of adapters and routers.
+ *
+ * ENDS_UP: Armed -> Active: an end that comes up finds its routes in place.
  */
 #ifndef LIBFABMGR_PLAN_PLAN_H
 #define LIBFABMGR_PLAN_PLAN_H
@@ -43,6 +55,7 @@ struct fab_observed {
     uint64_t *known; /* bitset of [switch_count][blocks of lft.stride] */
     uint32_t blocks; /* per switch */
     struct fab_held lanes;
+    struct fab_held_pkeys pkeys; /* by port id */
 };
 int fab_observed_init(struct fab_observed *o, uint32_t switch_count, uint32_t top);
 void fab_observed_fini(struct fab_observed *o);
@@ -63,6 +76,8 @@ enum fab_plan_stage {
     FAB_STAGE_LANES_LINE,
     FAB_STAGE_LANES_PAIR,
     FAB_STAGE_ROUTES,
+    FAB_STAGE_PKEYS_TAKE,
+    FAB_STAGE_PKEYS_GIVE,
     FAB_STAGE_ENDS,
     FAB_STAGE_ENDS_UP,
     FAB_STAGE_COUNT
@@ -70,8 +85,8 @@ enum fab_plan_stage {
 struct fab_plan_op {
     uint32_t node;    /* node id to send to */
     uint32_t port;    /* port id, for PortInfo and VLARB; else one at which the node is reached */
-    uint16_t attr_id; /* SWITCH_INFO, PORT_INFO, LFT, SL2VL, VLARB */
-    uint16_t block;   /* LFT */
+    uint16_t attr_id; /* SWITCH_INFO, PORT_INFO, LFT, PKEY_TABLE, SL2VL, VLARB */
+    uint16_t block;   /* LFT, PKEY_TABLE */
     uint8_t state;    /* PortInfo: port state to ask for, or FAB_STATE_NOP */
     union {
         uint64_t keep; /* LFT: a bit for each entry that stays as it is; a later write changes it */
@@ -79,6 +94,7 @@ struct fab_plan_op {
     };
     uint64_t drain; /* LFT: a bit for each entry that drops; a later write changes it */
     uint32_t mod;   /* SL2VL, VLARB: attribute modifier */
+    bool takes;     /* PKEY_TABLE: only what goes */
     bool awaited;   /* LFT: there are later writes that must not come before this one */
     bool waits;     /* LFT: it is one of those, for some write of the same block number */
     bool barrier;   /* LFT: send it, and what follows, when all awaited ones before are answered */

@@ -1,4 +1,10 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/gid.c \
+	%D%/gid.h \
+	%D%/partitions.c \
+	%D%/partitions.h \
+	%D%/partitions_make.h \
+	%D%/partitions_read.c \
 	%D%/policy.c \
 	%D%/policy.h \
 	%D%/tables.c \

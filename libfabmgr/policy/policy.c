@@ -34,6 +34,7 @@ void fab_policy_defaults(struct fab_policy *p)
         .phy_errors = 8,
         .overrun_errors = 8,
         .engine = "auto",
+        .enforce = 3,
         .max_hops = 64,
     };
 }
@@ -79,6 +80,14 @@ static int check_domains(const struct fab_policy *p, char *why, size_t why_len)
         return FAB_E_RANGE;
     }
     return FAB_OK;
+}
+
+bool fab_policy_tunes_alike(const struct fab_policy *a, const struct fab_policy *b)
+{
+    for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
+        if (((const uint8_t *)a)[domains[i].offset] != ((const uint8_t *)b)[domains[i].offset])
+            return false;
+    return true;
 }
 
 #define ENGINE_NAME 31
@@ -192,6 +201,7 @@ int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy)
         memcpy(copy.roots, p->roots, p->root_count * sizeof *copy.roots);
     }
     fab_tables_ref(copy.tables);
+    fab_partitions_ref(copy.partitions);
     *ret_copy = copy;
     return FAB_OK;
 }
@@ -200,7 +210,9 @@ void fab_policy_fini(struct fab_policy *p)
 {
     free(p->roots);
     fab_tables_unref(p->tables);
+    fab_partitions_unref(p->partitions);
     p->tables = NULL;
+    p->partitions = NULL;
     p->roots = NULL;
     p->root_count = 0;
 }

@@ -4,9 +4,11 @@
 #ifndef LIBFABMGR_POLICY_POLICY_H
 #define LIBFABMGR_POLICY_POLICY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libfabmgr/policy/partitions.h"
 #include "libfabmgr/policy/tables.h"
 
 struct fab_policy {
@@ -25,13 +27,18 @@ struct fab_policy {
     char engine[128]; /* routing engines to try in order, as "fattree, updn"; or "auto" */
     uint64_t *roots;  /* node GUIDs of root switches; none: found from the topology */
     size_t root_count;
-    struct fab_tables *tables; /* for the engine "file": shared, or NULL */
-    uint16_t max_hops;         /* proof: longest accepted path in switches, default 64 */
+    struct fab_tables *tables;         /* for the engine "file": shared, or NULL */
+    struct fab_partitions *partitions; /* shared; NULL: P_Keys are left as they are */
+    bool both_pkeys;                   /* members can be full and limited at once */
+    uint8_t enforce;   /* where switches check P_Keys: 1 inbound, 2 outbound, 3 both, 0 not */
+    uint16_t max_hops; /* proof: longest accepted path in switches, default 64 */
 };
 
 void fab_policy_defaults(struct fab_policy *p);
 /* FAB_E_RANGE and a sentence naming the field and its domain in why[]. */
 int fab_policy_validate(const struct fab_policy *p, char *why, size_t why_len);
+/* The same timers, thresholds and limits for ports. */
+bool fab_policy_tunes_alike(const struct fab_policy *a, const struct fab_policy *b);
 int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy);
 void fab_policy_fini(struct fab_policy *p);
 

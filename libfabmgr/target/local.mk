@@ -1,5 +1,7 @@
 libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/lanes.c \
+	%D%/pkeys.c \
+	%D%/pkeys.h \
 	%D%/port.c \
 	%D%/target.c \
 	%D%/target.h \

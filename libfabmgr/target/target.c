@@ -169,6 +169,8 @@ int fab_target_clone(const struct fab_target *t, struct fab_target **ret_clone)
         ret = copy_lft(&t->lft, &clone->lft);
     if (ret == FAB_OK)
         ret = fab_vls_copy(&t->vls, &clone->vls);
+    if (ret == FAB_OK)
+        ret = fab_pkeys_copy(&t->pkeys, &clone->pkeys);
     if (ret != FAB_OK) {
         fab_target_unref(clone);
         return ret;
@@ -190,5 +192,6 @@ void fab_target_unref(struct fab_target *t)
     fab_lids_fini(&t->lids);
     fab_lft_fini(&t->lft);
     fab_vls_fini(&t->vls);
+    fab_pkeys_fini(&t->pkeys);
     free(t);
 }

@@ -11,6 +11,7 @@
 
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
+#include "libfabmgr/target/pkeys.h"
 #include "libfabmgr/target/vls.h"
 
 #define FAB_LFT_BLOCK 64
@@ -53,6 +54,7 @@ struct fab_target {
     struct fab_lids lids;
     struct fab_lft lft;
     struct fab_vls vls;
+    struct fab_pkeys pkeys;
     char engine[32];   /* the engine that made the tables */
     char reason[1120]; /* a sentence: what it saw, and which ones were passed over, why */
     int refs;          /* private, atomic */

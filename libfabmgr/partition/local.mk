@@ -1,0 +1,7 @@
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/partition.c \
+	%D%/partition.h \
+	%D%/place.c \
+	%D%/place.h \
+	%D%/select.c \
+	%D%/select.h

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * P_Key tables of all ports. Partition by partition, the rules say who is a member and how; that
+ * gives pairs of port and key, which are then sorted by port, and each port's keys put in their
+ * places (place.c). Time is in proportion to members, and to ends for each rule that is not about
+ * one port.
+ *
+ * A manager that were not a full member of the default partition could not be asked for paths by
+ * limited ones: it always is. A switch port that checks holds what the port behind it holds; with
+ * both memberships of a partition the full one, which lets everything pass that the limited one
+ * does.
+ */
+#include "libfabmgr/partition/partition.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/partition/place.h"
+#include "libfabmgr/partition/select.h"
+
+/* In this order keys come into a table that nobody held. */
+struct grant {
+    uint32_t port;
+    uint16_t key;
+    bool index0;
+};
+struct draft {
+    const struct fab_partition_input *in;
+    uint8_t *member; /* [port_count] of the partition at hand: membership, and INDEX0 */
+    uint32_t *taken; /* those of them that are set */
+    uint32_t taken_count;
+    const struct fab_partition_rule *rule; /* at hand */
+    struct grant *grant;
+    size_t grants, room;
+    struct fab_pkeys keys;
+    uint32_t key_count;
+    size_t key_room;
+    struct fab_partition_report report;
+};
+#define INDEX0 0x80
+
+/* ---- who is a member ------------------------------------------------------------------------- */
+
+static uint8_t merge(const struct draft *d, uint8_t was, uint8_t now)
+{
+    if (d->in->both)
+        return now;
+    return (was | now) & FAB_MEMBER_FULL ? FAB_MEMBER_FULL : FAB_MEMBER_LIMITED;
+}
+
+static void take_member(void *ctx, uint32_t port)
+{
+    struct draft *d = ctx;
+    uint8_t was = d->member[port];
+    if (was == 0)
+        d->taken[d->taken_count++] = port;
+    d->member[port] = merge(d, was & FAB_MEMBER_BOTH, (uint8_t)d->rule->membership);
+    if (d->rule->index0)
+        d->member[port] |= INDEX0;
+}
+
+static int add_grant(struct draft *d, uint32_t port, uint16_t key, bool index0)
+{
+    struct grant *more = d->grant;
+    if (d->grants == d->room)
+        more = fab_grow(d->grant, sizeof(*more), d->grants + 1, &d->room);
+    if (more == NULL)
+        return FAB_E_NOMEM;
+    d->grant = more;
+    more[d->grants++] = (struct grant){port, key, index0};
+    return FAB_OK;
+}
+
+/* What the members of the partition at hand get; it is nobody's afterwards. */
+static int grant_members(struct draft *d, uint16_t pkey)
+{
+    int r = FAB_OK;
+    for (uint32_t i = 0; i < d->taken_count; i++) {
+        uint32_t port = d->taken[i];
+        uint8_t m = d->member[port];
+        d->member[port] = 0;
+        if (r == FAB_OK && m & FAB_MEMBER_FULL)
+            r = add_grant(d, port, pkey | FAB_PKEY_FULL, m & INDEX0);
+        if (r == FAB_OK && m & FAB_MEMBER_LIMITED)
+            r = add_grant(d, port, pkey, m & INDEX0 && !(m & FAB_MEMBER_FULL));
+    }
+    d->taken_count = 0;
+    return r;
+}
+
+static int grant_partition(struct draft *d, uint32_t number, const uint32_t *next)
+{
+    const struct fab_partitions *p = d->in->partitions;
+    static const struct fab_partition_rule manager = {.membership = FAB_MEMBER_FULL,
+                                                      .who = {.kind = FAB_SELECT_SELF}};
+    for (uint32_t i = next[number]; i < next[number + 1]; i++) {
+        d->rule = &p->rule[next[p->partitions + 1 + i]];
+        select_ports(d->in->fabric, p, &d->rule->who, take_member, d);
+    }
+    if (number == 0) {
+        d->rule = &manager;
+        select_ports(d->in->fabric, p, &manager.who, take_member, d);
+    }
+    return grant_members(d, p->partition[number].pkey);
+}
+
+/* Rules by partition, in their order: next[number] is where they begin, and behind these numbers
+ * stand those of the rules. */
+static uint32_t *sort_rules(const struct fab_partitions *p)
+{
+    size_t heads = p->partitions + 1;
+    uint32_t *next = calloc(heads + p->rules + 1, sizeof(*next));
+    if (next == NULL)
+        return NULL;
+    for (size_t i = 0; i < p->rules; i++)
+        next[p->rule[i].partition + 1]++;
+    for (size_t n = 1; n < heads; n++)
+        next[n] += next[n - 1];
+    for (size_t i = 0; i < p->rules; i++)
+        next[heads + next[p->rule[i].partition]++] = (uint32_t)i;
+    for (size_t n = heads - 1; n > 0; n--)
+        next[n] = next[n - 1];
+    next[0] = 0;
+    return next;
+}
+
+static int grant_all(struct draft *d)
+{
+    uint32_t *next = sort_rules(d->in->partitions);
+    int r = next != NULL ? FAB_OK : FAB_E_NOMEM;
+    for (uint32_t n = 0; r == FAB_OK && n < d->in->partitions->partitions; n++)
+        r = grant_partition(d, n, next);
+    free(next);
+    return r;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+/* By port; what wants index 0, the default partition, then by P_Key, full before limited. */
+static int compare_grants(const void *x, const void *y)
+{
+    const struct grant *a = x, *b = y;
+    bool first_a = fab_pkey_base(a->key) == FAB_PKEY_DEFAULT, full_a = fab_pkey_is_full(a->key);
+    bool first_b = fab_pkey_base(b->key) == FAB_PKEY_DEFAULT, full_b = fab_pkey_is_full(b->key);
+    if (a->port != b->port)
+        return a->port < b->port ? -1 : 1;
+    if (a->index0 != b->index0)
+        return b->index0 - a->index0;
+    if (first_a != first_b)
+        return first_b - first_a;
+    if (fab_pkey_base(a->key) != fab_pkey_base(b->key))
+        return fab_pkey_base(a->key) < fab_pkey_base(b->key) ? -1 : 1;
+    return full_b - full_a;
+}
+
+static void complain(struct draft *d, uint32_t port, uint32_t wanted, uint32_t room)
+{
+    if (d->report.troubles++ < FAB_PARTITION_TROUBLES)
+        d->report.trouble[d->report.troubles - 1] =
+            (struct fab_partition_trouble){port, wanted, room};
+}
+
+/* Adds the table of the next port. */
+static int add_table(struct draft *d, uint32_t port, const uint16_t *key, uint32_t count,
+                     uint32_t room)
+{
+    uint16_t *more = d->keys.key;
+    if (d->key_count + (size_t)room > d->key_room)
+        more = fab_grow(d->keys.key, sizeof(*more), d->key_count + (size_t)room, &d->key_room);
+    if (more == NULL)
+        return FAB_E_NOMEM;
+    d->keys.key = more;
+    d->key_count += place_keys(d->in->held, port, key, count, more + d->key_count, room);
+    return FAB_OK;
+}
+
+static uint32_t room_of(const struct draft *d, uint32_t port)
+{
+    const uint32_t most = FAB_PKEY_BLOCKS_MAX * FAB_PKEY_BLOCK;
+    uint32_t room = fab_pkeys_room(d->in->fabric, port);
+    return room < most ? room : most;
+}
+
+static int table_of_end(struct draft *d, uint32_t port, const uint16_t *key, uint32_t count)
+{
+    uint32_t room = room_of(d, port);
+    if (room == 0)
+        return FAB_OK;
+    if (count > room)
+        complain(d, port, count, room);
+    return add_table(d, port, key, count < room ? count : room, room);
+}
+
+/* Of a switch port: as the end behind it, but for limited keys beside full ones. */
+static int table_of_guard(struct draft *d, uint32_t port, uint16_t *key, uint32_t count)
+{
+    uint32_t room = room_of(d, port), kept = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (kept == 0 || key[kept - 1] != (key[i] | FAB_PKEY_FULL))
+            key[kept++] = key[i];
+    if (room == 0)
+        return FAB_OK;
+    if (kept > room) {
+        complain(d, port, kept, room);
+        return FAB_OK;
+    }
+    d->keys.enforce[port] = d->in->enforce;
+    return add_table(d, port, key, kept, room);
+}
+
+/* The port whose grants are those of the port's table, or FAB_NONE: it has none. */
+static uint32_t whose(const struct draft *d, uint32_t port)
+{
+    const struct fab_fabric *f = d->in->fabric;
+    if (fab_port_has_lid(f, port))
+        return port;
+    uint32_t peer = f->ports[port].peer;
+    bool guards = d->in->enforce != 0 && fab_node_is_switch(f, f->ports[port].node) &&
+                  peer != FAB_NONE && !fab_node_is_switch(f, f->ports[peer].node);
+    return guards && fab_port_has_lid(f, peer) ? peer : FAB_NONE;
+}
+
+/* begin[port] is where its grants begin. Duplicates of a key (two P_Keys that are the same cannot
+ * be) do not occur. */
+static int table_of(struct draft *d, uint32_t port, const size_t *begin, uint16_t *key)
+{
+    uint32_t owner = whose(d, port), count = 0;
+    if (owner == FAB_NONE)
+        return FAB_OK;
+    for (size_t i = begin[owner]; i < begin[owner + 1]; i++)
+        key[count++] = d->grant[i].key;
+    return owner == port ? table_of_end(d, port, key, count) : table_of_guard(d, port, key, count);
+}
+
+static int make_tables(struct draft *d)
+{
+    uint32_t ports = d->in->fabric->port_count;
+    size_t *begin = calloc((size_t)ports + 1, sizeof(*begin));
+    uint16_t *key = fab_alloc_array(2 * d->in->partitions->partitions, sizeof(*key));
+    int r = begin != NULL && key != NULL ? FAB_OK : FAB_E_NOMEM;
+    size_t at = 0;
+    for (uint32_t port = 0; r == FAB_OK && port <= ports; port++) {
+        while (at < d->grants && d->grant[at].port < port)
+            at++;
+        begin[port] = at;
+    }
+    for (uint32_t port = 0; r == FAB_OK && port < ports; port++) {
+        d->keys.first[port] = d->key_count;
+        r = table_of(d, port, begin, key);
+    }
+    if (r == FAB_OK)
+        d->keys.first[ports] = d->key_count;
+    free(begin);
+    free(key);
+    return r;
+}
+
+static int prepare(struct draft *d)
+{
+    uint32_t ports = d->in->fabric->port_count;
+    d->keys.ports = ports;
+    d->member = calloc((size_t)ports + 1, sizeof(*d->member));
+    d->taken = fab_alloc_array((size_t)ports + 1, sizeof(*d->taken));
+    d->keys.first = fab_alloc_array((size_t)ports + 1, sizeof(*d->keys.first));
+    d->keys.enforce = calloc((size_t)ports + 1, sizeof(*d->keys.enforce));
+    bool all =
+        d->member != NULL && d->taken != NULL && d->keys.first != NULL && d->keys.enforce != NULL;
+    return all ? FAB_OK : FAB_E_NOMEM;
+}
+
+int fab_partition_tables(const struct fab_partition_input *in, struct fab_pkeys *ret,
+                         struct fab_partition_report *ret_report)
+{
+    struct draft d = {.in = in};
+    int r = prepare(&d);
+    if (r == FAB_OK)
+        r = grant_all(&d);
+    if (r == FAB_OK && d.grants > 0)
+        qsort(d.grant, d.grants, sizeof(*d.grant), compare_grants);
+    if (r == FAB_OK)
+        r = make_tables(&d);
+    if (r == FAB_OK) {
+        *ret = d.keys;
+        *ret_report = d.report;
+    } else {
+        fab_pkeys_fini(&d.keys);
+    }
+    free(d.member);
+    free(d.taken);
+    free(d.grant);
+    return r;
+}

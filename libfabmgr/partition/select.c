@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which ports a rule is about. GUIDs are found by the fabric's index, all else by a walk over the
+ * end ports.
+ *
+ * A pattern is for the whole node description, or for its first word, which is the host's name in
+ * what drivers write ("node-0001 mlx5_0"). * stands for any characters, ? for one; it is compared
+ * in time of their product at most.
+ */
+#include "libfabmgr/partition/select.h"
+
+#include <string.h>
+
+static bool matches(const char *pattern, const char *text, size_t len)
+{
+    const char *end = text + len, *star = NULL, *retry = NULL;
+    while (text < end) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            retry = text;
+        } else if (*pattern != '\0' && (*pattern == '?' || *pattern == *text)) {
+            pattern++;
+            text++;
+        } else if (star != NULL) {
+            pattern = star;
+            text = ++retry;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}
+
+static bool is_named(const struct fab_node *n, const char *pattern)
+{
+    return matches(pattern, n->desc, strlen(n->desc)) ||
+           matches(pattern, n->desc, strcspn(n->desc, " \t"));
+}
+
+static bool in_group(const struct fab_fabric *f, const struct fab_partitions *p,
+                     const struct fab_port_group *g, uint32_t port)
+{
+    for (size_t i = 0; i < g->count; i++)
+        if (fab_partition_selects(f, p, &g->member[i], port))
+            return true;
+    return false;
+}
+
+bool fab_partition_selects(const struct fab_fabric *f, const struct fab_partitions *p,
+                           const struct fab_port_selector *who, uint32_t port)
+{
+    const struct fab_node *n = &f->nodes[f->ports[port].node];
+    switch (who->kind) {
+    case FAB_SELECT_ALL:
+        return true;
+    case FAB_SELECT_ADAPTERS:
+        return n->type == FAB_NODE_CA;
+    case FAB_SELECT_SWITCHES:
+        return n->type == FAB_NODE_SWITCH;
+    case FAB_SELECT_ROUTERS:
+        return n->type == FAB_NODE_ROUTER;
+    case FAB_SELECT_SELF:
+        return port == f->self_port;
+    case FAB_SELECT_GUID:
+        return f->ports[port].guid == who->guid;
+    case FAB_SELECT_NAME:
+        return is_named(n, who->name);
+    case FAB_SELECT_GROUP:
+        return in_group(f, p, &p->group[who->group], port);
+    }
+    return false;
+}
+
+static void take_one(const struct fab_fabric *f, uint32_t port, select_take *take, void *ctx)
+{
+    if (port != FAB_NONE && fab_port_has_lid(f, port))
+        take(ctx, port);
+}
+
+void select_ports(const struct fab_fabric *f, const struct fab_partitions *p,
+                  const struct fab_port_selector *who, select_take *take, void *ctx)
+{
+    if (who->kind == FAB_SELECT_GUID) {
+        take_one(f, fab_fabric_port_by_guid(f, who->guid), take, ctx);
+    } else if (who->kind == FAB_SELECT_SELF) {
+        take_one(f, f->self_port, take, ctx);
+    } else if (who->kind == FAB_SELECT_GROUP) {
+        const struct fab_port_group *g = &p->group[who->group];
+        for (size_t i = 0; i < g->count; i++)
+            select_ports(f, p, &g->member[i], take, ctx);
+    } else {
+        for (uint32_t port = 0; port < f->port_count; port++)
+            if (fab_port_has_lid(f, port) && fab_partition_selects(f, p, who, port))
+                take(ctx, port);
+    }
+}

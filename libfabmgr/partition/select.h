@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which ports a rule is about. Private to the room. */
+#ifndef LIBFABMGR_PARTITION_SELECT_H
+#define LIBFABMGR_PARTITION_SELECT_H
+
+#include "libfabmgr/partition/partition.h"
+
+/* Calls take() for each end port that is chosen, perhaps more than once. */
+typedef void select_take(void *ctx, uint32_t port);
+void select_ports(const struct fab_fabric *f, const struct fab_partitions *p,
+                  const struct fab_port_selector *who, select_take *take, void *ctx);
+
+#endif

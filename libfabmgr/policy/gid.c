@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reading GIDs: up to eight groups of up to four hex digits with colons between; once, "::" stands
+ * for the groups of zeros that are missing.
+ */
+#include "libfabmgr/policy/gid.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+
+#define GROUPS 8
+
+static unsigned digit(char c)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    const char *at = c != '\0' ? strchr(c >= 'A' && c <= 'F' ? digits + 16 : digits, c) : NULL;
+    return at != NULL ? (unsigned)(at - digits) % 16 : 16;
+}
+
+/* The characters of the group, 0: there is none. */
+static size_t read_group(const char *s, uint16_t *ret)
+{
+    size_t n = 0;
+    unsigned value = 0;
+    for (; n < 4 && digit(s[n]) < 16; n++)
+        value = value * 16 + digit(s[n]);
+    *ret = (uint16_t)value;
+    return n;
+}
+
+int fab_gid_parse(const char *text, uint8_t ret_gid[16])
+{
+    uint16_t group[GROUPS] = {0};
+    unsigned count = 0, gap = GROUPS + 1;
+    const char *s = text;
+    if (s[0] == ':' && s[1] != ':')
+        return FAB_E_FORMAT;
+    while (*s != '\0') {
+        if (s[0] == ':' && s[1] == ':') {
+            if (gap <= GROUPS)
+                return FAB_E_FORMAT;
+            gap = count;
+            s += 2;
+            continue;
+        }
+        s += count > 0 && gap != count && *s == ':';
+        size_t n = count < GROUPS ? read_group(s, &group[count]) : 0;
+        if (n == 0 || (s[n] != ':' && s[n] != '\0'))
+            return FAB_E_FORMAT;
+        s += n;
+        count++;
+    }
+    if (gap > GROUPS ? count != GROUPS : count == GROUPS)
+        return FAB_E_FORMAT;
+    for (unsigned i = 0; i < GROUPS; i++) {
+        unsigned tail = GROUPS - (count - gap); /* where the groups behind the gap begin */
+        unsigned value = gap > GROUPS || i < gap ? group[i] : i >= tail ? group[i - tail + gap] : 0;
+        ret_gid[2 * i] = (uint8_t)(value >> 8);
+        ret_gid[2 * i + 1] = (uint8_t)value;
+    }
+    return FAB_OK;
+}

@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reading OpenSM's partitions.conf as it is found in the field:
+ *
+ *     Default=0x7fff, ipoib : ALL=limited, SELF=full ;
+ *     jobs=0x11, ipoib, rate=7, mtu=5, defmember=full : 0x0002c90300000011, "node-0*", @storage;
+ *     @storage : "stor-*", 0x0002c90300000021 ;
+ *
+ * Names, P_Keys, flags and members mean what they mean there (doc/partition-config.txt of OpenSM,
+ * and its behaviour where that is silent):
+ *   - # begins a comment; a semicolon, or the end of the text, ends a definition; its part before
+ *     the colon stands on one line, members follow with commas or ends of lines between;
+ *   - a P_Key that is not told is that of the partition of the same name, else the lowest that is
+ *     free; definitions of one P_Key add to each other, and the first gives the name;
+ *   - key words may be cut short, "limi" for limited; a membership that is none is limited;
+ *   - flags that are not known, and multicast groups that cannot be, are passed over with a note.
+ *     What OpenSM refuses is an error here, too.
+ * Ours are members in quotation marks, which are patterns of node descriptions, and definitions
+ * whose name begins with @: groups of ports, that other definitions take as members.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/policy/gid.h"
+#include "libfabmgr/policy/partitions_make.h"
+
+#define WORD_MAX 255
+#define PKEY_LAST 0x7ffe /* that is given out */
+
+struct word {
+    char s[WORD_MAX + 1];
+    uint32_t line, column;
+    bool quoted;
+};
+struct flags {
+    uint8_t mtu, rate, sl, tclass;
+    uint16_t scopes; /* a bit each */
+    uint32_t q_key, flow_label;
+};
+struct definition {
+    struct word name, id;
+    struct flags flags;
+    bool ipoib, index0, is_group;
+    enum fab_membership membership;
+    uint32_t number; /* of the partition or group */
+};
+struct reader {
+    const char *at, *end, *line_start;
+    uint32_t line;
+    uint16_t last_pkey; /* that was given out */
+    struct fab_partitions *p;
+    struct fab_partitions_error *error;
+};
+
+/* ---- places and sentences --------------------------------------------------------------------
+ */
+
+__attribute__((format(printf, 3, 4))) static int wrong(struct reader *r, const struct word *w,
+                                                       const char *fmt, ...)
+{
+    va_list args;
+    r->error->line = w != NULL ? w->line : r->line;
+    r->error->column = w != NULL ? w->column : (uint32_t)(r->at - r->line_start) + 1;
+    va_start(args, fmt);
+    vsnprintf(r->error->message, sizeof(r->error->message), fmt, args);
+    va_end(args);
+    return FAB_E_FORMAT;
+}
+
+__attribute__((format(printf, 3, 4))) static void note(struct reader *r, const struct word *w,
+                                                       const char *fmt, ...)
+{
+    va_list args;
+    if (r->p->notes++ >= FAB_PARTITION_NOTES)
+        return;
+    struct fab_partitions_note *n = &r->p->note[r->p->notes - 1];
+    n->line = w->line;
+    n->column = w->column;
+    va_start(args, fmt);
+    vsnprintf(n->message, sizeof(n->message), fmt, args);
+    va_end(args);
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static char peek(const struct reader *r)
+{
+    return r->at < r->end ? *r->at : '\0';
+}
+
+/* To the next character that counts; ends of lines are such. */
+static void skip_blanks(struct reader *r)
+{
+    while (r->at < r->end && is_blank(*r->at))
+        r->at++;
+    if (peek(r) == '#')
+        while (r->at < r->end && *r->at != '\n')
+            r->at++;
+}
+
+static void skip_line_end(struct reader *r)
+{
+    r->at++;
+    r->line++;
+    r->line_start = r->at;
+}
+
+static void skip_space(struct reader *r)
+{
+    for (skip_blanks(r); peek(r) == '\n'; skip_blanks(r))
+        skip_line_end(r);
+}
+
+static bool take(struct reader *r, char c)
+{
+    skip_blanks(r);
+    if (r->at >= r->end || *r->at != c)
+        return false;
+    r->at++;
+    return true;
+}
+
+static int keep(struct reader *r, struct word *w, const char *s, size_t len)
+{
+    if (len > WORD_MAX)
+        return wrong(r, w, "a word of %zu bytes, expected at most %d", len, WORD_MAX);
+    if (memchr(s, '\0', len) != NULL)
+        return wrong(r, w, "a zero byte, expected text");
+    memcpy(w->s, s, len);
+    w->s[len] = '\0';
+    return FAB_OK;
+}
+
+static int read_quoted(struct reader *r, struct word *w)
+{
+    const char *start = ++r->at;
+    while (r->at < r->end && *r->at != '"' && *r->at != '\n')
+        r->at++;
+    if (peek(r) != '"')
+        return wrong(r, w, "a quotation mark that nothing closes on this line");
+    w->quoted = true;
+    return keep(r, w, start, (size_t)(r->at++ - start));
+}
+
+/* What is there up to one of the characters in `until` (or the end of the line, or a comment),
+ * without blanks around; may be empty. */
+static int read_word(struct reader *r, const char *until, struct word *w)
+{
+    skip_blanks(r);
+    w->line = r->line;
+    w->column = (uint32_t)(r->at - r->line_start) + 1;
+    w->quoted = false;
+    if (peek(r) == '"')
+        return read_quoted(r, w);
+    const char *start = r->at;
+    while (r->at < r->end && *r->at != '\n' && *r->at != '#' &&
+           (*r->at == '\0' || strchr(until, *r->at) == NULL))
+        r->at++;
+    const char *end = r->at;
+    while (end > start && is_blank(end[-1]))
+        end--;
+    return keep(r, w, start, (size_t)(end - start));
+}
+
+/* NAME or NAME=VALUE; *ret_valued says which. */
+static int read_pair(struct reader *r, const char *until, struct word *name, struct word *value,
+                     bool *ret_valued)
+{
+    char both[8];
+    snprintf(both, sizeof(both), "=%s", until);
+    int status = read_word(r, both, name);
+    value->s[0] = '\0';
+    *ret_valued = false;
+    if (status != FAB_OK || !take(r, '='))
+        return status;
+    *ret_valued = true;
+    return read_word(r, until, value);
+}
+
+static unsigned digit(char c)
+{
+    return c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+           : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+           : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
+                                  : 16;
+}
+
+/* A number as C writes it: 12, 0x1f, 017; nothing else may follow. */
+static bool number(const char *s, uint64_t most, uint64_t *ret)
+{
+    unsigned base = s[0] != '0' ? 10 : s[1] == 'x' || s[1] == 'X' ? 16 : 8;
+    uint64_t value = 0;
+    s += base == 16 ? 2 : 0;
+    if (*s == '\0')
+        return false;
+    for (; *s != '\0'; s++) {
+        unsigned d = digit(*s);
+        if (d >= base || d > most || value > (most - d) / base)
+            return false;
+        value = value * base + d;
+    }
+    *ret = value;
+    return true;
+}
+
+/* Key words may be cut short. */
+static bool is_short_for(const char *s, const char *word)
+{
+    return s[0] != '\0' && strncmp(s, word, strlen(s)) == 0;
+}
+
+/* ---- flags ----------------------------------------------------------------------------------- */
+
+struct group_flag {
+    const char *name;
+    uint32_t least, most;
+};
+static const struct group_flag group_flags[] = {
+    {"mtu", 1, 5}, {"rate", 2, 63},          {"scope", 1, 15},          {"Q_Key", 1, UINT32_MAX},
+    {"sl", 0, 15}, {"TClass", 0, UINT8_MAX}, {"FlowLabel", 0, 0xfffff},
+};
+
+static void set_group_flag(struct flags *f, size_t which, uint32_t value)
+{
+    switch (which) {
+    case 0:
+        f->mtu = (uint8_t)value;
+        break;
+    case 1:
+        f->rate = (uint8_t)value;
+        break;
+    case 2:
+        f->scopes |= (uint16_t)(1u << value);
+        break;
+    case 3:
+        f->q_key = value;
+        break;
+    case 4:
+        f->sl = (uint8_t)value;
+        break;
+    case 5:
+        f->tclass = (uint8_t)value;
+        break;
+    default:
+        f->flow_label = value;
+    }
+}
+
+/* False: it is none of these. */
+static bool take_group_flag(struct reader *r, struct flags *f, const struct word *name,
+                            const struct word *value)
+{
+    const size_t count = sizeof(group_flags) / sizeof(*group_flags);
+    size_t i = 0;
+    uint64_t n;
+    while (i < count && !is_short_for(name->s, group_flags[i].name))
+        i++;
+    if (i == count)
+        return false;
+    if (number(value->s, group_flags[i].most, &n) && n >= group_flags[i].least)
+        set_group_flag(f, i, (uint32_t)n);
+    else
+        note(r, name, "%s is \"%.40s\", it can be %u to %u; passed over", group_flags[i].name,
+             value->s, group_flags[i].least, group_flags[i].most);
+    return true;
+}
+
+/* A membership that is none is limited. */
+static enum fab_membership membership(struct reader *r, const struct word *value)
+{
+    if (is_short_for(value->s, "full"))
+        return FAB_MEMBER_FULL;
+    if (is_short_for(value->s, "both"))
+        return FAB_MEMBER_BOTH;
+    if (!is_short_for(value->s, "limited"))
+        note(r, value,
+             "the membership is \"%.40s\", it can be full, limited or both; taken for "
+             "limited",
+             value->s);
+    return FAB_MEMBER_LIMITED;
+}
+
+static void take_flag(struct reader *r, struct definition *d, const struct word *name,
+                      const struct word *value)
+{
+    if (name->s[0] == '\0' || take_group_flag(r, &d->flags, name, value))
+        return;
+    if (is_short_for(name->s, "ipoib"))
+        d->ipoib = true;
+    else if (is_short_for(name->s, "defmember"))
+        d->membership = membership(r, value);
+    else if (strcmp(name->s, "indx0") == 0)
+        d->index0 = true;
+    else
+        note(r, name, "the flag \"%.40s\" is not known; passed over", name->s);
+}
+
+/* ---- the part before the colon ---------------------------------------------------------------
+ */
+
+/* By its name, or the lowest P_Key that is free; 0: none is. */
+static uint16_t find_pkey(struct reader *r, const char *name)
+{
+    for (size_t i = 0; name[0] != '\0' && i < r->p->partitions; i++)
+        if (strcmp(r->p->partition[i].name, name) == 0)
+            return r->p->partition[i].pkey;
+    while (r->last_pkey < PKEY_LAST)
+        if (fab_partitions_find(r->p, ++r->last_pkey) == NULL)
+            return r->last_pkey;
+    return 0;
+}
+
+static int told_pkey(struct reader *r, struct definition *d, uint64_t *ret)
+{
+    if (d->id.s[0] == '\0' && d->name.s[0] >= '0' && d->name.s[0] <= '9') {
+        d->id = d->name;
+        d->name.s[0] = '\0';
+    }
+    *ret = 0;
+    if (d->id.s[0] != '\0' && !number(d->id.s, UINT16_MAX, ret))
+        return wrong(r, &d->id, "the P_Key is \"%.40s\", expected a number such as 0x8001",
+                     d->id.s);
+    *ret &= (uint16_t)~FAB_PKEY_FULL;
+    return FAB_OK;
+}
+
+/* The partition that the definition is of, or adds to. */
+static int open_partition(struct reader *r, struct definition *d)
+{
+    uint64_t pkey;
+    int status = told_pkey(r, d, &pkey);
+    if (status == FAB_OK && pkey == 0 && (pkey = find_pkey(r, d->name.s)) == 0) {
+        wrong(r, &d->name, "no P_Key is left for this partition");
+        return FAB_E_LIMIT;
+    }
+    if (status != FAB_OK)
+        return status;
+    const struct fab_partition *known = fab_partitions_find(r->p, (uint16_t)pkey);
+    d->number = (uint32_t)(known != NULL ? (size_t)(known - r->p->partition) : r->p->partitions);
+    if (known != NULL)
+        return FAB_OK;
+    struct fab_partition one = {
+        .name = fab_arena_text(&r->p->arena, d->name.s, strlen(d->name.s)),
+        .pkey = (uint16_t)pkey,
+    };
+    return one.name != NULL ? partitions_add(r->p, &one) : FAB_E_NOMEM;
+}
+
+/* One for each scope. */
+static int add_groups(struct reader *r, const struct definition *d, const struct flags *f,
+                      const uint8_t *mgid)
+{
+    uint16_t scopes = f->scopes != 0 ? f->scopes : 1u << IPOIB_SCOPE;
+    struct fab_partition_mgroup m = {
+        .partition = d->number,
+        .rate = f->rate,
+        .mtu = f->mtu,
+        .sl = f->sl,
+        .tclass = f->tclass,
+        .q_key = f->q_key,
+        .flow_label = f->flow_label,
+    };
+    int status = FAB_OK;
+    for (unsigned scope = 0; scope < 16 && status == FAB_OK; scope++) {
+        if (!(scopes >> scope & 1))
+            continue;
+        m.scope = (uint8_t)scope;
+        if (mgid != NULL) {
+            memcpy(m.mgid, mgid, sizeof(m.mgid));
+            m.mgid[1] = (uint8_t)((mgid[1] & 0xf0) | scope);
+        }
+        status =
+            mgid != NULL ? partitions_add_mgroup(r->p, &m) : partitions_add_broadcast(r->p, &m);
+    }
+    if (status == FAB_E_LIMIT)
+        wrong(r, NULL, "more than %d multicast groups", FAB_PARTITION_MGROUPS_MAX);
+    return status;
+}
+
+static int begin_partition(struct reader *r, struct definition *d)
+{
+    int status = open_partition(r, d);
+    if (status != FAB_OK)
+        return status;
+    struct fab_partition *p = &r->p->partition[d->number];
+    struct flags flags = d->flags;
+    p->sl = flags.sl;
+    if (d->ipoib || p->line == 0) {
+        p->rate = flags.rate;
+        p->mtu = flags.mtu;
+    }
+    if (p->line == 0)
+        p->line = d->name.line;
+    if (!d->ipoib)
+        return FAB_OK;
+    p->ipoib = true;
+    if (flags.q_key == 0)
+        flags.q_key = IPOIB_Q_KEY;
+    return add_groups(r, d, &flags, NULL);
+}
+
+static int find_group(const struct reader *r, const char *name, uint32_t *ret)
+{
+    for (size_t i = 0; i < r->p->groups; i++)
+        if (strcmp(r->p->group[i].name, name) == 0) {
+            *ret = (uint32_t)i;
+            return FAB_OK;
+        }
+    return FAB_E_NOT_FOUND;
+}
+
+static int begin_group(struct reader *r, struct definition *d)
+{
+    const char *name = d->name.s + 1;
+    if (name[0] == '\0')
+        return wrong(r, &d->name, "a group of ports without a name, expected @NAME");
+    if (find_group(r, name, &d->number) == FAB_OK)
+        return wrong(r, &d->name, "the group of ports \"%.40s\" is there already", name);
+    struct fab_port_group g = {.name = fab_arena_text(&r->p->arena, name, strlen(name))};
+    d->number = (uint32_t)r->p->groups;
+    return g.name != NULL ? partitions_add_group(r->p, &g) : FAB_E_NOMEM;
+}
+
+static int read_head(struct reader *r, struct definition *d)
+{
+    struct word name, value;
+    bool valued;
+    *d = (struct definition){.flags = {.mtu = IPOIB_MTU, .rate = IPOIB_RATE},
+                             .membership = FAB_MEMBER_LIMITED};
+    int status = read_pair(r, ",:;", &d->name, &d->id, &valued);
+    d->is_group = !d->name.quoted && d->name.s[0] == '@';
+    while (status == FAB_OK && take(r, ',')) {
+        status = read_pair(r, ",:;", &name, &value, &valued);
+        if (status == FAB_OK)
+            take_flag(r, d, &name, &value);
+    }
+    if (status == FAB_OK && !take(r, ':'))
+        return wrong(r, NULL, "expected ':' and members, or ',' and another flag, on this line");
+    if (status != FAB_OK)
+        return status;
+    return d->is_group ? begin_group(r, d) : begin_partition(r, d);
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static int select_key_word(const char *s, struct fab_port_selector *ret)
+{
+    static const struct {
+        const char *word;
+        enum fab_port_select kind;
+    } words[] = {
+        {"ALL", FAB_SELECT_ALL},
+        {"ALL_CAS", FAB_SELECT_ADAPTERS},
+        {"ALL_SWITCHES", FAB_SELECT_SWITCHES},
+        {"ALL_ROUTERS", FAB_SELECT_ROUTERS},
+        {"SELF", FAB_SELECT_SELF},
+    };
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (is_short_for(s, words[i].word)) {
+            ret->kind = words[i].kind;
+            return FAB_OK;
+        }
+    return FAB_E_NOT_FOUND;
+}
+
+static int select_name(struct reader *r, const struct word *w, struct fab_port_selector *ret)
+{
+    ret->kind = FAB_SELECT_NAME;
+    ret->name = fab_arena_text(&r->p->arena, w->s, strlen(w->s));
+    return ret->name != NULL ? FAB_OK : FAB_E_NOMEM;
+}
+
+static int select_ports(struct reader *r, const struct definition *d, const struct word *w,
+                        struct fab_port_selector *ret)
+{
+    *ret = (struct fab_port_selector){0};
+    if (w->quoted)
+        return select_name(r, w, ret);
+    if (w->s[0] == '@') {
+        ret->kind = FAB_SELECT_GROUP;
+        if (d->is_group)
+            return wrong(r, w, "a group of ports in another one");
+        if (find_group(r, w->s + 1, &ret->group) != FAB_OK)
+            return wrong(r, w, "there is no group of ports \"%.40s\" further up", w->s + 1);
+        return FAB_OK;
+    }
+    if (select_key_word(w->s, ret) == FAB_OK)
+        return FAB_OK;
+    ret->kind = FAB_SELECT_GUID;
+    if (!number(w->s, UINT64_MAX, &ret->guid) || ret->guid == 0)
+        return wrong(r, w,
+                     "the member is \"%.40s\", expected the GUID of a port, ALL, ALL_CAS, "
+                     "ALL_SWITCHES, ALL_ROUTERS, SELF, \"PATTERN\" or @GROUP",
+                     w->s);
+    return FAB_OK;
+}
+
+static int add_member(struct reader *r, const struct definition *d, const struct word *name,
+                      const struct word *value, bool valued)
+{
+    struct fab_partition_rule rule = {
+        .partition = d->number, .membership = d->membership, .index0 = d->index0};
+    if (!name->quoted && (name->s[0] == '\0' || is_short_for(name->s, "NONE")))
+        return FAB_OK;
+    int status = select_ports(r, d, name, &rule.who);
+    if (status != FAB_OK)
+        return status;
+    if (d->is_group)
+        return partitions_add_member(&r->p->group[d->number], &rule.who);
+    if (valued)
+        rule.membership = membership(r, value);
+    return partitions_add_rule(r->p, &rule);
+}
+
+/* ---- multicast groups ------------------------------------------------------------------------
+ */
+
+static bool is_ip(const uint8_t *mgid)
+{
+    return (mgid[2] == 0x40 || mgid[2] == 0x60) && mgid[3] == 0x1b;
+}
+
+/* Groups of IP have the P_Key in them, and the rate and MTU of the broadcast group (RFC 4391, 5).
+ * Fills the P_Key in; false: it cannot be. */
+static bool fit_ip(struct reader *r, const struct definition *d, const struct word *w,
+                   struct flags *f, uint8_t *mgid)
+{
+    uint16_t pkey = r->p->partition[d->number].pkey | FAB_PKEY_FULL;
+    uint16_t told = (uint16_t)(mgid[4] << 8 | mgid[5]);
+    bool all = told == UINT16_MAX && memcmp(mgid + 6, "\0\0\0\0\0\0\xff\xff\xff\xff", 10) == 0;
+    if (told != 0 && told != pkey && !all)
+        note(r, w, "the group has P_Key 0x%04x, its partition 0x%04x; passed over", told, pkey);
+    else if (f->rate != d->flags.rate || f->mtu != d->flags.mtu)
+        note(r, w, "rate or mtu are not those of the partition, %u and %u; passed over",
+             d->flags.rate, d->flags.mtu);
+    else {
+        mgid[4] = (uint8_t)(pkey >> 8);
+        mgid[5] = (uint8_t)pkey;
+        if (f->q_key == 0)
+            f->q_key = IPOIB_Q_KEY;
+        return true;
+    }
+    return false;
+}
+
+/* The rest of the line: mgid=GID, which was read, and flags. */
+static int read_mgroup(struct reader *r, const struct definition *d, const struct word *gid)
+{
+    struct flags f = d->flags;
+    struct word name, value;
+    uint8_t mgid[16];
+    bool valued;
+    int status = FAB_OK;
+    while (status == FAB_OK && take(r, ',')) {
+        status = read_pair(r, ",;", &name, &value, &valued);
+        if (status == FAB_OK && name.s[0] != '\0' && !take_group_flag(r, &f, &name, &value))
+            note(r, &name, "the flag \"%.40s\" is not known; passed over", name.s);
+    }
+    if (status != FAB_OK)
+        return status;
+    if (d->is_group)
+        return wrong(r, gid, "a multicast group in a group of ports");
+    if (fab_gid_parse(gid->s, mgid) != FAB_OK || mgid[0] != 0xff) {
+        note(r, gid, "\"%.60s\" is no multicast GID; passed over", gid->s);
+        return FAB_OK;
+    }
+    if (is_ip(mgid) && !fit_ip(r, d, gid, &f, mgid))
+        return FAB_OK;
+    return add_groups(r, d, &f, mgid);
+}
+
+/* One member, or a multicast group, and the comma behind it. */
+static int read_property(struct reader *r, const struct definition *d)
+{
+    struct word name, value;
+    bool valued;
+    int status = read_pair(r, ",;", &name, &value, &valued);
+    if (status != FAB_OK)
+        return status;
+    if (!name.quoted && strcmp(name.s, "mgid") == 0)
+        return read_mgroup(r, d, &value);
+    status = add_member(r, d, &name, &value, valued);
+    if (status != FAB_OK || take(r, ','))
+        return status;
+    skip_blanks(r);
+    if (r->at < r->end && *r->at != '\n' && *r->at != ';')
+        return wrong(r, NULL, "expected ',' or ';'");
+    return FAB_OK;
+}
+
+static int read_definition(struct reader *r)
+{
+    struct definition d;
+    int status = read_head(r, &d);
+    for (skip_space(r); status == FAB_OK && r->at < r->end && *r->at != ';'; skip_space(r))
+        status = read_property(r, &d);
+    if (status == FAB_OK && r->at < r->end)
+        r->at++;
+    return status;
+}
+
+int fab_partitions_read(const char *text, size_t len, struct fab_partitions **ret,
+                        struct fab_partitions_error *ret_error)
+{
+    struct reader r = {
+        .at = text, .end = text + len, .line_start = text, .line = 1, .error = ret_error};
+    if (len > FAB_PARTITIONS_TEXT_MAX) {
+        wrong(&r, NULL, "%zu bytes, expected at most %u", len, FAB_PARTITIONS_TEXT_MAX);
+        return FAB_E_LIMIT;
+    }
+    int status = partitions_new(FAB_MEMBER_LIMITED, &r.p);
+    if (status != FAB_OK)
+        return status;
+    for (skip_space(&r); status == FAB_OK && r.at < r.end; skip_space(&r))
+        status = read_definition(&r);
+    if (status == FAB_OK)
+        *ret = r.p;
+    else
+        fab_partitions_unref(r.p);
+    return status;
+}

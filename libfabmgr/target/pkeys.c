@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * P_Key tables as values. Most ports have a handful of keys, so that tables stand one behind the
+ * other; what ports hold stands in blocks of 64 bytes, for those that were read or written.
+ */
+#include "libfabmgr/target/pkeys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+int fab_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy)
+{
+    struct fab_pkeys copy = {.ports = p->ports};
+    if (p->ports == 0) {
+        *ret_copy = copy;
+        return FAB_OK;
+    }
+    size_t keys = p->first[p->ports];
+    copy.first = fab_alloc_array((size_t)p->ports + 1, sizeof(*copy.first));
+    copy.key = fab_alloc_array(keys, sizeof(*copy.key));
+    copy.enforce = fab_alloc_array(p->ports, sizeof(*copy.enforce));
+    if (copy.first == NULL || copy.key == NULL || copy.enforce == NULL) {
+        fab_pkeys_fini(&copy);
+        return FAB_E_NOMEM;
+    }
+    memcpy(copy.first, p->first, ((size_t)p->ports + 1) * sizeof(*copy.first));
+    if (keys > 0)
+        memcpy(copy.key, p->key, keys * sizeof(*copy.key));
+    memcpy(copy.enforce, p->enforce, p->ports * sizeof(*copy.enforce));
+    *ret_copy = copy;
+    return FAB_OK;
+}
+
+void fab_pkeys_fini(struct fab_pkeys *p)
+{
+    free(p->first);
+    free(p->key);
+    free(p->enforce);
+    memset(p, 0, sizeof(*p));
+}
+
+const uint16_t *fab_pkeys_of(const struct fab_pkeys *p, uint32_t port, uint32_t *ret_count)
+{
+    uint32_t count = port < p->ports ? p->first[port + 1] - p->first[port] : 0;
+    *ret_count = count;
+    return count > 0 ? p->key + p->first[port] : NULL;
+}
+
+void fab_pkeys_block(const struct fab_pkeys *p, uint32_t port, uint32_t block,
+                     uint16_t ret[FAB_PKEY_BLOCK])
+{
+    uint32_t count, at = block * FAB_PKEY_BLOCK;
+    const uint16_t *key = fab_pkeys_of(p, port, &count);
+    memset(ret, 0, FAB_PKEY_BLOCK * sizeof(*ret));
+    if (at < count)
+        memcpy(ret, key + at,
+               (count - at < FAB_PKEY_BLOCK ? count - at : FAB_PKEY_BLOCK) * sizeof(*ret));
+}
+
+/* PartitionCap of NodeInfo, but for external ports of switches, which have PartitionEnforcementCap
+ * of SwitchInfo. */
+uint32_t fab_pkeys_room(const struct fab_fabric *f, uint32_t port)
+{
+    const struct fab_port *p = &f->ports[port];
+    bool is_switch = fab_node_is_switch(f, p->node);
+    if (is_switch && p->num != 0)
+        return f->switches[p->node].partition_enforcement_cap;
+    return fab_port_has_lid(f, port) ? f->nodes[p->node].info.partition_cap : 0;
+}
+
+/* ---- what ports hold ------------------------------------------------------------------------- */
+
+#define TOLD FAB_PKEY_BLOCKS_MAX /* a block that no port has: what it was told to check */
+
+static uint64_t key_of(uint32_t port, uint32_t block)
+{
+    return (uint64_t)port << 16 | block;
+}
+
+void fab_held_pkeys_fini(struct fab_held_pkeys *h)
+{
+    fab_map_fini(&h->index);
+    free(h->block);
+    memset(h, 0, sizeof(*h));
+}
+
+static int add_block(struct fab_held_pkeys *h, uint64_t key, uint32_t *ret)
+{
+    struct fab_held_pkey_block *more = h->block;
+    if (h->count == h->room)
+        more = fab_grow(h->block, sizeof(*more), h->count + 1, &h->room);
+    if (more == NULL)
+        return FAB_E_NOMEM;
+    h->block = more;
+    int r = fab_map_put(&h->index, key, (uint32_t)h->count);
+    if (r == FAB_OK)
+        *ret = (uint32_t)h->count++;
+    return r;
+}
+
+int fab_held_pkeys_put(struct fab_held_pkeys *h, uint32_t port, uint32_t block,
+                       const uint16_t key[FAB_PKEY_BLOCK])
+{
+    uint32_t i = 0;
+    int r = FAB_OK;
+    if (!fab_map_get(&h->index, key_of(port, block), &i))
+        r = add_block(h, key_of(port, block), &i);
+    if (r != FAB_OK)
+        return r;
+    h->block[i].known = true;
+    memcpy(h->block[i].key, key, sizeof(h->block[i].key));
+    return FAB_OK;
+}
+
+const uint16_t *fab_held_pkeys_get(const struct fab_held_pkeys *h, uint32_t port, uint32_t block)
+{
+    uint32_t i;
+    if (!fab_map_get(&h->index, key_of(port, block), &i) || !h->block[i].known)
+        return NULL;
+    return h->block[i].key;
+}
+
+void fab_held_pkeys_forget(struct fab_held_pkeys *h, uint32_t port)
+{
+    uint32_t i;
+    for (uint32_t block = 0; h->count > 0 && block <= TOLD; block++)
+        if (fab_map_get(&h->index, key_of(port, block), &i))
+            h->block[i].known = false;
+}
+
+int fab_held_pkeys_tell(struct fab_held_pkeys *h, uint32_t port, uint8_t enforce)
+{
+    const uint16_t told[FAB_PKEY_BLOCK] = {enforce};
+    return fab_held_pkeys_put(h, port, TOLD, told);
+}
+
+bool fab_held_pkeys_refused(const struct fab_held_pkeys *h, uint32_t port, uint8_t enforce)
+{
+    const uint16_t *told = fab_held_pkeys_get(h, port, TOLD);
+    return told != NULL && told[0] == enforce;
+}
+
+/* The port of the same number at the node of the same GUID, or FAB_NONE. */
+static uint32_t same_port(const struct fab_fabric *old, uint32_t port, const struct fab_fabric *now)
+{
+    if (port >= old->port_count)
+        return FAB_NONE;
+    const struct fab_port *was = &old->ports[port];
+    uint32_t node = fab_fabric_node_by_guid(now, old->nodes[was->node].guid);
+    if (node == FAB_NONE || now->nodes[node].num_ports < was->num)
+        return FAB_NONE;
+    return fab_port_id(now, node, was->num);
+}
+
+int fab_held_pkeys_move(const struct fab_held_pkeys *h, const struct fab_fabric *old,
+                        const struct fab_fabric *now, struct fab_held_pkeys *ret)
+{
+    struct fab_held_pkeys to = {0};
+    size_t cursor = 0;
+    uint64_t key;
+    uint32_t i;
+    int r = FAB_OK;
+    while (r == FAB_OK && fab_map_next(&h->index, &cursor, &key, &i)) {
+        uint32_t port = same_port(old, (uint32_t)(key >> 16), now);
+        if (port != FAB_NONE && h->block[i].known)
+            r = fab_held_pkeys_put(&to, port, (uint32_t)(key & 0xffff), h->block[i].key);
+    }
+    if (r == FAB_OK)
+        *ret = to;
+    else
+        fab_held_pkeys_fini(&to);
+    return r;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* partitions.conf: any bytes are refused with a place, or give partitions whose numbers hold. */
+#include <assert.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/policy/partitions.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_selector(const struct fab_partitions *p, const struct fab_port_selector *who)
+{
+    assert(who->kind <= FAB_SELECT_GROUP);
+    assert(who->kind != FAB_SELECT_GROUP || who->group < p->groups);
+    assert(who->kind != FAB_SELECT_GUID || who->guid != 0);
+    assert(who->kind != FAB_SELECT_NAME || who->name != NULL);
+}
+
+static void check(const struct fab_partitions *p)
+{
+    for (size_t i = 0; i < p->partitions; i++) {
+        uint16_t pkey = p->partition[i].pkey;
+        assert(pkey > 0 && pkey <= FAB_PKEY_DEFAULT && p->partition[i].name != NULL);
+        assert(fab_partitions_find(p, pkey | FAB_PKEY_FULL) == &p->partition[i]);
+    }
+    for (size_t i = 0; i < p->rules; i++) {
+        assert(p->rule[i].partition < p->partitions);
+        assert(p->rule[i].membership >= FAB_MEMBER_LIMITED);
+        assert(p->rule[i].membership <= FAB_MEMBER_BOTH);
+        check_selector(p, &p->rule[i].who);
+    }
+    for (size_t i = 0; i < p->mgroups; i++)
+        assert(p->mgroup[i].partition < p->partitions && p->mgroup[i].mgid[0] == 0xff);
+    for (size_t i = 0; i < p->groups; i++)
+        for (size_t m = 0; m < p->group[i].count; m++) {
+            assert(p->group[i].member[m].kind != FAB_SELECT_GROUP);
+            check_selector(p, &p->group[i].member[m]);
+        }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fab_partitions *p = NULL;
+    struct fab_partitions_error error = {.line = 0};
+    int status = fab_partitions_read((const char *)data, size, &p, &error);
+    if (status != FAB_OK) {
+        assert(p == NULL);
+        assert(status == FAB_E_NOMEM || (error.line > 0 && error.column > 0 && error.message[0]));
+        return 0;
+    }
+    assert(p->partition[0].pkey == FAB_PKEY_DEFAULT && p->rules >= 2);
+    check(p);
+    fab_partitions_unref(p);
+    return 0;
+}
