@@ -213,6 +213,70 @@ static int take_tables(const struct raw *raw, struct report *report, struct conf
     return rc;
 }
 
+/* ---- partitions ---- */
+
+/* The number of a word in a list that NULL ends. */
+static int take_word(struct report *report, const char *path, const char *word,
+                     const char *const *words, uint8_t *ret)
+{
+    char expected[200];
+    for (uint8_t i = 0; word != NULL && words[i] != NULL; i++)
+        if (strcmp(word, words[i]) == 0) {
+            *ret = i;
+            return FAB_OK;
+        }
+    if (word == NULL)
+        return FAB_OK;
+    report_value(report, path, setting_expected(path, expected, sizeof(expected)));
+    return FAB_E_RANGE;
+}
+
+static void tell_notes(const char *file, const struct fab_partitions *p)
+{
+    for (size_t i = 0; i < p->notes && i < FAB_PARTITION_NOTES; i++)
+        log_warning("config", "%s:%u:%u: %s", file, p->note[i].line, p->note[i].column,
+                    p->note[i].message);
+    if (p->notes > FAB_PARTITION_NOTES)
+        log_warning("config", "%s: %zu more of these", file, p->notes - FAB_PARTITION_NOTES);
+}
+
+static int take_partition_file(const char *file, struct report *report, struct fab_policy *policy)
+{
+    struct fab_partitions_error error;
+    char why[300], *text = NULL;
+    size_t len = 0;
+    int rc = slurp(file, FAB_PARTITIONS_TEXT_MAX, "partitions", &text, &len, why, sizeof(why));
+    if (rc != FAB_OK) {
+        report_key(report, "partitions.file", "%s", why);
+        return rc;
+    }
+    rc = fab_partitions_read(text, len, &policy->partitions, &error);
+    if (rc == FAB_OK)
+        tell_notes(file, policy->partitions);
+    else if (rc != FAB_E_NOMEM)
+        report_key(report, "partitions.file", "%s:%u:%u: %s", file, error.line, error.column,
+                   error.message);
+    free(text);
+    return rc;
+}
+
+static int take_partitions(const struct raw *raw, struct report *report, struct config *c)
+{
+    static const char *const where[] = {"off", "in", "out", "both", NULL};
+    static const char *const yes_no[] = {"no", "yes", NULL};
+    const struct raw_partitions *p = raw->partitions;
+    uint8_t both = c->policy.both_pkeys;
+    if (p == NULL)
+        return FAB_OK;
+    int rc = take_word(report, "partitions.enforce", p->enforce, where, &c->policy.enforce);
+    if (rc == FAB_OK)
+        rc = take_word(report, "partitions.allow_both", p->allow_both, yes_no, &both);
+    c->policy.both_pkeys = both != 0;
+    if (rc == FAB_OK && p->file != NULL && p->file[0] != '\0')
+        rc = take_partition_file(p->file, report, &c->policy);
+    return rc;
+}
+
 /* ---- the whole ---- */
 
 static const char *missing_tls(const struct config_tls *tls)
@@ -300,6 +364,8 @@ static int fill(const struct raw *raw, struct report *report, struct config *c)
         rc = take_roots(raw, report, c);
     if (rc == FAB_OK)
         rc = take_tables(raw, report, c);
+    if (rc == FAB_OK)
+        rc = take_partitions(raw, report, c);
     if (rc == FAB_OK)
         rc = check_whole(c, report);
     return rc;

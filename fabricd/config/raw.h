@@ -40,6 +40,10 @@ struct raw_routing {
     char *max_hops, *rebalance_after;
 };
 
+struct raw_partitions {
+    char *file, *enforce, *allow_both;
+};
+
 struct raw_contingency {
     char *memory;
 };
@@ -58,6 +62,7 @@ struct raw {
     struct raw_smp *smp;
     struct raw_subnet *subnet;
     struct raw_routing *routing;
+    struct raw_partitions *partitions;
     struct raw_contingency *contingency;
     struct raw_journal *journal;
 };

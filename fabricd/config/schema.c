@@ -93,6 +93,13 @@ static const cyaml_schema_field_t routing_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t partitions_fields[] = {
+    TEXT(raw_partitions, file, 0, TEXT_MAX),
+    TEXT(raw_partitions, enforce, 1, TEXT_MAX),
+    TEXT(raw_partitions, allow_both, 1, TEXT_MAX),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t contingency_fields[] = {
     TEXT(raw_contingency, memory, 1, TEXT_MAX),
     CYAML_FIELD_END,
@@ -116,6 +123,7 @@ static const cyaml_schema_field_t top_fields[] = {
     GROUP(smp),
     GROUP(subnet),
     GROUP(routing),
+    GROUP(partitions),
     GROUP(contingency),
     GROUP(journal),
     CYAML_FIELD_END,

@@ -34,6 +34,13 @@ static bool same_cables(const struct fab_fabric *a, const struct fab_fabric *b)
     return true;
 }
 
+static void forget_pkeys(struct fab_observed *o, const struct fab_fabric *f, uint32_t node)
+{
+    const struct fab_node *n = &f->nodes[node];
+    for (uint32_t num = 0; num <= n->num_ports; num++)
+        fab_held_pkeys_forget(&o->pkeys, n->first_port + num);
+}
+
 /* A switch whose LinearFDBTop is not what it last told was reset: its tables are unknown. */
 static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old,
                             const struct fab_fabric *now)
@@ -44,8 +51,18 @@ static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old
             old->switches[was].linear_fdb_top != now->switches[sw].linear_fdb_top) {
             fab_observed_forget(o, sw);
             fab_observed_forget_lanes(o, now, sw);
+            forget_pkeys(o, now, sw);
         }
     }
+}
+
+/* An end that is Init again may have lost its P_Keys. */
+static void forget_reset_ends(struct fab_observed *o, const struct fab_fabric *now)
+{
+    for (uint32_t port = 0; o->pkeys.count && port < now->port_count; port++)
+        if (!fab_node_is_switch(now, now->ports[port].node) &&
+            now->ports[port].info.port_state == FAB_STATE_INIT)
+            fab_held_pkeys_forget(&o->pkeys, port);
 }
 
 /* Tables by the ids of the new snapshot; nothing moves where ids stay. */
@@ -76,6 +93,7 @@ int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same
     }
     if (m->fabric)
         forget_rebooted(&m->observed, m->fabric, fabric);
+    forget_reset_ends(&m->observed, fabric);
     *ret_same = same && same_cables(m->fabric, fabric);
     if (!*ret_same)
         sm_model_take_target(m, NULL);
@@ -261,6 +279,7 @@ void sm_model_forget(struct sm_model *m)
     for (uint32_t node = 0; m->fabric && node < m->fabric->node_count; node++) {
         fab_observed_forget(&m->observed, node);
         fab_observed_forget_lanes(&m->observed, m->fabric, node);
+        forget_pkeys(&m->observed, m->fabric, node);
     }
 }
 

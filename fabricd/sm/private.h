@@ -275,9 +275,10 @@ struct sm {
     uint64_t master_guid;
     uint32_t master_lid, activity;
     bool is_sm_set;
-    uint64_t left_out; /* the reroute that left ways between switches out: the next tables are an
-                          engine's; 0: none did */
-    bool tune;         /* the policy changed: write timers and thresholds too */
+    uint64_t left_out;  /* the reroute that left ways between switches out: the next tables are an
+                           engine's; 0: none did */
+    uint32_t unchecked; /* switches that do not check P_Keys as they are told, of late */
+    bool tune;          /* the policy changed: write timers and thresholds too */
 
     struct reroute *reroutes; /* ring of SM_REROUTES, or NULL: none yet */
     uint64_t reroute_count;
@@ -399,6 +400,10 @@ void sm_silent_suspect(struct sm *s); /* look at them again */
 /* Tells what changed between what was published and what is now. */
 int sm_tell_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                     size_t *ret_count);
+
+/* ---- partition.c ---- */
+/* A port has acknowledged a PortInfo of ours. */
+void sm_partition_told(struct sm *s, uint32_t port);
 
 /* ---- route.c ---- */
 void sm_jobs_orphan(struct sm *s); /* before the sm goes: jobs find nobody */

@@ -212,6 +212,8 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
     note_lanes(p, op);
     if (op->attr_id == FAB_ATTR_LFT)
         fab_observed_forget(&s->model.observed, op->node);
+    if (op->attr_id == FAB_ATTR_PKEY_TABLE)
+        fab_held_pkeys_forget(&s->model.observed.pkeys, op->port);
     if (a->status == FAB_E_TIMEOUT)
         p->touched[op->node] |= SM_SILENT;
     if (!known && p->told++ < SM_EVENTS_A_ROUND)
@@ -250,6 +252,7 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
     struct fab_fabric *f = s->model.fabric;
     struct fab_port_info port;
     struct fab_switch_info sw;
+    struct fab_pkey_block keys;
     if (op->attr_id == FAB_ATTR_LFT) {
         count_changed(s, op, data);
         fab_observed_block(&s->model.observed, op->node, op->block, data);
@@ -257,11 +260,16 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
         p->switches += !(p->touched[op->node] & SM_WRITTEN);
         p->touched[op->node] |= SM_WRITTEN;
     } else if (op->attr_id == FAB_ATTR_PORT_INFO) {
-        if (fab_attr_unpack(&fab_attr_port_info, data, len, &port) == FAB_OK)
-            f->ports[op->port].info = port;
+        if (fab_attr_unpack(&fab_attr_port_info, data, len, &port) != FAB_OK)
+            return;
+        f->ports[op->port].info = port;
+        sm_partition_told(s, op->port);
     } else if (op->attr_id == FAB_ATTR_SWITCH_INFO) {
         if (fab_attr_unpack(&fab_attr_switch_info, data, len, &sw) == FAB_OK)
             f->switches[op->node] = sw;
+    } else if (op->attr_id == FAB_ATTR_PKEY_TABLE) {
+        if (fab_attr_unpack(&fab_attr_pkey_block, data, len, &keys) == FAB_OK)
+            (void)fab_held_pkeys_put(&s->model.observed.pkeys, op->port, op->block, keys.pkey);
     }
 }
 

@@ -108,9 +108,9 @@ int sm_reload(struct sm *s)
     int r = fab_policy_copy(&s->in.config->policy, &policy);
     if (r != FAB_OK)
         return r;
+    s->tune |= !fab_policy_tunes_alike(&s->policy, &policy);
     fab_policy_fini(&s->policy);
     s->policy = policy;
-    s->tune = true;
     s->role.priority = policy.sm_priority;
     sm_mend_forget(s);
     sm_model_take_target(&s->model, NULL);

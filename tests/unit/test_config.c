@@ -98,6 +98,7 @@ static const char everything[] =
     "  roots: [0x0002c90300000001, 0002c90300000002, '0002:c903:0000:00AB']\n"
     "  max_hops: 32\n"
     "  rebalance_after: 34\n"
+    "partitions: {enforce: in, allow_both: yes}\n"
     "contingency: {memory: 5}\n"
     "journal: {keep: 77}\n";
 
@@ -156,6 +157,9 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(p->roots[1], 0x0002c90300000002);
     ck_assert_uint_eq(p->roots[2], 0x0002c903000000ab);
     ck_assert_uint_eq(p->max_hops, 32);
+    ck_assert_uint_eq(p->enforce, 1);
+    ck_assert(p->both_pkeys);
+    ck_assert_ptr_null(p->partitions);
     ck_assert_uint_eq(c.journal_keep, 77);
     config_fini(&c);
 }
@@ -177,7 +181,7 @@ static const struct {
     /* keys */
     {"foo: 1\n", "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, listen, "
                  "socket_group, log_level, metrics, tls, sweep, flapping, smp, subnet, routing, "
-                 "contingency, journal"},
+                 "partitions, contingency, journal"},
     {"smp:\n  retries: 1\n  retrys: 2\n", "f.yaml:3:3: unknown key 'retrys' in smp, expected one "
                                           "of: timeout_ms, retries, window"},
     {"smp: {retries: 1, \"a\\eb\": 2}\n", "f.yaml:1:19: unknown key 'a\\x1bb' in smp, expected one "
