@@ -15,6 +15,8 @@ include libfabmgr/mads/local.mk
 include libfabmgr/discover/local.mk
 include libfabmgr/smstate/local.mk
 include libfabmgr/damping/local.mk
+include libfabmgr/counters/local.mk
+include libfabmgr/isolation/local.mk
 include libfabmgr/address/local.mk
 include libfabmgr/partition/local.mk
 include libfabmgr/route/local.mk

@@ -76,6 +76,16 @@ tests_unit_test_damping_SOURCES = tests/unit/test_damping.c
 tests_unit_test_damping_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_damping_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_counters
+tests_unit_test_counters_SOURCES = tests/unit/test_counters.c
+tests_unit_test_counters_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_counters_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_isolation
+tests_unit_test_isolation_SOURCES = tests/unit/test_isolation.c
+tests_unit_test_isolation_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_isolation_LDADD = $(LIB_TEST_LIBS)
+
 # ---- mads
 UNIT_TESTS += tests/unit/test_mads
 tests_unit_test_mads_SOURCES = tests/unit/test_mads.c

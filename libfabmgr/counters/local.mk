@@ -1,0 +1,3 @@
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/counters.c \
+	%D%/counters.h

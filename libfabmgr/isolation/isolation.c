@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two rules, one after the other. Shares: the cables of a switch are told apart by where they lead,
+ * away from the hosts (uplinks), towards them, or neither, by the distance of both ends from the
+ * nearest switch with hosts; of each direction only so many may go. Cables are taken in the order
+ * of the caller. Then reach: what is left joins switches; of the cables that are to go, the last of
+ * the order first, each that joins what is not joined without it stays.
+ */
+#include "libfabmgr/isolation/isolation.h"
+
+#include <stdlib.h>
+
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/sets.h"
+#include "libfabmgr/base/status.h"
+
+enum { UP, DOWN, LEVEL, DIRECTIONS };
+struct share {
+    uint32_t cables, out;
+};
+struct chooser {
+    const struct fab_fabric *f;
+    uint32_t percent;
+    uint32_t *level;                   /* [switch_count] */
+    uint32_t *queue;                   /* likewise */
+    uint32_t *sets;                    /* likewise */
+    struct share (*share)[DIRECTIONS]; /* likewise */
+    uint64_t *out;                     /* bit of each port whose cable is to go */
+};
+
+static bool is_trunk(const struct fab_fabric *f, uint32_t port)
+{
+    uint32_t peer = fab_peer_node(f, port);
+    return peer != FAB_NONE && fab_node_is_switch(f, f->ports[port].node) &&
+           fab_node_is_switch(f, peer) && fab_port_is_up(f, port);
+}
+
+/* ---- directions ------------------------------------------------------------------------------ */
+
+static bool has_host(const struct fab_fabric *f, uint32_t sw)
+{
+    for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
+        uint32_t peer = fab_peer_node(f, fab_port_id(f, sw, (uint8_t)i));
+        if (peer != FAB_NONE && !fab_node_is_switch(f, peer))
+            return true;
+    }
+    return false;
+}
+
+static void find_levels(struct chooser *c)
+{
+    const struct fab_fabric *f = c->f;
+    uint32_t head = 0, tail = 0;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        c->level[sw] = has_host(f, sw) ? 0 : FAB_NONE;
+        if (c->level[sw] == 0)
+            c->queue[tail++] = sw;
+    }
+    while (head < tail) {
+        uint32_t sw = c->queue[head++];
+        for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
+            uint32_t port = fab_port_id(f, sw, (uint8_t)i), far = fab_peer_node(f, port);
+            if (!is_trunk(f, port) || c->level[far] != FAB_NONE)
+                continue;
+            c->level[far] = c->level[sw] + 1;
+            c->queue[tail++] = far;
+        }
+    }
+}
+
+/* The share of `from` that a cable to `to` is of. */
+static struct share *share_of(const struct chooser *c, uint32_t from, uint32_t to)
+{
+    uint32_t a = c->level[from], b = c->level[to];
+    return &c->share[from][a < b ? UP : a > b ? DOWN : LEVEL];
+}
+
+/* ---- the two rules --------------------------------------------------------------------------- */
+
+static void count_cables(struct chooser *c, const struct fab_isolation_cable *cable, size_t count)
+{
+    const struct fab_fabric *f = c->f;
+    for (uint32_t p = 0; p < f->port_count; p++)
+        if (is_trunk(f, p))
+            share_of(c, f->ports[p].node, fab_peer_node(f, p))->cables++;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t a = cable[i].node[0], b = cable[i].node[1];
+        if (cable[i].port != FAB_NONE || a >= f->switch_count || b >= f->switch_count)
+            continue;
+        struct share *ends[2] = {share_of(c, a, b), share_of(c, b, a)};
+        for (int e = 0; e < 2; e++) {
+            ends[e]->cables++;
+            ends[e]->out++;
+        }
+    }
+}
+
+static bool may_lose(const struct chooser *c, const struct share *s)
+{
+    return (uint64_t)(s->out + 1) * 100 <= (uint64_t)c->percent * s->cables;
+}
+
+static struct fab_isolation refuse(enum fab_isolation_verdict verdict, uint32_t node,
+                                   const struct share *s)
+{
+    return (struct fab_isolation){verdict, node, s ? s->cables : 0, s ? s->out : 0};
+}
+
+static struct fab_isolation keep_share(struct chooser *c, uint32_t port)
+{
+    const struct fab_fabric *f = c->f;
+    uint32_t near = f->ports[port].node, far = fab_peer_node(f, port);
+    if (!is_trunk(f, port))
+        return refuse(FAB_ISOLATION_HOST, fab_node_is_switch(f, near) ? far : near, NULL);
+    struct share *a = share_of(c, near, far), *b = share_of(c, far, near);
+    if (!may_lose(c, a))
+        return refuse(FAB_ISOLATION_SHARE, near, a);
+    if (!may_lose(c, b))
+        return refuse(FAB_ISOLATION_SHARE, far, b);
+    a->out++;
+    b->out++;
+    fab_bits_set(c->out, port);
+    fab_bits_set(c->out, f->ports[port].peer);
+    return refuse(FAB_ISOLATION_OUT, FAB_NONE, NULL);
+}
+
+static bool joins(struct chooser *c, uint32_t port)
+{
+    uint32_t a = fab_sets_find(c->sets, c->f->ports[port].node);
+    uint32_t b = fab_sets_find(c->sets, fab_peer_node(c->f, port));
+    fab_sets_join(c->sets, a, b);
+    return a != b;
+}
+
+static void keep_whole(struct chooser *c, const struct fab_isolation_cable *cable, size_t count,
+                       struct fab_isolation *ret)
+{
+    fab_sets_init(c->sets, c->f->switch_count);
+    for (uint32_t p = 0; p < c->f->port_count; p++)
+        if (!fab_bits_get(c->out, p) && is_trunk(c->f, p))
+            (void)joins(c, p);
+    for (size_t i = count; i-- > 0;)
+        if (cable[i].port != FAB_NONE && ret[i].verdict == FAB_ISOLATION_OUT &&
+            joins(c, cable[i].port))
+            ret[i] = refuse(FAB_ISOLATION_NEEDED, FAB_NONE, NULL);
+}
+
+static void choose(struct chooser *c, const struct fab_isolation_cable *cable, size_t count,
+                   struct fab_isolation *ret)
+{
+    find_levels(c);
+    count_cables(c, cable, count);
+    for (size_t i = 0; i < count; i++)
+        ret[i] = cable[i].port != FAB_NONE ? keep_share(c, cable[i].port)
+                                           : refuse(FAB_ISOLATION_OUT, FAB_NONE, NULL);
+    keep_whole(c, cable, count, ret);
+}
+
+int fab_isolation_choose(const struct fab_fabric *f, uint32_t share,
+                         const struct fab_isolation_cable *cable, size_t count,
+                         struct fab_isolation *ret)
+{
+    size_t n = f->switch_count + 1u;
+    struct chooser c = {.f = f, .percent = share};
+    c.level = calloc(n, sizeof(*c.level));
+    c.queue = calloc(n, sizeof(*c.queue));
+    c.sets = calloc(n, sizeof(*c.sets));
+    c.share = calloc(n, sizeof(*c.share));
+    c.out = fab_bits_new(f->port_count);
+    bool good = c.level && c.queue && c.sets && c.share && c.out;
+    if (good)
+        choose(&c, cable, count, ret);
+    free(c.level);
+    free(c.queue);
+    free(c.sets);
+    free(c.share);
+    free(c.out);
+    return good ? FAB_OK : FAB_E_NOMEM;
+}
+
+/* ---- who would be cut off -------------------------------------------------------------------- */
+
+/* From our own node over all cables that are not out. */
+static void reach(const struct fab_fabric *f, const uint64_t *out, uint64_t *seen, uint32_t *queue)
+{
+    uint32_t self = f->ports[f->self_port].node, head = 0, tail = 0;
+    fab_bits_set(seen, self);
+    queue[tail++] = self;
+    while (head < tail) {
+        uint32_t node = queue[head++];
+        if (node != self && !fab_node_is_switch(f, node))
+            continue;
+        for (uint32_t i = 0; i <= f->nodes[node].num_ports; i++) {
+            uint32_t port = fab_port_id(f, node, (uint8_t)i), far = fab_peer_node(f, port);
+            if (far != FAB_NONE && !fab_bits_get(out, port) && fab_bits_take(seen, far))
+                queue[tail++] = far;
+        }
+    }
+}
+
+int fab_isolation_behind(const struct fab_fabric *f, const uint32_t *port, size_t count,
+                         uint32_t *ret_switches, uint32_t *ret_others, uint32_t *ret_first)
+{
+    if (f->self_port == FAB_NONE)
+        return FAB_E_INVAL;
+    uint64_t *out = fab_bits_new(f->port_count), *seen = fab_bits_new(f->node_count);
+    uint32_t *queue = calloc(f->node_count + 1u, sizeof(*queue));
+    bool good = out && seen && queue;
+    for (size_t i = 0; good && i < count; i++) {
+        fab_bits_set(out, port[i]);
+        if (f->ports[port[i]].peer != FAB_NONE)
+            fab_bits_set(out, f->ports[port[i]].peer);
+    }
+    if (good) {
+        reach(f, out, seen, queue);
+        *ret_switches = *ret_others = 0;
+        *ret_first = FAB_NONE;
+        for (uint32_t n = f->node_count; n-- > 0;) {
+            if (fab_bits_get(seen, n))
+                continue;
+            *ret_first = n;
+            *(fab_node_is_switch(f, n) ? ret_switches : ret_others) += 1;
+        }
+    }
+    free(out);
+    free(seen);
+    free(queue);
+    return good ? FAB_OK : FAB_E_NOMEM;
+}
