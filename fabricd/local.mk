@@ -24,5 +24,6 @@ include fabricd/transport/local.mk
 include fabricd/agent/local.mk
 include fabricd/store/local.mk
 include fabricd/sm/local.mk
+include fabricd/pm/local.mk
 include fabricd/metrics/local.mk
 include fabricd/rpc/local.mk

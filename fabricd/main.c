@@ -2,7 +2,7 @@
 /*
  * fabricd: arguments, wiring, service manager, and tear-down in reverse.
  *
- *     config -> store -> bus -> transport (umad, or the embedded fabric) -> sm -> rpc
+ *     config -> store -> bus -> transport (umad, or the embedded fabric) -> sm -> pm -> rpc
  *
  * With --replay the transport is a recording, the loop is in virtual time, and nobody is served.
  *
@@ -22,6 +22,7 @@
 #include "fabricd/loop/loop.h"
 #include "fabricd/metrics/metrics.h"
 #include "fabricd/options.h"
+#include "fabricd/pm/pm.h"
 #include "fabricd/recording.h"
 #include "fabricd/rpc/rpc.h"
 #include "fabricd/sm/sm.h"
@@ -49,6 +50,7 @@ struct daemon {
     struct transport *recorder; /* around transport, or NULL */
     struct recording recording; /* that is replayed */
     struct sm *sm;
+    struct pm *pm;
     struct rpc *rpc;
     struct metrics *metrics;
     struct loop_timer *watchdog;
@@ -225,6 +227,7 @@ static void apply(struct daemon *d, struct config *now)
     now->policy = policy;
     d->config.sweep = now->sweep;
     d->config.flapping = now->flapping;
+    d->config.counters = now->counters;
     d->config.log_level = now->log_level;
     d->config.journal_keep = now->journal_keep;
     log_init(now->log_level);
@@ -249,6 +252,7 @@ static void on_reload(void *ctx)
         config_fini(&now);
         if (sm_reload(d->sm) != FAB_OK)
             log_error("config", "out of memory: the policy stays as it was");
+        pm_reload(d->pm);
         log_notice("config", "read %s again", d->options.config_file);
     }
     sd_notify(0, "READY=1");
@@ -326,11 +330,24 @@ static int start_sm(struct daemon *d)
     return sm_new(&in, &d->sm);
 }
 
+static int start_pm(struct daemon *d)
+{
+    struct pm_input in = {
+        .loop = d->loop,
+        .transport = d->recorder ? d->recorder : d->transport,
+        .sm = d->sm,
+        .bus = d->bus,
+        .config = &d->config,
+    };
+    return pm_new(&in, &d->pm);
+}
+
 static int start_rpc(struct daemon *d, char *why)
 {
     struct rpc_input in = {
         .loop = d->loop,
         .sm = d->sm,
+        .pm = d->pm,
         .bus = d->bus,
         .store = d->store,
         .config = &d->config,
@@ -366,6 +383,8 @@ static int start(struct daemon *d, char *why)
         r = start_service(d);
     if (r == FAB_OK)
         r = start_sm(d);
+    if (r == FAB_OK)
+        r = start_pm(d);
     if (r == FAB_OK && !d->options.replay)
         r = start_rpc(d, why);
     if (r == FAB_OK && !d->options.replay)
@@ -378,6 +397,7 @@ static void stop(struct daemon *d)
     sd_notify(0, "STOPPING=1");
     metrics_stop(d->metrics);
     rpc_stop(d->rpc);
+    pm_free(d->pm);
     sm_free(d->sm);
     transport_close(d->recorder);
     transport_close(d->transport);

@@ -69,8 +69,9 @@ daemon_floors='
 2 store
 3 agent
 4 sm
-5 rpc
-5 metrics
+5 pm
+6 rpc
+6 metrics
 '
 # Readers cannot reach the wire. (The service that puts faults into the embedded fabric can: it is
 # there only when there is no wire.)

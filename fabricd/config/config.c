@@ -45,6 +45,7 @@ int config_defaults(struct config *ret)
         .log_level = LOG_LEVEL_INFO,
         .sweep = {.light_interval_s = 10, .full_interval_s = 600, .trap_settle_ms = 10},
         .flapping = {.falls = 4, .within_s = 60, .hold_s = 10, .most_s = 600, .share = 50},
+        .counters = {.interval_s = 60, .within_s = 60},
         .smp = {.timeout_ms = 200, .retries = 3, .window = 0},
         .contingency_mb = 64,
         .rebalance_s = 60,
@@ -54,6 +55,8 @@ int config_defaults(struct config *ret)
     char *address = folder("RUNTIME_DIRECTORY", "/run/fabricd", "/fabricd.sock");
     char *listen = NULL;
     int rc = FAB_E_NOMEM;
+    for (int i = 0; i < FAB_COUNTERS; i++)
+        c.counters.most[i] = fab_counter_kinds[i].threshold;
     fab_policy_defaults(&c.policy);
     if (address == NULL || asprintf(&listen, "unix:%s", address) < 0)
         listen = NULL;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "fabricd/base/log.h"
+#include "libfabmgr/counters/counters.h"
 #include "libfabmgr/policy/policy.h"
 
 enum config_listen_kind { CONFIG_LISTEN_UNIX, CONFIG_LISTEN_TLS };
@@ -40,6 +41,16 @@ struct config_flapping {
     uint32_t share;    /* percent of a switch's cables to switches that may be held at a time */
 };
 
+enum config_sick { CONFIG_SICK_REPORT, CONFIG_SICK_ISOLATE, CONFIG_SICK_DISABLE };
+
+struct config_counters {
+    uint32_t interval_s;         /* every port is read once in so long; 0: never */
+    uint32_t within_s;           /* as long as that a rise counts */
+    enum config_sick sick;       /* what is done about a cable whose errors rise too fast */
+    uint32_t clear;              /* 1: counters that are full are cleared; 0: none ever is */
+    uint32_t most[FAB_COUNTERS]; /* a rise by as much is too much; 0: never */
+};
+
 struct config_smp {
     uint32_t timeout_ms; /* of the first try */
     uint32_t retries;    /* tries after the first */
@@ -57,6 +68,7 @@ struct config {
     enum log_level log_level;
     struct config_sweep sweep;
     struct config_flapping flapping;
+    struct config_counters counters;
     struct config_smp smp;
     uint32_t contingency_mb; /* memory for plans of faults to come; 0: none are made */
     uint32_t rebalance_s;    /* quiet after which repaired tables are computed anew; 0: never */

@@ -22,6 +22,14 @@ struct raw_flapping {
     char *falls, *within, *hold, *hold_most, *share;
 };
 
+struct raw_counters {
+    char *interval, *within, *sick, *clear;
+    char *symbol_errors, *link_error_recovery, *link_downed, *rcv_errors,
+        *rcv_remote_physical_errors, *rcv_switch_relay_errors, *xmit_discards,
+        *xmit_constraint_errors, *rcv_constraint_errors, *local_link_integrity_errors,
+        *excessive_buffer_overrun_errors, *vl15_dropped;
+};
+
 struct raw_smp {
     char *timeout_ms, *retries, *window;
 };
@@ -59,6 +67,7 @@ struct raw {
     struct raw_tls *tls;
     struct raw_sweep *sweep;
     struct raw_flapping *flapping;
+    struct raw_counters *counters;
     struct raw_smp *smp;
     struct raw_subnet *subnet;
     struct raw_routing *routing;

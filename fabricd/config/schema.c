@@ -58,6 +58,26 @@ static const cyaml_schema_field_t flapping_fields[] = {
     TEXT(raw_flapping, share, 1, TEXT_MAX), CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t counters_fields[] = {
+    TEXT(raw_counters, interval, 1, TEXT_MAX),
+    TEXT(raw_counters, within, 1, TEXT_MAX),
+    TEXT(raw_counters, sick, 1, TEXT_MAX),
+    TEXT(raw_counters, clear, 1, TEXT_MAX),
+    TEXT(raw_counters, symbol_errors, 1, TEXT_MAX),
+    TEXT(raw_counters, link_error_recovery, 1, TEXT_MAX),
+    TEXT(raw_counters, link_downed, 1, TEXT_MAX),
+    TEXT(raw_counters, rcv_errors, 1, TEXT_MAX),
+    TEXT(raw_counters, rcv_remote_physical_errors, 1, TEXT_MAX),
+    TEXT(raw_counters, rcv_switch_relay_errors, 1, TEXT_MAX),
+    TEXT(raw_counters, xmit_discards, 1, TEXT_MAX),
+    TEXT(raw_counters, xmit_constraint_errors, 1, TEXT_MAX),
+    TEXT(raw_counters, rcv_constraint_errors, 1, TEXT_MAX),
+    TEXT(raw_counters, local_link_integrity_errors, 1, TEXT_MAX),
+    TEXT(raw_counters, excessive_buffer_overrun_errors, 1, TEXT_MAX),
+    TEXT(raw_counters, vl15_dropped, 1, TEXT_MAX),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t smp_fields[] = {
     TEXT(raw_smp, timeout_ms, 1, TEXT_MAX),
     TEXT(raw_smp, retries, 1, TEXT_MAX),
@@ -120,6 +140,7 @@ static const cyaml_schema_field_t top_fields[] = {
     GROUP(tls),
     GROUP(sweep),
     GROUP(flapping),
+    GROUP(counters),
     GROUP(smp),
     GROUP(subnet),
     GROUP(routing),

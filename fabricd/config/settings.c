@@ -22,6 +22,7 @@ enum kind {
     KIND_GUID,     /* uint64_t */
     KIND_TEXT,     /* char *, a copy */
     KIND_NAME,     /* char[size] */
+    KIND_CHOICE,   /* one of the words that are expected, as its place among them */
     KIND_ELSEWHERE /* a list or a group: only its expectation */
 };
 
@@ -77,6 +78,30 @@ static const struct setting settings[] = {
     NUMBER(flapping, hold, flapping.hold_s, 0, 86400, "seconds, 0: never"),
     NUMBER(flapping, hold_most, flapping.most_s, 1, 604800, "seconds"),
     NUMBER(flapping, share, flapping.share, 0, 100, "percent"),
+    GROUP(counters),
+    NUMBER(counters, interval, counters.interval_s, 0, 86400, "seconds, 0: never"),
+    NUMBER(counters, within, counters.within_s, 1, 86400, "seconds"),
+    OTHER(KIND_CHOICE, counters, sick, counters.sick, "report, isolate or disable"),
+    OTHER(KIND_CHOICE, counters, clear, counters.clear, "no or yes"),
+    NUMBER(counters, symbol_errors, counters.most[FAB_SYMBOL_ERRORS], 0, UINT32_MAX, "0: never"),
+    NUMBER(counters, link_error_recovery, counters.most[FAB_LINK_ERROR_RECOVERY], 0, UINT32_MAX,
+           "0: never"),
+    NUMBER(counters, link_downed, counters.most[FAB_LINK_DOWNED], 0, UINT32_MAX, "0: never"),
+    NUMBER(counters, rcv_errors, counters.most[FAB_RCV_ERRORS], 0, UINT32_MAX, "0: never"),
+    NUMBER(counters, rcv_remote_physical_errors, counters.most[FAB_RCV_REMOTE_PHYSICAL_ERRORS], 0,
+           UINT32_MAX, "0: never"),
+    NUMBER(counters, rcv_switch_relay_errors, counters.most[FAB_RCV_SWITCH_RELAY_ERRORS], 0,
+           UINT32_MAX, "0: never"),
+    NUMBER(counters, xmit_discards, counters.most[FAB_XMIT_DISCARDS], 0, UINT32_MAX, "0: never"),
+    NUMBER(counters, xmit_constraint_errors, counters.most[FAB_XMIT_CONSTRAINT_ERRORS], 0,
+           UINT32_MAX, "0: never"),
+    NUMBER(counters, rcv_constraint_errors, counters.most[FAB_RCV_CONSTRAINT_ERRORS], 0, UINT32_MAX,
+           "0: never"),
+    NUMBER(counters, local_link_integrity_errors, counters.most[FAB_LOCAL_LINK_INTEGRITY_ERRORS], 0,
+           UINT32_MAX, "0: never"),
+    NUMBER(counters, excessive_buffer_overrun_errors,
+           counters.most[FAB_EXCESSIVE_BUFFER_OVERRUN_ERRORS], 0, UINT32_MAX, "0: never"),
+    NUMBER(counters, vl15_dropped, counters.most[FAB_VL15_DROPPED], 0, UINT32_MAX, "0: never"),
     GROUP(smp),
     NUMBER(smp, timeout_ms, smp.timeout_ms, 1, 60000, "milliseconds"),
     NUMBER(smp, retries, smp.retries, 0, 20, NULL),
@@ -262,6 +287,23 @@ static int apply_name(const struct setting *s, const char *text, char *to)
     return FAB_OK;
 }
 
+/* The words stand as "one, another or a third". */
+static int apply_choice(const struct setting *s, const char *text, void *to)
+{
+    const char *at = s->expected;
+    for (uint64_t i = 0; *at != '\0'; i++) {
+        size_t len = strcspn(at, ", ");
+        if (strlen(text) == len && strncmp(at, text, len) == 0) {
+            store_number(to, s->size, i);
+            return FAB_OK;
+        }
+        at += len;
+        at += strspn(at, ", ");
+        at += strncmp(at, "or ", 3) == 0 ? 3 : 0;
+    }
+    return FAB_E_INVAL;
+}
+
 static int apply_text(const char *text, char **to)
 {
     char *copy = strdup(text);
@@ -286,6 +328,8 @@ static int apply_value(const struct setting *s, const char *text, void *to)
         return setting_parse_guid(text, to);
     case KIND_NAME:
         return apply_name(s, text, to);
+    case KIND_CHOICE:
+        return apply_choice(s, text, to);
     default:
         return apply_text(text, to);
     }

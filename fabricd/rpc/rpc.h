@@ -9,6 +9,7 @@
 #include "fabricd/base/bus.h"
 #include "fabricd/config/config.h"
 #include "fabricd/loop/loop.h"
+#include "fabricd/pm/pm.h"
 #include "fabricd/sm/sm.h"
 #include "fabricd/store/store.h"
 
@@ -16,6 +17,7 @@ struct rpc;
 struct rpc_input {
     struct loop *loop;
     struct sm *sm;
+    const struct pm *pm;
     struct bus *bus;
     struct store *store; /* may be NULL */
     const struct config *config;

@@ -174,17 +174,20 @@ void sm_tell_cut(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct fab_change *changes = calloc(s->cut.count + 1u, sizeof(*changes));
+    size_t count = 0;
     for (uint32_t i = 0; changes && i < s->cut.count; i++) {
+        if (s->cut.cable[i].isolated)
+            continue; /* told when that was decided */
         const struct fab_port *a = &f->ports[s->cut.cable[i].port];
         const struct fab_port *b = &f->ports[s->cut.cable[i].peer];
-        changes[i] = (struct fab_change){.kind = FAB_CHANGE_LINK_REMOVED,
-                                         .guid_a = f->nodes[a->node].guid,
-                                         .port_a = a->num,
-                                         .guid_b = f->nodes[b->node].guid,
-                                         .port_b = b->num};
+        changes[count++] = (struct fab_change){.kind = FAB_CHANGE_LINK_REMOVED,
+                                               .guid_a = f->nodes[a->node].guid,
+                                               .port_a = a->num,
+                                               .guid_b = f->nodes[b->node].guid,
+                                               .port_b = b->num};
     }
     if (changes)
-        tell_all(s, f, f, changes, s->cut.count);
+        tell_all(s, f, f, changes, count);
     free(changes);
 }
 
@@ -207,6 +210,21 @@ static void tell_island(struct sm *s, const struct fab_fabric *old,
                 nodes, switches, fab_plural(switches, "a switch", "switches"));
 }
 
+/* Those that we took out ourselves were told of when that was decided. Returns how many are left.
+ */
+static size_t drop_isolated(const struct sm *s, struct fab_change *changes, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct sm_flap *e = changes[i].kind == FAB_CHANGE_LINK_REMOVED
+                                      ? sm_flap_find(s, changes[i].guid_a, changes[i].port_a)
+                                      : NULL;
+        if (!e || !e->isolated || !e->out)
+            changes[kept++] = changes[i];
+    }
+    return kept;
+}
+
 int sm_tell_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                     size_t *ret_count)
 {
@@ -219,6 +237,8 @@ int sm_tell_changes(struct sm *s, const struct fab_fabric *old, const struct fab
         if (changes[i].kind == FAB_CHANGE_LINK_REMOVED)
             sm_flap_removed(s, old, now, &changes[i]);
     sm_flap_arm(s);
+    *ret_count = count;
+    count = drop_isolated(s, changes, count);
     for (size_t from = 0, to = 0; from < count; from = to) { /* they come kind by kind */
         while (to < count && changes[to].kind == changes[from].kind)
             to++;
@@ -227,6 +247,5 @@ int sm_tell_changes(struct sm *s, const struct fab_fabric *old, const struct fab
     tell_island(s, old, changes, count);
     sm_reroute_changes(s, changes, count);
     free(changes);
-    *ret_count = count;
     return FAB_OK;
 }

@@ -7,7 +7,8 @@
  *
  * Held are only cables between switches, never so many of one switch that less than the configured
  * share is left, and never one without which a part of the fabric cannot be reached: that stays in
- * service, as bad as it is. Cables of hosts are only told of.
+ * service, as bad as it is (libfabmgr/isolation). Cables of hosts are only told of. Cables that are
+ * isolated (isolate.c) are in the same list, and keep out of the routes in the same way.
  *
  * A cable that fell and rose between two looks is known by its port, which is in Init again. One
  * that is held and does so between two glances is not noticed.
@@ -42,7 +43,7 @@ static bool ends_at(const struct sm_flap *e, uint64_t guid, uint8_t port)
     return (e->guid[0] == guid && e->port[0] == port) || (e->guid[1] == guid && e->port[1] == port);
 }
 
-static struct sm_flap *find(const struct sm *s, uint64_t guid, uint8_t port)
+struct sm_flap *sm_flap_find(const struct sm *s, uint64_t guid, uint8_t port)
 {
     for (uint32_t i = 0; i < s->flaps.count; i++)
         if (ends_at(&s->flaps.list[i], guid, port))
@@ -55,14 +56,14 @@ static void drop_quiet(struct sm *s)
     struct fab_damping_rule rule = rule_of(s);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < s->flaps.count; i++)
-        if (s->flaps.list[i].out ||
+        if (s->flaps.list[i].out || s->flaps.list[i].isolated ||
             !fab_damping_quiet(&s->flaps.list[i].damping, &rule, clock_now_us()))
             s->flaps.list[kept++] = s->flaps.list[i];
     s->flaps.count = kept;
 }
 
 /* A place for one more, or NULL: too many bounce, or there is no memory. */
-static struct sm_flap *room(struct sm *s)
+struct sm_flap *sm_flap_room(struct sm *s)
 {
     if (s->flaps.count == s->flaps.room)
         drop_quiet(s);
@@ -78,10 +79,10 @@ static struct sm_flap *room(struct sm *s)
     return &list[s->flaps.count++];
 }
 
-static struct sm_flap *add(struct sm *s, const struct fab_fabric *f, const struct sm_cable *c)
+struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const struct sm_cable *c)
 {
     const uint32_t end[2] = {c->port, c->peer};
-    struct sm_flap *e = room(s);
+    struct sm_flap *e = sm_flap_room(s);
     if (!e)
         return NULL;
     *e = (struct sm_flap){.trunk = true};
@@ -128,9 +129,9 @@ static void fell(struct sm *s, struct sm_flap *e)
 void sm_flap_fell(struct sm *s, const struct fab_fabric *f, const struct sm_cable *c)
 {
     const struct fab_port *p = &f->ports[c->port];
-    struct sm_flap *e = find(s, f->nodes[p->node].guid, p->num);
+    struct sm_flap *e = sm_flap_find(s, f->nodes[p->node].guid, p->num);
     if (!e)
-        e = add(s, f, c);
+        e = sm_flap_add(s, f, c);
     if (e)
         fell(s, e);
 }
@@ -146,21 +147,22 @@ void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fa
     bool gone =
         (fab_node_is_switch(old, a) && fab_fabric_node_by_guid(now, c->guid_a) == FAB_NONE) ||
         (fab_node_is_switch(old, b) && fab_fabric_node_by_guid(now, c->guid_b) == FAB_NONE);
-    cable = (struct sm_cable){fab_port_id(old, a, c->port_a), fab_port_id(old, b, c->port_b)};
+    cable = (struct sm_cable){.port = fab_port_id(old, a, c->port_a),
+                              .peer = fab_port_id(old, b, c->port_b)};
     if (!gone)
         sm_flap_fell(s, old, &cable);
 }
 
 bool sm_flap_is_out(const struct sm *s, uint64_t guid, uint8_t port)
 {
-    const struct sm_flap *e = find(s, guid, port);
+    const struct sm_flap *e = sm_flap_find(s, guid, port);
     return e && e->out;
 }
 
 bool sm_flap_glanced(struct sm *s, uint32_t port, bool up)
 {
     const struct fab_fabric *f = s->model.fabric;
-    struct sm_flap *e = find(s, f->nodes[f->ports[port].node].guid, f->ports[port].num);
+    struct sm_flap *e = sm_flap_find(s, f->nodes[f->ports[port].node].guid, f->ports[port].num);
     if (!e || !e->out || up == (e->damping.up_us != 0))
         return e && e->out;
     if (up)
@@ -182,7 +184,7 @@ static uint32_t end_of(const struct fab_fabric *f, const struct sm_flap *e, int 
 }
 
 /* Its port in the snapshot where it is up, else FAB_NONE. */
-static uint32_t up_at(const struct fab_fabric *f, const struct sm_flap *e)
+uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
     return a != FAB_NONE && b != FAB_NONE && f->ports[a].peer == b && fab_port_is_up(f, a)
@@ -217,7 +219,7 @@ static void find_unseen(struct sm *s, const struct fab_fabric *now)
             !is_trunk(was, p) || !is_trunk(now, p))
             continue;
         if (is_in_init_again(was, now, p) || is_in_init_again(was, now, peer))
-            sm_flap_fell(s, now, &(struct sm_cable){p, peer});
+            sm_flap_fell(s, now, &(struct sm_cable){.port = p, .peer = peer});
     }
 }
 
@@ -229,136 +231,122 @@ static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
            (b != FAB_NONE && f->ports[b].peer != FAB_NONE && f->ports[b].peer != a);
 }
 
-/* What each entry is in the new snapshot. at[]: its port where it is up and to be held. */
+/* One that shall be out and is down comes back without being looked at: it counts as up. */
+static bool stays_out(const struct sm_flap *e)
+{
+    return e->damping.up_us == 0 && (e->isolated || (e->out && e->damping.held));
+}
+
+/* The port is as it was when its cable was taken out. */
+static bool is_lit(const struct fab_fabric *f, uint32_t port)
+{
+    return port != FAB_NONE && f->ports[port].peer == FAB_NONE &&
+           f->ports[port].info.phys_state == FAB_PHYS_LINKUP;
+}
+
+/* It is out, and a look at something else did not come past it. (An end may be gone.) */
+static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
+{
+    uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
+    return e->out && e->damping.up_us != 0 && (is_lit(f, a) || a == FAB_NONE) &&
+           (is_lit(f, b) || b == FAB_NONE);
+}
+
+/* What each entry is in the new snapshot. at[]: its port where it is up and to be out. */
 static void take_in(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     for (uint32_t i = 0; i < s->flaps.count; i++) {
         struct sm_flap *e = &s->flaps.list[i];
-        uint32_t port = up_at(f, e);
-        if (is_elsewhere(f, e))
+        uint32_t port = sm_flap_up_at(f, e);
+        at[i] = FAB_NONE;
+        if (unseen(f, e))
+            continue;
+        if (is_elsewhere(f, e)) {
             fab_damping_forgive(&e->damping);
+            sm_isolate_moved(s, e);
+        }
         if (port != FAB_NONE)
             fab_damping_rose(&e->damping, clock_now_us());
         else if (e->damping.up_us)
             fell(s, e);
-        bool wanted = e->damping.held && e->trunk && s->in.config->flapping.hold_s > 0;
-        at[i] = wanted ? port : FAB_NONE;
+        if (e->isolated || (e->damping.held && e->trunk && s->in.config->flapping.hold_s > 0))
+            at[i] = port;
     }
 }
 
-struct share { /* of a switch */
-    uint32_t cables, out;
-};
-
-static bool may_lose(const struct sm *s, const struct share *of)
+void sm_flap_wishes(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
+                    struct fab_isolation_cable *cable, uint32_t *entry, size_t *ret_count)
 {
-    return (of->out + 1) * 100 <= s->in.config->flapping.share * of->cables;
-}
-
-/* One that is held and down comes back without being looked at: it counts as up. */
-static bool stays_out(const struct sm_flap *e)
-{
-    return e->out && e->damping.held && e->damping.up_us == 0;
-}
-
-static void count_waiting(const struct fab_fabric *f, const struct sm_flap *e, struct share *of)
-{
-    for (int i = 0; i < 2; i++) {
-        uint32_t node = fab_fabric_node_by_guid(f, e->guid[i]);
-        if (node == FAB_NONE || !fab_node_is_switch(f, node))
-            continue;
-        of[node].cables++;
-        of[node].out++;
-    }
-}
-
-static void keep_share(const struct sm *s, const struct fab_fabric *f, struct share *of,
-                       uint32_t *at)
-{
-    for (uint32_t p = 0; p < f->port_count; p++)
-        if (is_trunk(f, p))
-            of[f->ports[p].node].cables++;
-    for (uint32_t i = 0; i < s->flaps.count; i++)
-        if (stays_out(&s->flaps.list[i]))
-            count_waiting(f, &s->flaps.list[i], of);
+    size_t n = 0;
     for (int former = 1; former >= 0; former--)
         for (uint32_t i = 0; i < s->flaps.count; i++) {
-            if (at[i] == FAB_NONE || s->flaps.list[i].out != (former == 1))
+            const struct sm_flap *e = &s->flaps.list[i];
+            bool away = at[i] == FAB_NONE;
+            if (e->out != (former == 1) || (away && !stays_out(e) && !unseen(f, e)))
                 continue;
-            struct share *a = &of[f->ports[at[i]].node], *b = &of[fab_peer_node(f, at[i])];
-            if (may_lose(s, a) && may_lose(s, b)) {
-                a->out++;
-                b->out++;
-            } else {
-                at[i] = FAB_NONE;
-            }
+            cable[n].port = at[i];
+            for (int end = 0; end < 2; end++)
+                cable[n].node[end] = fab_fabric_node_by_guid(f, e->guid[end]);
+            entry[n++] = i;
         }
+    *ret_count = n;
 }
 
-static uint32_t root(uint32_t *up, uint32_t node)
+/* at[]: those that may not be left out become FAB_NONE. */
+static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
-    while (up[node] != node) {
-        up[node] = up[up[node]];
-        node = up[node];
-    }
-    return node;
+    size_t count = 0, room = s->flaps.count + 1u;
+    struct fab_isolation_cable *cable = calloc(room, sizeof(*cable));
+    struct fab_isolation *got = calloc(room, sizeof(*got));
+    uint32_t *entry = calloc(room, sizeof(*entry));
+    int r = cable && got && entry ? FAB_OK : FAB_E_NOMEM;
+    if (r == FAB_OK)
+        sm_flap_wishes(s, f, at, cable, entry, &count);
+    if (r == FAB_OK && count > 0)
+        r = fab_isolation_choose(f, s->in.config->flapping.share, cable, count, got);
+    for (size_t i = 0; r == FAB_OK && i < count; i++)
+        if (got[i].verdict != FAB_ISOLATION_OUT)
+            at[entry[i]] = FAB_NONE;
+    free(cable);
+    free(got);
+    free(entry);
+    return r;
 }
 
-static bool joins(const struct fab_fabric *f, uint32_t *up, uint32_t port)
-{
-    uint32_t a = root(up, f->ports[port].node), b = root(up, fab_peer_node(f, port));
-    up[a] = b;
-    return a != b;
-}
-
-/* out: bit of each port that is to be left out; those without which switches part stay in. */
-static void keep_whole(const struct sm *s, const struct fab_fabric *f, uint32_t *up, uint64_t *out,
-                       uint32_t *at)
-{
-    for (uint32_t sw = 0; sw < f->switch_count; sw++)
-        up[sw] = sw;
-    for (uint32_t i = 0; i < s->flaps.count; i++)
-        if (at[i] != FAB_NONE) {
-            fab_bits_set(out, at[i]);
-            fab_bits_set(out, f->ports[at[i]].peer);
-        }
-    for (uint32_t p = 0; p < f->port_count; p++)
-        if (!fab_bits_get(out, p) && is_trunk(f, p))
-            (void)joins(f, up, p);
-    for (uint32_t i = 0; i < s->flaps.count; i++)
-        if (at[i] != FAB_NONE && joins(f, up, at[i]))
-            at[i] = FAB_NONE;
-}
-
-static int choose(const struct sm *s, const struct fab_fabric *f, uint32_t *at)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < s->flaps.count; i++)
-        any |= at[i] != FAB_NONE;
-    if (!any)
-        return FAB_OK;
-    struct share *of = calloc(f->switch_count + 1u, sizeof(*of));
-    uint32_t *up = calloc(f->switch_count + 1u, sizeof(*up));
-    uint64_t *out = calloc(f->port_count / 64u + 1u, sizeof(*out));
-    bool good = of && up && out;
-    if (good) {
-        keep_share(s, f, of, at);
-        keep_whole(s, f, up, out, at);
-    }
-    free(of);
-    free(up);
-    free(out);
-    return good ? FAB_OK : FAB_E_NOMEM;
-}
-
-/* The cable goes, what the ports say of themselves stays. */
-static void leave_out(struct fab_fabric *f, uint32_t port)
+void sm_flap_take_out(struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = f->ports[port].peer;
     const struct fab_port_info a = f->ports[port].info, b = f->ports[peer].info;
     fab_fabric_cut(f, port);
     f->ports[port].info = a;
     f->ports[peer].info = b;
+}
+
+static void suspect_ends(struct sm *s, const struct sm_flap *e)
+{
+    sm_want_suspect(s, e->guid[0]);
+    sm_want_suspect(s, e->guid[1]);
+}
+
+/* Where a part of the fabric is lost, what was out may lead to it. */
+static void look_for_ways(struct sm *s, const struct fab_fabric *now)
+{
+    const struct fab_fabric *was = s->model.fabric;
+    if (!was || now->node_count >= was->node_count)
+        return;
+    for (uint32_t i = 0; i < s->flaps.count; i++)
+        if (s->flaps.list[i].out && unseen(now, &s->flaps.list[i]))
+            suspect_ends(s, &s->flaps.list[i]);
+}
+
+static void put_out(struct sm *s, struct fab_fabric *f, struct sm_flap *e, uint32_t at)
+{
+    bool was = e->out;
+    e->out = at != FAB_NONE || stays_out(e) || unseen(f, e);
+    if (at != FAB_NONE)
+        sm_flap_take_out(f, at);
+    if (e->isolated)
+        sm_isolate_taken(s, e, was);
 }
 
 int sm_flap_leave_out(struct sm *s, struct fab_fabric *f)
@@ -371,12 +359,10 @@ int sm_flap_leave_out(struct sm *s, struct fab_fabric *f)
         return FAB_E_NOMEM;
     take_in(s, f, at);
     int r = choose(s, f, at);
-    for (uint32_t i = 0; r == FAB_OK && i < s->flaps.count; i++) {
-        struct sm_flap *e = &s->flaps.list[i];
-        e->out = at[i] != FAB_NONE || stays_out(e);
-        if (at[i] != FAB_NONE)
-            leave_out(f, at[i]);
-    }
+    if (r == FAB_OK)
+        look_for_ways(s, f);
+    for (uint32_t i = 0; r == FAB_OK && i < s->flaps.count; i++)
+        put_out(s, f, &s->flaps.list[i], at[i]);
     free(at);
     sm_flap_arm(s);
     return r;
@@ -389,8 +375,7 @@ static void look_again(struct sm *s, const struct sm_flap *e)
     if (!e->out)
         return;
     sm_want_cause(s, "release of %.64s", e->place[0]);
-    sm_want_suspect(s, e->guid[0]);
-    sm_want_suspect(s, e->guid[1]);
+    suspect_ends(s, e);
 }
 
 static void tell_released(struct sm *s, const struct sm_flap *e, const char *why)
@@ -411,6 +396,8 @@ static void on_due(void *ctx)
         if (due == 0 || due > now)
             continue;
         fab_damping_release(&e->damping, now);
+        if (e->isolated)
+            continue;
         tell_released(s, e, "has been up for long enough");
         look_again(s, e);
         e->out = false;
@@ -435,12 +422,14 @@ void sm_flap_arm(struct sm *s)
 
 int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
 {
-    struct sm_flap *e = find(s, node_guid, port);
+    struct sm_flap *e = sm_flap_find(s, node_guid, port);
     if (s->role.state == FAB_SM_STANDBY)
         return FAB_E_DENIED;
-    if (!e || !e->damping.held)
+    if (!e || (!e->damping.held && !e->isolated))
         return FAB_E_NOT_FOUND;
     fab_damping_forgive(&e->damping);
+    if (e->isolated)
+        sm_isolate_end(s, e);
     tell_released(s, e, "was released by an operator");
     look_again(s, e);
     e->out = false;
@@ -476,17 +465,22 @@ static struct sm_flapping describe(const struct sm_flap *e)
 
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
 {
-    uint32_t n = s->flaps.count < max ? s->flaps.count : max;
-    for (uint32_t i = 0; i < n; i++)
-        ret[i] = describe(&s->flaps.list[i]);
-    return s->flaps.count;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->flaps.count; i++) {
+        if (s->flaps.list[i].damping.falls == 0)
+            continue; /* isolated for another reason */
+        if (n < max)
+            ret[n] = describe(&s->flaps.list[i]);
+        n++;
+    }
+    return n;
 }
 
 uint32_t sm_flap_held(const struct sm *s)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->flaps.count; i++)
-        n += s->flaps.list[i].out;
+        n += s->flaps.list[i].out && !s->flaps.list[i].isolated;
     return n;
 }
 

@@ -2,8 +2,9 @@
 /*
  * Phase "glancing": what became of the switches that traps name? One PortInfo a port, all at once,
  * and nothing else is asked: enough to know a cable between two switches that died, which is what
- * cannot wait. It is compared with what is known; the rest (a cable that came, a host, another
- * speed) is left to the scoped look that follows, at once when there is something of that kind.
+ * cannot wait. One that is to be isolated goes along as if it had died. It is compared with what is
+ * known; the rest (a cable that came, a host, another speed) is left to the scoped look that
+ * follows, at once when there is something of that kind.
  */
 #include <stdlib.h>
 
@@ -104,8 +105,11 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
     }
     if (sm_flap_glanced(s, port, is_up(&now)))
         return;
-    if (fab_port_is_up(f, port) && !is_up(&now) && is_trunk(f, port))
-        s->cut.more |= sm_cut_add(&s->cut, port, f->ports[port].peer) != FAB_OK;
+    const struct sm_cable cable = {.port = port,
+                                   .peer = f->ports[port].peer,
+                                   .isolated = is_up(&now) && sm_isolate_due(s, port)};
+    if (fab_port_is_up(f, port) && is_trunk(f, port) && (!is_up(&now) || cable.isolated))
+        s->cut.more |= sm_cut_add(&s->cut, &cable) != FAB_OK;
     else
         s->cut.more |= differs(&f->ports[port].info, &now);
 }
@@ -134,15 +138,15 @@ static bool has(const struct sm_cut *c, uint32_t port)
     return false;
 }
 
-int sm_cut_add(struct sm_cut *c, uint32_t port, uint32_t peer)
+int sm_cut_add(struct sm_cut *c, const struct sm_cable *cable)
 {
-    if (has(c, port))
+    if (has(c, cable->port))
         return FAB_OK;
     struct sm_cable *more = realloc(c->cable, (c->count + 1) * sizeof(*more));
     if (more == NULL)
         return FAB_E_NOMEM;
     c->cable = more;
-    c->cable[c->count++] = (struct sm_cable){port, peer};
+    c->cable[c->count++] = *cable;
     return FAB_OK;
 }
 

@@ -258,7 +258,10 @@ static int cut_cables(struct sm *s)
     for (uint32_t i = 0; i < s->cut.count; i++) {
         const struct sm_cable *c = &s->cut.cable[i];
         detour |= leads_over(m, c->port, c->peer) || leads_over(m, c->peer, c->port);
-        fab_fabric_cut(m->fabric, c->port);
+        if (c->isolated)
+            sm_flap_take_out(m->fabric, c->port);
+        else
+            fab_fabric_cut(m->fabric, c->port);
     }
     int r = detour ? fab_paths_new(m->fabric, &paths) : FAB_OK;
     if (r != FAB_OK || !detour)

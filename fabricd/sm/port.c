@@ -13,6 +13,8 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/private.h"
 
+static const char disabled_before[] = ", as an operator had disabled it before";
+
 /* ---- what may be done ---- */
 
 /* What we disabled since we last looked is as good as pulled. */
@@ -154,6 +156,13 @@ static int request(struct sm *s, const struct sm_port_op *from)
     return FAB_OK;
 }
 
+int sm_port_want(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *note)
+{
+    const struct sm_port_op op = {
+        .node_guid = node_guid, .port = port, .enable = enable, .note = note};
+    return request(s, &op);
+}
+
 static bool is_up_again(const struct fab_fabric *f, const struct store_disabled *d)
 {
     uint32_t node = fab_fabric_node_by_guid(f, d->node_guid);
@@ -167,8 +176,8 @@ void sm_port_recheck(struct sm *s)
 {
     for (size_t i = 0; i < s->disabled_count; i++) {
         const struct store_disabled *d = &s->disabled[i];
-        const struct sm_port_op op = {.node_guid = d->node_guid, .port = d->port, .internal = true};
-        if (is_up_again(s->model.fabric, d) && request(s, &op) != FAB_OK)
+        if (is_up_again(s->model.fabric, d) &&
+            sm_port_want(s, d->node_guid, d->port, false, disabled_before) != FAB_OK)
             log_error("sm", "out of memory: a disabled port stays enabled");
     }
 }
@@ -210,8 +219,8 @@ static int check(struct sm *s, const struct sm_port_op *op, uint32_t *ret_port)
     if (why) {
         char name[SM_PLACE_LEN];
         sm_port_name(f, port, name);
-        if (op->internal)
-            log_warning("sm", "%s was disabled by an operator, and stays enabled: %s", name, why);
+        if (op->note)
+            log_warning("sm", "%s stays enabled%s: %s", name, op->note, why);
         finish(s, FAB_E_DENIED, why);
         return SM_ROUND_OVER;
     }
@@ -299,12 +308,11 @@ static int leave(struct sm *s)
     bool good = s->port_status == FAB_OK;
     snprintf(text, sizeof(text), "%s %s%s", name, good ? "" : "could not be ",
              op->enable ? "enabled" : "disabled");
-    if (good && !op->internal)
+    if (good && !op->note)
         keep(s, op->node_guid, op->port, !op->enable);
     if (good)
         bus_say(s->in.bus, EVENT_INFO, op->enable ? "port-enabled" : "port-disabled", name,
-                op->node_guid, op->port, "%s%s", text,
-                op->internal ? " again: an operator had disabled it" : "");
+                op->node_guid, op->port, "%s%s", text, op->note ? op->note : "");
     sm_want_suspect(s, op->node_guid);
     int r = good ? note_state(s, op->enable) : FAB_OK;
     finish(s, s->port_status, text);

@@ -11,14 +11,16 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/damping/damping.h"
 #include "libfabmgr/discover/discover.h"
+#include "libfabmgr/isolation/isolation.h"
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/repair/contingency.h"
 #include "libfabmgr/repair/stand.h"
 #include "libfabmgr/smstate/smstate.h"
 
-#define SM_MAX_SUSPECTS 64   /* more than that: look at everything */
-#define SM_MAX_OTHERS 64     /* other managers that are asked for SMInfo */
-#define SM_PLACE_LEN 128     /* text of a place: "leaf-3/12" */
+#define SM_MAX_SUSPECTS 64 /* more than that: look at everything */
+#define SM_MAX_OTHERS 64   /* other managers that are asked for SMInfo */
+#define SM_PLACE_LEN 128   /* text of a place: "leaf-3/12" */
+#define SM_CAUSE_LEN 160
 #define SM_EVENTS_A_ROUND 64 /* single events of one kind; beyond that one summary */
 #define SM_REROUTES 256      /* kept in memory */
 #define SM_WRITE_RATE 25000  /* table blocks a second, as long as none were written */
@@ -89,7 +91,7 @@ struct sm_port_op {
     uint64_t node_guid;
     uint8_t port;
     bool enable;
-    bool internal; /* ours: a disabled port came up again */
+    const char *note; /* ours, and why; NULL: an operator's */
     sm_done *done;
     void *ctx;
 };
@@ -162,7 +164,8 @@ struct sm_programming {
 struct sm_cut {
     struct sm_cable {
         uint32_t port, peer;
-    } * cable; /* between switches, that died; each once */
+        bool isolated; /* it is up */
+    } * cable;         /* between switches, that died or shall be avoided; each once */
     uint32_t count;
     uint32_t held; /* cables that are held, and changed */
     bool more;     /* there is more to it than that */
@@ -189,8 +192,13 @@ struct sm_flaps { /* flapping.c */
         uint8_t port[2];
         char place[2][SM_PLACE_LEN];
         struct fab_damping damping;
-        bool trunk; /* between switches */
-        bool out;   /* left out of the model's fabric */
+        bool trunk;          /* between switches */
+        bool out;            /* left out of the model's fabric */
+        bool isolated;       /* until it is released by command (isolate.c), with what follows */
+        bool operated;       /* by an operator */
+        bool setting;        /* one of its ports is being set */
+        int64_t isolated_us; /* Unix time */
+        char cause[SM_CAUSE_LEN];
     } * list;
     uint32_t count, room;
     struct loop_timer *timer;
@@ -328,7 +336,7 @@ void sm_reroute_record(struct sm *s); /* after its view was published */
 int sm_look_judge(struct sm *s); /* what was found; as `leave` of a phase */
 
 /* ---- glance.c, mend.c ---- */
-int sm_cut_add(struct sm_cut *c, uint32_t port, uint32_t peer); /* NOMEM */
+int sm_cut_add(struct sm_cut *c, const struct sm_cable *cable); /* NOMEM */
 void sm_cut_free(struct sm_cut *c);
 bool sm_mend_ready(const struct sm *s); /* the tables in force can be mended */
 void sm_mend_prepare(struct sm *s);     /* for the tables in force, on the worker */
@@ -371,6 +379,19 @@ bool sm_flap_is_out(const struct sm *s, uint64_t guid, uint8_t port); /* held */
 int sm_flap_leave_out(struct sm *s, struct fab_fabric *f);
 /* False: the port's cable is not held. Else what a glance saw of it is noted. */
 bool sm_flap_glanced(struct sm *s, uint32_t port, bool up);
+/* The cable goes from a snapshot, what its ports say of themselves stays. */
+void sm_flap_take_out(struct fab_fabric *f, uint32_t port);
+
+struct sm_flap *sm_flap_find(const struct sm *s, uint64_t guid, uint8_t port);
+struct sm_flap *sm_flap_room(struct sm *s); /* NULL: no memory, or too many */
+/* Likewise. */
+struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const struct sm_cable *c);
+/* Its port in the snapshot where it is up, else FAB_NONE. */
+uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e);
+/* All that is to be out, those first that are. at[]: by entry of the list, its port where it is up
+ * and to be out, or FAB_NONE. cable, entry: room for the whole list. */
+void sm_flap_wishes(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
+                    struct fab_isolation_cable *cable, uint32_t *entry, size_t *ret_count);
 
 /* ---- rebalance.c ---- */
 int sm_rebalance_init(struct sm *s);
@@ -391,6 +412,17 @@ static inline bool sm_gains(const struct sm_gain *g)
 /* why: what the engines said, or NULL. */
 void sm_rebalance_kept(struct sm *s, const struct sm_gain *gain, const char *why);
 void sm_rebalance_tell(struct sm *s);
+
+/* ---- isolate.c ---- */
+int sm_isolate_load(struct sm *s); /* what an earlier life isolated */
+/* A snapshot was taken in: it is out or not, as it was or was not. */
+void sm_isolate_taken(struct sm *s, struct sm_flap *e, bool was_out);
+void sm_isolate_moved(struct sm *s, struct sm_flap *e); /* another cable is in its place */
+void sm_isolate_end(struct sm *s, struct sm_flap *e);   /* by command */
+void sm_isolate_settle(struct sm *s);                   /* after publishing: ports are disabled */
+bool sm_isolate_due(const struct sm *s, uint32_t port); /* its cable goes with the next repair */
+void sm_isolate_done(struct sm *s, const struct sm_cable *c); /* it went */
+uint32_t sm_isolated_count(const struct sm *s);
 
 /* ---- silent.c ---- */
 int sm_silent_update(struct sm *s, const struct fab_silent *found, uint32_t count, bool scoped);
@@ -423,6 +455,8 @@ void sm_ha_fini(struct sm *s);
 /* ---- port.c ---- */
 void sm_port_abort(struct sm *s);
 void sm_port_recheck(struct sm *s); /* disabled ports that came up again */
+/* On our own account; note: why, as the end of a sentence; a constant. */
+int sm_port_want(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *note);
 bool sm_port_stays_reachable(const struct fab_fabric *f, uint32_t node, uint32_t without_port);
 
 /* ---- names.c ---- */

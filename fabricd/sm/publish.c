@@ -163,6 +163,7 @@ static int enter(struct sm *s)
     tell_sweep(s);
     plan_retry(s);
     sm_port_recheck(s);
+    sm_isolate_settle(s);
     return FAB_OK;
 }
 
@@ -171,7 +172,10 @@ static int enter_told(struct sm *s)
 {
     sm_tell_cut(s);
     for (uint32_t i = 0; i < s->cut.count; i++)
-        sm_flap_fell(s, s->model.fabric, &s->cut.cable[i]);
+        if (s->cut.cable[i].isolated)
+            sm_isolate_done(s, &s->cut.cable[i]);
+        else
+            sm_flap_fell(s, s->model.fabric, &s->cut.cable[i]);
     sm_flap_arm(s);
     tell_reroute(s);
     sm_reroute_record(s);

@@ -76,6 +76,8 @@ int sm_new(const struct sm_input *in, struct sm **ret)
     if (r == FAB_OK)
         r = sm_flap_init(s);
     if (r == FAB_OK)
+        r = sm_isolate_load(s);
+    if (r == FAB_OK)
         r = sm_rounds_init(s);
     if (r == FAB_OK)
         r = sm_ahead_init(s);
@@ -197,6 +199,7 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
             master && v && v->target ? v->target->lids.base[v->fabric->self_port] : s->master_lid,
         .uptime_us = clock_now_us() - s->started_us,
         .links_held = sm_flap_held(s),
+        .links_isolated = sm_isolated_count(s),
         .links_lost = s->links_lost,
         .links_gained = s->links_gained,
         .reroutes = s->reroute_times,
@@ -206,6 +209,12 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
     ret->repaired = sm_rebalance_entries(s);
     ret->rebalance_due = sm_rebalance_due(s, &at);
     ret->rebalance_in_us = at > now ? at - now : 0;
+}
+
+bool sm_is_quiet(const struct sm *s)
+{
+    return s->role.state == FAB_SM_MASTER && !sm_run_busy(s) && !s->want.glance.count &&
+           !s->want.suspects.count && s->model.view != NULL;
 }
 
 struct fab_view *sm_view(const struct sm *s)

@@ -58,6 +58,7 @@ struct sm_status {
     char alarm[1280]; /* the last failed verdict in force, or "" */
     uint64_t uptime_us;
     uint32_t links_held;               /* sm_flapping */
+    uint32_t links_isolated;           /* sm_isolations */
     uint64_t links_lost, links_gained; /* cables, since the start */
     struct sm_reroute_times reroutes;
     uint64_t repaired;        /* table entries that are a repair's and not the engine's */
@@ -111,9 +112,32 @@ struct sm_flapping {
 };
 /* Returns how many there are, at most `max` of which are in ret. */
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max);
-/* Ends the hold of a cable, named by one of its ends, and forgives its falls. NOT_FOUND: it does
- * not flap. DENIED: we are not master. */
+/* Ends the hold or the isolation of a cable, named by one of its ends, and forgives its falls.
+ * NOT_FOUND: it is neither held nor isolated. DENIED: we are not master. */
 int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port);
+
+/* Routes keep away from a cable between switches, named by one of its ends, until it is released by
+ * sm_link_release; it survives a restart. cause: why; operated: by an operator. Refused with a
+ * sentence in why[] where it would cut somebody off (UNREACHABLE), or leave one of its switches
+ * less than the share of flapping.share (LIMIT), or is none of a cable between switches that is up
+ * (NOT_FOUND); EXISTS: it is isolated already. DENIED: we are not master. BUSY: nothing is known
+ * yet. */
+int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operated,
+                    const char *cause, char *why, size_t why_len);
+struct sm_isolation {
+    uint64_t guid[2]; /* node GUIDs of both ends */
+    uint8_t port[2];
+    char place[2][128];
+    bool out;         /* of the routes; if not, a part of the fabric needs it just now */
+    bool up;          /* just now */
+    bool operated;    /* by an operator */
+    int64_t since_us; /* Unix time */
+    char cause[160];
+};
+/* Returns how many there are, at most `max` of which are in ret. */
+uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t max);
+/* We are master, and nothing is under way: time for what is not urgent. */
+bool sm_is_quiet(const struct sm *s);
 
 /* Requests; they return at once. The outcome is told by `done` (status, a sentence) on the loop
  * thread; done may be NULL. DENIED: we are not master. BUSY: nothing is known yet. sm_forget drops

@@ -80,6 +80,14 @@ struct record *record_of_disabled(uint64_t node_guid, uint8_t port, bool disable
     return r;
 }
 
+struct record *record_of_isolated(const struct store_isolated *link, bool isolated)
+{
+    struct record *r = record_new(RECORD_ISOLATED, 0);
+    if (r != NULL)
+        r->isolated = (struct record_isolated){*link, isolated};
+    return r;
+}
+
 struct record *record_of_reroute(const struct reroute *reroute)
 {
     struct record *r = record_new(RECORD_REROUTE, 0);

@@ -12,10 +12,11 @@
 
 #include "fabricd/base/bus.h"
 #include "fabricd/base/reroute.h"
+#include "fabricd/store/store.h"
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/view/view.h"
 
-enum record_kind { RECORD_EVENT, RECORD_SET, RECORD_DISABLED, RECORD_REROUTE };
+enum record_kind { RECORD_EVENT, RECORD_SET, RECORD_DISABLED, RECORD_REROUTE, RECORD_ISOLATED };
 
 /* A set of tables that was published. */
 struct record_set {
@@ -33,6 +34,11 @@ struct record_disabled {
     bool disabled;
 };
 
+struct record_isolated {
+    struct store_isolated link;
+    bool isolated;
+};
+
 struct record {
     STAILQ_ENTRY(record) next;
     enum record_kind kind;
@@ -40,6 +46,7 @@ struct record {
         struct event event;
         struct record_set set;
         struct record_disabled disabled;
+        struct record_isolated isolated;
         struct reroute reroute;
     };
     char texts[]; /* what the pointers above point to */
@@ -49,6 +56,7 @@ STAILQ_HEAD(record_queue, record);
 struct record *record_of_event(const struct event *e); /* NULL: no memory */
 struct record *record_of_view(const struct fab_view *v, const char *reason, uint64_t duration_us);
 struct record *record_of_disabled(uint64_t node_guid, uint8_t port, bool disabled);
+struct record *record_of_isolated(const struct store_isolated *link, bool isolated);
 struct record *record_of_reroute(const struct reroute *reroute);
 
 /* Everything that goes into one transaction. Of leases and views only the latest counts. */

@@ -141,8 +141,22 @@ static const char step_2[] = "CREATE TABLE reroute ("
                              "  nodes_gained INTEGER NOT NULL"
                              ");";
 
-static const char *const steps_sql[] = {step_1, step_2};
-const struct schema_steps schema_steps = {steps_sql, 2};
+/* Cables that routes keep away from until they are released. */
+static const char step_3[] = "CREATE TABLE isolated_link ("
+                             "  node_a TEXT NOT NULL,"
+                             "  port_a INTEGER NOT NULL,"
+                             "  node_b TEXT NOT NULL,"
+                             "  port_b INTEGER NOT NULL,"
+                             "  name_a TEXT NOT NULL," /* "leaf-1/12" */
+                             "  name_b TEXT NOT NULL,"
+                             "  since_us INTEGER NOT NULL,"
+                             "  operated INTEGER NOT NULL," /* by an operator */
+                             "  cause TEXT NOT NULL,"
+                             "  PRIMARY KEY (node_a, port_a)"
+                             ") WITHOUT ROWID;";
+
+static const char *const steps_sql[] = {step_1, step_2, step_3};
+const struct schema_steps schema_steps = {steps_sql, 3};
 
 /* ---- small things ---- */
 

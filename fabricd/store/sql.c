@@ -71,6 +71,10 @@ static const char *const texts[SQL_COUNT] = {
                         "?13, ?14, ?15, ?16, ?17)",
     [SQL_REROUTE_TRIM] = "DELETE FROM reroute WHERE generation <= ?1",
     [SQL_DISABLED_DELETE] = "DELETE FROM disabled_port WHERE node_guid = ?1 AND port = ?2",
+    [SQL_ISOLATED_PUT] = "INSERT OR REPLACE INTO isolated_link(node_a, port_a, node_b, port_b, "
+                         "name_a, name_b, since_us, operated, cause) "
+                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [SQL_ISOLATED_DELETE] = "DELETE FROM isolated_link WHERE node_a = ?1 AND port_a = ?2",
 };
 
 int sql_status(int code)

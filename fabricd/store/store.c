@@ -120,9 +120,18 @@ void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool 
 {
     struct record *r = record_of_disabled(node_guid, port, disabled);
     if (r != NULL)
-        writer_put_disabled(s->writer, r);
+        writer_put_lasting(s->writer, r);
     else
         tell_no_memory("a disabled port");
+}
+
+void store_put_isolated(struct store *s, const struct store_isolated *link, bool isolated)
+{
+    struct record *r = record_of_isolated(link, isolated);
+    if (r != NULL)
+        writer_put_lasting(s->writer, r);
+    else
+        tell_no_memory("an isolated link");
 }
 
 void store_put_reroute(struct store *s, const struct reroute *reroute)
@@ -218,6 +227,67 @@ int store_load_disabled(struct store *s, struct store_disabled **ret, size_t *re
         NULL));
     if (status == FAB_OK)
         status = read_disabled(stmt, &rows, &count);
+    sqlite3_finalize(stmt);
+    if (status == FAB_OK) {
+        *ret = rows;
+        *ret_count = count;
+    } else {
+        free(rows);
+    }
+    return status;
+}
+
+static void read_text(sqlite3_stmt *stmt, int column, char *to, size_t len)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    snprintf(to, len, "%s", text != NULL ? text : "");
+}
+
+/* False: edited by hand. */
+static bool read_isolated_row(sqlite3_stmt *stmt, struct store_isolated *ret)
+{
+    *ret = (struct store_isolated){.since_us = sqlite3_column_int64(stmt, 6),
+                                   .operated = sqlite3_column_int(stmt, 7) != 0};
+    for (int i = 0; i < 2; i++) {
+        int64_t port = sqlite3_column_int64(stmt, 2 * i + 1);
+        const char *guid = (const char *)sqlite3_column_text(stmt, 2 * i);
+        if (sql_guid_parse(guid, &ret->guid[i]) != FAB_OK || port < 1 || port > 254)
+            return false;
+        ret->port[i] = (uint8_t)port;
+        read_text(stmt, 4 + i, ret->name[i], sizeof(ret->name[i]));
+    }
+    read_text(stmt, 8, ret->cause, sizeof(ret->cause));
+    return true;
+}
+
+static int read_isolated(sqlite3_stmt *stmt, struct store_isolated **ret, size_t *ret_count)
+{
+    int code;
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        struct store_isolated row;
+        if (!read_isolated_row(stmt, &row))
+            continue;
+        struct store_isolated *more = reallocarray(*ret, *ret_count + 1, sizeof(*more));
+        if (more == NULL)
+            return FAB_E_NOMEM;
+        more[(*ret_count)++] = row;
+        *ret = more;
+    }
+    return sql_status(code);
+}
+
+int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *ret_count)
+{
+    struct store_isolated *rows = NULL;
+    size_t count = 0;
+    sqlite3_stmt *stmt = NULL;
+    int status = sql_status(sqlite3_prepare_v2(
+        s->reader,
+        "SELECT node_a, port_a, node_b, port_b, name_a, name_b, since_us, operated, cause "
+        "FROM isolated_link ORDER BY since_us, node_a, port_a",
+        -1, &stmt, NULL));
+    if (status == FAB_OK)
+        status = read_isolated(stmt, &rows, &count);
     sqlite3_finalize(stmt);
     if (status == FAB_OK) {
         *ret = rows;

@@ -44,6 +44,16 @@ struct store_disabled {
     uint8_t port;
 };
 int store_load_disabled(struct store *s, struct store_disabled **ret, size_t *ret_count);
+/* Cables that routes keep away from: kept over restarts, by the end that is named first. */
+struct store_isolated {
+    uint64_t guid[2]; /* node GUIDs of both ends */
+    uint8_t port[2];
+    bool operated; /* by an operator */
+    int64_t since_us;
+    char name[2][128], cause[160];
+};
+void store_put_isolated(struct store *s, const struct store_isolated *link, bool isolated);
+int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *ret_count);
 /* Records (events, table sets) that were lost because the database was behind. */
 uint64_t store_dropped(struct store *s);
 void store_flush(struct store *s); /* waits until all is written; tests and shutdown only */

@@ -95,6 +95,16 @@ static int put_disabled(struct writer *w, const struct record_disabled *d)
     return sql_run(&w->sql, SQL_DISABLED_DELETE, "gi", d->node_guid, (int64_t)d->port);
 }
 
+static int put_isolated(struct writer *w, const struct record_isolated *i)
+{
+    const struct store_isolated *l = &i->link;
+    if (!i->isolated)
+        return sql_run(&w->sql, SQL_ISOLATED_DELETE, "gi", l->guid[0], (int64_t)l->port[0]);
+    return sql_run(&w->sql, SQL_ISOLATED_PUT, "gigittiit", l->guid[0], (int64_t)l->port[0],
+                   l->guid[1], (int64_t)l->port[1], l->name[0], l->name[1], l->since_us,
+                   (int64_t)l->operated, l->cause);
+}
+
 static int put_reroute(struct writer *w, const struct reroute *r)
 {
     int status = sql_run(
@@ -117,6 +127,8 @@ static int put_record(struct writer *w, const struct record *r)
         return put_set(w, &r->set);
     case RECORD_DISABLED:
         return put_disabled(w, &r->disabled);
+    case RECORD_ISOLATED:
+        return put_isolated(w, &r->isolated);
     case RECORD_REROUTE:
         return put_reroute(w, &r->reroute);
     }
@@ -491,7 +503,7 @@ void writer_put_event(struct writer *w, struct record *r)
     end_put(w, was_empty);
 }
 
-void writer_put_disabled(struct writer *w, struct record *r)
+void writer_put_lasting(struct writer *w, struct record *r)
 {
     bool was_empty;
     begin_put(w, &was_empty);

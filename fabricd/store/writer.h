@@ -18,7 +18,7 @@ void writer_stop(struct writer *w); /* writes what waits; NULL is fine */
 void writer_put_leases(struct writer *w, struct fab_lease *leases, size_t count);
 void writer_put_view(struct writer *w, struct fab_view *view, struct record *set);
 void writer_put_event(struct writer *w, struct record *r);
-void writer_put_disabled(struct writer *w, struct record *r);
+void writer_put_lasting(struct writer *w, struct record *r);
 void writer_keep(struct writer *w, uint32_t events);
 void writer_flush(struct writer *w);
 uint64_t writer_dropped(struct writer *w);

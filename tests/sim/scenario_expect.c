@@ -118,6 +118,40 @@ CONDITION(has_flapping)
     return found == 0 && strcmp(word(line, 1), "nobody") == 0;
 }
 
+static bool named(const struct scenario_line *line, const char *a, const char *b)
+{
+    return strstr(a, word(line, 1)) || strstr(b, word(line, 1));
+}
+
+/* "isolated PART|nobody": out of the routes. */
+CONDITION(has_isolated)
+{
+    struct sm_isolation list[64];
+    uint32_t count = s->sm ? sm_isolations(s->sm, list, 64) : 0, found = 0;
+    for (uint32_t i = 0; i < count && i < 64; i++) {
+        found += list[i].out;
+        if (list[i].out && named(line, list[i].place[0], list[i].place[1]))
+            return true;
+    }
+    snprintf(why, 512, "%u are, %u of them out of the routes", count, found);
+    return found == 0 && strcmp(word(line, 1), "nobody") == 0;
+}
+
+/* "sick PART|nobody" */
+CONDITION(has_sick)
+{
+    struct pm_link *list = calloc(64, sizeof(*list));
+    uint32_t count = s->pm && list ? pm_links(s->pm, list, 64) : 0, found = 0;
+    bool it = false;
+    for (uint32_t i = 0; i < count && i < 64; i++) {
+        found += list[i].sick;
+        it |= list[i].sick && named(line, list[i].end[0].place, list[i].end[1].place);
+    }
+    free(list);
+    snprintf(why, 512, "%u are watched, %u of them sick", count, found);
+    return it || (found == 0 && strcmp(word(line, 1), "nobody") == 0);
+}
+
 CONDITION(has_tables)
 {
     bool same = strcmp(word(line, 1), "same") == 0;
@@ -248,6 +282,7 @@ static const struct {
     {"answers", has_answers},   {"refusals", has_refusals}, {"event", has_event},
     {"no-event", has_no_event}, {"events", has_events},     {"port", has_port},
     {"counter", has_counter},   {"held", has_flapping},     {"flapping", has_flapping},
+    {"isolated", has_isolated}, {"sick", has_sick},
 };
 
 enum scenario_outcome scenario_expect(struct stage *s, const struct scenario_line *line,

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fabricd/base/clock.h"
 #include "libfabmgr/base/prng.h"
@@ -129,15 +130,30 @@ int stage_fabric(struct stage *s, struct fab_builder *b)
     return r;
 }
 
+static int new_pm(struct stage *s)
+{
+    const struct pm_input in = {.loop = s->loop,
+                                .transport = &s->tap->base,
+                                .sm = s->sm,
+                                .bus = s->bus,
+                                .config = &s->config};
+    return pm_new(&in, &s->pm);
+}
+
 int stage_manager(struct stage *s, char why[512])
 {
     struct sm_input in = {.loop = s->loop, .bus = s->bus, .config = &s->config};
     int r = transport_sim_open(s->loop, s->sim, s->seat, &s->below, why, 512);
+    if (r == FAB_OK && s->state_dir[0])
+        r = store_open(s->state_dir, &s->store, why, 512);
     if (r != FAB_OK)
         return r;
+    in.store = s->store;
     s->tap = tap_new(s);
     in.transport = s->tap ? &s->tap->base : NULL;
     r = s->tap ? sm_new(&in, &s->sm) : FAB_E_NOMEM;
+    if (r == FAB_OK && s->config.counters.interval_s)
+        r = new_pm(s);
     if (r == FAB_OK)
         sm_start(s->sm);
     else
@@ -147,7 +163,11 @@ int stage_manager(struct stage *s, char why[512])
 
 void stage_manager_goes(struct stage *s)
 {
+    pm_free(s->pm);
     sm_free(s->sm);
+    store_close(s->store);
+    s->pm = NULL;
+    s->store = NULL;
     if (s->tap)
         transport_close(&s->tap->base);
     transport_close(s->below);
@@ -220,6 +240,7 @@ static int set_up(struct stage *s)
 {
     char why[512] = "no memory";
     s->config.smp.retries = 3;
+    s->config.counters.interval_s = 0; /* "counters" sets it */
     s->loop = loop_new_virtual();
     s->bus = bus_new(0);
     s->begun_us = clock_now_us();
@@ -239,6 +260,18 @@ static int set_up(struct stage *s)
     return good ? FAB_OK : FAB_E_INVAL;
 }
 
+static void remove_folder(const char *path)
+{
+    static const char *const names[] = {"fabricd.db", "fabricd.db-wal", "fabricd.db-shm", "lock"};
+    char file[96];
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(file, sizeof(file), "%s/%s", path, names[i]);
+        (void)unlink(file);
+    }
+    if (rmdir(path) != 0)
+        printf("# %s is left behind\n", path);
+}
+
 static void take_down(struct stage *s)
 {
     stage_manager_goes(s);
@@ -249,6 +282,8 @@ static void take_down(struct stage *s)
     loop_free(s->loop);
     fab_sim_free(s->sim);
     config_fini(&s->config);
+    if (s->state_dir[0])
+        remove_folder(s->state_dir);
     free(s->lost);
     free(s);
 }

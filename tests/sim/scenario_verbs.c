@@ -155,6 +155,34 @@ VERB(do_quiet)
     return SCENARIO_DONE;
 }
 
+/* The performance manager, too: by default it is not there. */
+VERB(do_counters)
+{
+    static const char *const ways[] = {"report", "isolate", "disable"};
+    struct config_counters *c = &s->config.counters;
+    const char *sick = line->words[0];
+    UNUSED(why);
+    c->interval_s = (uint32_t)(scenario_number(line, "interval", 60e6) / 1e6);
+    c->within_s = (uint32_t)(scenario_number(line, "within", c->within_s * 1e6) / 1e6);
+    c->clear = whole(line, "clear", c->clear);
+    for (int i = 0; i < 3; i++)
+        if (strcmp(sick, ways[i]) == 0)
+            c->sick = (enum config_sick)i;
+    return SCENARIO_DONE;
+}
+
+/* What the manager keeps is kept over its death: in a folder that goes with the scenario. */
+VERB(do_state)
+{
+    static const char template[] = "/tmp/fabricd-scenario.XXXXXX";
+    (void)line;
+    memcpy(s->state_dir, template, sizeof(template));
+    if (mkdtemp(s->state_dir))
+        return SCENARIO_DONE;
+    s->state_dir[0] = '\0';
+    return outcome(FAB_E_IO, "a folder for the state", why);
+}
+
 VERB(do_m_key)
 {
     UNUSED(why);
@@ -292,6 +320,8 @@ VERB(do_request)
         r = sm_rebalance(s->sm, on_done, s);
     else if (strcmp(verb, "release") == 0)
         r = sm_link_release(s->sm, guid, port);
+    else if (strcmp(verb, "isolate") == 0)
+        r = sm_link_isolate(s->sm, guid, port, true, "by an operator", why, 512);
     else
         r = sm_port_set(s->sm, guid, port, strcmp(verb, "enable") == 0, on_done, s);
     if (r != FAB_OK)
@@ -344,6 +374,8 @@ static const struct scenario_verb verbs[] = {
     {"sweeps", 0, 0, "light full settle ", true, do_sweeps},
     {"flapping", 0, 0, "falls within hold most share ", true, do_flapping},
     {"quiet", 0, 0, "after ", true, do_quiet},
+    {"counters", 0, 1, "interval within clear ", true, do_counters},
+    {"state", 0, 0, "", true, do_state},
     {"m_key", 1, 1, "", true, do_m_key},
     {"engine", 1, 1, "", true, do_engine},
 
@@ -377,6 +409,7 @@ static const struct scenario_verb verbs[] = {
     {"disable", 1, 1, "", false, do_request},
     {"release", 1, 1, "", false, do_request},
     {"enable", 1, 1, "", false, do_request},
+    {"isolate", 1, 1, "", false, do_request},
     {"change-engine", 1, 1, "", false, do_engine},
     {"kill", 0, 0, "", false, do_kill},
     {"start", 0, 0, "", false, do_start},

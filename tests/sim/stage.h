@@ -4,7 +4,9 @@
 #ifndef TESTS_SIM_STAGE_H
 #define TESTS_SIM_STAGE_H
 
+#include "fabricd/pm/pm.h"
 #include "fabricd/sm/sm.h"
+#include "fabricd/store/store.h"
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/sim/fault.h"
 #include "tests/sim/scenario.h"
@@ -32,6 +34,9 @@ struct stage {
     struct transport *below; /* the simulated fabric */
     struct stage_tap *tap;
     struct sm *sm;
+    struct pm *pm;       /* where the scenario has "counters" */
+    char state_dir[64];  /* of the manager; "": it keeps nothing */
+    struct store *store; /* there while it is */
     char seat[SCENARIO_WORD];
     bool *lost; /* [nodes] that a manager cannot manage: silent, lying, locked */
 

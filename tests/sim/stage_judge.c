@@ -65,16 +65,26 @@ static bool keep_island(struct stage *s, struct fab_fabric *f)
     return good;
 }
 
+static void take_out(struct fab_fabric *f, uint64_t guid, uint8_t port)
+{
+    uint32_t node = fab_fabric_node_by_guid(f, guid);
+    if (node != FAB_NONE)
+        f->ports[fab_port_id(f, node, port)].info.phys_state = FAB_PHYS_POLLING;
+}
+
 /* What the manager keeps out of the routes need not be in service. */
 static void take_held_out(struct stage *s, struct fab_fabric *f)
 {
     struct sm_flapping flaps[64];
+    struct sm_isolation isolated[64];
     uint32_t count = s->sm ? sm_flapping(s->sm, flaps, 64) : 0;
-    for (uint32_t i = 0; i < count && i < 64; i++) {
-        uint32_t node = fab_fabric_node_by_guid(f, flaps[i].guid[0]);
-        if (flaps[i].held && node != FAB_NONE)
-            f->ports[fab_port_id(f, node, flaps[i].port[0])].info.phys_state = FAB_PHYS_POLLING;
-    }
+    for (uint32_t i = 0; i < count && i < 64; i++)
+        if (flaps[i].held)
+            take_out(f, flaps[i].guid[0], flaps[i].port[0]);
+    count = s->sm ? sm_isolations(s->sm, isolated, 64) : 0;
+    for (uint32_t i = 0; i < count && i < 64; i++)
+        if (isolated[i].out)
+            take_out(f, isolated[i].guid[0], isolated[i].port[0]);
 }
 
 /* The fabric as it is now: the cabling, the port states of the devices; NULL: no memory. */

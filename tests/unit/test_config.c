@@ -20,7 +20,7 @@ static struct config good(const char *text)
     struct config c;
     char why[600] = "";
     int rc = load(text, &c, why, sizeof(why));
-    ck_assert_msg(rc == FAB_OK, "%s -> %s", text, why);
+    ck_assert_msg(rc == FAB_OK, "%s, of: %.3000s", why, text);
     return c;
 }
 
@@ -76,6 +76,8 @@ static const char everything[] =
     "tls: {cert: /c, key: /k, ca: /a}\n"
     "sweep: {light_interval: 1, full_interval: 2, trap_settle_ms: 3}\n"
     "flapping: {falls: 5, within: 6, hold: 7, hold_most: 8, share: 9}\n"
+    "counters: {interval: 7, within: 8, sick: disable, clear: yes, symbol_errors: 9, vl15_dropped: "
+    "0}\n"
     "smp: {timeout_ms: 4, retries: 5, window: 6}\n"
     "subnet:\n"
     "  prefix: fec0:0000:0000:0001\n"
@@ -131,6 +133,13 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(c.flapping.hold_s, 7);
     ck_assert_uint_eq(c.flapping.most_s, 8);
     ck_assert_uint_eq(c.flapping.share, 9);
+    ck_assert_uint_eq(c.counters.interval_s, 7);
+    ck_assert_uint_eq(c.counters.within_s, 8);
+    ck_assert_int_eq((int)c.counters.sick, CONFIG_SICK_DISABLE);
+    ck_assert_uint_eq(c.counters.clear, 1);
+    ck_assert_uint_eq(c.counters.most[FAB_SYMBOL_ERRORS], 9);
+    ck_assert_uint_eq(c.counters.most[FAB_LINK_DOWNED], 10);
+    ck_assert_uint_eq(c.counters.most[FAB_VL15_DROPPED], 0);
     ck_assert_uint_eq(c.smp.timeout_ms, 4);
     ck_assert_uint_eq(c.smp.retries, 5);
     ck_assert_uint_eq(c.smp.window, 6);
@@ -179,9 +188,13 @@ static const struct {
     const char *text, *why;
 } mistakes[] = {
     /* keys */
-    {"foo: 1\n", "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, listen, "
-                 "socket_group, log_level, metrics, tls, sweep, flapping, smp, subnet, routing, "
-                 "partitions, contingency, journal"},
+    {"foo: 1\n",
+     "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, listen, "
+     "socket_group, log_level, metrics, tls, sweep, flapping, counters, smp, subnet, routing, "
+     "partitions, contingency, journal"},
+    {"counters: {sick: isol}\n",
+     "f.yaml:1:18: counters.sick is 'isol', expected report, isolate or disable"},
+    {"counters: {clear: or}\n", "f.yaml:1:19: counters.clear is 'or', expected no or yes"},
     {"smp:\n  retries: 1\n  retrys: 2\n", "f.yaml:3:3: unknown key 'retrys' in smp, expected one "
                                           "of: timeout_ms, retries, window"},
     {"smp: {retries: 1, \"a\\eb\": 2}\n", "f.yaml:1:19: unknown key 'a\\x1bb' in smp, expected one "
@@ -371,6 +384,7 @@ START_TEST(the_shipped_example_sets_nothing_but_is_complete)
     ck_assert_str_eq(c.socket_group, defaults.socket_group);
     ck_assert_mem_eq(&c.sweep, &defaults.sweep, sizeof(c.sweep));
     ck_assert_mem_eq(&c.flapping, &defaults.flapping, sizeof(c.flapping));
+    ck_assert_mem_eq(&c.counters, &defaults.counters, sizeof(c.counters));
     ck_assert_mem_eq(&c.smp, &defaults.smp, sizeof(c.smp));
     ck_assert_uint_eq(c.journal_keep, defaults.journal_keep);
     ck_assert_mem_eq(&c.policy, &defaults.policy, sizeof(c.policy));

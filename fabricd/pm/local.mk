@@ -1,0 +1,1 @@
+fabricd_libfabricd_la_SOURCES += %D%/pm.h %D%/private.h %D%/pm.c %D%/poll.c %D%/sick.c

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reading counters (IBA 16.1): a pass over all ports of the view takes an interval, evenly, a few
+ * ports a tick. While the subnet manager does anything, nothing is sent; what was missed is made
+ * up for afterwards, at a bounded rate. A view is never held from tick to tick, since a repair
+ * would have to copy what readers hold; the place in the pass is a port id, and if the fabric
+ * changes meanwhile a few ports are read twice or not at all in that pass.
+ *
+ * A node is first asked what it can do (ClassPortInfo): one that has its errors in
+ * PortCountersExtended is read there, in 64 bits, else in PortCounters.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/pm/private.h"
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+#define TICK_PORTS 16   /* of the fabric, a tick, where all goes evenly */
+#define TICK_MOST 32    /* requests a tick */
+#define TICK_SCAN 4096u /* ports looked at a tick */
+#define TICK_LEAST_US 2000u
+#define TICK_MOST_US 1000000u
+#define AT_ATTR                                                                                    \
+    (FAB_PERF_DATA - 24) /* in a request's data, which begins after the common header              \
+                          */
+
+enum ask { ASK_ABILITY, ASK_COUNTERS, ASK_CLEAR };
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static struct pm_node *free_place(struct pm *pm)
+{
+    for (size_t i = 0; i < pm->node_count && pm->index.count < pm->node_count; i++)
+        if (!pm->nodes[i].port)
+            return &pm->nodes[i];
+    if (pm->node_count == pm->node_capacity) {
+        void *grown =
+            fab_grow(pm->nodes, sizeof(*pm->nodes), pm->node_count + 1, &pm->node_capacity);
+        if (!grown)
+            return NULL;
+        pm->nodes = grown;
+    }
+    pm->nodes[pm->node_count] = (struct pm_node){0};
+    return &pm->nodes[pm->node_count++];
+}
+
+/* NULL: no memory. */
+static struct pm_node *node_of(struct pm *pm, const struct fab_node *from)
+{
+    uint32_t i;
+    if (fab_map_get(&pm->index, from->guid, &i) && pm->nodes[i].ports >= from->num_ports)
+        return &pm->nodes[i];
+    struct pm_port *port = calloc(from->num_ports + 1u, sizeof(*port));
+    struct pm_node *n = port ? free_place(pm) : NULL;
+    if (!n || fab_map_put(&pm->index, from->guid, (uint32_t)(n - pm->nodes)) != FAB_OK) {
+        free(port);
+        return NULL;
+    }
+    *n = (struct pm_node){.guid = from->guid,
+                          .port = port,
+                          .ports = from->num_ports,
+                          .life = (uint16_t)(n->life + 1)};
+    return n;
+}
+
+/* Nodes that are away for two passes are forgotten. */
+static void forget_nodes(struct pm *pm)
+{
+    for (size_t i = 0; i < pm->node_count; i++) {
+        struct pm_node *n = &pm->nodes[i];
+        if (!n->port || n->pass + 2 > pm->pass)
+            continue;
+        free(n->port);
+        n->port = NULL;
+        fab_map_remove(&pm->index, n->guid);
+    }
+}
+
+void pm_nodes_fini(struct pm *pm)
+{
+    for (size_t i = 0; i < pm->node_count; i++)
+        free(pm->nodes[i].port);
+    free(pm->nodes);
+    fab_map_fini(&pm->index);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a);
+
+static uint64_t tag_of(const struct pm *pm, const struct pm_node *n, uint8_t port, enum ask ask)
+{
+    return (uint64_t)(n - pm->nodes) << 32 | (uint64_t)n->life << 16 | (uint64_t)port << 8 | ask;
+}
+
+static void submit(struct pm *pm, const struct pm_node *n, uint8_t port, enum ask ask,
+                   const struct fab_mads_request *req)
+{
+    struct fab_mads_request r = *req;
+    r.mgmt_class = FAB_CLASS_PERF;
+    r.dlid = n->lid;
+    r.done = on_answer;
+    r.ctx = pm;
+    r.tag = tag_of(pm, n, port, ask);
+    if (fab_mads_submit(pm->mads, &r) != FAB_OK)
+        log_debug("pm", "a request could not be made");
+}
+
+static void ask_ability(struct pm *pm, struct pm_node *n)
+{
+    struct fab_mads_request r = {.method = FAB_METHOD_GET, .attr_id = FAB_ATTR_CLASS_PORT_INFO};
+    n->asked = true;
+    submit(pm, n, 0, ASK_ABILITY, &r);
+}
+
+static void ask_counters(struct pm *pm, const struct pm_node *n, uint8_t port)
+{
+    struct fab_mads_request r = {.method = FAB_METHOD_GET,
+                                 .attr_id =
+                                     n->wide ? FAB_PERF_PORT_COUNTERS_EXT : FAB_PERF_PORT_COUNTERS};
+    const struct fab_port_counters which = {.port_select = port};
+    const struct fab_port_counters_ext which_wide = {.port_select = port};
+    uint8_t attr[FAB_GS_DATA];
+    int rc = n->wide ? fab_attr_pack(&fab_attr_port_counters_ext, &which_wide, attr, sizeof(attr))
+                     : fab_attr_pack(&fab_attr_port_counters, &which, attr, sizeof(attr));
+    if (rc != FAB_OK)
+        return;
+    memcpy(r.data + AT_ATTR, attr, sizeof(r.data) - AT_ATTR);
+    submit(pm, n, port, ASK_COUNTERS, &r);
+}
+
+/* Those that are full count again from zero, the others stay as they are. */
+static void clear_full(struct pm *pm, const struct pm_node *n, uint8_t port)
+{
+    struct fab_mads_request r = {.method = FAB_METHOD_SET, .attr_id = FAB_PERF_PORT_COUNTERS};
+    const struct fab_port_counters which = {
+        .port_select = port, .counter_select = fab_counters_full_select(&n->port[port].last)};
+    uint8_t attr[FAB_GS_DATA];
+    if (!pm->in.config->counters.clear || which.counter_select == 0 ||
+        fab_attr_pack(&fab_attr_port_counters, &which, attr, sizeof(attr)) != FAB_OK)
+        return;
+    memcpy(r.data + AT_ATTR, attr, sizeof(r.data) - AT_ATTR);
+    submit(pm, n, port, ASK_CLEAR, &r);
+}
+
+static void want_port(struct pm *pm, struct pm_node *n, uint8_t port)
+{
+    if (n->known) {
+        ask_counters(pm, n, port);
+        return;
+    }
+    fab_bits_set(n->wanted, port);
+    if (!n->asked)
+        ask_ability(pm, n);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void learn_ability(struct pm *pm, struct pm_node *n, const uint8_t *attr, size_t len)
+{
+    struct fab_class_port_info info;
+    n->asked = false;
+    if (!attr || fab_attr_unpack(&fab_attr_class_port_info, attr, len, &info) != FAB_OK) {
+        pm->failed++; /* it is asked again in the next pass */
+        return;
+    }
+    n->known = true;
+    n->wide = (info.cap_mask & FAB_PERF_EXT_WIDTH) && (info.cap_mask2 & FAB_PERF2_ERRORS_EXT);
+    for (uint32_t p = 0; p <= n->ports; p++)
+        if (fab_bits_get(n->wanted, p))
+            ask_counters(pm, n, (uint8_t)p);
+    memset(n->wanted, 0, sizeof(n->wanted));
+}
+
+/* False: this is not what was asked for. */
+static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, size_t len,
+                   struct fab_counters *ret)
+{
+    struct fab_port_counters narrow;
+    struct fab_port_counters_ext wide;
+    if (!attr)
+        return false;
+    if (n->wide) {
+        if (fab_attr_unpack(&fab_attr_port_counters_ext, attr, len, &wide) != FAB_OK ||
+            wide.port_select != port)
+            return false;
+        fab_counters_take_wide(&wide, ret);
+        return true;
+    }
+    if (fab_attr_unpack(&fab_attr_port_counters, attr, len, &narrow) != FAB_OK ||
+        narrow.port_select != port)
+        return false;
+    fab_counters_take(&narrow, ret);
+    return true;
+}
+
+static void take_counters(struct pm *pm, struct pm_node *n, uint8_t port, const uint8_t *attr,
+                          size_t len)
+{
+    struct pm_port was = n->port[port], now = {.at_us = clock_now_us()};
+    if (!unpack(n, port, attr, len, &now.last)) {
+        n->known = false; /* its firmware may be another by now */
+        pm->failed++;
+        return;
+    }
+    pm->reads++;
+    n->port[port] = now;
+    if (was.at_us != 0)
+        pm_read(pm, n->guid, port, &was, &now);
+    clear_full(pm, n, port);
+}
+
+static void take_cleared(struct pm_node *n, uint8_t port)
+{
+    for (int i = 0; i < FAB_COUNTERS; i++)
+        if (fab_counters_full(&n->port[port].last, (enum fab_counter)i))
+            n->port[port].last.value[i] = 0;
+}
+
+static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct pm *pm = ctx;
+    struct pm_node *n = &pm->nodes[tag >> 32];
+    uint8_t port = (uint8_t)(tag >> 8);
+    bool good = a->status == FAB_OK && a->len > AT_ATTR;
+    const uint8_t *attr = good ? a->data + AT_ATTR : NULL;
+    size_t len = good ? a->len - AT_ATTR : 0;
+    if (!n->port || n->life != (uint16_t)(tag >> 16) || port > n->ports)
+        return;
+    switch ((enum ask)(tag & 0xff)) {
+    case ASK_ABILITY:
+        learn_ability(pm, n, attr, len);
+        break;
+    case ASK_COUNTERS:
+        take_counters(pm, n, port, attr, len);
+        break;
+    case ASK_CLEAR:
+        if (good)
+            take_cleared(n, port);
+        break;
+    }
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+static uint64_t interval_us(const struct pm *pm)
+{
+    return pm->in.config->counters.interval_s * UINT64_C(1000000);
+}
+
+/* The LID at which the counters of a port are read; 0: they are not. Cables that are isolated have
+ * no peer in the view, and are read all the same. */
+static uint32_t lid_for(const struct fab_view *v, uint32_t port)
+{
+    const struct fab_fabric *f = v->fabric;
+    const struct fab_port *p = &f->ports[port];
+    if (p->num == 0 || p->info.phys_state != FAB_PHYS_LINKUP)
+        return 0;
+    return v->target->lids
+        .base[fab_node_is_switch(f, p->node) ? f->nodes[p->node].first_port : port];
+}
+
+static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)
+{
+    uint32_t lid = lid_for(v, port);
+    const struct fab_port *p = &v->fabric->ports[port];
+    struct pm_node *n = lid ? node_of(pm, &v->fabric->nodes[p->node]) : NULL;
+    if (!n)
+        return false;
+    n->pass = pm->pass;
+    n->lid = (uint16_t)lid;
+    want_port(pm, n, p->num);
+    return true;
+}
+
+/* As far as the pass should be by now, but not too much at a time. */
+static void poll_some(struct pm *pm, const struct fab_view *v)
+{
+    uint64_t all = v->fabric->port_count, gone = clock_now_us() - pm->began_us;
+    uint64_t due = gone >= interval_us(pm) ? all : all * gone / interval_us(pm) + TICK_PORTS;
+    uint32_t sent = 0, scanned = 0;
+    for (; pm->cursor < due && pm->cursor < all && sent < TICK_MOST && scanned < TICK_SCAN;
+         scanned++)
+        sent += poll_port(pm, v, pm->cursor++);
+}
+
+static uint64_t tick_us(const struct pm *pm, const struct fab_view *v)
+{
+    uint64_t us = interval_us(pm) / (v && v->fabric->port_count ? v->fabric->port_count : 1);
+    us = us > TICK_MOST_US / TICK_PORTS ? TICK_MOST_US : us * TICK_PORTS;
+    return us < TICK_LEAST_US ? TICK_LEAST_US : us;
+}
+
+static void next_pass(struct pm *pm, const struct fab_view *v)
+{
+    if (pm->cursor < v->fabric->port_count || clock_now_us() - pm->began_us < interval_us(pm))
+        return;
+    pm->cursor = 0;
+    pm->pass++;
+    pm->began_us = clock_now_us();
+    forget_nodes(pm);
+}
+
+void pm_tick(void *ctx)
+{
+    struct pm *pm = ctx;
+    if (interval_us(pm) == 0)
+        return;
+    struct fab_view *v = sm_is_quiet(pm->in.sm) ? sm_view(pm->in.sm) : NULL;
+    if (v && v->target) {
+        if (pm->began_us == 0)
+            pm->began_us = clock_now_us();
+        next_pass(pm, v);
+        poll_some(pm, v);
+    }
+    loop_timer_set(pm->timer, tick_us(pm, v));
+    bool quiet = v != NULL;
+    fab_view_unref(v);
+    if (quiet)
+        pm_act(pm);
+    agent_pump(pm->agent);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The inside of the performance manager, shared by the files of this room only. */
+#ifndef FABRICD_PM_PRIVATE_H
+#define FABRICD_PM_PRIVATE_H
+
+#include "fabricd/agent/agent.h"
+#include "fabricd/pm/pm.h"
+#include "libfabmgr/base/map.h"
+
+#define PM_PLACE_LEN 128
+
+struct pm_port {
+    struct fab_counters last;
+    uint64_t at_us; /* when that was read; 0: never */
+};
+struct pm_node {
+    uint64_t guid;
+    struct pm_port *port; /* [ports + 1]; NULL: this place is free */
+    uint64_t pass;        /* that saw it last */
+    uint16_t life;        /* of this place */
+    uint16_t lid;         /* at its last reading */
+    uint8_t ports;
+    bool asked; /* what it can do */
+    bool known, wide;
+    uint64_t wanted[4]; /* set of ports to read once that is known */
+};
+struct pm_watch { /* a cable */
+    uint64_t guid[2];
+    uint8_t port[2];
+    char place[2][PM_PLACE_LEN];
+    struct fab_counter_history end[2];
+    bool sick, of_cable;
+    bool isolated; /* by us */
+    bool spared;   /* an operator released it: not again until it was well */
+    bool wanted;   /* to be isolated, as soon as may be */
+    uint8_t at;
+    enum fab_counter counter;
+    uint64_t rise, span_us, crossed_us; /* of the last crossing */
+    int64_t since_us;
+    char kept[256];
+};
+struct pm {
+    struct pm_input in;
+    struct agent *agent;
+    struct fab_mads *mads;
+    struct loop_timer *timer;
+    struct fab_map index; /* GUID -> node */
+    struct pm_node *nodes;
+    size_t node_count, node_capacity;
+    uint64_t pass, began_us; /* of the running pass */
+    uint32_t cursor;         /* port id of the view */
+    struct pm_watch *watch;
+    uint32_t watch_count, watch_room;
+    uint64_t reads, failed;
+};
+
+/* ---- poll.c ---- */
+void pm_tick(void *ctx);
+void pm_nodes_fini(struct pm *pm);
+
+/* ---- sick.c ---- */
+struct fab_counter_rule pm_rule(const struct pm *pm);
+/* A port was read, and before: at these times. */
+void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *was,
+             const struct pm_port *now);
+/* Some of those that are to be isolated are; and who is well again is told of. */
+void pm_act(struct pm *pm);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What follows from readings. A cable one of whose counters rose is watched from then on, both its
+ * ends; one that crosses a threshold is told of, and is sick until nothing crossed for a while. A
+ * counter that is full tells nothing: with one that had crossed, the cable stays sick.
+ *
+ * Where policy says so, cables whose own errors crossed (not those of congestion, or of somebody
+ * far away) are isolated, the worst first, as the subnet manager lets it. A cable that an operator
+ * released is left alone until it was well.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/pm/private.h"
+#include "libfabmgr/base/status.h"
+
+#define WATCH_MOST 1024
+#define WELL_AFTER 5 /* windows without a crossing */
+#define ACTS 8       /* isolations asked for at a time */
+
+struct fab_counter_rule pm_rule(const struct pm *pm)
+{
+    const struct config_counters *c = &pm->in.config->counters;
+    struct fab_counter_rule rule = {.within_us = c->within_s * UINT64_C(1000000)};
+    memcpy(rule.threshold, c->most, sizeof(rule.threshold));
+    return rule;
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static struct pm_watch *find(struct pm *pm, uint64_t guid, uint8_t port, int *ret_end)
+{
+    for (uint32_t i = 0; i < pm->watch_count; i++)
+        for (int end = 0; end < 2; end++)
+            if (pm->watch[i].guid[end] == guid && pm->watch[i].port[end] == port) {
+                *ret_end = end;
+                return &pm->watch[i];
+            }
+    return NULL;
+}
+
+static bool rests(const struct fab_counter_history *h)
+{
+    for (uint32_t i = 0; i < fab_counter_samples(h); i++)
+        for (int c = 0; c < FAB_COUNTERS; c++)
+            if (fab_counter_sample(h, i)->rise[c] > 0)
+                return false;
+    return true;
+}
+
+static void drop_resting(struct pm *pm)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < pm->watch_count; i++)
+        if (pm->watch[i].sick || pm->watch[i].isolated || !rests(&pm->watch[i].end[0]) ||
+            !rests(&pm->watch[i].end[1]))
+            pm->watch[kept++] = pm->watch[i];
+    pm->watch_count = kept;
+}
+
+static struct pm_watch *room(struct pm *pm)
+{
+    if (pm->watch_count == pm->watch_room)
+        drop_resting(pm);
+    if (pm->watch_count < pm->watch_room)
+        return &pm->watch[pm->watch_count++];
+    uint32_t more = pm->watch_room ? pm->watch_room * 2 : 16;
+    struct pm_watch *list =
+        more <= WATCH_MOST ? reallocarray(pm->watch, more, sizeof(*list)) : NULL;
+    if (!list)
+        return NULL;
+    pm->watch = list;
+    pm->watch_room = more;
+    return &list[pm->watch_count++];
+}
+
+static void name_place(const struct fab_fabric *f, uint32_t port, char place[PM_PLACE_LEN])
+{
+    const struct fab_port *p = &f->ports[port];
+    const struct fab_node *n = &f->nodes[p->node];
+    if (n->desc[0])
+        snprintf(place, PM_PLACE_LEN, "%s/%u", n->desc, (unsigned)p->num);
+    else
+        snprintf(place, PM_PLACE_LEN, "0x%016" PRIx64 "/%u", n->guid, (unsigned)p->num);
+}
+
+/* The cable at that port as the view has it; NULL: it has none there (any more). */
+static struct pm_watch *add(struct pm *pm, uint64_t guid, uint8_t port)
+{
+    struct fab_view *v = sm_view(pm->in.sm);
+    uint32_t node = v ? fab_fabric_node_by_guid(v->fabric, guid) : FAB_NONE;
+    uint32_t end[2] = {FAB_NONE, FAB_NONE};
+    struct pm_watch *w = NULL;
+    if (node != FAB_NONE && port <= v->fabric->nodes[node].num_ports) {
+        end[0] = fab_port_id(v->fabric, node, port);
+        end[1] = v->fabric->ports[end[0]].peer;
+    }
+    if (end[1] != FAB_NONE)
+        w = room(pm);
+    if (w)
+        *w = (struct pm_watch){.counter = FAB_COUNTERS};
+    for (int i = 0; w && i < 2; i++) {
+        const struct fab_port *p = &v->fabric->ports[end[i]];
+        w->guid[i] = v->fabric->nodes[p->node].guid;
+        w->port[i] = p->num;
+        name_place(v->fabric, end[i], w->place[i]);
+    }
+    fab_view_unref(v);
+    return w;
+}
+
+/* ---- sick, and well -------------------------------------------------------------------------- */
+
+static void tell_sick(struct pm *pm, const struct pm_watch *w)
+{
+    bus_say(pm->in.bus, EVENT_WARNING, w->of_cable ? "link-sick" : "port-errors", w->place[w->at],
+            w->guid[w->at], w->port[w->at],
+            "link %s - %s: %s at %s rose by %" PRIu64
+            " in %.0f s, where %u within %u s is too much",
+            w->place[0], w->place[1], fab_counter_kinds[w->counter].name, w->place[w->at], w->rise,
+            (double)w->span_us / 1e6, pm->in.config->counters.most[w->counter],
+            pm->in.config->counters.within_s);
+}
+
+static void cross(struct pm *pm, struct pm_watch *w, int end, enum fab_counter counter,
+                  bool of_cable)
+{
+    struct fab_counter_rule rule = pm_rule(pm);
+    bool fresh = !w->sick || (of_cable && !w->of_cable);
+    w->of_cable = of_cable || (w->sick && w->of_cable);
+    w->at = (uint8_t)end;
+    w->counter = counter;
+    w->rise = fab_counter_recent(&w->end[end], &rule, counter, &w->span_us);
+    w->crossed_us = clock_now_us();
+    if (!w->sick)
+        w->since_us = clock_unix_us();
+    w->sick = true;
+    if (fresh)
+        tell_sick(pm, w);
+    w->wanted = of_cable && pm->in.config->counters.sick != CONFIG_SICK_REPORT && !w->spared;
+}
+
+static void judge(struct pm *pm, struct pm_watch *w, int end)
+{
+    struct fab_counter_rule rule = pm_rule(pm);
+    enum fab_counter own = fab_counter_worst(&w->end[end], &rule, true);
+    enum fab_counter any = fab_counter_worst(&w->end[end], &rule, false);
+    if (own != FAB_COUNTERS)
+        cross(pm, w, end, own, true);
+    else if (any != FAB_COUNTERS)
+        cross(pm, w, end, any, false);
+}
+
+static bool is_well(const struct pm *pm, const struct pm_watch *w)
+{
+    const struct config_counters *c = &pm->in.config->counters;
+    uint64_t window_s = c->within_s > c->interval_s ? c->within_s : c->interval_s;
+    return clock_now_us() - w->crossed_us > WELL_AFTER * window_s * 1000000 &&
+           !w->end[w->at].full[w->counter];
+}
+
+static void recover(struct pm *pm, struct pm_watch *w)
+{
+    w->sick = w->of_cable = w->wanted = w->spared = false;
+    w->kept[0] = '\0';
+    bus_say(pm->in.bus, EVENT_INFO, "link-well", w->place[0], w->guid[0], w->port[0],
+            "link %s - %s: no counter crossed its threshold for a while", w->place[0], w->place[1]);
+}
+
+void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *was,
+             const struct pm_port *now)
+{
+    int end = 0;
+    struct pm_watch *w = find(pm, guid, port, &end);
+    if (!w && !fab_counters_rose(&was->last, &now->last))
+        return;
+    if (!w)
+        w = add(pm, guid, port);
+    if (!w)
+        return;
+    fab_counter_note(&w->end[end], was->at_us, now->at_us, &was->last, &now->last);
+    judge(pm, w, end);
+    if (w->sick && is_well(pm, w))
+        recover(pm, w);
+}
+
+/* ---- isolating ------------------------------------------------------------------------------- */
+
+static void tell_kept(struct pm *pm, struct pm_watch *w, const char *why)
+{
+    if (strcmp(w->kept, why) == 0)
+        return;
+    snprintf(w->kept, sizeof(w->kept), "%s", why);
+    bus_say(pm->in.bus, EVENT_WARNING, "link-kept", w->place[0], w->guid[0], w->port[0],
+            "link %s - %s is sick and stays in service: %s", w->place[0], w->place[1], why);
+}
+
+static void isolate(struct pm *pm, struct pm_watch *w)
+{
+    char cause[160], why[256];
+    snprintf(cause, sizeof(cause), "%s at %.60s rose by %" PRIu64 " in %.0f s",
+             fab_counter_kinds[w->counter].name, w->place[w->at], w->rise,
+             (double)w->span_us / 1e6);
+    int r = sm_link_isolate(pm->in.sm, w->guid[0], w->port[0], false, cause, why, sizeof(why));
+    w->wanted = false; /* until its next reading */
+    if (r == FAB_OK || r == FAB_E_EXISTS) {
+        w->isolated = true;
+        w->kept[0] = '\0';
+    } else if (why[0]) {
+        tell_kept(pm, w, why);
+    }
+}
+
+static bool is_isolated(const struct sm_isolation *list, uint32_t count, const struct pm_watch *w)
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (int end = 0; end < 2; end++)
+            if (list[i].guid[end] == w->guid[0] && list[i].port[end] == w->port[0])
+                return true;
+    return false;
+}
+
+/* Those that an operator released meanwhile. */
+static void find_released(struct pm *pm)
+{
+    uint32_t count = sm_isolations(pm->in.sm, NULL, 0);
+    struct sm_isolation *list = calloc(count + 1u, sizeof(*list));
+    if (!list)
+        return;
+    sm_isolations(pm->in.sm, list, count);
+    for (uint32_t i = 0; i < pm->watch_count; i++) {
+        struct pm_watch *w = &pm->watch[i];
+        bool now = is_isolated(list, count, w);
+        if (w->isolated && !now)
+            w->spared = w->sick;
+        w->isolated = now;
+        w->wanted &= !now && !w->spared;
+    }
+    free(list);
+}
+
+/* How many times its threshold. */
+static uint64_t severity(const struct pm *pm, const struct pm_watch *w)
+{
+    uint32_t most = pm->in.config->counters.most[w->counter];
+    return most ? w->rise / most : 0;
+}
+
+void pm_act(struct pm *pm)
+{
+    if (pm->watch_count > 0)
+        find_released(pm);
+    for (int n = 0; n < ACTS; n++) {
+        struct pm_watch *worst = NULL;
+        for (uint32_t i = 0; i < pm->watch_count; i++)
+            if (pm->watch[i].wanted &&
+                (!worst || severity(pm, &pm->watch[i]) > severity(pm, worst)))
+                worst = &pm->watch[i];
+        if (!worst)
+            return;
+        isolate(pm, worst);
+    }
+}
