@@ -236,6 +236,7 @@ static int put_hash(struct sql *q, uint64_t hash)
     return sql_run(q, SQL_META_PUT, "tt", "registry_hash", text);
 }
 
+/* A copy: as long as somebody refers to the fabric in force, a repair cannot patch it in place. */
 static int take_snapshot(struct registry *r, const struct fab_view *v)
 {
     size_t size = v->fabric->port_count * sizeof(*r->lids);
@@ -243,8 +244,7 @@ static int take_snapshot(struct registry *r, const struct fab_view *v)
     if (r->lids == NULL)
         return FAB_E_NOMEM;
     memcpy(r->lids, v->target->lids.base, size);
-    r->fabric = fab_fabric_ref(v->fabric);
-    return FAB_OK;
+    return fab_fabric_clone(v->fabric, &r->fabric);
 }
 
 int registry_write(const struct registry *r, struct sql *q, const struct fab_view *view,
