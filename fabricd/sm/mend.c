@@ -23,9 +23,7 @@
 
 struct sm_mend_job {
     struct sm *s; /* NULL: it is gone */
-    struct fab_fabric *fabric;
-    struct fab_target *target;
-    struct fab_policy policy;
+    struct sm_sealed of;
     uint64_t tables;
     struct fab_stand stand;
     char why[200];
@@ -35,20 +33,18 @@ struct sm_mend_job {
 static void job_free(struct sm_mend_job *j)
 {
     fab_stand_fini(&j->stand);
-    fab_policy_fini(&j->policy);
-    fab_target_unref(j->target);
-    fab_fabric_unref(j->fabric);
+    sm_sealed_fini(&j->of);
     free(j);
 }
 
 static void work(void *ctx)
 {
     struct sm_mend_job *j = ctx;
-    const struct fab_repair_input in = {.fabric = j->fabric,
-                                        .policy = &j->policy,
-                                        .lids = &j->target->lids,
-                                        .lft = &j->target->lft,
-                                        .vls = &j->target->vls};
+    const struct fab_repair_input in = {.fabric = j->of.fabric,
+                                        .policy = &j->of.policy,
+                                        .lids = &j->of.target->lids,
+                                        .lft = &j->of.target->lft,
+                                        .vls = &j->of.target->vls};
     j->status = fab_stand_new(&in, &j->stand, j->why, sizeof(j->why));
 }
 
@@ -90,14 +86,12 @@ static int start(struct sm *s)
     struct sm_mend_job *j = calloc(1, sizeof(*j));
     if (!j)
         return FAB_E_NOMEM;
-    int r = fab_policy_copy(&s->policy, &j->policy);
+    int r = sm_seal(s, s->model.target, &j->of);
     if (r != FAB_OK) {
         free(j);
         return r;
     }
     j->s = s;
-    j->fabric = fab_fabric_ref(s->model.fabric);
-    j->target = fab_target_ref(s->model.target);
     j->tables = s->mend.asked = s->model.tables;
     s->mend.job = j;
     if (s->in.recorded) {

@@ -294,3 +294,20 @@ void sm_model_fini(struct sm_model *m)
     free(m->port_paths);
     free(m->leases);
 }
+
+int sm_seal(const struct sm *s, const struct fab_target *target, struct sm_sealed *ret)
+{
+    int r = fab_policy_copy(&s->policy, &ret->policy);
+    if (r != FAB_OK)
+        return r;
+    ret->fabric = fab_fabric_ref(s->model.fabric);
+    ret->target = fab_target_ref(target);
+    return FAB_OK;
+}
+
+void sm_sealed_fini(struct sm_sealed *x)
+{
+    fab_policy_fini(&x->policy);
+    fab_target_unref(x->target);
+    fab_fabric_unref(x->fabric);
+}

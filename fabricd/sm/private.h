@@ -17,9 +17,9 @@
 #include "libfabmgr/repair/stand.h"
 #include "libfabmgr/smstate/smstate.h"
 
-#define SM_MAX_SUSPECTS 64 /* more than that: look at everything */
-#define SM_MAX_OTHERS 64   /* other managers that are asked for SMInfo */
-#define SM_PLACE_LEN 128   /* text of a place: "leaf-3/12" */
+#define SM_MAX_SUSPECTS 256 /* more than that: look at everything */
+#define SM_MAX_OTHERS 64    /* other managers that are asked for SMInfo */
+#define SM_PLACE_LEN 128    /* text of a place: "leaf-3/12" */
 #define SM_CAUSE_LEN 160
 #define SM_EVENTS_A_ROUND 64 /* single events of one kind; beyond that one summary */
 #define SM_REROUTES 256      /* kept in memory */
@@ -436,6 +436,16 @@ int sm_tell_changes(struct sm *s, const struct fab_fabric *old, const struct fab
 /* ---- partition.c ---- */
 /* A port has acknowledged a PortInfo of ours. */
 void sm_partition_told(struct sm *s, uint32_t port);
+
+/* ---- model.c: what a worker gets ---- */
+struct sm_sealed {
+    struct fab_fabric *fabric;
+    struct fab_target *target;
+    struct fab_policy policy;
+};
+/* The fabric and the policy as they are, and that target. NOMEM. */
+int sm_seal(const struct sm *s, const struct fab_target *target, struct sm_sealed *ret);
+void sm_sealed_fini(struct sm_sealed *x);
 
 /* ---- route.c ---- */
 void sm_jobs_orphan(struct sm *s); /* before the sm goes: jobs find nobody */

@@ -19,16 +19,14 @@
 #include "libfabmgr/route/route.h"
 
 struct sm_job {
-    struct sm_job *next; /* of s->jobs */
-    struct sm *s;        /* NULL: it is gone */
-    struct fab_fabric *fabric;
-    struct fab_target *target;   /* in: lids; out: lft, engine */
+    struct sm_job *next;         /* of s->jobs */
+    struct sm *s;                /* NULL: it is gone */
+    struct sm_sealed of;         /* its target: in: lids; out: lft, engine */
     struct fab_target *former;   /* the tables before, or NULL */
     struct fab_target *in_force; /* of a rebalance: to be compared with */
     struct sm_gain gain;
     atomic_bool stop;       /* nobody waits for it any more */
     struct fab_stand stand; /* of those, or empty */
-    struct fab_policy policy;
     const struct fab_crew *crew;
     struct fab_verdict verdict;
     char *witness;
@@ -62,12 +60,12 @@ static void pass_over(struct sm_job *j, const char *engine, const char *why)
 static int prove(struct sm_job *j)
 {
     struct fab_verify_input in = {
-        .fabric = j->fabric,
-        .lids = &j->target->lids,
-        .lft = &j->target->lft,
-        .vls = &j->target->vls,
-        .policy = &j->policy,
-        .max_hops = j->policy.max_hops,
+        .fabric = j->of.fabric,
+        .lids = &j->of.target->lids,
+        .lft = &j->of.target->lft,
+        .vls = &j->of.target->vls,
+        .policy = &j->of.policy,
+        .max_hops = j->of.policy.max_hops,
         .crew = j->crew,
     };
     uint64_t start = clock_now_us();
@@ -79,9 +77,9 @@ static int prove(struct sm_job *j)
 
 static struct fab_route_input input(struct sm_job *j)
 {
-    return (struct fab_route_input){.fabric = j->fabric,
-                                    .policy = &j->policy,
-                                    .lids = &j->target->lids,
+    return (struct fab_route_input){.fabric = j->of.fabric,
+                                    .policy = &j->of.policy,
+                                    .lids = &j->of.target->lids,
                                     .crew = j->crew,
                                     .flawed = &j->flawed};
 }
@@ -92,8 +90,8 @@ static int run_engine(struct sm_job *j, const struct fab_route_engine *engine)
     uint64_t start = clock_now_us();
     j->why[0] = 0;
     j->flawed = false;
-    snprintf(j->target->engine, sizeof(j->target->engine), "%s", engine->name);
-    int r = engine->run(&in, &j->target->lft, &j->target->vls, j->why, sizeof(j->why));
+    snprintf(j->of.target->engine, sizeof(j->of.target->engine), "%s", engine->name);
+    int r = engine->run(&in, &j->of.target->lft, &j->of.target->vls, j->why, sizeof(j->why));
     j->computed_us = clock_now_us();
     j->route_us += j->computed_us - start;
     return r == FAB_OK ? prove(j) : r;
@@ -102,7 +100,7 @@ static int run_engine(struct sm_job *j, const struct fab_route_engine *engine)
 /* The best for what is damaged, in place of the first that proved itself. */
 static int choose(struct sm_job *j, const struct fab_route_chain *chain, uint32_t taken)
 {
-    struct fab_target *t = j->target;
+    struct fab_target *t = j->of.target;
     struct fab_route_input in = input(j);
     struct fab_choice c = {chain->engine[taken], t->lft, t->vls, j->verdict, ""};
     snprintf(c.why, sizeof(c.why), "%s", j->why);
@@ -122,13 +120,13 @@ static int choose(struct sm_job *j, const struct fab_route_chain *chain, uint32_
 static void discard(struct sm_job *j)
 {
     fab_verdict_fini(&j->verdict);
-    fab_lft_fini(&j->target->lft);
-    fab_vls_fini(&j->target->vls);
+    fab_lft_fini(&j->of.target->lft);
+    fab_vls_fini(&j->of.target->vls);
 }
 
 static void give_reason(struct sm_job *j)
 {
-    snprintf(j->target->reason, sizeof(j->target->reason), "%s%s%s", j->why,
+    snprintf(j->of.target->reason, sizeof(j->of.target->reason), "%s%s%s", j->why,
              j->passed[0] ? "; passed over " : "", j->passed);
 }
 
@@ -137,7 +135,7 @@ static void give_reason(struct sm_job *j)
 static int route(struct sm_job *j)
 {
     struct fab_route_chain chain;
-    int r = fab_route_chain_parse(j->policy.engine, &chain, j->why, sizeof(j->why));
+    int r = fab_route_chain_parse(j->of.policy.engine, &chain, j->why, sizeof(j->why));
     for (uint32_t i = 0; r == FAB_OK && i < chain.count; i++) {
         const struct fab_route_engine *engine = chain.engine[i];
         bool last = i + 1 == chain.count;
@@ -165,7 +163,7 @@ static bool follow(struct sm_job *j)
     if (!j->stand.state)
         return false;
     uint64_t start = clock_now_us();
-    int r = fab_stand_follow(&j->stand, j->former, j->fabric, j->target);
+    int r = fab_stand_follow(&j->stand, j->former, j->of.fabric, j->of.target);
     j->computed_us = clock_now_us();
     j->route_us += j->computed_us - start;
     if (r == FAB_OK)
@@ -182,9 +180,9 @@ static void work(void *ctx)
     struct sm_job *j = ctx;
     j->status = follow(j) ? FAB_OK : route(j);
     if (j->in_force && j->status == FAB_OK && fab_verdict_good(&j->verdict))
-        j->status = sm_rebalance_weigh(j->fabric, j->in_force, j->target, &j->stop, &j->gain);
+        j->status = sm_rebalance_weigh(j->of.fabric, j->in_force, j->of.target, &j->stop, &j->gain);
     if (j->status == FAB_OK && !fab_verdict_good(&j->verdict))
-        (void)fab_witness_text(j->fabric, &j->verdict.witness, &j->witness);
+        (void)fab_witness_text(j->of.fabric, &j->verdict.witness, &j->witness);
 }
 
 /* ---- on the loop ---- */
@@ -194,12 +192,10 @@ static void job_free(struct sm_job *j)
     if (!j)
         return;
     fab_verdict_fini(&j->verdict);
-    fab_policy_fini(&j->policy);
     fab_stand_fini(&j->stand);
     fab_target_unref(j->former);
     fab_target_unref(j->in_force);
-    fab_target_unref(j->target);
-    fab_fabric_unref(j->fabric);
+    sm_sealed_fini(&j->of);
     free(j->witness);
     free(j);
 }
@@ -254,14 +250,12 @@ static int start(struct sm *s)
     struct sm_job *j = calloc(1, sizeof(*j));
     if (!j)
         return FAB_E_NOMEM;
-    int r = fab_policy_copy(&s->policy, &j->policy);
+    int r = sm_seal(s, s->fresh, &j->of);
     if (r != FAB_OK) {
         free(j);
         return r;
     }
     j->s = s;
-    j->fabric = fab_fabric_ref(s->model.fabric);
-    j->target = fab_target_ref(s->fresh);
     j->crew = loop_crew(s->in.loop);
     if (s->run.kind == SM_ROUND_REBALANCE && s->model.target)
         j->in_force = fab_target_ref(s->model.target);
@@ -306,13 +300,13 @@ static void raise_alarm(struct sm *s, const struct sm_job *j)
     if (j->verdict.unreachable_pairs)
         snprintf(pairs, sizeof(pairs), ", %" PRIu64 " unreachable pairs",
                  j->verdict.unreachable_pairs);
-    snprintf(what, sizeof(what), "%s (engine %.20s%s)", failure(&j->verdict), j->target->engine,
+    snprintf(what, sizeof(what), "%s (engine %.20s%s)", failure(&j->verdict), j->of.target->engine,
              pairs);
     snprintf(s->alarm, sizeof(s->alarm), "%s%s%s", what, j->passed[0] ? "; passed over " : "",
              j->passed);
     if (j->witness)
         one_line(j->witness);
-    bus_say(s->in.bus, EVENT_ERROR, "proof-failed", j->target->engine, 0, 0,
+    bus_say(s->in.bus, EVENT_ERROR, "proof-failed", j->of.target->engine, 0, 0,
             "new tables failed their proof and are not written, the old ones stay: %s. Witness: %s",
             what, j->witness ? j->witness : "none");
 }
@@ -320,7 +314,7 @@ static void raise_alarm(struct sm *s, const struct sm_job *j)
 static void tell_unsupported(struct sm *s, const struct sm_job *j)
 {
     snprintf(s->alarm, sizeof(s->alarm), "no engine takes this topology: %s", j->passed);
-    bus_say(s->in.bus, EVENT_ERROR, "routing-refused", j->policy.engine, 0, 0,
+    bus_say(s->in.bus, EVENT_ERROR, "routing-refused", j->of.policy.engine, 0, 0,
             "no new tables%s: %s",
             s->model.view && s->model.view->target ? ", the old ones stay" : "", s->alarm);
 }
@@ -350,8 +344,9 @@ static int judge(struct sm *s, struct sm_job *j)
                   j->why);
         return j->status;
     }
-    log_debug("sm", "routed engine=%s route_ms=%.1f proof_ms=%.1f reason=\"%s\"", j->target->engine,
-              (double)j->route_us / 1e3, (double)j->verify_us / 1e3, j->target->reason);
+    log_debug("sm", "routed engine=%s route_ms=%.1f proof_ms=%.1f reason=\"%s\"",
+              j->of.target->engine, (double)j->route_us / 1e3, (double)j->verify_us / 1e3,
+              j->of.target->reason);
     if (!fab_verdict_good(&j->verdict)) {
         raise_alarm(s, j);
         return SM_ROUND_OVER;
