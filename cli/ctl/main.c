@@ -27,7 +27,7 @@ static const struct cmd *const cmds[] = {
     &cmd_reroute_list,    &cmd_reroute_show,  &cmd_reroute,      &cmd_version,
     &cmd_sim_unlink,      &cmd_sim_relink,    &cmd_topo_export,  &cmd_route_export,
     &cmd_route_quality,   &cmd_route_compare, &cmd_route_whatif, &cmd_route_contingency,
-    &cmd_route_rebalance,
+    &cmd_route_rebalance, &cmd_port_counters, &cmd_link_sick,    &cmd_link_isolate,
 };
 #define CMD_COUNT (sizeof cmds / sizeof cmds[0])
 

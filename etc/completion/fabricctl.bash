@@ -105,8 +105,8 @@ _fabricctl()
     case "${words[*]:0:2}" in
     '') offer='status node port link path route topo event sweep reroute version sim' ;;
     node) offer='list show' ;;
-    port) offer='list show disable enable' ;;
-    link) offer='list flapping release' ;;
+    port) offer='list show counters disable enable' ;;
+    link) offer='list flapping sick isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export' ;;
     topo) offer='export' ;;
     event) offer='list watch' ;;

@@ -23,6 +23,7 @@ struct metrics {
     struct evhttp *http;
     struct loop *loop;
     const struct sm *sm;
+    const struct pm *pm;
 };
 
 static void answer(struct evhttp_request *request, const struct fab_text *text)
@@ -48,7 +49,7 @@ static void on_metrics(struct evhttp_request *request, void *ctx)
     struct fab_view *view = sm_view(m->sm);
     sm_get_status(m->sm, &status);
     loop_get_turns(m->loop, &turns);
-    metrics_page(&status, &turns, view, &text);
+    metrics_page(&status, &turns, view, m->pm, &text);
     answer(request, &text);
     fab_text_fini(&text);
     fab_view_unref(view);
@@ -64,8 +65,8 @@ static int listen_at(struct metrics *m, const struct config_listen *at, char *wh
     return FAB_E_IO;
 }
 
-int metrics_start(struct loop *loop, const struct sm *sm, const struct config *config,
-                  struct metrics **ret, char *why, size_t why_len)
+int metrics_start(struct loop *loop, const struct sm *sm, const struct pm *pm,
+                  const struct config *config, struct metrics **ret, char *why, size_t why_len)
 {
     *ret = NULL;
     if (!config->metrics.text)
@@ -80,6 +81,7 @@ int metrics_start(struct loop *loop, const struct sm *sm, const struct config *c
     }
     m->loop = loop;
     m->sm = sm;
+    m->pm = pm;
     evhttp_set_allowed_methods(m->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
     evhttp_set_max_headers_size(m->http, HEADERS_MOST);
     evhttp_set_max_body_size(m->http, 0);

@@ -6,6 +6,9 @@
 #include "fabricd/metrics/page.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "libfabmgr/base/version.h"
 
@@ -127,17 +130,66 @@ static void fabric(struct fab_text *to, const struct sm_status *s, const struct 
     gauge(to, "links", f ? f->link_count : 0, "Cables in service.");
     gauge(to, "links_active", f ? count_active(f) : 0, "Cables of which both ends are Active.");
     gauge(to, "links_held", s->links_held, "Cables kept out of the routes because they flap.");
+    gauge(to, "links_isolated", s->links_isolated, "Cables that were isolated.");
     counter(to, "links_lost", s->links_lost, "Cables that went down, or out of reach.");
     counter(to, "links_gained", s->links_gained, "Cables that came up, or into reach.");
 }
 
+/* Label values, with what may not stand in them as it is. */
+static void add_label(struct fab_text *to, const char *name, const char *value)
+{
+    fab_text_addf(to, "%s=\"", name);
+    for (; *value != '\0'; value++)
+        fab_text_addf(to, "%s%c", *value == '"' || *value == '\\' ? "\\" : "", *value);
+    fab_text_add(to, "\"");
+}
+
+static void port_errors(struct fab_text *to, const struct pm_link_end *e)
+{
+    char place[sizeof(e->place)];
+    snprintf(place, sizeof(place), "%s", e->place);
+    char *slash = strrchr(place, '/');
+    if (slash)
+        *slash = '\0';
+    for (int i = 0; i < FAB_COUNTERS; i++) {
+        if (e->total[i] == 0)
+            continue;
+        fab_text_add(to, "fabricd_port_errors_total{");
+        add_label(to, "node", place);
+        fab_text_addf(to, ",guid=\"0x%016" PRIx64 "\",port=\"%u\",counter=\"%s\"} %" PRIu64 "\n",
+                      e->guid, (unsigned)e->port, fab_counter_kinds[i].name, e->total[i]);
+    }
+}
+
+/* Rows only of ports that are watched, which are bounded. */
+static void errors(struct fab_text *to, const struct pm *pm)
+{
+    struct pm_status s;
+    pm_get_status(pm, &s);
+    counter(to, "counter_reads", s.reads, "Readings of the error counters of a port.");
+    counter(to, "counter_reads_failed", s.failed, "Readings without a good answer.");
+    gauge(to, "links_sick", s.sick, "Cables whose errors rise too fast.");
+    struct pm_link *link = calloc(s.watched + 1u, sizeof(*link));
+    if (!link)
+        return;
+    pm_links(pm, link, s.watched);
+    family(to, "port_errors", "counter",
+           "Rises of error counters since the cable is watched; cables of late only.");
+    for (uint32_t i = 0; i < s.watched; i++) {
+        port_errors(to, &link[i].end[0]);
+        port_errors(to, &link[i].end[1]);
+    }
+    free(link);
+}
+
 void metrics_page(const struct sm_status *s, const struct loop_turns *t, const struct fab_view *v,
-                  struct fab_text *to)
+                  const struct pm *pm, struct fab_text *to)
 {
     manager(to, s);
     reroutes(to, &s->reroutes);
     management(to, s);
     turns(to, t);
     fabric(to, s, v ? v->fabric : NULL);
+    errors(to, pm);
     fab_text_add(to, "# EOF\n");
 }

@@ -4,11 +4,12 @@
 #define FABRICD_METRICS_PAGE_H
 
 #include "fabricd/loop/loop.h"
+#include "fabricd/pm/pm.h"
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/base/text.h"
 
 /* v may be NULL: nothing is published yet. */
 void metrics_page(const struct sm_status *s, const struct loop_turns *turns,
-                  const struct fab_view *v, struct fab_text *to);
+                  const struct fab_view *v, const struct pm *pm, struct fab_text *to);
 
 #endif

@@ -197,20 +197,19 @@ Fabric__V1__Reroute *convert_reroute(struct answer *a, const struct reroute *r)
     return m;
 }
 
-/* The place is "leaf-1/12". */
-static Fabric__V1__PortRef *flapping_end(struct answer *a, const struct sm_flapping *f, int end)
+Fabric__V1__PortRef *convert_place(struct answer *a, uint64_t guid, uint8_t port, const char *place)
 {
     Fabric__V1__PortRef *m = ANSWER_NEW(a, Fabric__V1__PortRef, fabric__v1__port_ref);
-    char name[sizeof f->place[0]];
+    char name[128];
     if (m == NULL)
         return NULL;
-    snprintf(name, sizeof name, "%s", f->place[end]);
+    snprintf(name, sizeof name, "%s", place);
     char *slash = strrchr(name, '/');
     if (slash != NULL)
         *slash = '\0';
-    m->node_guid = answer_guid(a, f->guid[end]);
+    m->node_guid = answer_guid(a, guid);
     m->node_name = answer_text(a, name);
-    m->port_number = f->port[end];
+    m->port_number = port;
     return m;
 }
 
@@ -220,8 +219,8 @@ Fabric__V1__FlappingLink *convert_flapping(struct answer *a, const struct sm_fla
         ANSWER_NEW(a, Fabric__V1__FlappingLink, fabric__v1__flapping_link);
     if (m == NULL)
         return NULL;
-    m->a = flapping_end(a, f, 0);
-    m->b = flapping_end(a, f, 1);
+    m->a = convert_place(a, f->guid[0], f->port[0], f->place[0]);
+    m->b = convert_place(a, f->guid[1], f->port[1], f->place[1]);
     m->falls = f->falls;
     m->flapping = f->flapping;
     m->held = f->held;

@@ -15,7 +15,7 @@
 /* The row after which to go on. `list` keeps tokens of different lists apart. */
 struct page_key {
     char list;       /* 'n' nodes, 'p' ports, 'l' links, 'f' forwarding table, 'e' events,
-                        'r' reroutes, 'c' contingencies */
+                        'r' reroutes, 'c' contingencies, 'x' counters */
     bool behind;     /* nodes, ports, links: behind the switches */
     uint64_t number; /* node GUID, LID, sequence number, generation, badness */
     uint32_t port;

@@ -55,6 +55,7 @@ call_handler get_status, get_version, sweep, reroute, rebalance; /* service_stat
 call_handler list_nodes, get_node;                               /* service_node.c */
 call_handler list_ports, get_port, disable_port, enable_port;    /* service_port.c */
 call_handler list_links, list_flapping_links, release_link;      /* service_link.c */
+call_handler list_sick_links, list_port_counters, isolate_link;  /* service_sick.c */
 call_handler trace_path, get_forwarding_table, get_verdict;      /* service_route.c */
 call_handler get_quality;                                        /* service_quality.c */
 call_handler compare_engines;                                    /* service_compare.c */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabricd/pm/pm.h"
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"
@@ -217,6 +218,75 @@ int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
 {
     (void)s, (void)node_guid;
     return port == 3 ? FAB_OK : FAB_E_NOT_FOUND;
+}
+
+/* One cable, isolated; port 4 may be isolated, port 5 not. */
+uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t max)
+{
+    (void)s;
+    if (max > 0)
+        *ret = (struct sm_isolation){.guid = {0x0002c90100000001, 0x0002c90100000005},
+                                     .port = {3, 1},
+                                     .place = {"leaf-001/3", "spine-001/1"},
+                                     .out = true,
+                                     .up = true,
+                                     .since_us = 1795179476000000,
+                                     .cause = "too many symbol errors"};
+    return 1;
+}
+
+int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operated,
+                    const char *cause, char *why, size_t why_len)
+{
+    (void)s, (void)node_guid, (void)operated, (void)cause;
+    snprintf(why, why_len, "%s", port == 5 ? "a rack would be cut off" : "");
+    return port == 3 ? FAB_E_EXISTS : port == 4 ? FAB_OK : FAB_E_UNREACHABLE;
+}
+
+bool sm_is_quiet(const struct sm *s)
+{
+    return s != NULL;
+}
+
+/* The same cable, and why; and one whose discards rose, but not too fast. */
+uint32_t pm_links(const struct pm *pm, struct pm_link *ret, uint32_t max)
+{
+    (void)pm;
+    if (max < 2)
+        return 2;
+    ret[0] =
+        (struct pm_link){.end = {{.guid = 0x0002c90100000001, .port = 3, .place = "leaf-001/3"},
+                                 {.guid = 0x0002c90100000005, .port = 1, .place = "spine-001/1"}},
+                         .sick = true,
+                         .of_cable = true,
+                         .counter = FAB_SYMBOL_ERRORS,
+                         .rise = 120,
+                         .span_us = 60000000,
+                         .since_us = 1795179470000000};
+    struct pm_link_end *e = &ret[0].end[0];
+    e->total[FAB_SYMBOL_ERRORS] = 500;
+    e->recent[FAB_SYMBOL_ERRORS] = 120;
+    e->per_hour[FAB_SYMBOL_ERRORS] = 7200;
+    e->history_count = 2;
+    e->history[0] = (struct pm_rise){1795179470000000, {[FAB_SYMBOL_ERRORS] = 120}};
+    e->history[1] = (struct pm_rise){1795179410000000, {[FAB_SYMBOL_ERRORS] = 380}};
+    ret[1] =
+        (struct pm_link){.end = {{.guid = 0x0002c90100000002, .port = 3, .place = "leaf-002/3"},
+                                 {.guid = 0x0002c90100000005, .port = 2, .place = "spine-001/2"}},
+                         .counter = FAB_COUNTERS};
+    ret[1].end[1].total[FAB_XMIT_DISCARDS] = 7;
+    return 2;
+}
+
+bool pm_counters(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_counters *ret)
+{
+    (void)pm;
+    if (port == 0)
+        return false;
+    *ret = (struct pm_counters){.time_us = 1795179470000000};
+    if (node_guid == 0x0002c90100000001 && port == 3)
+        ret->counters.value[FAB_SYMBOL_ERRORS] = 500;
+    return true;
 }
 
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)

@@ -60,6 +60,27 @@ def flapping_links_are_listed_and_released():
         succeeds(s.address, "link", "release", "leaf-001/3")
 
 
+def sick_links_are_listed_and_isolated():
+    with fake() as s:
+        (link,) = json.loads(succeeds(s.address, "link", "sick", "-o", "json"))["links"]
+        assert link["a_node"] == "leaf-001" and link["a_port"] == 3 and link["state"] == "isolated"
+        assert link["counter"] == "SymbolErrorCounter" and link["rise"] == 120 and link["span_s"] == 60
+        one = json.loads(succeeds(s.address, "link", "sick", "spine-001/1", "-o", "json"))
+        assert one["counters"] == [{"end": "leaf-001/3", "counter": "SymbolErrorCounter", "total": 500,
+                                    "recent": 120, "per_hour": 7200}]
+        assert [h["rise"] for h in one["history"]] == [120, 380]
+        watched = json.loads(succeeds(s.address, "link", "sick", "leaf-002/3", "-o", "json"))
+        assert watched["state"] == "watched" and watched["counters"][0]["total"] == 7
+        text = succeeds(s.address, "link", "sick")
+        assert "leaf-001/3" in text and "spine-001/1" in text and "isolated" in text
+        assert "SymbolErrorCounter" in text and "too many symbol errors" in text
+        succeeds(s.address, "link", "isolate", "leaf-001/4")
+        ports = json.loads(succeeds(s.address, "port", "counters", "-o", "json"))["ports"]
+        assert [(p["node"], p["port"], p["SymbolErrorCounter"]) for p in ports] == [("leaf-001", 3, 500)]
+        ports = json.loads(succeeds(s.address, "port", "counters", "leaf-001", "-o", "json"))["ports"]
+        assert len(ports) == 6
+
+
 def reroutes_are_listed_and_shown():
     with fake() as s:
         rows = json.loads(succeeds(s.address, "reroute", "list", "-n", "3", "-o", "json"))
@@ -252,6 +273,7 @@ def the_daemon_ends_while_it_is_watched():
 main([
     every_command_speaks_json,
     flapping_links_are_listed_and_released,
+    sick_links_are_listed_and_isolated,
     reroutes_are_listed_and_shown,
     contingencies_are_the_worst_first,
     status_has_what_scripts_need,

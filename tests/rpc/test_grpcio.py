@@ -77,6 +77,42 @@ def flapping_links_are_listed_and_released():
         fails(Code.NOT_FOUND, f.ReleaseLink, node="nobody", port_number=2)
 
 
+def sick_links_are_listed_and_isolated():
+    with fake_fabric() as f:
+        link, = f.ListSickLinks().links
+        assert (link.a.node_name, link.a.port_number) == ("leaf-001", 3)
+        assert link.sick and link.of_cable and link.isolated and not link.in_routes
+        assert link.counter == "SymbolErrorCounter" and link.at == link.a
+        assert link.rise == 120 and link.span.seconds == 60 and not link.by_operator
+        assert link.isolated_cause == "too many symbol errors"
+        rise, = link.errors_a.counters
+        assert (rise.total, rise.recent, rise.per_hour) == (500, 120, 7200)
+        assert [r.rises[0].value for r in link.errors_a.history] == [120, 380]
+        assert not link.errors_b.counters
+        both = f.ListSickLinks(watched=True).links
+        assert len(both) == 2 and both[1].in_routes and not both[1].sick and not both[1].isolated
+        assert "leaf-001/4" in f.IsolateLink(node="leaf-001", port_number=4).message
+        why = fails(Code.FAILED_PRECONDITION, f.IsolateLink, node="leaf-001", port_number=5)
+        fails(Code.ALREADY_EXISTS, f.IsolateLink, node="leaf-001", port_number=3)
+        fails(Code.NOT_FOUND, f.IsolateLink, node="leaf-001", port_number=99)
+        fails(Code.NOT_FOUND, f.IsolateLink, node="nobody", port_number=1)
+
+
+def counters_are_listed_in_pages():
+    with fake_fabric() as f:
+        of_leaf = f.ListPortCounters(node="leaf-001").ports
+        assert [p.port.port_number for p in of_leaf] == [1, 2, 3, 4, 5, 6]
+        assert len(of_leaf[0].counters) == 12 and of_leaf[2].counters[0].name == "SymbolErrorCounter"
+        assert of_leaf[2].counters[0].value == 500
+        bad, = f.ListPortCounters(errors_only=True).ports
+        assert bad == of_leaf[2]
+        first = f.ListPortCounters(node="leaf-001", page_size=4)
+        rest = f.ListPortCounters(node="leaf-001", page_size=4, page_token=first.next_page_token)
+        assert list(first.ports) + list(rest.ports) == list(of_leaf)
+        assert first.next_page_token and not rest.next_page_token
+        fails(Code.INVALID_ARGUMENT, f.ListPortCounters, page_token="nonsense")
+
+
 def paths_and_tables_agree():
     with fake_fabric() as f:
         hosts = f.ListNodes(type=node_pb2.NODE_TYPE_ADAPTER).nodes
@@ -798,6 +834,8 @@ main([
     work_is_asked_for_and_awaited,
     pages_add_up_to_the_whole,
     flapping_links_are_listed_and_released,
+    sick_links_are_listed_and_isolated,
+    counters_are_listed_in_pages,
     contingencies_come_in_pages,
     reroutes_are_told_newest_first,
     large_fabrics_come_in_pages_of_a_thousand,

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabricctl link sick, link isolate, port counters.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/ctl/list.h"
+#include "cli/ctl/show.h"
+#include "fabric/v1/link.pb-c.h"
+
+static const struct out_column columns[] = {
+    {"a", "FROM", false},       {"b", "TO", false},      {"state", "STATE", false},
+    {"counter", "WHAT", false}, {"rise", "ROSE", false}, {"since", "SINCE", false},
+    {"note", "NOTE", false},
+};
+
+static const char *state_of(const Fabric__V1__SickLink *l)
+{
+    if (l->isolated)
+        return l->in_routes ? "needed" : "isolated";
+    return !l->sick ? "watched" : l->of_cable ? "sick" : "errors";
+}
+
+static const char *note_of(const Fabric__V1__SickLink *l)
+{
+    return l->isolated ? l->isolated_cause : l->kept;
+}
+
+static uint64_t seconds_of(const Google__Protobuf__Duration *d)
+{
+    return microseconds_of(d) / 1000000;
+}
+
+/* What programs get, the same in a list and alone. */
+static void say_keys(struct out *o, const Fabric__V1__SickLink *l)
+{
+    char utc[SHOW_LEN];
+    out_port_keys(o, "a_", l->a);
+    out_port_keys(o, "b_", l->b);
+    out_text(o, "state", NULL, OUT_PLAIN, state_of(l));
+    out_bool(o, "sick", NULL, OUT_PLAIN, l->sick);
+    out_bool(o, "isolated", NULL, OUT_PLAIN, l->isolated);
+    out_bool(o, "in_routes", NULL, OUT_PLAIN, l->in_routes);
+    out_bool(o, "by_operator", NULL, OUT_PLAIN, l->by_operator);
+    out_text(o, "counter", NULL, OUT_PLAIN, l->counter);
+    out_port_keys(o, "at_", l->at);
+    out_number(o, "rise", NULL, OUT_PLAIN, l->rise);
+    out_number(o, "span_s", NULL, OUT_PLAIN, seconds_of(l->span));
+    show_time_utc(l->since, utc);
+    out_text(o, "since", NULL, OUT_PLAIN, utc);
+    show_time_utc(l->isolated_since, utc);
+    out_text(o, "isolated_since", NULL, OUT_PLAIN, utc);
+    out_text(o, "isolated_cause", NULL, OUT_PLAIN, l->isolated_cause);
+    out_text(o, "kept", NULL, OUT_PLAIN, l->kept);
+}
+
+static void say_row(struct out *o, const Fabric__V1__SickLink *l)
+{
+    char a[SHOW_LEN], b[SHOW_LEN], since[SHOW_LEN];
+    show_port(l->a, a);
+    show_port(l->b, b);
+    show_time(l->isolated ? l->isolated_since : l->since, since);
+    out_row(o);
+    say_keys(o, l);
+    out_text(o, NULL, "FROM", OUT_PLAIN, a);
+    out_text(o, NULL, "TO", OUT_PLAIN, b);
+    out_text(o, NULL, "STATE", l->sick ? OUT_WARN : OUT_PLAIN, state_of(l));
+    out_text(o, NULL, "WHAT", OUT_PLAIN, l->counter);
+    if (l->rise > 0)
+        out_textf(o, "ROSE", OUT_PLAIN, "%llu in %llu s", (unsigned long long)l->rise,
+                  (unsigned long long)seconds_of(l->span));
+    else
+        out_none(o, NULL, "ROSE");
+    out_text(o, NULL, "SINCE", OUT_PLAIN, since);
+    out_text(o, NULL, "NOTE", OUT_PLAIN, note_of(l));
+    out_row_end(o);
+}
+
+/* ---- one of them ------------------------------------------------------------------------------
+ */
+
+static void say_counters(struct out *o, const char *end, const Fabric__V1__LinkEndErrors *e)
+{
+    for (size_t i = 0; e != NULL && i < e->n_counters; i++) {
+        const Fabric__V1__CounterRise *c = e->counters[i];
+        out_row(o);
+        out_text(o, "end", "AT", OUT_PLAIN, end);
+        out_text(o, "counter", "COUNTER", OUT_PLAIN, c->name);
+        out_number(o, "total", "ROSE BY", OUT_PLAIN, c->total);
+        out_number(o, "recent", "OF LATE", OUT_PLAIN, c->recent);
+        out_number(o, "per_hour", "AN HOUR", OUT_PLAIN, c->per_hour);
+        out_row_end(o);
+    }
+}
+
+static void say_history(struct out *o, const char *end, const Fabric__V1__LinkEndErrors *e)
+{
+    char text[SHOW_LEN], utc[SHOW_LEN];
+    for (size_t i = 0; e != NULL && i < e->n_history; i++)
+        for (size_t k = 0; k < e->history[i]->n_rises; k++) {
+            const Fabric__V1__CounterValue *v = e->history[i]->rises[k];
+            show_time(e->history[i]->time, text);
+            show_time_utc(e->history[i]->time, utc);
+            out_row(o);
+            out_text(o, "time", NULL, OUT_PLAIN, utc);
+            out_text(o, NULL, "TIME", OUT_PLAIN, text);
+            out_text(o, "end", "AT", OUT_PLAIN, end);
+            out_text(o, "counter", "COUNTER", OUT_PLAIN, v->name);
+            out_number(o, "rise", "ROSE BY", OUT_PLAIN, v->value);
+            out_row_end(o);
+        }
+}
+
+static void say_tables(struct out *o, const Fabric__V1__SickLink *l)
+{
+    static const struct out_column counters[] = {{"end", "AT", false},
+                                                 {"counter", "COUNTER", false},
+                                                 {"total", "ROSE BY", true},
+                                                 {"recent", "OF LATE", true},
+                                                 {"per_hour", "AN HOUR", true}};
+    static const struct out_column history[] = {{"time", "TIME", false},
+                                                {"end", "AT", false},
+                                                {"counter", "COUNTER", false},
+                                                {"rise", "ROSE BY", true}};
+    char a[SHOW_LEN], b[SHOW_LEN];
+    show_port(l->a, a);
+    show_port(l->b, b);
+    out_table(o, "counters", counters, sizeof counters / sizeof *counters, false);
+    say_counters(o, a, l->errors_a);
+    say_counters(o, b, l->errors_b);
+    out_table_end(o);
+    out_table(o, "history", history, sizeof history / sizeof *history, false);
+    say_history(o, a, l->errors_a);
+    say_history(o, b, l->errors_b);
+    out_table_end(o);
+}
+
+static void say(struct out *o, const Fabric__V1__SickLink *l)
+{
+    char a[SHOW_LEN], b[SHOW_LEN];
+    show_port(l->a, a);
+    show_port(l->b, b);
+    out_record(o, NULL);
+    say_keys(o, l);
+    out_textf(o, "Link", OUT_PLAIN, "%s - %s", a, b);
+    out_text(o, NULL, "State", l->sick ? OUT_WARN : OUT_PLAIN, state_of(l));
+    if (note_of(l)[0] != '\0')
+        out_text(o, NULL, "Because", OUT_PLAIN, note_of(l));
+    say_tables(o, l);
+    out_record_end(o);
+}
+
+/* Named by either end: by the name of the node, or its GUID. */
+static bool is_end(const Fabric__V1__PortRef *p, const char *node, uint32_t number)
+{
+    return p != NULL && p->port_number == number &&
+           (strcmp(p->node_name, node) == 0 || strcmp(p->node_guid, node) == 0);
+}
+
+static int show_one(struct session *s, const Fabric__V1__ListSickLinksResponse *r)
+{
+    char *node;
+    uint32_t number;
+    int rc = parse_port(s->argv[0], &node, &number);
+    if (rc != EXIT_OK)
+        return rc;
+    const Fabric__V1__SickLink *found = NULL;
+    for (size_t i = 0; i < r->n_links; i++)
+        if (is_end(r->links[i]->a, node, number) || is_end(r->links[i]->b, node, number))
+            found = r->links[i];
+    if (found != NULL)
+        say(s->out, found);
+    else
+        rc =
+            complain(EXIT_NOT_FOUND, "no error counter rose of late on the link at %s", s->argv[0]);
+    free(node);
+    return rc;
+}
+
+static int sick(struct session *s)
+{
+    Fabric__V1__ListSickLinksRequest q = FABRIC__V1__LIST_SICK_LINKS_REQUEST__INIT;
+    Fabric__V1__ListSickLinksResponse *r = NULL;
+    q.watched = s->argc > 0;
+    int rc =
+        ask(s, "ListSickLinks", &q.base, &fabric__v1__list_sick_links_response__descriptor, &r);
+    if (rc != EXIT_OK)
+        return rc;
+    if (s->argc > 0) {
+        rc = show_one(s, r);
+    } else {
+        out_record(s->out, NULL);
+        out_table(s->out, "links", columns, sizeof columns / sizeof *columns, false);
+        for (size_t i = 0; i < r->n_links; i++)
+            say_row(s->out, r->links[i]);
+        out_table_end(s->out);
+        out_record_end(s->out);
+    }
+    free_reply(r);
+    return rc;
+}
+
+static int isolate(struct session *s)
+{
+    Fabric__V1__IsolateLinkRequest q = FABRIC__V1__ISOLATE_LINK_REQUEST__INIT;
+    Fabric__V1__IsolateLinkResponse *r = NULL;
+    char *node;
+    int rc = parse_port(s->argv[0], &node, &q.port_number);
+    if (rc != EXIT_OK)
+        return rc;
+    q.node = node;
+    rc = ask(s, "IsolateLink", &q.base, &fabric__v1__isolate_link_response__descriptor, &r);
+    free_reply(r);
+    free(node);
+    return rc;
+}
+
+const struct cmd cmd_link_sick = {
+    .noun = "link",
+    .verb = "sick",
+    .args = "[NODE/PORT]",
+    .summary = "cables whose errors rise too fast, or that are isolated; or one's history",
+    .max_args = 1,
+    .run = sick,
+};
+const struct cmd cmd_link_isolate = {
+    .noun = "link",
+    .verb = "isolate",
+    .args = "NODE/PORT",
+    .summary = "keep routes away from a cable until it is released",
+    .min_args = 1,
+    .max_args = 1,
+    .run = isolate,
+};
+
+/* ---- what was read ----------------------------------------------------------------------------
+ */
+
+/* In JSON each counter by its name; for people those that are not 0. */
+static void say_port(struct out *o, const void *item)
+{
+    const Fabric__V1__PortCounters *p = item;
+    char port[SHOW_LEN], time[SHOW_LEN], utc[SHOW_LEN], errors[600] = "";
+    size_t used = 0;
+    show_port(p->port, port);
+    show_time(p->read_time, time);
+    show_time_utc(p->read_time, utc);
+    out_row(o);
+    out_port_keys(o, "", p->port);
+    out_text(o, "read_time", NULL, OUT_PLAIN, utc);
+    for (size_t i = 0; i < p->n_counters; i++) {
+        const Fabric__V1__CounterValue *c = p->counters[i];
+        out_number(o, c->name, NULL, OUT_PLAIN, c->value);
+        if (c->value > 0 && used < sizeof errors)
+            used += (size_t)snprintf(errors + used, sizeof errors - used, "%s%s %llu",
+                                     used > 0 ? ", " : "", c->name, (unsigned long long)c->value);
+    }
+    out_text(o, NULL, "PORT", OUT_PLAIN, port);
+    out_text(o, NULL, "READ", OUT_PLAIN, time);
+    out_text(o, NULL, "ERRORS", OUT_PLAIN, errors);
+    out_row_end(o);
+}
+
+static int counters(struct session *s)
+{
+    static const struct out_column of_ports[] = {
+        {"port", "PORT", false}, {"read_time", "READ", false}, {"errors", "ERRORS", false}};
+    static const struct list ports = {
+        .method = "ListPortCounters",
+        .reply = &fabric__v1__list_port_counters_response__descriptor,
+        .items = "ports",
+        .columns = of_ports,
+        .column_count = sizeof of_ports / sizeof of_ports[0],
+        .say_row = say_port,
+    };
+    Fabric__V1__ListPortCountersRequest q = FABRIC__V1__LIST_PORT_COUNTERS_REQUEST__INIT;
+    q.errors_only = s->argc == 0;
+    if (s->argc > 0)
+        q.node = s->argv[0];
+    return say_list(s, &ports, &q.base);
+}
+
+const struct cmd cmd_port_counters = {
+    .noun = "port",
+    .verb = "counters",
+    .args = "[NODE]",
+    .summary = "error counters as read last, of ports with errors or all of one node",
+    .max_args = 1,
+    .run = counters,
+};

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ListSickLinks: cables whose error counters rose too fast, and those that are isolated, for that
+ * or any other reason. IsolateLink. ListPortCounters: what was read last.
+ */
+#include "fabricd/rpc/server.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "fabric/v1/link.pb-c.h"
+#include "fabricd/base/log.h"
+#include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/page.h"
+#include "fabricd/rpc/request.h"
+#include "libfabmgr/base/status.h"
+
+/* ---- what counters did ------------------------------------------------------------------------
+ */
+
+static Fabric__V1__CounterValue *convert_value(struct answer *a, int counter, uint64_t value)
+{
+    Fabric__V1__CounterValue *m =
+        ANSWER_NEW(a, Fabric__V1__CounterValue, fabric__v1__counter_value);
+    if (m != NULL) {
+        m->name = answer_text(a, fab_counter_kinds[counter].name);
+        m->value = value;
+    }
+    return m;
+}
+
+static Fabric__V1__CounterReading *convert_reading(struct answer *a, const struct pm_rise *r)
+{
+    Fabric__V1__CounterReading *m =
+        ANSWER_NEW(a, Fabric__V1__CounterReading, fabric__v1__counter_reading);
+    if (m == NULL)
+        return NULL;
+    m->time = convert_time(a, r->time_us);
+    m->rises = answer_alloc(a, FAB_COUNTERS, sizeof *m->rises);
+    for (int i = 0; m->rises != NULL && i < FAB_COUNTERS; i++)
+        if (r->rise[i] > 0)
+            m->rises[m->n_rises++] = convert_value(a, i, r->rise[i]);
+    return m;
+}
+
+static Fabric__V1__CounterRise *convert_rise(struct answer *a, const struct pm_link_end *e, int i)
+{
+    Fabric__V1__CounterRise *m = ANSWER_NEW(a, Fabric__V1__CounterRise, fabric__v1__counter_rise);
+    if (m != NULL) {
+        m->name = answer_text(a, fab_counter_kinds[i].name);
+        m->total = e->total[i];
+        m->recent = e->recent[i];
+        m->per_hour = e->per_hour[i];
+    }
+    return m;
+}
+
+static Fabric__V1__LinkEndErrors *convert_errors(struct answer *a, const struct pm_link_end *e)
+{
+    Fabric__V1__LinkEndErrors *m =
+        ANSWER_NEW(a, Fabric__V1__LinkEndErrors, fabric__v1__link_end_errors);
+    if (m == NULL)
+        return NULL;
+    m->counters = answer_alloc(a, FAB_COUNTERS, sizeof *m->counters);
+    for (int i = 0; m->counters != NULL && i < FAB_COUNTERS; i++)
+        if (e->total[i] > 0)
+            m->counters[m->n_counters++] = convert_rise(a, e, i);
+    m->history = answer_alloc(a, e->history_count, sizeof *m->history);
+    for (uint32_t i = 0; m->history != NULL && i < e->history_count; i++)
+        m->history[m->n_history++] = convert_reading(a, &e->history[i]);
+    return m;
+}
+
+static Fabric__V1__SickLink *convert_link_watched(struct answer *a, const struct pm_link *l)
+{
+    Fabric__V1__SickLink *m = ANSWER_NEW(a, Fabric__V1__SickLink, fabric__v1__sick_link);
+    const struct pm_link_end *at = &l->end[l->at];
+    if (m == NULL)
+        return NULL;
+    m->a = convert_place(a, l->end[0].guid, l->end[0].port, l->end[0].place);
+    m->b = convert_place(a, l->end[1].guid, l->end[1].port, l->end[1].place);
+    m->sick = l->sick;
+    m->of_cable = l->of_cable;
+    m->in_routes = true;
+    m->kept = answer_text(a, l->kept);
+    m->errors_a = convert_errors(a, &l->end[0]);
+    m->errors_b = convert_errors(a, &l->end[1]);
+    if (l->counter == FAB_COUNTERS)
+        return m;
+    m->counter = answer_text(a, fab_counter_kinds[l->counter].name);
+    m->at = convert_place(a, at->guid, at->port, at->place);
+    m->rise = l->rise;
+    m->span = convert_duration(a, l->span_us);
+    if (l->sick)
+        m->since = convert_time(a, l->since_us);
+    return m;
+}
+
+/* ---- the list ---------------------------------------------------------------------------------
+ */
+
+static void add_isolation(struct answer *a, const struct sm_isolation *i, Fabric__V1__SickLink *m)
+{
+    if (m == NULL)
+        return;
+    m->isolated = true;
+    m->in_routes = !i->out;
+    m->by_operator = i->operated;
+    m->isolated_since = convert_time(a, i->since_us);
+    m->isolated_cause = answer_text(a, i->cause);
+}
+
+static Fabric__V1__SickLink *convert_isolated(struct answer *a, const struct sm_isolation *i)
+{
+    Fabric__V1__SickLink *m = ANSWER_NEW(a, Fabric__V1__SickLink, fabric__v1__sick_link);
+    if (m == NULL)
+        return NULL;
+    m->a = convert_place(a, i->guid[0], i->port[0], i->place[0]);
+    m->b = convert_place(a, i->guid[1], i->port[1], i->place[1]);
+    add_isolation(a, i, m);
+    return m;
+}
+
+static const struct sm_isolation *isolation_of(const struct pm_link *l,
+                                               const struct sm_isolation *list, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (int end = 0; end < 2; end++)
+            if (list[i].guid[end] == l->end[0].guid && list[i].port[end] == l->end[0].port)
+                return &list[i];
+    return NULL;
+}
+
+struct sick {
+    struct pm_link *links;
+    struct sm_isolation *isolated;
+    uint32_t count, isolated_count;
+    bool *told; /* of the isolated ones */
+};
+
+static bool get_sick(struct call *c, struct answer *a, struct sick *ret)
+{
+    const struct rpc_input *in = &call_rpc(c)->in;
+    struct sick s = {.count = pm_links(in->pm, NULL, 0),
+                     .isolated_count = sm_isolations(in->sm, NULL, 0)};
+    s.links = answer_alloc(a, s.count, sizeof *s.links);
+    s.isolated = answer_alloc(a, s.isolated_count, sizeof *s.isolated);
+    s.told = answer_alloc(a, s.isolated_count, sizeof *s.told);
+    if (s.links == NULL || s.isolated == NULL || s.told == NULL)
+        return false;
+    pm_links(in->pm, s.links, s.count);
+    sm_isolations(in->sm, s.isolated, s.isolated_count);
+    *ret = s;
+    return true;
+}
+
+static void fill_sick(struct answer *a, const struct sick *s, bool watched,
+                      Fabric__V1__ListSickLinksResponse *m)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        const struct sm_isolation *out = isolation_of(&s->links[i], s->isolated, s->isolated_count);
+        if (!s->links[i].sick && out == NULL && !watched)
+            continue;
+        Fabric__V1__SickLink *link = convert_link_watched(a, &s->links[i]);
+        m->links[m->n_links++] = link;
+        if (out != NULL) {
+            add_isolation(a, out, link);
+            s->told[out - s->isolated] = true;
+        }
+    }
+    for (uint32_t i = 0; i < s->isolated_count; i++)
+        if (!s->told[i])
+            m->links[m->n_links++] = convert_isolated(a, &s->isolated[i]);
+}
+
+void list_sick_links(struct call *c, const void *request)
+{
+    const Fabric__V1__ListSickLinksRequest *q = request;
+    Fabric__V1__ListSickLinksResponse m = FABRIC__V1__LIST_SICK_LINKS_RESPONSE__INIT;
+    struct answer a = {0};
+    struct sick sick = {0};
+    if (get_sick(c, &a, &sick))
+        m.links = answer_alloc(&a, sick.count + sick.isolated_count, sizeof *m.links);
+    if (m.links != NULL)
+        fill_sick(&a, &sick, q->watched, &m);
+    answer_reply(&a, c, &m.base);
+}
+
+/* ---- isolating --------------------------------------------------------------------------------
+ */
+
+static void tell_isolated(struct call *c, const char *node, uint32_t port)
+{
+    Fabric__V1__IsolateLinkResponse m = FABRIC__V1__ISOLATE_LINK_RESPONSE__INIT;
+    struct answer a = {0};
+    char text[200];
+    snprintf(text, sizeof text, "the link at %.100s/%u is isolated", node, port);
+    m.message = answer_text(&a, text);
+    answer_reply(&a, c, &m.base);
+}
+
+void isolate_link(struct call *c, const void *request)
+{
+    const Fabric__V1__IsolateLinkRequest *q = request;
+    char cause[160], why[256] = "";
+    uint32_t port;
+    struct fab_view *v = need_view(c);
+    if (v == NULL || find_node(c, v, q->node, &port) < 0)
+        goto out;
+    const struct fab_node *n = &v->fabric->nodes[port];
+    snprintf(cause, sizeof cause, "by %.100s", call_peer(c));
+    int rc = q->port_number > n->num_ports
+                 ? FAB_E_NOT_FOUND
+                 : sm_link_isolate(call_rpc(c)->in.sm, n->guid, (uint8_t)q->port_number, true,
+                                   cause, why, sizeof why);
+    if (rc == FAB_OK)
+        tell_isolated(c, n->desc, q->port_number);
+    else if (rc == FAB_E_UNREACHABLE || rc == FAB_E_LIMIT)
+        call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "the link at %s/%u was not isolated: %s",
+                    n->desc, q->port_number, why);
+    else if (rc == FAB_E_NOT_FOUND || rc == FAB_E_EXISTS)
+        call_finish(c, fab_grpc_code_of(rc), "the link at %s/%u was not isolated: %s", n->desc,
+                    q->port_number, why[0] != '\0' ? why : "there is no such port");
+    else
+        request_refuse(c, rc, "no link was isolated");
+out:
+    fab_view_unref(v);
+}
+
+/* ---- what was read ----------------------------------------------------------------------------
+ */
+
+static bool has_errors(const struct pm_counters *p)
+{
+    for (int i = 0; i < FAB_COUNTERS; i++)
+        if (p->counters.value[i] > 0)
+            return true;
+    return false;
+}
+
+static Fabric__V1__PortCounters *convert_counters(struct answer *a, const struct fab_view *v,
+                                                  uint32_t port, const struct pm_counters *p)
+{
+    Fabric__V1__PortCounters *m =
+        ANSWER_NEW(a, Fabric__V1__PortCounters, fabric__v1__port_counters);
+    if (m == NULL)
+        return NULL;
+    m->port = convert_port_ref(a, v, port);
+    m->read_time = convert_time(a, p->time_us);
+    m->counters = answer_alloc(a, FAB_COUNTERS, sizeof *m->counters);
+    for (int i = 0; m->counters != NULL && i < FAB_COUNTERS; i++)
+        m->counters[m->n_counters++] = convert_value(a, i, p->counters.value[i]);
+    return m;
+}
+
+struct range {
+    uint32_t first, end;
+};
+
+static int read_range(struct call *c, const struct fab_view *v,
+                      const Fabric__V1__ListPortCountersRequest *q, struct range *ret)
+{
+    const struct fab_fabric *f = v->fabric;
+    struct range r = {0, f->port_count};
+    struct page_key key;
+    bool given;
+    uint32_t node;
+    int rc = page_parse('x', q->page_token, &key, &given);
+    if (rc < 0) {
+        refuse_token(c, q->page_token);
+        return rc;
+    }
+    if (q->node[0] != '\0') {
+        rc = find_node(c, v, q->node, &node);
+        if (rc < 0)
+            return rc;
+        r.first = f->nodes[node].first_port;
+        r.end = r.first + f->nodes[node].num_ports + 1u;
+    }
+    uint32_t from = given ? page_port(f, &key) : 0;
+    r.first = from > r.first ? from : r.first;
+    *ret = r;
+    return FAB_OK;
+}
+
+static void fill_counters(struct call *c, struct answer *a, const struct fab_view *v,
+                          const Fabric__V1__ListPortCountersRequest *q, struct range r,
+                          Fabric__V1__ListPortCountersResponse *m)
+{
+    uint32_t want = page_size(q->page_size), i;
+    struct pm_counters p;
+    m->ports = answer_alloc(a, want, sizeof *m->ports);
+    for (i = r.first; m->ports != NULL && i < r.end; i++) {
+        const struct fab_port *port = &v->fabric->ports[i];
+        if (!pm_counters(call_rpc(c)->in.pm, v->fabric->nodes[port->node].guid, port->num, &p) ||
+            (q->errors_only && !has_errors(&p)))
+            continue;
+        if (m->n_ports == want)
+            break;
+        m->ports[m->n_ports++] = convert_counters(a, v, i, &p);
+    }
+    if (i < r.end && i > 0) {
+        struct page_key last = page_key_of_port(v->fabric, i - 1, 'x');
+        m->next_page_token = page_token(a, &last);
+    }
+}
+
+void list_port_counters(struct call *c, const void *request)
+{
+    const Fabric__V1__ListPortCountersRequest *q = request;
+    Fabric__V1__ListPortCountersResponse m = FABRIC__V1__LIST_PORT_COUNTERS_RESPONSE__INIT;
+    struct answer a = {0};
+    struct range r;
+    struct fab_view *v = need_view(c);
+    if (v != NULL && read_range(c, v, q, &r) == FAB_OK) {
+        m.generation = v->generation;
+        fill_counters(c, &a, v, q, r, &m);
+        answer_reply(&a, c, &m.base);
+    }
+    fab_view_unref(v);
+}
