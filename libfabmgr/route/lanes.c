@@ -127,7 +127,6 @@ static int make_lanes(const struct fab_tree *t, const struct fab_lids *lids, str
         uint32_t here = next[first[i].sw];
         l->sw[i] = first[i].sw;
         l->dest[i] = (struct fab_lane_set){.at = at, .count = here};
-        l->most = here > l->most ? here : l->most;
         next[first[i].sw] = at;
         at += here;
     }
@@ -143,27 +142,13 @@ out:
 
 /* ---- gears ----------------------------------------------------------------------------------- */
 
-static enum fab_run run_of(const uint8_t *slot, uint32_t count, uint32_t slots)
-{
-    bool one = true, next = true;
-    for (uint32_t i = 1; i < count; i++) {
-        one = one && slot[i] == slot[0];
-        next = next && slot[i] == (slot[i - 1] + 1u) % slots;
-    }
-    return one ? FAB_RUN_ONE : next ? FAB_RUN_NEXT : FAB_RUN_ANY;
-}
-
 static int turn_gear(const struct fab_lanes *l, struct fab_gear *g)
 {
     g->slot = fab_alloc_array(l->count, 1);
-    g->kind = fab_alloc_array(l->dests, 1);
-    if (g->slot == NULL || g->kind == NULL)
+    if (g->slot == NULL)
         return FAB_E_NOMEM;
     for (uint32_t i = 0; i < l->count; i++)
         g->slot[i] = (uint8_t)((l->lane[i].number / g->divider + l->lane[i].offset) % g->slots);
-    for (uint32_t d = 0; d < l->dests; d++) {
-        g->kind[d] = (uint8_t)run_of(g->slot + l->dest[d].at, l->dest[d].run, g->slots);
-    }
     return FAB_OK;
 }
 
@@ -227,10 +212,8 @@ int fab_lanes_make(const struct fab_tree *t, const struct fab_lids *lids, struct
 
 void fab_lanes_fini(struct fab_lanes *l)
 {
-    for (uint32_t i = 0; i < l->gears; i++) {
+    for (uint32_t i = 0; i < l->gears; i++)
         free(l->gear[i].slot);
-        free(l->gear[i].kind);
-    }
     free(l->gear);
     free(l->lane);
     free(l->sw);

@@ -17,12 +17,6 @@ struct fab_dest {
 struct fab_gear {
     uint32_t divider, slots;
     uint8_t *slot; /* [lanes] (number / divider + offset) mod slots */
-    uint8_t *kind; /* [destinations] enum fab_run of the lanes that follow on */
-};
-enum fab_run {
-    FAB_RUN_ANY,
-    FAB_RUN_ONE,  /* all have one slot */
-    FAB_RUN_NEXT, /* the slots follow each other, too, round and round */
 };
 /* The lanes of one destination switch. */
 struct fab_lane_set {
@@ -38,7 +32,6 @@ struct fab_lanes {
     struct fab_gear *gear;
     uint16_t *up;   /* [switches] gear for slots, */
     uint16_t *down; /* and for parallel cables down; 0: none */
-    uint32_t most;  /* lanes of one destination */
 };
 /* t: with slots. usual cables a neighbour below: t->parallel. */
 int fab_lanes_make(const struct fab_tree *t, const struct fab_lids *lids, struct fab_lanes *ret);

@@ -34,6 +34,13 @@ static void relax(struct row *restrict to, const struct row *restrict from)
     }
 }
 
+/* min(*to, from) */
+static void lessen(struct row *restrict to, const struct row *restrict from)
+{
+    for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++)
+        to->hops[i] = from->hops[i] < to->hops[i] ? from->hops[i] : to->hops[i];
+}
+
 /* Sets *needed where the neighbour above at *above has to descend, and does so through one that is
  * `down` away. (Those that climb as well are not in need.) */
 static void find_need(struct row *restrict needed, const struct row *above, const struct row *down)
@@ -79,71 +86,62 @@ static uint32_t recall(uint32_t memory[MEMORY], const struct row *way, uint32_t 
 
 /* ---- the sweeps ------------------------------------------------------------------------------ */
 
-/* What is behind the rows (legal.h), as the sweeps see it. "First" is FAB_NONE until there is one;
- * destinations have rows of their own and are none. */
+/* What is behind the rows (legal.h), as the sweeps see it. */
 struct sweep {
     const struct fab_slopes *s;
     struct row *way;
     uint32_t *alike;
-    uint32_t *first_floor; /* by floor: the first that was met on it */
-    uint32_t *first_roof;  /* by roof: the first under it that descends to no destination */
-    uint32_t *first_pair;  /* by both: the first that descends */
     bool *descends, *here;
+    bool *over;       /* by floor: from those on it one descends to some destination; */
+    struct row *down; /* how far it is, without those that are on the floor itself */
+    uint32_t *first;  /* by kind: one that is no destination itself, or FAB_NONE */
 };
 
+/* Rows, then words, then flags; and again rows and words. */
 static struct sweep lay_out(const struct fab_slopes *s, uint8_t *way)
 {
-    uint32_t *words = fab_legal_alike(way, s->n);
+    size_t rows = (size_t)s->n + 1, n = s->n;
     bool *flags = fab_legal_descends(way, s->n);
+    struct row *more = (struct row *)(void *)way + rows + (rows * 7 + 63) / 64;
     return (struct sweep){.s = s,
                           .way = (struct row *)(void *)way,
-                          .alike = words,
-                          .first_floor = words + s->n,
-                          .first_roof = words + 2 * (size_t)s->n,
-                          .first_pair = words + 3 * (size_t)s->n,
+                          .alike = fab_legal_alike(way, s->n),
                           .descends = flags,
-                          .here = flags + s->n};
+                          .here = flags + n,
+                          .over = flags + 2 * n,
+                          .down = more,
+                          .first = (uint32_t *)(void *)(more + rows)};
 }
 
 uint8_t *fab_legal_alloc(uint32_t n)
 {
     size_t rows = (size_t)n + 1;
-    size_t behind = rows * (4 * sizeof(uint32_t) + 2 * sizeof(bool));
-    return aligned_alloc(64, rows * FAB_LEGAL_BATCH + (behind + 63) / 64 * 64);
+    return aligned_alloc(64, (2 * rows + (rows * 7 + 63) / 64 + (rows * 8 + 63) / 64) *
+                                 sizeof(struct row));
 }
 
-/* How far down it is from sw: the least of those below, and one. */
-static void descend(const struct sweep *w, uint32_t sw)
+/* How far down it is from those on one floor: the least of those below, and one. Rows of way[] are
+ * those of destinations, with nothing but themselves. */
+static void descend(const struct sweep *w, uint32_t floor)
 {
     uint32_t before = FAB_NONE;
-    for (uint32_t i = w->s->at[sw]; i < w->s->mid[sw]; i++) {
-        uint32_t nbr = w->s->nbr[i];
-        if (!w->descends[nbr] || w->alike[nbr] == before)
-            continue;
-        if (!w->descends[sw])
-            memset(&w->way[sw], UNKNOWN, sizeof(*w->way));
-        w->descends[sw] = true;
-        before = w->alike[nbr];
-        relax(&w->way[sw], &w->way[before]);
+    struct row *down = &w->down[floor];
+    memset(down, UNKNOWN, sizeof(*down));
+    for (uint32_t i = w->s->at[floor]; i < w->s->mid[floor]; i++) {
+        uint32_t nbr = w->s->nbr[i], below = w->s->floor[nbr];
+        if (w->here[nbr])
+            relax(down, &w->way[nbr]);
+        if (w->over[below] && below != before)
+            relax(down, &w->down[below]);
+        w->over[floor] = w->over[floor] || w->here[nbr] || w->over[below];
+        before = below;
     }
 }
 
-/* Rows of those that descend to no destination stay as they are. */
 static void sweep_up(const struct sweep *w)
 {
-    for (uint32_t p = 0; p < w->s->n; p++) {
-        uint32_t sw = w->s->by_height[p], *first = &w->first_floor[w->s->floor[sw]];
-        w->alike[sw] = sw;
-        if (w->here[sw] || *first == FAB_NONE) {
-            descend(w, sw);
-            if (!w->here[sw])
-                *first = sw;
-        } else if (w->descends[*first]) {
-            w->descends[sw] = true;
-            w->way[sw] = w->way[*first];
-            w->alike[sw] = *first;
-        }
-    }
+    for (uint32_t i = 0; i < w->s->storeys; i++)
+        descend(w, w->s->storey[i]);
 }
 
 /* From nothing to the way up. */
@@ -162,7 +160,7 @@ static void climb(const struct sweep *w, uint32_t sw)
         w->way[sw].hops[i] = up.hops[i] | FAB_LEGAL_CLIMBS;
 }
 
-/* From the way down to the way that is taken. */
+/* From the way down, which sw has, to the way that is taken. */
 static void climb_or_descend(const struct sweep *w, uint32_t sw)
 {
     uint32_t before = FAB_NONE;
@@ -178,6 +176,21 @@ static void climb_or_descend(const struct sweep *w, uint32_t sw)
     choose(&w->way[sw], &up, &needed);
 }
 
+/* The row of one that no other has been found for. */
+static void find_way(const struct sweep *w, uint32_t sw)
+{
+    const struct row *down = &w->down[w->s->floor[sw]];
+    if (!w->descends[sw]) {
+        climb(w, sw);
+        return;
+    }
+    if (!w->here[sw])
+        w->way[sw] = *down;
+    else if (w->over[w->s->floor[sw]])
+        lessen(&w->way[sw], down);
+    climb_or_descend(w, sw);
+}
+
 /* Who descends to none of the destinations climbs as all others do that stand under one roof; who
  * descends to some goes as those that have the same neighbours below as well. */
 static void sweep_down(const struct sweep *w)
@@ -186,19 +199,17 @@ static void sweep_down(const struct sweep *w)
     memset(memory, 0xff, sizeof(memory));
     for (uint32_t p = w->s->n; p-- > 0;) {
         uint32_t sw = w->s->by_height[p];
-        uint32_t *first =
-            w->descends[sw] ? &w->first_pair[w->s->pair[sw]] : &w->first_roof[w->s->roof[sw]];
-        if (!w->here[sw] && *first != FAB_NONE) {
-            w->way[sw] = w->way[*first];
-            w->alike[sw] = w->alike[*first];
+        bool here = w->here[sw], descends = here || w->over[w->s->floor[sw]];
+        uint32_t *first = &w->first[w->s->kind[2 * sw + descends]], like = *first;
+        w->descends[sw] = descends;
+        if (!here && like != FAB_NONE) {
+            w->way[sw] = w->way[like];
+            w->alike[sw] = w->alike[like];
             continue;
         }
-        if (w->descends[sw])
-            climb_or_descend(w, sw);
-        else
-            climb(w, sw);
+        find_way(w, sw);
         w->alike[sw] = recall(memory, w->way, w->s->n, sw);
-        if (!w->here[sw])
+        if (!here)
             *first = sw;
     }
 }
@@ -207,14 +218,14 @@ void fab_legal_ways(const struct fab_slopes *s, const uint32_t *destinations, ui
                     uint8_t *ret_way)
 {
     struct sweep w = lay_out(s, ret_way);
-    memset(w.first_floor, 0xff, 3 * (size_t)s->n * sizeof(uint32_t)); /* FAB_NONE, all three */
-    memset(w.descends, false, 2 * (size_t)s->n * sizeof(bool));       /* and here */
+    memset(w.first, 0xff, 2 * (size_t)s->n * sizeof(*w.first)); /* FAB_NONE */
+    memset(w.here, false, 2 * (size_t)s->n * sizeof(bool));     /* and over */
     for (uint32_t i = 0; i < count; i++) {
         uint32_t sw = destinations[i];
         if (!w.here[sw])
             memset(&w.way[sw], UNKNOWN, sizeof(*w.way));
         ret_way[(size_t)sw * FAB_LEGAL_BATCH + i] = 0;
-        w.here[sw] = w.descends[sw] = true;
+        w.here[sw] = true;
     }
     sweep_up(&w);
     sweep_down(&w);

@@ -15,9 +15,11 @@ struct fab_slopes {
     uint32_t n;
     const uint32_t *by_height; /* switches, lowest first (borrowed) */
     uint32_t *at, *mid, *nbr;
-    uint32_t *roof;  /* [n] the lowest id of a switch that has the same neighbours above, */
-    uint32_t *floor; /* below, */
-    uint32_t *pair;  /* or both */
+    /* [n][2] kinds, 0..2n-1: switches that have the same neighbours above; then those that have the
+     * same above and below. */
+    uint32_t *kind;
+    uint32_t *floor;           /* [n] the lowest switch that has the same neighbours below */
+    uint32_t storeys, *storey; /* these, lowest first */
 };
 int fab_slopes_make(const struct fab_graph *g, const struct fab_order *o, struct fab_slopes *ret);
 void fab_slopes_fini(struct fab_slopes *s);
@@ -37,11 +39,11 @@ static inline uint32_t *fab_legal_alike(const uint8_t *way, uint32_t n)
 {
     return (uint32_t *)(uintptr_t)(way + ((size_t)n + 1) * FAB_LEGAL_BATCH);
 }
-/* and whether any of the destinations is at the switch or below it. (Between them there is room
- * that is private to legal.c.) */
+/* and whether any of the destinations is at the switch or below it. (Behind that there is room that
+ * is private to legal.c.) */
 static inline bool *fab_legal_descends(const uint8_t *way, uint32_t n)
 {
-    return (bool *)(fab_legal_alike(way, n) + 4 * (size_t)n);
+    return (bool *)(fab_legal_alike(way, n) + n);
 }
 
 #endif

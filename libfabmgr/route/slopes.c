@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/kin.h"
 #include "libfabmgr/route/legal.h"
@@ -49,25 +50,58 @@ static uint64_t sign_floor(const void *ctx, uint32_t sw)
     return sign(s->nbr, s->at[sw], s->mid[sw]);
 }
 
+struct pairs {
+    const uint32_t *roof, *floor;
+};
 static bool same_pair(const void *ctx, uint32_t a, uint32_t b)
 {
-    const struct fab_slopes *s = ctx;
-    return s->roof[a] == s->roof[b] && s->floor[a] == s->floor[b];
+    const struct pairs *p = ctx;
+    return p->roof[a] == p->roof[b] && p->floor[a] == p->floor[b];
 }
 static uint64_t sign_pair(const void *ctx, uint32_t sw)
 {
-    const struct fab_slopes *s = ctx;
-    return ((uint64_t)s->roof[sw] << 32) + s->floor[sw];
+    const struct pairs *p = ctx;
+    return ((uint64_t)p->roof[sw] << 32) + p->floor[sw];
+}
+
+/* floor[]: from the lowest id to the switch that stands lowest. first: [n] */
+static void list_storeys(struct fab_slopes *s, uint32_t *first)
+{
+    memset(first, 0xff, s->n * sizeof(*first)); /* FAB_NONE */
+    for (uint32_t p = 0; p < s->n; p++) {
+        uint32_t sw = s->by_height[p], *lowest = &first[s->floor[sw]];
+        if (*lowest == FAB_NONE)
+            *lowest = s->storey[s->storeys++] = sw;
+        s->floor[sw] = *lowest;
+    }
+}
+
+/* roof, pair: [n], scratch. */
+static int find_kinds(struct fab_slopes *s, uint32_t *roof, uint32_t *pair)
+{
+    const struct pairs p = {roof, s->floor};
+    int status = fab_kin_find(&(struct fab_kin){s, same_roof, sign_roof}, s->n, roof);
+    if (status == FAB_OK)
+        status = fab_kin_find(&(struct fab_kin){s, same_floor, sign_floor}, s->n, s->floor);
+    if (status == FAB_OK)
+        status = fab_kin_find(&(struct fab_kin){&p, same_pair, sign_pair}, s->n, pair);
+    for (uint32_t sw = 0; sw < s->n && status == FAB_OK; sw++) {
+        s->kind[2 * sw] = 2 * roof[sw];
+        s->kind[2 * sw + 1] = 2 * pair[sw] + 1;
+    }
+    if (status == FAB_OK)
+        list_storeys(s, roof);
+    return status;
 }
 
 static int find_kin(struct fab_slopes *s)
 {
-    const struct fab_kin roof = {s, same_roof, sign_roof}, floor = {s, same_floor, sign_floor},
-                         pair = {s, same_pair, sign_pair};
-    int status = fab_kin_find(&roof, s->n, s->roof);
-    if (status == FAB_OK)
-        status = fab_kin_find(&floor, s->n, s->floor);
-    return status == FAB_OK ? fab_kin_find(&pair, s->n, s->pair) : status;
+    uint32_t *roof = fab_alloc_array(s->n, sizeof(*roof));
+    uint32_t *pair = fab_alloc_array(s->n, sizeof(*pair));
+    int status = roof != NULL && pair != NULL ? find_kinds(s, roof, pair) : FAB_E_NOMEM;
+    free(roof);
+    free(pair);
+    return status;
 }
 
 int fab_slopes_make(const struct fab_graph *g, const struct fab_order *o, struct fab_slopes *ret)
@@ -77,11 +111,11 @@ int fab_slopes_make(const struct fab_graph *g, const struct fab_order *o, struct
     s.at = calloc(n, sizeof(*s.at));
     s.mid = calloc(n, sizeof(*s.mid));
     s.nbr = calloc((size_t)g->nbr_at[g->n] + 1, sizeof(*s.nbr));
-    s.roof = calloc(n, sizeof(*s.roof));
+    s.kind = calloc(n, 2 * sizeof(*s.kind));
     s.floor = calloc(n, sizeof(*s.floor));
-    s.pair = calloc(n, sizeof(*s.pair));
-    if (s.at == NULL || s.mid == NULL || s.nbr == NULL || s.roof == NULL || s.floor == NULL ||
-        s.pair == NULL) {
+    s.storey = calloc(n, sizeof(*s.storey));
+    if (s.at == NULL || s.mid == NULL || s.nbr == NULL || s.kind == NULL || s.floor == NULL ||
+        s.storey == NULL) {
         fab_slopes_fini(&s);
         return FAB_E_NOMEM;
     }
@@ -110,8 +144,8 @@ void fab_slopes_fini(struct fab_slopes *s)
     free(s->at);
     free(s->mid);
     free(s->nbr);
-    free(s->roof);
+    free(s->kind);
     free(s->floor);
-    free(s->pair);
+    free(s->storey);
     memset(s, 0, sizeof(*s));
 }

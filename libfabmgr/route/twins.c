@@ -75,25 +75,31 @@ static uint64_t by_slots(const void *ctx, uint32_t s)
 }
 
 struct twins {
-    const uint32_t *cousin, *nbrs; /* [n] the first cousin, the first with the same neighbours */
+    const struct fab_tree *t;
+    const uint32_t *cousin; /* [n] the first of them */
+    bool half;
 };
+static uint32_t kind_of(const struct twins *w, uint32_t s)
+{
+    return w->t->slopes->kind[2 * s + !w->half];
+}
 static bool twins(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct twins *w = ctx;
-    return w->cousin[a] == w->cousin[b] && w->nbrs[a] == w->nbrs[b];
+    return w->cousin[a] == w->cousin[b] && kind_of(w, a) == kind_of(w, b);
 }
 static uint64_t by_both(const void *ctx, uint32_t s)
 {
     const struct twins *w = ctx;
-    return ((uint64_t)w->cousin[s] << 32) + w->nbrs[s];
+    return ((uint64_t)w->cousin[s] << 32) + kind_of(w, s);
 }
 
-/* The kinds of one half: [n][half]. */
+/* The kinds of one half: [n][!half]. cousin, twin: [n], scratch. */
 static int find_kinds(struct fab_tree *t, bool half, uint32_t *cousin, uint32_t *twin)
 {
     uint32_t n = t->g->n;
     const struct fab_kin kin = {t, half ? half_cousins : cousins, by_slots};
-    const struct twins w = {cousin, half ? t->slopes->roof : t->slopes->pair};
+    const struct twins w = {t, cousin, half};
     int status = fab_kin_find(&kin, n, cousin);
     if (status == FAB_OK)
         status = fab_kin_find(&(struct fab_kin){&w, twins, by_both}, n, twin);
