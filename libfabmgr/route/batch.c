@@ -85,7 +85,7 @@ void fab_batch_begin(struct fab_batch *b, uint32_t first)
     uint32_t left = b->lanes->dests - first;
     b->first = first;
     b->count = left < BATCH ? left : BATCH;
-    fab_legal_ways(b->t->slopes, b->lanes->sw + first, b->count, b->way);
+    fab_legal_rows(b->t->slopes, b->lanes->sw + first, b->count, b->way);
     memset(b->seen, 0xff, b->t->g->n * 2 * sizeof(*b->seen)); /* FAB_NONE */
     memset(b->like, 0xff, sizeof(b->like));                   /* likewise */
     find_ranges(b);

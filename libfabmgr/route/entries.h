@@ -40,8 +40,8 @@ struct fab_batch {
     const struct fab_patterns *patterns;
     const struct fab_lft *lft;
     uint32_t first, count; /* the destinations at hand: lanes->sw[first..first + count) */
-    uint8_t *way;          /* [n][64] of fab_legal_ways; */
-    const uint32_t *alike; /* and what is behind it */
+    uint8_t *way;          /* [n][64] of fab_legal_rows: s has row alike[s] */
+    const uint32_t *alike;
     const bool *descends;
     /* The LIDs at hand as ranges [from, to); 0: too many. */
     uint32_t ranges, from[FAB_BATCH_RANGES], to[FAB_BATCH_RANGES];

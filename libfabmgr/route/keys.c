@@ -108,7 +108,7 @@ bool fab_keys_find(const struct fab_batch *b, uint32_t s, struct fab_keys *ret)
 {
     const struct fab_tree *t = b->t;
     const struct fab_slopes *sl = t->slopes;
-    const struct row *own = (const struct row *)(const void *)b->way + s;
+    const struct row *own = (const struct row *)(const void *)b->way + b->alike[s];
     struct looks x; /* large: not cleared */
     x.full = t->whole[s] ? t->slot_nbrs[s] : UINT8_MAX;
     x.belows = b->descends[s] ? find_stretches(b, s, sl->at[s], sl->mid[s], x.below) : 0;

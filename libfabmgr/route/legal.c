@@ -94,7 +94,7 @@ struct sweep {
     bool *descends, *here;
     bool *over;       /* by floor: from those on it one descends to some destination; */
     struct row *down; /* how far it is, without those that are on the floor itself */
-    uint32_t *first;  /* by kind: one that is no destination itself, or FAB_NONE */
+    uint32_t *first;  /* by kind: whose row those have that are no destinations, or FAB_NONE */
 };
 
 /* Rows, then words, then flags; and again rows and words. */
@@ -203,18 +203,17 @@ static void sweep_down(const struct sweep *w)
         uint32_t *first = &w->first[w->s->kind[2 * sw + descends]], like = *first;
         w->descends[sw] = descends;
         if (!here && like != FAB_NONE) {
-            w->way[sw] = w->way[like];
-            w->alike[sw] = w->alike[like];
+            w->alike[sw] = like;
             continue;
         }
         find_way(w, sw);
         w->alike[sw] = recall(memory, w->way, w->s->n, sw);
         if (!here)
-            *first = sw;
+            *first = w->alike[sw];
     }
 }
 
-void fab_legal_ways(const struct fab_slopes *s, const uint32_t *destinations, uint32_t count,
+void fab_legal_rows(const struct fab_slopes *s, const uint32_t *destinations, uint32_t count,
                     uint8_t *ret_way)
 {
     struct sweep w = lay_out(s, ret_way);
@@ -229,4 +228,14 @@ void fab_legal_ways(const struct fab_slopes *s, const uint32_t *destinations, ui
     }
     sweep_up(&w);
     sweep_down(&w);
+}
+
+void fab_legal_ways(const struct fab_slopes *s, const uint32_t *destinations, uint32_t count,
+                    uint8_t *ret_way)
+{
+    struct row *way = (struct row *)(void *)ret_way;
+    const uint32_t *alike = fab_legal_alike(ret_way, s->n);
+    fab_legal_rows(s, destinations, count, ret_way);
+    for (uint32_t sw = 0; sw < s->n; sw++)
+        way[sw] = way[alike[sw]];
 }

@@ -30,11 +30,15 @@ void fab_slopes_fini(struct fab_slopes *s);
  * beyond count say NONE. */
 void fab_legal_ways(const struct fab_slopes *s, const uint32_t *destinations, uint32_t count,
                     uint8_t *ret_way);
+/* Likewise, but a switch has the row of fab_legal_alike()[switch] only; its own may hold anything.
+ */
+void fab_legal_rows(const struct fab_slopes *s, const uint32_t *destinations, uint32_t count,
+                    uint8_t *ret_way);
 uint8_t *fab_legal_alloc(uint32_t n); /* room for ret_way; free() it */
 
 /* Behind the rows there is, by switch:
- * one value for switches that have the same row (most do in a sound tree; that saves looking at
- * them; some that have the same row may have different values); */
+ * a switch that has the same row (most have one of few rows in a sound tree; some that have the
+ * same may have different values); */
 static inline uint32_t *fab_legal_alike(const uint8_t *way, uint32_t n)
 {
     return (uint32_t *)(uintptr_t)(way + ((size_t)n + 1) * FAB_LEGAL_BATCH);

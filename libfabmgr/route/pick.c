@@ -38,7 +38,9 @@ static void collect(const struct fab_cell *c, struct choice *ret)
 {
     const struct fab_tree *t = c->b->t;
     const struct fab_slopes *sl = t->slopes;
-    uint8_t own = c->b->way[(size_t)c->s * BATCH + c->column];
+    const uint8_t *ways = c->b->way + c->column;
+    const uint32_t *alike = c->b->alike;
+    uint8_t own = ways[(size_t)alike[c->s] * BATCH];
     uint8_t need = (uint8_t)((own & FAB_LEGAL_HOPS) - 1);
     ret->c = c;
     ret->under = t->under[c->s];
@@ -48,7 +50,7 @@ static void collect(const struct fab_cell *c, struct choice *ret)
     if (fab_entries_short(c->b, c->s, c->dest))
         ret->home = t->slot_num + t->slot_at[c->b->lanes->sw[c->dest]];
     for (uint32_t n = sl->at[c->s]; n < sl->at[c->s + 1]; n++) {
-        uint8_t way = c->b->way[(size_t)sl->nbr[n] * BATCH + c->column];
+        uint8_t way = ways[(size_t)alike[sl->nbr[n]] * BATCH];
         bool is = n < sl->mid[c->s] ? way == need
                                     : own >= FAB_LEGAL_CLIMBS && (way & FAB_LEGAL_HOPS) == need;
         ret->is[n - sl->at[c->s]] = is;
