@@ -23,51 +23,50 @@ static lane16 all(uint8_t x)
 }
 
 /* Neighbours that follow each other, have one row of ways, and are all of a higher rank or all not
- * (summit.c turns cables round, so that "above" does not mean that). */
+ * (summit.c turns cables round, so that "above" does not mean that). In each lane: how many they
+ * are, how many of them are higher, which is the last, and its port if it has one cable. */
 struct stretch {
     const struct row *way;
-    uint8_t count, higher;
-    uint8_t last, lone; /* the last one, and its port if it has one cable */
+    lane16 count, higher, last, lone;
 };
 
-/* Those of nbr[from..to). */
-static uint32_t find_stretches(const struct fab_batch *b, uint32_t s, uint32_t from, uint32_t to,
-                               struct stretch *ret)
+/* Those of one switch: first those below, then those above. */
+struct looks {
+    struct stretch stretch[256];
+    uint32_t belows, count;
+    uint8_t full; /* neighbours in slots, if all slots have a port */
+};
+
+/* Adds those of nbr[from..to). */
+static void find_stretches(const struct fab_batch *b, uint32_t s, uint32_t from, uint32_t to,
+                           struct looks *x)
 {
     const struct row *way = (const struct row *)(const void *)b->way;
     const struct fab_slopes *sl = b->t->slopes;
     const uint32_t *alike = b->alike;
     const uint8_t *higher = b->t->higher;
-    uint32_t count = 0;
     for (uint32_t n = from, first = from; n < to; first = n) {
         uint32_t like = alike[sl->nbr[n]];
         while (++n < to && alike[sl->nbr[n]] == like && higher[n] == higher[first])
             ;
-        ret[count++] = (struct stretch){.way = &way[like],
-                                        .count = (uint8_t)(n - first),
-                                        .higher = higher[first],
-                                        .last = (uint8_t)(n - 1 - sl->at[s]),
-                                        .lone = b->t->lone[n - 1]};
+        lane16 count = all((uint8_t)(n - first));
+        x->stretch[x->count++] = (struct stretch){.way = &way[like],
+                                                  .count = count,
+                                                  .higher = count & all(higher[first]),
+                                                  .last = all((uint8_t)(n - 1 - sl->at[s])),
+                                                  .lone = all(b->t->lone[n - 1])};
     }
-    return count;
 }
-
-/* The candidates of one switch. */
-struct looks {
-    struct stretch below[256], above[256];
-    uint32_t belows, aboves;
-    uint8_t full; /* neighbours in slots, if all slots have a port */
-};
 
 struct sums {
     lane16 count, in_slots, last, lone;
 };
 static inline void add(struct sums *sums, const struct stretch *k, lane16 is)
 {
-    sums->count += is & all(k->count);
-    sums->in_slots += is & all(k->count & k->higher);
-    sums->last |= is & all(k->last);
-    sums->lone |= is & all(k->lone);
+    sums->count += is & k->count;
+    sums->in_slots += is & k->higher;
+    sums->last |= is & k->last;
+    sums->lone |= is & k->lone;
 }
 
 /* 16 columns. last[] and lone are right where the count is 1. Returns where all take their slots.
@@ -78,10 +77,10 @@ static lane16 find_sixteen(const struct looks *x, lane16 own, unsigned i, struct
     lane16 climbs = (lane16)(own >= all(FAB_LEGAL_CLIMBS));
     struct sums sums = {0};
     for (uint32_t k = 0; k < x->belows; k++)
-        add(&sums, &x->below[k], (lane16)(x->below[k].way->v[i] == need));
-    for (uint32_t k = 0; k < x->aboves; k++) {
-        lane16 hops = x->above[k].way->v[i] & all(FAB_LEGAL_HOPS);
-        add(&sums, &x->above[k], climbs & (lane16)(hops == need));
+        add(&sums, &x->stretch[k], (lane16)(x->stretch[k].way->v[i] == need));
+    for (uint32_t k = x->belows; k < x->count; k++) {
+        lane16 hops = x->stretch[k].way->v[i] & all(FAB_LEGAL_HOPS);
+        add(&sums, &x->stretch[k], climbs & (lane16)(hops == need));
     }
     lane16 slots = (lane16)(sums.in_slots == all(x->full));
     lane16 key = slots | (sums.lone & (lane16)(sums.count == all(1)));
@@ -110,9 +109,12 @@ bool fab_keys_find(const struct fab_batch *b, uint32_t s, struct fab_keys *ret)
     const struct fab_slopes *sl = t->slopes;
     const struct row *own = (const struct row *)(const void *)b->way + b->alike[s];
     struct looks x; /* large: not cleared */
+    x.count = 0;
     x.full = t->whole[s] ? t->slot_nbrs[s] : UINT8_MAX;
-    x.belows = b->descends[s] ? find_stretches(b, s, sl->at[s], sl->mid[s], x.below) : 0;
-    x.aboves = find_stretches(b, s, sl->mid[s], sl->at[s + 1], x.above);
+    if (b->descends[s])
+        find_stretches(b, s, sl->at[s], sl->mid[s], &x);
+    x.belows = x.count;
+    find_stretches(b, s, sl->mid[s], sl->at[s + 1], &x);
     lane16 plain = all(0xff);
     for (unsigned i = 0; i < BATCH / 16; i++)
         plain &= find_sixteen(&x, own->v[i], i, ret);
