@@ -126,6 +126,16 @@ static int leave(struct sm *s)
     return s->cut.count == 0 ? SM_ROUND_OVER : FAB_OK;
 }
 
+/* A cable that is known to be dead does not wait for a switch that hangs; else one try is given to
+ * it. The look that follows asks again. */
+void sm_glance_stalled(struct sm *s)
+{
+    if (s->cut.count == 0 && s->run.stalled_us < sm_first_try_us(s))
+        return;
+    s->cut.more = true;
+    sm_run_give_up(s);
+}
+
 const struct sm_phase sm_phase_glance = {"glancing", enter, next, answer, finished, leave};
 
 /* ---- the cables that died -------------------------------------------------------------------- */

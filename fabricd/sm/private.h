@@ -25,6 +25,7 @@
 #define SM_REROUTES 256      /* kept in memory */
 #define SM_WRITE_RATE 25000  /* table blocks a second, as long as none were written */
 #define SM_RETRY_FIRST_US 100000u
+#define SM_STALL_US 10000u
 #define SM_CAP_IS_SM 0x2u /* PortInfo CapabilityMask, IBA 14.2.5.6 */
 
 /* ---- the model: what is known of the fabric and what stands in it (model.c) -------------------
@@ -124,7 +125,9 @@ struct sm_run {
     bool computed;    /* tables were computed in this round */
     bool at_hand;     /* and that before it began */
     uint64_t follows; /* the reroute that this one follows up, or 0 */
-    struct loop_timer *advance;
+    struct loop_timer *advance, *stall;
+    bool answered;       /* since stall was set */
+    uint64_t stalled_us; /* how long nothing was answered */
     char cause[96];
     uint64_t known_us, computed_us, proved_us; /* when; 0: not in this round */
     struct reroute changed;                    /* nodes and links lost and gained */
@@ -150,6 +153,7 @@ struct sm_programming {
     int stage;
     bool tables_wait;  /* for the stage before them */
     uint32_t awaited;  /* table writes without an answer that others wait for */
+    uint64_t *asked;   /* set of ops without an answer */
     uint64_t torn[16]; /* bitset of block numbers: one that others wait for failed */
     bool stopped;      /* the rest is left to a later round */
     uint32_t failed, told, blocks, switches, writes;
@@ -302,6 +306,15 @@ void sm_run_fini(struct sm *s);
 void sm_run_start(struct sm *s, enum sm_round_kind kind);
 void sm_run_abort(struct sm *s); /* drops what is in flight; no one is told */
 void sm_run_check(struct sm *s); /* go on soon if the phase is finished */
+/* What is unanswered will not be: the phase goes on without. */
+void sm_run_give_up(struct sm *s);
+/* Something is awaited, and nothing was answered for run.stalled_us: glance.c, program.c. */
+void sm_glance_stalled(struct sm *s);
+void sm_program_stalled(struct sm *s);
+static inline uint64_t sm_first_try_us(const struct sm *s)
+{
+    return (uint64_t)s->in.config->smp.timeout_ms * 1000;
+}
 static inline bool sm_run_busy(const struct sm *s)
 {
     return s->run.phases != NULL;

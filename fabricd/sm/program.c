@@ -21,6 +21,7 @@ static void fini(struct sm_programming *p)
 {
     fab_plan_fini(&p->plan);
     free(p->touched);
+    free(p->asked);
     free(p->written);
     *p = (struct sm_programming){0};
 }
@@ -67,7 +68,8 @@ int sm_program_take(struct sm *s, struct fab_plan *plan)
     struct sm_programming *p = &s->program;
     fini(p);
     p->touched = calloc((size_t)s->model.fabric->node_count + 1, 1);
-    if (!p->touched)
+    p->asked = fab_bits_new(plan->stage_start[FAB_STAGE_COUNT]);
+    if (!p->touched || !p->asked)
         return FAB_E_NOMEM;
     p->in = sm_program_input(s);
     p->plan = *plan;
@@ -166,6 +168,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         if (op->attr_id == FAB_ATTR_LFT && !p->first_write_us)
             p->first_write_us = clock_now_us();
         p->awaited += op->awaited;
+        fab_bits_set(p->asked, ret->tag);
         return true;
     }
     return false;
@@ -256,6 +259,7 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
     if (op->attr_id == FAB_ATTR_LFT) {
         count_changed(s, op, data);
         fab_observed_block(&s->model.observed, op->node, op->block, data);
+        p->last_write_us = clock_now_us();
         p->blocks++;
         p->switches += !(p->touched[op->node] & SM_WRITTEN);
         p->touched[op->node] |= SM_WRITTEN;
@@ -278,12 +282,24 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
     struct sm_programming *p = &s->program;
     const struct fab_plan_op *op = &p->plan.ops[tag];
     p->awaited -= op->awaited;
+    fab_bits_clear(p->asked, tag);
     if (a->status == FAB_OK && a->len >= FAB_SMP_DATA)
         acknowledged(s, op, a->data, a->len);
     else
         failed(s, op, a);
-    if (s->run.outstanding == 0 && op->attr_id == FAB_ATTR_LFT)
-        p->last_write_us = clock_now_us();
+}
+
+/* What does not answer may have as many tries as it takes, until somebody else waits for us. */
+void sm_program_stalled(struct sm *s)
+{
+    struct sm_programming *p = &s->program;
+    bool wanted = s->want.glance.count > 0 || s->want.suspects.count > 0;
+    if (!wanted || s->run.stalled_us < sm_first_try_us(s))
+        return;
+    for (uint32_t i = 0; i < p->next; i++)
+        if (fab_bits_get(p->asked, i))
+            answer(s, i, &(struct fab_mads_answer){.status = FAB_E_TIMEOUT});
+    sm_run_give_up(s);
 }
 
 /* All lanes that were to be written are, but for those that failed. */

@@ -28,6 +28,7 @@ static void run_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *an
 {
     struct sm *s = ctx;
     s->run.outstanding--;
+    s->run.answered = true;
     sm_run_phase(s)->answer(s, tag, answer);
     if (s->run.outstanding == 0)
         sm_run_check(s);
@@ -60,6 +61,50 @@ static void pump(struct sm *s)
     agent_pump(s->agent);
 }
 
+void sm_run_give_up(struct sm *s)
+{
+    fab_mads_cancel_all(s->mads);
+    s->run.outstanding = 0;
+    pump(s);
+    sm_run_check(s);
+}
+
+/* Phases that do not wait for all tries at what does not answer. */
+static void (*stalled(const struct sm *s))(struct sm *)
+{
+    const struct sm_phase *phase = sm_run_phase(s);
+    return phase == &sm_phase_glance                                  ? sm_glance_stalled
+           : phase == &sm_phase_rewrite || phase == &sm_phase_program ? sm_program_stalled
+                                                                      : NULL;
+}
+
+/* Once in a while, as long as one of them runs. */
+static void watch_stall(struct sm *s)
+{
+    if (stalled(s) && !loop_timer_pending(s->run.stall))
+        loop_timer_set(s->run.stall, SM_STALL_US);
+}
+
+static void on_stall(void *ctx)
+{
+    struct sm *s = ctx;
+    void (*tell)(struct sm *) = stalled(s);
+    s->run.stalled_us = s->run.answered ? 0 : s->run.stalled_us + SM_STALL_US;
+    s->run.answered = false;
+    if (tell && s->run.outstanding > 0 && s->run.stalled_us > 0)
+        tell(s);
+    watch_stall(s);
+}
+
+static void begin_phase(struct sm *s)
+{
+    s->run.answered = true;
+    s->run.stalled_us = 0;
+    pump(s);
+    watch_stall(s);
+    sm_run_check(s);
+}
+
 static void end_round(struct sm *s, int status)
 {
     s->run.phases = NULL;
@@ -88,8 +133,7 @@ static void advance(void *ctx)
             return;
         }
     }
-    pump(s);
-    sm_run_check(s);
+    begin_phase(s);
 }
 
 void sm_run_start(struct sm *s, enum sm_round_kind kind)
@@ -114,8 +158,7 @@ void sm_run_start(struct sm *s, enum sm_round_kind kind)
         end_round(s, r < 0 ? r : FAB_OK);
         return;
     }
-    pump(s);
-    sm_run_check(s);
+    begin_phase(s);
 }
 
 void sm_run_abort(struct sm *s)
@@ -131,13 +174,13 @@ void sm_run_abort(struct sm *s)
 int sm_run_init(struct sm *s)
 {
     s->run.advance = loop_timer_new(s->in.loop, advance, s);
-    if (!s->run.advance)
-        return FAB_E_NOMEM;
-    return FAB_OK;
+    s->run.stall = loop_timer_new(s->in.loop, on_stall, s);
+    return s->run.advance && s->run.stall ? FAB_OK : FAB_E_NOMEM;
 }
 
 void sm_run_fini(struct sm *s)
 {
     loop_timer_free(s->run.advance);
-    s->run.advance = NULL;
+    loop_timer_free(s->run.stall);
+    s->run.advance = s->run.stall = NULL;
 }
