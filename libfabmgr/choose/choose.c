@@ -6,6 +6,9 @@
  * are in the reason that people read. Polishing takes longest: it is done for the first one, and
  * for one that is better than that polished.
  *
+ * A fault must not change the SL of a path that it does not touch. So none that needs other SLs
+ * than 0 takes the place of another, and nothing takes its place.
+ *
  * Neither figure alone will do. Who spreads all-to-all best often has more flows of a shift on one
  * cable, and the other way round: the product of both has a price for each. A whole tree never
  * comes here.
@@ -74,11 +77,18 @@ static int prove(const struct comparison *c, struct fab_choice *t)
     return status == FAB_OK && !fab_verdict_good(&t->verdict) ? FAB_E_UNSUPPORTED : status;
 }
 
-/* UNSUPPORTED, too, where it needs more lanes, which would give paths other SLs. */
+/* Hosts learn the SL of a path from subnet administration alone. */
+static bool needs_sls(const struct fab_choice *c)
+{
+    return fab_vls_many(&c->vls) && c->vls.sls > 1;
+}
+
+/* UNSUPPORTED, too, where it needs more lanes, or would give paths other SLs. */
 static int compute(const struct comparison *c, struct fab_choice *t)
 {
     int status = t->engine->run(&c->in, &t->lft, &t->vls, t->why, sizeof(t->why));
-    if (status == FAB_OK && fab_vls_count(&t->vls) > fab_vls_count(&c->first->vls))
+    if (status == FAB_OK &&
+        (fab_vls_count(&t->vls) > fab_vls_count(&c->first->vls) || needs_sls(t)))
         status = FAB_E_UNSUPPORTED;
     return status == FAB_OK ? prove(c, t) : status;
 }
@@ -100,20 +110,11 @@ static int enter(struct comparison *c, struct fab_choice *t, int status, const c
     return status == FAB_E_UNSUPPORTED ? FAB_OK : status;
 }
 
-/* Hosts learn the SL of a path from subnet administration alone. */
-static bool needs_sls(const struct fab_choice *c)
-{
-    return fab_vls_many(&c->vls) && c->vls.sls > 1;
-}
-
-/* Of equals the earlier, but one that needs no SLs before one that does. */
 static int contend(struct comparison *c, const struct fab_route_engine *engine)
 {
     struct fab_choice t = {.engine = engine};
     int status = compute(c, &t);
-    const struct fab_choice *best = c->best.engine != NULL ? &c->best : c->first;
-    bool simpler = needs_sls(best) && !needs_sls(&t);
-    return enter(c, &t, status, engine->name, simpler ? c->best_score : c->best_score - 1);
+    return enter(c, &t, status, engine->name, c->best_score - 1);
 }
 
 /* ---- polish ---------------------------------------------------------------------------------- */
@@ -135,7 +136,7 @@ static int polish(const struct comparison *c, struct fab_choice *t)
     const struct fab_quality_input measured = {
         .fabric = c->in.fabric, .lids = c->in.lids, .lft = &t->lft};
     struct fab_polish_input in = {
-        .fabric = c->in.fabric, .policy = c->in.policy, .lids = c->in.lids};
+        .fabric = c->in.fabric, .policy = c->in.policy, .lids = c->in.lids, .vls = &t->vls};
     uint32_t *ends;
     int status = fab_quality_ends(&measured, &ends, &in.end_count);
     if (status != FAB_OK)
@@ -151,8 +152,6 @@ static int polish(const struct comparison *c, struct fab_choice *t)
 static int refine(struct comparison *c, const struct fab_choice *from)
 {
     struct fab_choice t = {.engine = NULL};
-    if (fab_vls_many(&from->vls))
-        return FAB_OK;
     int status = copy(from, &t);
     if (status == FAB_OK)
         status = polish(c, &t);
@@ -190,7 +189,8 @@ static int compare(struct comparison *c, const struct fab_route_chain *chain, ui
     int status = measure(c, c->first, c->first->engine->name, &c->best_score);
     if (status == FAB_OK)
         status = refine(c, c->first);
-    for (uint32_t i = taken + 1; status == FAB_OK && i < chain->count; i++)
+    bool alone = needs_sls(c->first);
+    for (uint32_t i = taken + 1; status == FAB_OK && !alone && i < chain->count; i++)
         status = contend(c, chain->engine[i]);
     if (status == FAB_OK && c->best.engine != NULL && c->best.engine != c->first->engine)
         status = refine(c, &c->best);

@@ -22,12 +22,13 @@ struct fab_choice {
     char why[300]; /* the engine's sentence, and how they compared */
 };
 /* Puts the best in place of *choice, which engine chain->engine[taken] made of *in, and polishes it
- * (libfabmgr/route/polish.h; on one lane): of all engines from there on that take the fabric with
- * as few lanes and prove themselves, and of the first polished, the one whose worst load of
- * all-to-all, times its worst shift, is least; of equals one whose paths need SL 0 only, and then
- * the earliest. That is good by the proof, too. Leaves the tables as they are where nothing is to
- * be compared: no "auto", in->flawed NULL or false, or too large. Says so in choice->why where
- * hosts have to use other SLs. NOMEM and other failures: *choice is as it was. */
+ * (libfabmgr/route/polish.h): of the first polished, and of all engines from there on that take the
+ * fabric with as few lanes and prove themselves, the one whose worst load of all-to-all, times its
+ * worst shift, is least; of equals the earliest. Where paths of the first need other SLs than 0,
+ * others are not asked, and those that need them are not taken. It is good by the proof, too.
+ * Leaves the tables as they are where nothing is to be compared: no "auto", in->flawed NULL or
+ * false, or too large. Says so in choice->why where hosts have to use other SLs. NOMEM and other
+ * failures: *choice is as it was. */
 int fab_choose(const struct fab_route_input *in, const struct fab_route_chain *chain,
                uint32_t taken, struct fab_choice *choice);
 

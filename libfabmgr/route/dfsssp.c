@@ -137,6 +137,8 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
     if (ret == FAB_OK)
         ret = conclude(&d, available, port, why, why_len);
     if (ret == FAB_OK) {
+        if (in->flawed != NULL)
+            *in->flawed = true; /* no regular fabric needs it */
         *ret_lft = d.lft;
         *ret_vls = d.vls;
     } else {

@@ -216,6 +216,20 @@ static int prepare(struct dragonfly *d, const struct fab_dragonfly_kind *kind)
     return ret == FAB_OK ? fab_lft_init(&d->lft, f->switch_count, d->in->lids->top) : ret;
 }
 
+/* Is something missing? Switches of one kind have as many cables. */
+static bool is_flawed(const struct dragonfly *d)
+{
+    const struct fab_graph *g = &d->graph;
+    uint32_t usual[2] = {0, 0};
+    for (uint32_t sw = 0; sw < g->n; sw++) {
+        uint32_t ports = g->port_at[sw + 1] - g->port_at[sw], *like = &usual[d->groups.spine[sw]];
+        *like = *like == 0 ? ports : *like;
+        if (ports != *like)
+            return true;
+    }
+    return false;
+}
+
 int fab_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct fab_route_input *in,
                       struct fab_lft *ret_lft, struct fab_vls *ret_vls, char *why, size_t why_len)
 {
@@ -230,6 +244,8 @@ int fab_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct fab_ro
     if (ret == FAB_OK) {
         snprintf(why, why_len, "%s of %u groups%s", kind->name, d.groups.count,
                  d.detours ? ", missing cables gone round" : "");
+        if (in->flawed != NULL && is_flawed(&d))
+            *in->flawed = true;
         *ret_lft = d.lft;
         *ret_vls = d.vls;
     } else {

@@ -26,6 +26,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/keys.c \
 	%D%/kin.c \
 	%D%/kin.h \
+	%D%/ladder.c \
+	%D%/ladder.h \
 	%D%/lanes.c \
 	%D%/lanes.h \
 	%D%/layers.c \

@@ -10,8 +10,8 @@
  * is beyond any more, the next aim is set; when that does not happen within some steps, all steps
  * since the last aim was reached are taken back, and the other figure has its turn.
  *
- * Deadlock: the turns of all tables are brought into an order in which packets ascend (turns.c),
- * once; and every entry that is changed keeps to it. So no cycle can arise, nor a loop.
+ * Deadlock: channels are numbered so that all packets ascend (ladder.c), once; and every entry that
+ * is changed keeps to it. So no cycle can arise, nor a loop. The SLs of paths stay as they are.
  *
  * "By lot" is by a generator of a fixed seed, and ids go by GUID: the same input gives the same
  * tables. burden.c keeps the books.
@@ -25,7 +25,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/burden.h"
-#include "libfabmgr/route/turns.h"
+#include "libfabmgr/route/ladder.h"
 
 /* Counters of shifts, and entries: more take too much memory and time. */
 #define ROOM (UINT64_C(1) << 24)
@@ -35,6 +35,8 @@
 #define PATIENCE (UINT64_C(1) << 28)
 /* A look at a detour, in looks at a counter. */
 #define LOOK 16
+/* Numberings that are tried, where none goes by an order of the switches. */
+#define LADDERS 32
 /* Over all entries, to part strangers. */
 #define ROUNDS 4
 /* An entry that was changed stays for so many steps, and up to as many more. */
@@ -45,14 +47,13 @@ struct step {
 };
 struct search {
     struct fab_graph graph;
-    struct fab_turns turns;
+    struct fab_ladder ladder;
     struct fab_burden burden;
     struct fab_prng prng;
-    uint32_t *by_port; /* [port ids of switches] the channel, or FAB_NONE */
-    uint32_t *arc;     /* [channels] */
-    uint32_t *until;   /* [ends][n] the step up to which an entry stays */
-    uint32_t *stack;   /* [n] */
-    uint32_t now;      /* steps, all in all */
+    uint32_t *tail;  /* [channels] the switch that it leaves */
+    uint32_t *until; /* [ends][n] the step up to which an entry stays */
+    uint32_t *stack; /* [n] */
+    uint32_t now;    /* steps, all in all */
     uint64_t patience;
     uint32_t weight; /* of a flow beyond the bound, in load */
     struct step *steps;
@@ -62,105 +63,17 @@ struct search {
     uint32_t ties;
 };
 
-/* ---- the order of the turns ------------------------------------------------------------------ */
-
-static void find_arcs(struct search *s, const struct fab_fabric *f)
-{
-    const struct fab_graph *g = &s->graph;
-    memset(s->by_port, 0xff, f->port_count * sizeof(*s->by_port));
-    for (uint32_t sw = 0; sw < g->n; sw++) {
-        for (uint32_t c = g->port_at[sw]; c < g->port_at[sw + 1]; c++) {
-            uint32_t arc = g->nbr_at[sw];
-            while (g->nbr[arc] != g->port_peer[c])
-                arc++;
-            s->arc[c] = arc;
-            s->by_port[fab_port_id(f, sw, g->port_num[c])] = c;
-        }
-    }
-}
-
-static uint32_t channel_of(const struct fab_fabric *f, const uint32_t *by_port,
-                           const struct fab_lft *lft, uint32_t sw, uint32_t lid)
-{
-    uint8_t num = fab_lft_row(lft, sw)[lid];
-    return num <= f->nodes[sw].num_ports ? by_port[fab_port_id(f, sw, num)] : FAB_NONE;
-}
-
-/* All turns that the tables have, of any LID; false: not in this order. */
-static bool take_turns(struct search *s, const struct fab_fabric *f, const struct fab_lft *lft)
-{
-    const struct fab_graph *g = &s->graph;
-    for (uint32_t sw = 0; sw < g->n; sw++) {
-        for (uint32_t lid = 1; lid <= lft->top; lid++) {
-            uint32_t c = channel_of(f, s->by_port, lft, sw, lid);
-            uint32_t to = c != FAB_NONE ? g->port_peer[c] : FAB_NONE;
-            uint32_t next = c != FAB_NONE ? channel_of(f, s->by_port, lft, to, lid) : FAB_NONE;
-            if (next != FAB_NONE &&
-                (g->port_peer[next] == sw || !fab_turn_take(&s->turns, s->arc[c], s->arc[next])))
-                return false;
-        }
-    }
-    return true;
-}
-
-typedef int find_order(const struct fab_graph *g, const struct fab_fabric *f,
-                       const struct fab_policy *p, struct fab_order *ret);
-
-/* UNSUPPORTED: the turns do not fit it, as far as the order may be bent. */
-static int try_order(struct search *s, const struct fab_polish_input *in, const struct fab_lft *lft,
-                     find_order *find, uint64_t patience)
-{
-    struct fab_order order;
-    int status = find(&s->graph, in->fabric, in->policy, &order);
-    if (status != FAB_OK)
-        return status;
-    fab_turns_fini(&s->turns);
-    status = fab_turns_init(&s->turns, &s->graph, &order);
-    fab_order_fini(&order);
-    s->turns.patience = patience;
-    if (status == FAB_OK && !take_turns(s, in->fabric, lft))
-        status = FAB_E_UNSUPPORTED;
-    return status;
-}
-
-/* The orders that engines and repairs go by, as they are; then whatever fits. */
-static int order_turns(struct search *s, const struct fab_polish_input *in,
-                       const struct fab_lft *lft)
-{
-    int status = try_order(s, in, lft, fab_order_ranked, 0);
-    if (status == FAB_E_UNSUPPORTED)
-        status = try_order(s, in, lft, fab_order_find, 0);
-    if (status == FAB_E_UNSUPPORTED)
-        status = try_order(s, in, lft, fab_order_find, UINT64_MAX);
-    return status;
-}
-
-/* Do packets still ascend when `sw` sends to the end by this channel? */
-static bool ascends(const struct search *s, uint32_t end, uint32_t sw, uint32_t channel)
-{
-    const struct fab_graph *g = &s->graph;
-    const uint32_t *next = fab_burden_next(&s->burden, end);
-    uint32_t arc = s->arc[channel], after = next[g->port_peer[channel]];
-    if (after != FAB_NONE && !fab_turn_easy(&s->turns, arc, s->arc[after]))
-        return false;
-    for (uint32_t i = g->nbr_at[sw]; i < g->nbr_at[sw + 1]; i++) {
-        uint32_t before = next[g->nbr[i]];
-        if (before != FAB_NONE && g->port_peer[before] == sw &&
-            !fab_turn_easy(&s->turns, s->arc[before], arc))
-            return false;
-    }
-    return true;
-}
+/* ---- a step ---------------------------------------------------------------------------------- */
 
 /* Can it send to the end by this channel, and the way is not longer? Then trial says how. */
 static bool may_take(struct search *s, uint32_t end, uint32_t sw, uint32_t channel)
 {
-    return ascends(s, end, sw, channel) &&
+    const struct fab_burden_end *to = &s->burden.end[end];
+    return fab_ladder_holds(&s->ladder, fab_burden_next(&s->burden, end), to->sw, to->lid, sw,
+                            channel) &&
            fab_detour_find(&s->burden, end, sw, channel, &s->trial) &&
            s->trial.taken_count <= s->trial.left_count;
 }
-
-/* ---- a step ---------------------------------------------------------------------------------- */
 
 static void spend(struct search *s, uint64_t looks)
 {
@@ -222,7 +135,7 @@ static void consider_behind(struct search *s, uint32_t end, uint32_t sw)
 static void relieve_load(struct search *s, uint32_t channel)
 {
     const struct fab_burden *b = &s->burden;
-    uint32_t sw = s->turns.tail[s->arc[channel]];
+    uint32_t sw = s->tail[channel];
     spend(s, b->ends);
     for (uint32_t end = 0; end < b->ends; end++) {
         if (fab_burden_next(b, end)[sw] == channel && fab_burden_flow(b, end)[sw] > 0)
@@ -414,11 +327,10 @@ static int allocate(struct search *s, const struct fab_polish_input *in)
     uint32_t channels = g->port_at[g->n];
     if ((uint64_t)in->end_count * (channels > g->n ? channels : g->n) > ROOM)
         return FAB_E_LIMIT;
-    s->by_port = fab_alloc_array(in->fabric->port_count, sizeof(*s->by_port));
-    s->arc = fab_alloc_array((size_t)channels + 1, sizeof(*s->arc));
+    s->tail = fab_alloc_array((size_t)channels + 1, sizeof(*s->tail));
     s->stack = fab_alloc_array((size_t)g->n + 1, sizeof(*s->stack));
     s->until = calloc((size_t)in->end_count * g->n + 1, sizeof(*s->until));
-    return s->by_port && s->arc && s->stack && s->until ? FAB_OK : FAB_E_NOMEM;
+    return s->tail && s->stack && s->until ? FAB_OK : FAB_E_NOMEM;
 }
 
 static int prepare(struct search *s, const struct fab_polish_input *in, const struct fab_lft *lft)
@@ -428,20 +340,24 @@ static int prepare(struct search *s, const struct fab_polish_input *in, const st
         status = allocate(s, in);
     if (status != FAB_OK)
         return status;
-    find_arcs(s, in->fabric);
-    status = order_turns(s, in, lft);
-    return status == FAB_OK ? fab_burden_init(&s->burden, &s->graph, s->by_port, in, lft) : status;
+    for (uint32_t sw = 0; sw < s->graph.n; sw++) {
+        for (uint32_t c = s->graph.port_at[sw]; c < s->graph.port_at[sw + 1]; c++)
+            s->tail[c] = sw;
+    }
+    status = fab_ladder_make(&s->ladder, &s->graph, in, lft, NULL);
+    if (status == FAB_OK)
+        status = fab_burden_init(&s->burden, &s->graph, s->ladder.by_port, in, lft);
+    return status;
 }
 
 static void fini(struct search *s)
 {
-    free(s->by_port);
-    free(s->arc);
+    free(s->tail);
     free(s->stack);
     free(s->until);
     free(s->steps);
     fab_burden_fini(&s->burden);
-    fab_turns_fini(&s->turns);
+    fab_ladder_fini(&s->ladder);
     fab_graph_fini(&s->graph);
 }
 
@@ -456,6 +372,34 @@ static void write_back(const struct search *s, struct fab_lft *lft)
     }
 }
 
+/* Another numbering of what there is now: it allows other ways. */
+static int renumber(struct search *s, const struct fab_polish_input *in, const struct fab_lft *lft)
+{
+    struct fab_ladder ladder;
+    int status = fab_ladder_make(&ladder, &s->graph, in, lft, &s->prng);
+    if (status != FAB_OK)
+        return status;
+    fab_ladder_fini(&s->ladder);
+    s->ladder = ladder;
+    return FAB_OK;
+}
+
+static int polish(struct search *s, const struct fab_polish_input *in, struct fab_lft *lft)
+{
+    int status = search(s);
+    for (unsigned i = 0; status == FAB_OK && i < LADDERS && !s->ladder.by_order; i++) {
+        write_back(s, lft);
+        status = renumber(s, in, lft);
+        if (status == FAB_OK)
+            status = search(s);
+    }
+    if (status == FAB_OK)
+        part_strangers(s);
+    if (status == FAB_OK)
+        write_back(s, lft);
+    return status;
+}
+
 int fab_polish(const struct fab_polish_input *in, struct fab_lft *lft)
 {
     struct search s = {.patience = PATIENCE};
@@ -465,11 +409,7 @@ int fab_polish(const struct fab_polish_input *in, struct fab_lft *lft)
     int status = prepare(&s, in, lft);
     if (status == FAB_OK) {
         s.weight = 1 + s.burden.ends / s.burden.runs;
-        status = search(&s);
-        if (status == FAB_OK)
-            part_strangers(&s);
-        if (status == FAB_OK)
-            write_back(&s, lft);
+        status = polish(&s, in, lft);
     }
     fini(&s);
     return status == FAB_E_UNSUPPORTED || status == FAB_E_LIMIT ? FAB_OK : status;

@@ -254,6 +254,34 @@ static int prepare(struct torus *t, int check(struct torus *))
     return ret;
 }
 
+/* Neighbours of a switch where nothing is missing. */
+static uint32_t usual_neighbours(const struct fab_grid *grid, uint32_t sw)
+{
+    uint32_t count = 0;
+    for (uint32_t d = 0; d < grid->dims; d++) {
+        uint32_t size = grid->dim[d].size, at = fab_grid_at(grid, sw, d);
+        enum fab_grid_kind kind = grid->dim[d].kind;
+        if (kind == FAB_GRID_PATH)
+            count += at == 0 || at + 1 == size ? 1 : 2;
+        else
+            count += kind == FAB_GRID_RING ? 2 : size - 1;
+    }
+    return count;
+}
+
+/* Is something missing? All switches have as many cables to a neighbour. */
+static bool is_flawed(const struct torus *t)
+{
+    const struct fab_graph *g = &t->graph;
+    for (uint32_t sw = 0; sw < g->n; sw++) {
+        uint32_t nbrs = g->nbr_at[sw + 1] - g->nbr_at[sw], ports = g->port_at[sw + 1];
+        if (nbrs != usual_neighbours(&t->grid, sw) ||
+            (uint64_t)(ports - g->port_at[sw]) * g->nbr_at[1] != (uint64_t)nbrs * g->port_at[1])
+            return true;
+    }
+    return false;
+}
+
 static void remark(const struct torus *t)
 {
     char text[96];
@@ -280,6 +308,8 @@ static int run(const struct fab_route_input *in, int check(struct torus *), stru
         ret = make_vls(&t);
     if (ret == FAB_OK) {
         remark(&t);
+        if (in->flawed != NULL && is_flawed(&t))
+            *in->flawed = true;
         *ret_lft = t.lft;
         *ret_vls = t.vls;
     } else {

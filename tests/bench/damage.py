@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """damage.py [--build DIR] [--seeds N] [--per-mille 0,1,10,50] [--ours E,..] [--theirs E,..]
-             [--only NAME,..] [FABRIC...]
+             [--only NAME,..] [--cache DIR] [FABRIC...]
 
 Routes whole and damaged fabrics with our engines and with OpenSM's (which finds them on ibsim), and
 has one judge (bench_judge) measure both: all-to-all max/mean, worst shift, effective bisection
@@ -8,7 +8,9 @@ bandwidth, whether one lane is free of deadlock. Without FABRIC files: fabrics t
 and those of the folder FABRICD_TOPOLOGIES. Cables between switches go by seed, but none that would
 leave the fabric in pieces. Prints for each fabric and damage the median and the worst over the
 seeds, and what ours has in place of the best of theirs, figure by figure and seed by seed: "9/10"
-is as good or better on 9 of 10. A seed prints its own line with -v.
+is as good or better on 9 of 10. CPU time is of routing alone for ours, of the whole bring-up for
+OpenSM. A seed prints its own line with -v. Needs opensm and ibsim-utils, and
+`make tests/bench/bench_judge cli/fabsim`.
 """
 import argparse
 import glob
@@ -33,6 +35,12 @@ MADE = {
     'pgft': 'pgft --m 6,6,4 --w 1,3,3 --p 1,2,2',
     'rail': 'rail --servers 32 --adapters 4 --group-size 16 --spines 4',
     'dgx': 'rail --servers 32 --adapters 8 --group-size 16 --spines 4 --parallel 2 --aggregation-nodes',
+    'dgx-544': 'rail --servers 68 --adapters 8 --group-size 17 --spines 8 --parallel 2 --aggregation-nodes '
+               '--shuffle-guids',
+    'torus': 'torus --size 8,8 --hosts 4',
+    'hypercube': 'hypercube --dimensions 5 --hosts 4',
+    'hyperx': 'hyperx --size 8,8 --hosts 4',
+    'dragonfly': 'dragonfly --group-size 8 --global 1 --hosts 4',
     'dragonfly-plus': 'dragonfly-plus --leaves 4 --spines 4 --global 2 --hosts 4',
     'random': 'random --switches 32 --degree 5 --hosts 4',
 }
@@ -62,13 +70,14 @@ class Ibsim:
 
 
 def opensm(engine, folder, ibsim, timeout):
-    """The tables of an engine, or None where it refuses."""
+    """The tables of an engine, and its CPU time in ms; None where it refuses."""
     out = '%s/%s' % (folder, engine)
     os.makedirs(out)
     with open(out + '/conf', 'w') as f:
         f.write('sweep_interval 0\nlog_flags 0x03\nlog_file %s/log\ndump_files_dir %s\nqos FALSE\n'
                 'routing_engine %s\n' % (out, out, engine))
     env = dict(os.environ, IBSIM_SOCKNAME=ibsim.name, LD_PRELOAD=UMAD2SIM, OSM_CACHE_DIR=out, OSM_TMP_DIR=out)
+    before = sum(os.times()[2:4])
     try:
         subprocess.run(['opensm', '-F', out + '/conf', '-D', '0x43', '-o'], env=env, cwd=out, timeout=timeout,
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -76,11 +85,12 @@ def opensm(engine, folder, ibsim, timeout):
         return None
     dump = out + '/opensm-lfts.dump'
     refused = 'ERR AB' in open(out + '/log', errors='replace').read() # ftree's: what follows is minhop
-    return dump if not refused and os.path.exists(dump) and os.path.getsize(dump) > 0 else None
+    made = not refused and os.path.exists(dump) and os.path.getsize(dump) > 0
+    return (dump, 1e3 * (sum(os.times()[2:4]) - before)) if made else None
 
 
 def judge(tool, fabric, tables):
-    """{name: (imbalance, shift, bandwidth, acyclic)}; refusals and lost pairs are left out."""
+    """{name: (imbalance, shift, bandwidth, acyclic, ms)}; refusals and lost pairs are left out."""
     if not tables:
         return {}
     text = subprocess.run([tool, fabric] + tables, check=True, capture_output=True, text=True).stdout
@@ -88,7 +98,8 @@ def judge(tool, fabric, tables):
     for line in text.splitlines():
         words = line.split()
         if words[1] != 'refused:' and int(words[5]) == 0:
-            found[words[0]] = (float(words[1]), int(words[2]), float(words[3]), words[4] == 'acyclic')
+            found[words[0]] = (float(words[1]), int(words[2]), float(words[3]), words[4] == 'acyclic',
+                               float(words[6]))
     return found
 
 
@@ -99,8 +110,8 @@ def ask_opensm(options, fabric, engines, folder):
         dumps = {e: opensm(e, folder, ibsim, options.timeout) for e in engines}
     finally:
         ibsim.stop()
-    found = judge(options.judge, fabric, ['%s=%s' % (e, d) for e, d in dumps.items() if d])
-    return {e: found.get(e) for e in engines}
+    found = judge(options.judge, fabric, ['%s=%s' % (e, d[0]) for e, d in dumps.items() if d])
+    return {e: found[e][:4] + (dumps[e][1],) if e in found else None for e in engines}
 
 
 def opensm_figures(options, fabric, folder):
@@ -140,13 +151,14 @@ def show(name, rows):
     worst = (max(h[0] for h in have), max(h[1] for h in have), min(h[2] for h in have))
     cyclic = sum(not h[3] for h in have)
     text = '%.2f (%.2f)  %g (%d)  %.3f (%.3f)' % (mid[0], worst[0], mid[1], worst[1], mid[2], worst[2])
+    text += '  %.0f ms' % statistics.median(h[4] for h in have)
     if cyclic:
         text += '  CYCLIC in %d' % cyclic
     return text + ('  took %d of %d' % (len(have), len(rows)) if len(have) < len(rows) else '')
 
 
 def report(options, name, per_mille, results):
-    print('%s, %g %% of its cables missing, %d seeds: max/mean, worst shift, bisection: median (worst)'
+    print('%s, %g %% of its cables missing, %d seeds: max/mean, worst shift, bisection: median (worst); CPU'
           % (name, per_mille / 10, len(results)))
     ours, theirs = [r[0] for r in results], [r[1] for r in results]
     for engine in options.theirs:
