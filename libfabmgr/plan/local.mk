@@ -6,7 +6,10 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/observed.c \
 	%D%/order.c \
 	%D%/order.h \
+	%D%/ordering.h \
+	%D%/parts.c \
 	%D%/pkeys.c \
 	%D%/pkeys.h \
 	%D%/plan.c \
-	%D%/plan.h
+	%D%/plan.h \
+	%D%/wishes.c
