@@ -65,6 +65,12 @@ tests_unit_test_wire_SOURCES = tests/unit/test_wire.c
 tests_unit_test_wire_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_wire_LDADD = $(LIB_TEST_LIBS)
 
+# ---- wire: headers
+UNIT_TESTS += tests/unit/test_wire_mad
+tests_unit_test_wire_mad_SOURCES = tests/unit/test_wire_mad.c
+tests_unit_test_wire_mad_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_wire_mad_LDADD = $(LIB_TEST_LIBS)
+
 # ---- smstate
 UNIT_TESTS += tests/unit/test_smstate
 tests_unit_test_smstate_SOURCES = tests/unit/test_smstate.c
@@ -88,9 +94,15 @@ tests_unit_test_isolation_LDADD = $(LIB_TEST_LIBS)
 
 # ---- mads
 UNIT_TESTS += tests/unit/test_mads
-tests_unit_test_mads_SOURCES = tests/unit/test_mads.c
+tests_unit_test_mads_SOURCES = tests/unit/test_mads.c tests/unit/mads_session.h
 tests_unit_test_mads_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_mads_LDADD = $(LIB_TEST_LIBS)
+
+# ---- mads: window, conversations
+UNIT_TESTS += tests/unit/test_mads_window
+tests_unit_test_mads_window_SOURCES = tests/unit/test_mads_window.c tests/unit/mads_session.h
+tests_unit_test_mads_window_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_mads_window_LDADD = $(LIB_TEST_LIBS)
 
 # ---- every allocation fails in turn
 UNIT_TESTS += tests/unit/test_nomem

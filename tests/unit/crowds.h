@@ -51,6 +51,30 @@ static inline void crowd_trees(unsigned count, uint64_t seed, crowd_check *check
     }
 }
 
+/* Tori, meshes and rings: a torus with hosts and without, a mesh. */
+static inline void crowd_grids(crowd_check *check, void *ctx)
+{
+    static const uint32_t sizes[][3] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {5, 1, 1}, {40, 1, 1},
+                                        {2, 2, 1}, {4, 4, 1}, {5, 7, 1}, {9, 9, 1}, {12, 12, 1},
+                                        {3, 3, 3}, {5, 4, 3}, {2, 2, 2}, {4, 4, 4}};
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        check(grid(sizes[i], true, 2), 0, "torus", ctx);
+        check(grid(sizes[i], false, 1), 1, "mesh", ctx);
+        check(grid(sizes[i], true, 0), 0, "torus without hosts", ctx);
+    }
+}
+
+/* Tori that are damaged, five of each size. */
+static inline void crowd_damaged_grids(uint64_t seed, crowd_check *check, void *ctx)
+{
+    static const uint32_t sizes[][3] = {{5, 1, 1},   {40, 1, 1}, {4, 4, 1}, {5, 7, 1}, {9, 9, 1},
+                                        {12, 12, 1}, {3, 3, 3},  {5, 4, 3}, {2, 2, 2}, {4, 4, 4}};
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("damaged grids", seed));
+    for (unsigned i = 0; i < 5 * sizeof(sizes) / sizeof(sizes[0]); i++)
+        check(damaged(grid(sizes[i / 5], true, 1), &prng, 0.1, 0.03), 0, "damaged torus", ctx);
+}
+
 /* Two levels, aggregation nodes everywhere, hosts on spines; every other one damaged. */
 static inline void crowd_modern(unsigned count, uint64_t seed, crowd_check *check, void *ctx)
 {

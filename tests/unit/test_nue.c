@@ -83,19 +83,8 @@ END_TEST
 
 START_TEST(grids_and_rings_are_proven)
 {
-    static const uint32_t sizes[][3] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {5, 1, 1},   {40, 1, 1},
-                                        {4, 4, 1}, {5, 7, 1}, {9, 9, 1}, {12, 12, 1}, {3, 3, 3},
-                                        {5, 4, 3}, {2, 2, 2}, {4, 4, 4}};
-    struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("grids and rings", 3));
-    for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        check_fabric(grid(sizes[i], true, 2), 0, "torus", NULL);
-        check_fabric(grid(sizes[i], false, 1), 1, "mesh", NULL);
-        check_fabric(grid(sizes[i], true, 0), 0, "torus without hosts", NULL);
-        for (unsigned k = 0; k < 5; k++)
-            check_fabric(damaged(grid(sizes[i], true, 1), &prng, 0.1, 0.03), 0, "damaged torus",
-                         NULL);
-    }
+    crowd_grids(check_fabric, NULL);
+    crowd_damaged_grids(3, check_fabric, NULL);
 }
 END_TEST
 

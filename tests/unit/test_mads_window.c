@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The session's window, and whole conversations over a simulated wire that delays, reorders, loses,
+ * doubles, refuses and gives back, in virtual time, by seed. Whatever the wire does, every request
+ * is done exactly once, with its own answer.
+ */
+#include "libfabmgr/base/prng.h"
+#include "tests/unit/mads_session.h"
+
+/* ---- the window -------------------------------------------------------------------------------
+ */
+
+/* Puts out what may go; returns how many, the MADs in wire[]. */
+static uint32_t pump(struct fab_mads *m, uint64_t now, uint8_t wire[][FAB_MAD_SIZE])
+{
+    struct fab_mad_addr to;
+    uint32_t n = 0;
+    while (fab_mads_output(m, now, wire[n], &to))
+        n++;
+    return n;
+}
+
+static void answer_all(struct fab_mads *m, uint64_t now, uint8_t wire[][FAB_MAD_SIZE], uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        answer(wire[i], 0, 0);
+        fab_mads_input(m, now, wire[i], FAB_MAD_SIZE, false);
+    }
+}
+
+START_TEST(window_doubles_then_halves_then_creeps)
+{
+    static uint8_t wire[256][FAB_MAD_SIZE];
+    struct fab_mads_config config = {
+        .window_start = 4, .window_max = 128, .timeout_us = TIMEOUT, .retries = 9};
+    struct fab_mads *m = fab_mads_new(&config);
+    uint64_t asked = 0, now = 0;
+    fab_mads_source(m, endless, &asked);
+    for (uint32_t expected = 4; expected <= 128; expected *= 2) {
+        ck_assert_uint_eq(pump(m, now, wire), expected);
+        answer_all(m, ++now, wire, expected);
+    }
+    ck_assert_uint_eq(pump(m, now, wire), 128); /* and not beyond */
+    for (uint32_t i = 0; i < 128; i++)
+        fab_mads_input(m, now + 1, wire[i], FAB_MAD_SIZE, true);
+    ck_assert_uint_eq(stats_of(m).window, 64); /* 128 losses of one round trip: one cut */
+    now += 2;
+    for (uint32_t expected = 64; expected < 70; expected++) {
+        ck_assert_uint_eq(pump(m, now, wire), expected);
+        answer_all(m, ++now, wire, expected);
+    }
+    for (uint32_t i = 0; i < 10; i++) { /* loss upon loss: down to the floor */
+        uint32_t n = pump(m, ++now, wire);
+        for (uint32_t k = 0; k < n; k++)
+            fab_mads_input(m, now + 1, wire[k], FAB_MAD_SIZE, true);
+    }
+    ck_assert_uint_eq(stats_of(m).window, 4);
+    fab_mads_free(m);
+}
+END_TEST
+
+/* Devices that are silent hold up nobody: long before its timeout, what is late makes room. */
+START_TEST(late_ones_make_room)
+{
+    static uint8_t wire[64][FAB_MAD_SIZE], lost[64][FAB_MAD_SIZE];
+    struct fab_mads_config config = {
+        .window_start = 4, .window_max = 10, .timeout_us = 200000, .retries = 3};
+    struct fab_mads *m = fab_mads_new(&config);
+    uint64_t asked = 0, now = 0;
+    fab_mads_source(m, endless, &asked);
+    answer_all(m, now + 100, wire, pump(m, now, wire)); /* a round trip takes 100 us */
+    now += 100;
+    uint32_t n = pump(m, now, lost);
+    ck_assert_uint_eq(n, 8);
+    uint64_t late = fab_mads_deadline(m);
+    ck_assert_uint_lt(late, now + 10000);
+    ck_assert_uint_gt(late, now + 800);
+    fab_mads_expire(m, late);
+    ck_assert_uint_eq(pump(m, late, wire), 2); /* 10 in all */
+    ck_assert_uint_eq(stats_of(m).in_flight, 10);
+    ck_assert_uint_eq(stats_of(m).retried, 0);
+    answer_all(m, late + 100, wire, 2);
+    answer_all(m, late + 100, lost, n); /* late, and right all the same */
+    ck_assert_uint_eq(stats_of(m).in_flight, 0);
+    ck_assert_uint_eq(stats_of(m).answered, 14);
+    ck_assert_uint_eq(stats_of(m).unmatched, 0);
+    fab_mads_free(m);
+}
+END_TEST
+
+START_TEST(window_does_not_grow_unused)
+{
+    static uint8_t wire[256][FAB_MAD_SIZE];
+    struct fab_mads_config config = {
+        .window_start = 8, .window_max = 128, .timeout_us = TIMEOUT, .retries = 0};
+    struct fab_mads *m = fab_mads_new(&config);
+    for (int round = 0; round < 100; round++) {
+        struct fab_mads_request req = get(NULL, 0);
+        fab_mads_submit(m, &req);
+        answer_all(m, 1, wire, pump(m, 0, wire));
+    }
+    ck_assert_uint_eq(stats_of(m).window, 8);
+    fab_mads_free(m);
+}
+END_TEST
+
+START_TEST(window_keeps_its_bounds)
+{
+    static const struct {
+        uint32_t start, max, window;
+    } cases[] = {{0, 0, 1}, {0, 1, 1}, {9, 2, 2}, {0, 64, 4}, {100, 64, 64}, {16, 64, 16}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fab_mads_config config = {
+            .window_start = cases[i].start, .window_max = cases[i].max, .timeout_us = TIMEOUT};
+        struct fab_mads *m = fab_mads_new(&config);
+        ck_assert_uint_eq(stats_of(m).window, cases[i].window);
+        fab_mads_free(m);
+    }
+}
+END_TEST
+
+/* ---- conversations ----------------------------------------------------------------------------
+ */
+
+#define CROWD 150
+#define FLIGHTS 2048
+
+/* What is on its way to us: an answer, a doubled one, or one of ours given back. */
+struct flight {
+    uint64_t arrives;
+    bool failed, used;
+    uint8_t mad[FAB_MAD_SIZE];
+};
+struct world {
+    struct fab_prng prng;
+    struct fab_mads *m;
+    double loss, twice, slow, busy, refuse, give_back;
+    uint32_t asked, to_ask;
+    uint32_t done[CROWD], ok, timeouts, refused;
+    uint64_t now;
+    struct flight flights[FLIGHTS];
+    bool bad;
+};
+
+static void crowd_done(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct world *w = ctx;
+    w->bad |= tag >= w->asked || w->done[tag]++ != 0;
+    w->ok += a->status == FAB_OK;
+    w->timeouts += a->status == FAB_E_TIMEOUT;
+    w->refused += a->status == FAB_E_REFUSED;
+    if (a->data != NULL) /* the world wrote the request's own number into its answer */
+        w->bad |= a->data[0] != (uint8_t)tag;
+    else
+        w->bad |= a->status != FAB_E_TIMEOUT;
+}
+
+static bool crowd_next(void *ctx, struct fab_mads_request *ret)
+{
+    struct world *w = ctx;
+    if (w->asked == w->to_ask || fab_prng_chance(&w->prng, 0.05))
+        return false;
+    *ret = get(NULL, w->asked);
+    ret->attr_id = (uint16_t)(FAB_ATTR_NODE_INFO + fab_prng_below(&w->prng, 4));
+    ret->attr_mod = w->asked++;
+    ret->done = crowd_done;
+    ret->ctx = w;
+    return true;
+}
+
+static void fly(struct world *w, const uint8_t mad[FAB_MAD_SIZE], bool failed)
+{
+    for (size_t i = 0; i < FLIGHTS; i++) {
+        struct flight *f = &w->flights[i];
+        if (f->used)
+            continue;
+        f->used = true;
+        f->failed = failed;
+        /* Mostly quick, sometimes later than timeouts. */
+        uint64_t latest = fab_prng_chance(&w->prng, w->slow) ? 8 * TIMEOUT : TIMEOUT / 2;
+        f->arrives = w->now + fab_prng_below(&w->prng, latest);
+        memcpy(f->mad, mad, FAB_MAD_SIZE);
+        return;
+    }
+}
+
+/* What the fabric makes of a request. */
+static void carry(struct world *w, uint8_t mad[FAB_MAD_SIZE])
+{
+    if (fab_prng_chance(&w->prng, w->loss))
+        return;
+    if (fab_prng_chance(&w->prng, w->give_back)) {
+        fly(w, mad, true);
+        return;
+    }
+    uint16_t status = fab_prng_chance(&w->prng, w->busy)     ? FAB_SMP_BUSY
+                      : fab_prng_chance(&w->prng, w->refuse) ? FAB_SMP_BAD_ATTR
+                                                             : 0;
+    answer(mad, status, mad[23]);
+    fly(w, mad, false);
+    if (fab_prng_chance(&w->prng, w->twice))
+        fly(w, mad, false);
+}
+
+static struct flight *first_to_arrive(struct world *w)
+{
+    struct flight *first = NULL;
+    for (size_t i = 0; i < FLIGHTS; i++)
+        if (w->flights[i].used && (first == NULL || w->flights[i].arrives < first->arrives))
+            first = &w->flights[i];
+    return first;
+}
+
+/* One event: put out what may go, then the next arrival or the next deadline. False: all is over.
+ */
+static bool step(struct world *w)
+{
+    uint8_t mad[FAB_MAD_SIZE];
+    struct fab_mad_addr to;
+    while (fab_mads_output(w->m, w->now, mad, &to))
+        carry(w, mad);
+    uint64_t deadline = fab_mads_deadline(w->m);
+    struct flight *f = first_to_arrive(w);
+    if (f != NULL && f->arrives <= deadline) {
+        w->now = f->arrives > w->now ? f->arrives : w->now;
+        f->used = false;
+        w->bad |= !fab_mads_input(w->m, w->now, f->mad, FAB_MAD_SIZE, f->failed);
+        return true;
+    }
+    if (deadline == UINT64_MAX)
+        return w->asked < w->to_ask || !fab_mads_idle(w->m);
+    w->now = deadline;
+    fab_mads_expire(w->m, w->now);
+    w->bad |= fab_mads_deadline(w->m) <= w->now;
+    return true;
+}
+
+static void converse(struct world *w, uint64_t seed)
+{
+    static const double rates[] = {0, 0, 0.01, 0.1, 0.5};
+    memset(w, 0, sizeof *w);
+    fab_prng_init(&w->prng, seed);
+    struct fab_mads_config config = {
+        .window_start = (uint32_t)fab_prng_below(&w->prng, 20),
+        .window_max = 1 + (uint32_t)fab_prng_below(&w->prng, 64),
+        .timeout_us = TIMEOUT,
+        .retries = (uint32_t)fab_prng_below(&w->prng, 12),
+        .tid_seed = (uint32_t)seed,
+    };
+    w->loss = rates[fab_prng_below(&w->prng, 5)];
+    w->twice = rates[fab_prng_below(&w->prng, 5)];
+    w->slow = rates[fab_prng_below(&w->prng, 5)];
+    w->busy = rates[fab_prng_below(&w->prng, 5)];
+    w->refuse = rates[fab_prng_below(&w->prng, 5)];
+    w->give_back = rates[fab_prng_below(&w->prng, 5)];
+    w->to_ask = 1 + (uint32_t)fab_prng_below(&w->prng, CROWD);
+    w->m = fab_mads_new(&config);
+    fab_mads_source(w->m, crowd_next, w);
+    for (int i = 0; i < 100000 && step(w); i++)
+        ;
+}
+
+START_TEST(every_request_is_done_once_with_its_own_answer)
+{
+    static struct world w;
+    uint64_t first = test_seed("conversations", 1);
+    uint64_t seeds = getenv("TEST_SEED") != NULL ? 1 : 3000;
+    for (uint64_t seed = first; seed < first + seeds; seed++) {
+        converse(&w, seed);
+        struct fab_mads_stats s = stats_of(w.m);
+        ck_assert_msg(!w.bad, "seed %" PRIu64, seed);
+        ck_assert_msg(fab_mads_idle(w.m) && s.in_flight == 0, "seed %" PRIu64, seed);
+        ck_assert_msg(w.asked == w.to_ask, "seed %" PRIu64, seed);
+        ck_assert_msg(w.ok + w.timeouts + w.refused == w.to_ask, "seed %" PRIu64, seed);
+        ck_assert_msg(s.answered == w.ok + w.refused && s.refused == w.refused &&
+                          s.timed_out == w.timeouts && s.sent == w.to_ask + s.retried,
+                      "seed %" PRIu64, seed);
+        if (w.loss + w.slow + w.busy + w.refuse + w.give_back == 0)
+            ck_assert_msg(w.ok == w.to_ask, "seed %" PRIu64, seed);
+        fab_mads_free(w.m);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("mads window");
+    TCase *tcase = tcase_create("window and conversations");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, window_doubles_then_halves_then_creeps);
+    tcase_add_test(tcase, late_ones_make_room);
+    tcase_add_test(tcase, window_does_not_grow_unused);
+    tcase_add_test(tcase, window_keeps_its_bounds);
+    tcase_add_test(tcase, every_request_is_done_once_with_its_own_answer);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
