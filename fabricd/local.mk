@@ -26,4 +26,5 @@ include fabricd/store/local.mk
 include fabricd/sm/local.mk
 include fabricd/pm/local.mk
 include fabricd/metrics/local.mk
+include fabricd/sa/local.mk
 include fabricd/rpc/local.mk

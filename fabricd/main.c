@@ -2,7 +2,7 @@
 /*
  * fabricd: arguments, wiring, service manager, and tear-down in reverse.
  *
- *     config -> store -> bus -> transport (umad, or the embedded fabric) -> sm -> pm -> rpc
+ *     config -> store -> bus -> transport (umad, or the embedded fabric) -> sm -> pm -> sa -> rpc
  *
  * With --replay the transport is a recording, the loop is in virtual time, and nobody is served.
  *
@@ -25,6 +25,7 @@
 #include "fabricd/pm/pm.h"
 #include "fabricd/recording.h"
 #include "fabricd/rpc/rpc.h"
+#include "fabricd/sa/sa.h"
 #include "fabricd/sm/sm.h"
 #include "fabricd/store/store.h"
 #include "fabricd/transport/record.h"
@@ -51,6 +52,7 @@ struct daemon {
     struct recording recording; /* that is replayed */
     struct sm *sm;
     struct pm *pm;
+    struct sa *sa;
     struct rpc *rpc;
     struct metrics *metrics;
     struct loop_timer *watchdog;
@@ -342,6 +344,12 @@ static int start_pm(struct daemon *d)
     return pm_new(&in, &d->pm);
 }
 
+static int start_sa(struct daemon *d)
+{
+    struct sa_input in = {.loop = d->loop, .transport = d->transport, .sm = d->sm};
+    return sa_start(&in, &d->sa);
+}
+
 static int start_rpc(struct daemon *d, char *why)
 {
     struct rpc_input in = {
@@ -386,6 +394,8 @@ static int start(struct daemon *d, char *why)
     if (r == FAB_OK)
         r = start_pm(d);
     if (r == FAB_OK && !d->options.replay)
+        r = start_sa(d);
+    if (r == FAB_OK && !d->options.replay)
         r = start_rpc(d, why);
     if (r == FAB_OK && !d->options.replay)
         r = metrics_start(d->loop, d->sm, d->pm, &d->config, &d->metrics, why, WHY_LEN);
@@ -397,6 +407,7 @@ static void stop(struct daemon *d)
     sd_notify(0, "STOPPING=1");
     metrics_stop(d->metrics);
     rpc_stop(d->rpc);
+    sa_stop(d->sa);
     pm_free(d->pm);
     sm_free(d->sm);
     transport_close(d->recorder);

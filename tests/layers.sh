@@ -70,6 +70,7 @@ daemon_floors='
 3 agent
 4 sm
 5 pm
+5 sa
 6 rpc
 6 metrics
 '

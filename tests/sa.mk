@@ -13,3 +13,18 @@ tests_unit_test_sa_LDADD = $(LIB_TEST_LIBS)
 EXTRA_PROGRAMS += tests/bench/bench_sa
 tests_bench_bench_sa_SOURCES = tests/bench/bench_sa.c
 tests_bench_bench_sa_LDADD = libfabmgr/libfabmgr.la
+
+UNIT_TESTS += tests/unit/test_rmpp
+tests_unit_test_rmpp_SOURCES = tests/unit/test_rmpp.c
+tests_unit_test_rmpp_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_rmpp_LDADD = $(LIB_TEST_LIBS)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_sa
+tests_fuzz_fuzz_sa_SOURCES = tests/fuzz/fuzz_sa.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_sa_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_sa_LDFLAGS = $(FUZZ_LINK)
+
+UNIT_TESTS += tests/sim/test_sa_agent
+tests_sim_test_sa_agent_SOURCES = tests/sim/test_sa_agent.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_sa_agent_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_sa_agent_LDADD = $(DAEMON_TEST_LIBS)

@@ -32,17 +32,25 @@ struct transport_taker {
     transport_receive *receive; /* NULL: this place is free */
     void *ctx;
 };
+/* Who cuts long answers of general services into MADs (RMPP): whoever sends them; the kernel, by
+ * send_long; or nobody, and only their first MAD arrives. */
+enum transport_rmpp { TRANSPORT_RMPP_OURS, TRANSPORT_RMPP_KERNEL, TRANSPORT_RMPP_NONE };
 struct transport_ops {
     /* OK, BUSY (try again after the next receive or in a millisecond), IO. */
     int (*send)(struct transport *t, const struct transport_mad *mad);
     int (*set_is_sm)(struct transport *t, bool is_sm);
     void (*close)(struct transport *t);
+    /* One header of a MAD and all that follows it, at QP1; as send, or NOMEM. NULL unless the
+     * kernel does RMPP. */
+    int (*send_long)(struct transport *t, const struct fab_mad_addr *to, const uint8_t *bytes,
+                     size_t len);
 };
 struct transport {
     const struct transport_ops *ops;
     char name[64];       /* "mlx5_0:1", "sim:demo.net" */
     uint64_t port_guid;  /* of the port we sit on */
     uint32_t window_max; /* MADs in flight that it bears */
+    uint8_t rmpp;        /* enum transport_rmpp */
     transport_receive *receive;
     void *receive_ctx;
     struct transport_taker taker[TRANSPORT_TAKERS];

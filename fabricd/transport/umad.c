@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/umad.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@
 #include "fabricd/transport/turns.h"
 #include "fabricd/transport/waiter.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/wire/sa.h"
 
 #define WINDOW_HARDWARE 128    /* the kernel's default depth of a MAD send queue */
 #define WINDOW_SIM_SMALL 64    /* what ibsim bears with short datagram queues */
@@ -38,14 +40,16 @@
 #define SWALLOWED_US 10000000u /* no answer for so long: the simulator lost some */
 #define BATCH 64               /* MADs handed up at a time */
 #define QP1_QKEY 0x80010000u
+#define LONG_RETRIES 10
 #define UMAD_BYTES 512 /* umad header and a MAD, with room to spare */
 
-/* The classes that we manage with. Only SMPs come unasked. */
-enum { AGENT_LID, AGENT_DIRECTED, AGENT_PERF, AGENTS };
+/* The classes that we manage with. SMPs and requests to the SA come unasked. */
+enum { AGENT_LID, AGENT_DIRECTED, AGENT_PERF, AGENT_SA, AGENTS };
 static const uint8_t agent_classes[AGENTS] = {
     [AGENT_LID] = FAB_CLASS_SMP_LID,
     [AGENT_DIRECTED] = FAB_CLASS_SMP_DIRECTED,
     [AGENT_PERF] = FAB_CLASS_PERF,
+    [AGENT_SA] = FAB_CLASS_SA,
 };
 
 struct umad_transport {
@@ -72,6 +76,11 @@ static int agent_for(const struct umad_transport *t, uint8_t mgmt_class)
     while (i < AGENTS - 1 && agent_classes[i] != mgmt_class)
         i++;
     return t->agent[i];
+}
+
+static bool try_again(void)
+{
+    return errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS;
 }
 
 /* Whether the simulator has as much to answer as it bears. */
@@ -114,7 +123,24 @@ static int umad_transport_send(struct transport *base, const struct transport_ma
         note_sent(t, mad);
         return FAB_OK;
     }
-    return errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS ? FAB_E_BUSY : FAB_E_IO;
+    return try_again() ? FAB_E_BUSY : FAB_E_IO;
+}
+
+/* The kernel cuts it into segments, and sends those again that are lost. */
+static int umad_transport_send_long(struct transport *base, const struct fab_mad_addr *to,
+                                    const uint8_t *bytes, size_t len)
+{
+    struct umad_transport *t = (struct umad_transport *)base;
+    void *umad = len <= INT_MAX ? calloc(1, umad_size() + len) : NULL;
+    if (!umad)
+        return FAB_E_NOMEM;
+    memcpy(umad_get_mad(umad), bytes, len);
+    umad_set_addr(umad, to->dlid, (int)to->qpn, to->sl, (int)QP1_QKEY);
+    int sent = umad_send(t->port_id, agent_for(t, bytes[1]), umad, (int)len,
+                         (int)(to->timeout_us / 1000), LONG_RETRIES);
+    int r = sent == 0 ? FAB_OK : try_again() ? FAB_E_BUSY : FAB_E_IO;
+    free(umad);
+    return r;
 }
 
 /* The port carries IsSM for as long as the issm device is open. */
@@ -150,6 +176,15 @@ static bool is_ours(const struct umad_transport *t, int agent)
     return false;
 }
 
+/* A request of several MADs, which the kernel put together: nobody here answers such a one. */
+static void drop_long(struct umad_transport *t, int len)
+{
+    void *umad = len > 0 ? calloc(1, umad_size() + (size_t)len) : NULL;
+    if (umad)
+        umad_recv(t->port_id, umad, &len, 0);
+    free(umad);
+}
+
 /* Reads one MAD into the slot, without waiting. >0: got one, 0: none there, <0: the device failed.
  */
 static int read_mad(struct umad_transport *t, struct transport_mad *slot)
@@ -159,6 +194,8 @@ static int read_mad(struct umad_transport *t, struct transport_mad *slot)
     do {
         len = FAB_MAD_SIZE;
         agent = umad_recv(t->port_id, umad, &len, 0);
+        if (agent < 0 && errno == ENOSPC && !t->simulated)
+            drop_long(t, len);
     } while (agent >= 0 && !is_ours(t, agent));
     if (agent < 0)
         return nothing_came(t) ? 0 : -1;
@@ -227,6 +264,7 @@ static const struct transport_ops umad_ops = {
     .send = umad_transport_send,
     .set_is_sm = umad_transport_set_is_sm,
     .close = umad_transport_close,
+    .send_long = umad_transport_send_long,
 };
 
 /* How many datagrams a Unix socket queues: with few, ibsim and its preload library can block each
@@ -257,8 +295,8 @@ static void set_method(long mask[16 / sizeof(long)], unsigned method)
 
 static void register_to_drop(struct umad_transport *t)
 {
-    static const uint8_t classes[] = {0x03, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b,
-                                      0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x21, 0x2c};
+    static const uint8_t classes[] = {0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c,
+                                      0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x21, 0x2c};
     static const uint8_t vendor_classes[] = {0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x41, 0x4f};
     long any[16 / sizeof(long)] = {0};
     uint8_t oui[3] = {0x00, 0x14, 0x05}; /* OpenIB's, as ibping and ibsysstat use */
@@ -266,6 +304,19 @@ static void register_to_drop(struct umad_transport *t)
         umad_register(t->port_id, classes[i], 1, 0, any);
     for (size_t i = 0; i < sizeof(vendor_classes); i++)
         umad_register_oui(t->port_id, vendor_classes[i], 0, oui, any);
+}
+
+/* The kernel does RMPP for it. */
+static void register_sa(struct umad_transport *t)
+{
+    static const uint8_t methods[] = {FAB_METHOD_GET,       FAB_METHOD_SET,
+                                      FAB_METHOD_GET_TABLE, FAB_METHOD_GET_TRACE_TABLE,
+                                      FAB_METHOD_GET_MULTI, FAB_METHOD_DELETE};
+    const int class_version = 2, rmpp_version = 1, sa = AGENT_SA;
+    long mask[16 / sizeof(long)] = {0};
+    for (size_t i = 0; i < sizeof(methods); i++)
+        set_method(mask, methods[i]);
+    t->agent[sa] = umad_register(t->port_id, FAB_CLASS_SA, class_version, rmpp_version, mask);
 }
 
 static int register_agents(struct umad_transport *t, char *why, size_t why_len)
@@ -279,7 +330,9 @@ static int register_agents(struct umad_transport *t, char *why, size_t why_len)
     t->agent[directed] = umad_register(t->port_id, agent_classes[directed], 1, 0, mask);
     t->agent[lid] = umad_register(t->port_id, agent_classes[lid], 1, 0, mask);
     t->agent[perf] = umad_register(t->port_id, agent_classes[perf], 1, 0, NULL);
-    if (t->agent[directed] < 0 || t->agent[lid] < 0 || t->agent[perf] < 0) {
+    register_sa(t);
+    if (t->agent[directed] < 0 || t->agent[lid] < 0 || t->agent[perf] < 0 ||
+        t->agent[AGENT_SA] < 0) {
         snprintf(why, why_len,
                  "%s: cannot register for subnet management; is another subnet manager running on "
                  "this port?",
@@ -352,6 +405,7 @@ static int open_port(struct umad_transport *t, const umad_port_t *port, char *wh
     }
     t->simulated = fcntl(umad_get_fd(t->port_id), F_GETFD) < 0; /* not a kernel descriptor */
     t->base.window_max = window_for(t);
+    t->base.rmpp = t->simulated ? TRANSPORT_RMPP_NONE : TRANSPORT_RMPP_KERNEL;
     if (t->simulated)
         turns_take();
     return FAB_OK;

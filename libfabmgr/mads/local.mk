@@ -1,6 +1,8 @@
 libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/mads.c \
 	%D%/mads.h \
+	%D%/rmpp.c \
+	%D%/rmpp.h \
 	%D%/slots.c \
 	%D%/slots.h \
 	%D%/window.c \

@@ -22,6 +22,8 @@
  */
 #define KNOWN 1u
 #define NO_WAY KNOWN
+#define NO_BOUND_MTU 7
+#define NO_BOUND_RANK 31
 
 /* ---- preparing --------------------------------------------------------------------------------
  */
@@ -41,12 +43,26 @@ static uint8_t mtu_of_cable(const struct fab_view *v, const struct fab_port_info
     return v->policy.max_mtu != 0 ? lesser(mtu, v->policy.max_mtu) : mtu;
 }
 
+/* Port 0 of a switch has no cable, but bounds of its own; what it does not tell is none. */
+static void look_at_port0(const struct fab_fabric *f, uint32_t port, struct fab_sa_cable *c)
+{
+    const struct fab_port_info *info = &f->ports[port].info;
+    c->mtu = info->mtu_cap != 0 ? info->mtu_cap : NO_BOUND_MTU;
+    c->rank = fab_sa_rank(fab_link_rate(info));
+    if (c->rank == 0)
+        c->rank = NO_BOUND_RANK;
+}
+
 static void look_at_cable(struct fab_sa *sa, uint32_t port)
 {
     const struct fab_fabric *f = sa->view->fabric;
     struct fab_sa_cable *c = &sa->cables[port];
     uint32_t peer = f->ports[port].peer;
     *c = (struct fab_sa_cable){.peer = FAB_NONE, .node = FAB_NONE};
+    if (f->ports[port].num == 0) {
+        look_at_port0(f, port, c);
+        return;
+    }
     if (peer == FAB_NONE || !fab_port_is_up(f, port))
         return;
     const struct fab_port_info *a = &f->ports[port].info, *b = &f->ports[peer].info;
@@ -100,12 +116,12 @@ static bool is_switch_port(const struct fab_sa *sa, uint32_t port)
 static bool cables_alike(const struct fab_sa *sa, struct fab_sa_cable *ret)
 {
     uint32_t switches = sa->view->fabric->switch_count;
-    *ret = (struct fab_sa_cable){.mtu = 7, .rank = 31};
+    *ret = (struct fab_sa_cable){.mtu = NO_BOUND_MTU, .rank = NO_BOUND_RANK};
     for (uint32_t port = 0; port < sa->first_port[switches]; port++) {
         const struct fab_sa_cable *c = &sa->cables[port];
         if (c->peer == FAB_NONE || c->node >= switches)
             continue;
-        if (ret->mtu != 7 && (ret->mtu != c->mtu || ret->rank != c->rank))
+        if (ret->mtu != NO_BOUND_MTU && (ret->mtu != c->mtu || ret->rank != c->rank))
             return false;
         *ret = *c;
     }
@@ -191,16 +207,18 @@ static uint16_t follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid)
 {
     const struct fab_view *v = sa->view;
     uint32_t owner = v->target->lids.owner[lid];
-    struct way w = {.mtu = 7, .rank = 31, .hops = 1};
+    struct way w = {.mtu = NO_BOUND_MTU, .rank = NO_BOUND_RANK, .hops = 1};
     for (; w.hops <= HOPS_MOST; w.hops++) {
         uint32_t out = fab_sa_out(sa, sw, lid);
-        if (out == sa->first_port[sw]) /* its own port 0 */
-            return (uint16_t)(owner == out ? KNOWN | w.hops << 1 | w.rank << 7 | w.mtu << 12
-                                           : NO_WAY);
-        if (out == FAB_NONE || sa->cables[out].peer == FAB_NONE)
+        if (out == FAB_NONE)
             return NO_WAY;
         const struct fab_sa_cable *c = &sa->cables[out];
         narrow(&w, c);
+        if (out == sa->first_port[sw]) /* its own port 0 */
+            return (uint16_t)(owner == out ? KNOWN | w.hops << 1 | w.rank << 7 | w.mtu << 12
+                                           : NO_WAY);
+        if (c->peer == FAB_NONE)
+            return NO_WAY;
         if (c->node >= v->fabric->switch_count)
             return (uint16_t)(c->peer == owner ? KNOWN | w.hops << 1 | w.rank << 7 | w.mtu << 12
                                                : NO_WAY);
@@ -225,13 +243,11 @@ static int walk(struct fab_sa *sa, uint32_t src, uint32_t lid, struct way *ret)
     const struct fab_sa_cable *c = &sa->cables[src];
     bool from_switch = is_switch_port(sa, src);
     uint32_t sw = from_switch ? v->fabric->ports[src].node : c->node;
-    struct way w = {.mtu = 7, .rank = 31};
-    if (!from_switch) {
-        narrow(&w, c);
-        if (c->peer == FAB_NONE ||
-            (sw >= v->fabric->switch_count && c->peer != v->target->lids.owner[lid]))
-            return FAB_E_UNREACHABLE;
-    }
+    struct way w = {.mtu = NO_BOUND_MTU, .rank = NO_BOUND_RANK};
+    narrow(&w, c);
+    if (!from_switch && (c->peer == FAB_NONE ||
+                         (sw >= v->fabric->switch_count && c->peer != v->target->lids.owner[lid])))
+        return FAB_E_UNREACHABLE;
     if (sw < v->fabric->switch_count) {
         uint16_t rest = follow_or_recall(sa, sw, lid);
         if (rest == NO_WAY)

@@ -5,7 +5,8 @@
  * those of a switch and of all its ports is that of its port 0.
  *
  * M_Keys are shown to those who know our SM_Key, and P_Key tables only to them. Tables that nobody
- * has set (arbitration with one lane) are zeros.
+ * has set (arbitration with one lane) are zeros. There are no multicast groups, services and
+ * subscriptions yet, so their tables are empty.
  */
 #include <string.h>
 
@@ -197,17 +198,45 @@ static bool fill_vlarb(struct fab_sa_query *q, uint32_t port, uint32_t k, void *
     return true;
 }
 
-/* Everyone is a full member of the default partition. */
+#define PKEY_BLOCKS_SHIFT 6 /* FAB_PKEY_BLOCKS_MAX blocks a port */
+
+static uint32_t pkey_blocks(const struct fab_sa_query *q, uint32_t port)
+{
+    return ports(q, port) << PKEY_BLOCKS_SHIFT;
+}
+
+/* A port that nobody gave a table is a full member of the default partition. */
 static bool fill_pkey(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
-    const struct fab_port *p = &fabric_of(q)->ports[port + k];
+    const struct fab_pkeys *keys = &target_of(q)->pkeys;
+    uint32_t block = k % FAB_PKEY_BLOCKS_MAX, at = port + (k >> PKEY_BLOCKS_SHIFT), count;
+    const struct fab_port *p = &fabric_of(q)->ports[at];
     struct fab_pkey_record *r = ret;
-    if (!p->present)
+    if (!p->present || block >= fab_pkeys_blocks(fab_pkeys_room(fabric_of(q), at)))
         return false;
     r->lid = lid_of(q, port);
     r->port = p->num;
-    r->table.pkey[0] = 0xffff;
+    r->block = (uint16_t)block;
+    if (fab_pkeys_of(keys, at, &count) != NULL)
+        fab_pkeys_block(keys, at, block, r->table.pkey);
+    else if (block == 0)
+        r->table.pkey[0] = 0xffff;
     return true;
+}
+
+/* ---- what nobody has registered ----------------------------------------------------------------
+ */
+
+static uint32_t none(const struct fab_sa_query *q, uint32_t port)
+{
+    (void)q, (void)port;
+    return 0;
+}
+
+static bool fill_none(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
+{
+    (void)q, (void)port, (void)k, (void)ret;
+    return false;
 }
 
 const struct fab_sa_kind *fab_sa_kind_of(uint16_t attr_id)
@@ -222,7 +251,11 @@ const struct fab_sa_kind *fab_sa_kind_of(uint16_t attr_id)
         {&fab_lft_record, true, false, lft_blocks, fill_lft},
         {&fab_sl2vl_record, true, false, port_pairs, fill_sl2vl},
         {&fab_vlarb_record, true, false, vlarb_blocks, fill_vlarb},
-        {&fab_pkey_record, true, true, ports, fill_pkey},
+        {&fab_pkey_record, true, true, pkey_blocks, fill_pkey},
+        {&fab_mft_record, false, false, none, fill_none},
+        {&fab_mc_member_record, false, false, none, fill_none},
+        {&fab_service_record, false, false, none, fill_none},
+        {&fab_inform_info_record, false, false, none, fill_none},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (kinds[i].rec->id == attr_id)

@@ -19,10 +19,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sa/kinds.h"
 
-#define PKEY_DEFAULT 0x7fffu
 #define PKEY_FULL 0xffffu
 #define LINK_LOCAL UINT64_C(0xfe80000000000000)
-#define HOPS_MOST 64
 
 /* ---- ends -------------------------------------------------------------------------------------
  */
@@ -40,13 +38,13 @@ static uint16_t port_of_gid(const struct fab_sa_query *q, const uint64_t gid[2],
     return 0;
 }
 
-static uint16_t port_of_lid(const struct fab_sa_query *q, uint16_t lid, uint32_t *ret)
+static bool port_of_lid(const struct fab_sa_query *q, uint16_t lid, uint32_t *ret)
 {
     const struct fab_lids *lids = &q->sa->view->target->lids;
     if (lid == 0 || lid > lids->top || lids->owner[lid] == FAB_NONE)
-        return FAB_SA_NO_RECORDS;
+        return false;
     *ret = lids->owner[lid];
-    return 0;
+    return true;
 }
 
 /* One end, by GID and LID if they are given; FAB_NONE: all there are. */
@@ -55,9 +53,8 @@ static uint16_t find_end(const struct fab_sa_query *q, const uint64_t *gid, cons
 {
     uint32_t by_gid = FAB_NONE, by_lid = FAB_NONE;
     uint16_t status = gid ? port_of_gid(q, gid, &by_gid) : 0;
-    if (status == 0 && lid)
-        status = port_of_lid(q, *lid, &by_lid);
-    if (status == 0 && gid && lid && by_gid != by_lid)
+    bool none = lid && !port_of_lid(q, *lid, &by_lid);
+    if (status == 0 && (none || (gid && lid && by_gid != by_lid)))
         status = FAB_SA_NO_RECORDS;
     *ret = by_gid != FAB_NONE ? by_gid : by_lid;
     return status;
@@ -94,8 +91,10 @@ uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *
     uint16_t status = find_end(q, g->sgid[0] ? p->sgid : NULL, g->slid ? &p->slid : NULL, &src);
     if (status == 0)
         status = find_end(q, g->dgid[0] ? p->dgid : NULL, g->dlid ? &p->dlid : NULL, &dst);
+    q->from_count = q->to_count = 0;
+    q->pairs = 1;
     if (status != 0)
-        return status;
+        return status == FAB_SA_NO_RECORDS ? 0 : status; /* an empty table */
     all_or_one(q, src, &q->own[0], &q->from, &q->from_count);
     all_or_one(q, dst, &q->own[1], &q->to, &q->to_count);
     q->slid = g->slid ? p->slid : 0;
@@ -198,6 +197,8 @@ static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, struct path
     if (v->target->lids.owner[lid] != src)
         ret->life = v->policy.subnet_timeout;
     ret->sl = fab_target_sl(v->fabric, &v->target->lids, &v->target->vls, src, lid);
+    if (q->given.sl && !fab_vls_many(&v->target->vls))
+        ret->sl = q->path.sl; /* all of them take the one lane */
     return (!q->given.sl || q->path.sl == ret->sl) && select_all(q, ret);
 }
 
@@ -209,22 +210,58 @@ static bool find_back(struct fab_sa_query *q, uint32_t dst, uint32_t slid, uint8
     const struct fab_path_record *g = &q->given;
     struct path back;
     if (q->sa->proved && !g->mtu && !g->rate && !g->life)
-        return fab_target_sl(v->fabric, &v->target->lids, &v->target->vls, dst, slid) == sl;
+        return !fab_vls_many(&v->target->vls) ||
+               fab_target_sl(v->fabric, &v->target->lids, &v->target->vls, dst, slid) == sl;
     return find(q, dst, slid, &back) && back.sl == sl;
 }
 
-/* Everyone is a full member of the default partition; raw packets have no P_Key. */
-static bool has_pkey(const struct fab_sa_query *q)
+/* The key at index i of a port's table; a port without one is a full member of the default
+ * partition. */
+static uint16_t key_at(const struct fab_pkeys *k, uint32_t port, uint32_t i)
 {
-    return (q->given.raw && q->path.raw) || !q->given.pkey ||
-           (q->path.pkey & 0x7fff) == PKEY_DEFAULT;
+    uint32_t count;
+    const uint16_t *keys = fab_pkeys_of(k, port, &count);
+    if (keys == NULL)
+        return i == 0 ? PKEY_FULL : 0;
+    return i < count ? keys[i] : 0;
 }
 
-static uint16_t pkey_of(const struct fab_sa_query *q)
+static uint32_t keys_of(const struct fab_pkeys *k, uint32_t port)
 {
+    uint32_t count;
+    return fab_pkeys_of(k, port, &count) != NULL ? count : 1;
+}
+
+/* The first partition, in the order of the source's table, in which both can talk: its key, full
+ * where both are full members. Anyone may talk to itself. wanted: of this partition, 0: of any. 0:
+ * there is none. */
+static uint16_t common_key(const struct fab_sa_query *q, uint32_t src, uint32_t dst,
+                           uint16_t wanted)
+{
+    const struct fab_pkeys *k = &q->sa->view->target->pkeys;
+    for (uint32_t i = 0; i < keys_of(k, src); i++) {
+        uint16_t a = key_at(k, src, i);
+        if (wanted != 0 && fab_pkey_base(a) != fab_pkey_base(wanted))
+            continue;
+        for (uint32_t n = 0; n < keys_of(k, dst); n++)
+            if (fab_pkeys_match(a, key_at(k, dst, n)) || (src == dst && n == i && a != 0))
+                return a & key_at(k, dst, n);
+    }
+    return 0;
+}
+
+/* False: they may not talk. Raw packets have no P_Key. */
+static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint16_t *ret)
+{
+    uint16_t wanted = q->given.pkey ? q->path.pkey : 0;
+    *ret = 0;
     if (q->given.raw && q->path.raw)
-        return 0;
-    return q->given.pkey ? q->path.pkey : PKEY_FULL;
+        return true;
+    if (q->given.pkey && fab_pkey_base(wanted) == 0)
+        return false;
+    uint16_t common = common_key(q, src, dst, wanted);
+    *ret = wanted != 0 ? wanted : common;
+    return common != 0;
 }
 
 static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, uint32_t dst,
@@ -232,7 +269,8 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
 {
     const struct fab_fabric *f = q->sa->view->fabric;
     struct path p;
-    if (!has_pkey(q) || !find(q, src, dlid, &p))
+    uint16_t pkey;
+    if (!find_pkey(q, src, dst, &pkey) || !find(q, src, dlid, &p))
         return false;
     bool reversible = find_back(q, dst, slid, p.sl);
     if (!reversible && q->given.reversible && q->path.reversible)
@@ -244,7 +282,7 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
         .slid = (uint16_t)slid,
         .raw = q->given.raw && q->path.raw,
         .reversible = reversible,
-        .pkey = pkey_of(q),
+        .pkey = pkey,
         .sl = p.sl,
         .mtu_selector = FAB_SELECT_EXACTLY,
         .mtu = (uint8_t)p.mtu,

@@ -92,6 +92,12 @@ static void base_of_to_lid(struct fab_sa_query *q, uint64_t comp_mask)
         fab_put_be16(q->want + 4, (uint16_t)lids->base[lids->owner[lid]]);
 }
 
+static bool of_switch(const struct fab_sa_query *q)
+{
+    const struct fab_fabric *f = q->sa->view->fabric;
+    return fab_node_is_switch(f, f->ports[q->from[0]].node);
+}
+
 static uint16_t begin_records(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
     uint64_t comp_mask = req->comp_mask;
@@ -104,6 +110,9 @@ static uint16_t begin_records(struct fab_sa_query *q, const struct fab_sa_reques
         narrow_to_lid(q);
     if (q->kind->lid_key)
         comp_mask &= ~(uint64_t)COMPONENT_LID;
+    if (q->rec == &fab_sl2vl_record && q->from_count == 1 && !of_switch(q))
+        comp_mask &= ~(fab_rec_component(q->rec, "InputPortNum") |
+                       fab_rec_component(q->rec, "OutputPortNum")); /* reserved, there */
     base_of_to_lid(q, comp_mask);
     fab_rec_mask(q->rec, comp_mask, q->mask);
     match_cap_mask(q, req);
@@ -203,6 +212,7 @@ void fab_sa_answer_head(const uint8_t request[FAB_MAD_SIZE], uint16_t status, ui
     memset(answer + sizeof copy, 0, FAB_MAD_SIZE - sizeof copy);
 }
 
+#define QP1_QKEY 0x80010000u
 #define RESPONSE_TIME 18 /* 4.096 us * 2^18: 1 s */
 
 static uint16_t class_port_info(uint8_t *data)
@@ -210,8 +220,13 @@ static uint16_t class_port_info(uint8_t *data)
     static const struct fab_class_port_info info = {
         .base_version = 1,
         .class_version = SA_CLASS_VERSION,
-        .cap_mask = FAB_SA_CAP_MULTI_PATH | FAB_SA_CAP_CAP_MASK_MATCH | FAB_SA_CAP_OPTIONAL_RECORDS,
+        .cap_mask = FAB_SA_CAP_MULTI_PATH | FAB_SA_CAP_CAP_MASK_MATCH,
+        .cap_mask2 = FAB_SA_CAP2_MCAST_TOP | FAB_SA_CAP2_FULL_PORT_INFO |
+                     FAB_SA_CAP2_EXTENDED_SPEEDS | FAB_SA_CAP2_CAP_MASK2_MATCH,
         .resp_time = RESPONSE_TIME,
+        .redirect_qp = 1, /* to nowhere else */
+        .redirect_qkey = QP1_QKEY,
+        .trap_qkey = QP1_QKEY,
     };
     (void)fab_attr_pack(&fab_attr_class_port_info, &info, data, FAB_SA_DATA_LEN);
     return 0;

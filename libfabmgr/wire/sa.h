@@ -51,6 +51,10 @@ enum fab_sa_status { /* the high byte of Status, 15.2.2 */
 #define FAB_SA_CAP_UD_MULTICAST 0x0200
 #define FAB_SA_CAP_MULTI_PATH 0x0400
 #define FAB_SA_CAP_CAP_MASK_MATCH 0x2000
+#define FAB_SA_CAP2_MCAST_TOP 0x0008
+#define FAB_SA_CAP2_FULL_PORT_INFO 0x0040
+#define FAB_SA_CAP2_EXTENDED_SPEEDS 0x0080
+#define FAB_SA_CAP2_CAP_MASK2_MATCH 0x0400
 
 /* ---- headers ---------------------------------------------------------------------------------
  */

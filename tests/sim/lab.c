@@ -106,7 +106,8 @@ uint64_t lab_random(struct lab *lab)
 
 static struct lab_tap *tap_new(struct lab *lab)
 {
-    static const struct transport_ops ops = {tap_send, tap_set_is_sm, tap_close};
+    static const struct transport_ops ops = {
+        .send = tap_send, .set_is_sm = tap_set_is_sm, .close = tap_close};
     struct lab_tap *t = calloc(1, sizeof(*t));
     ck_assert_ptr_nonnull(t);
     t->base = *lab->sim_transport;

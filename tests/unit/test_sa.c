@@ -134,6 +134,16 @@ struct least {
     uint8_t mtu, hops;
 };
 
+/* A switch as an end: its port 0 may bear less than its cables. */
+static void least_of_port0(const struct place *x, uint32_t end, struct least *l)
+{
+    const struct fab_port_info *info = &x->f->ports[end].info;
+    if (x->f->ports[end].num != 0)
+        return;
+    l->mtu = info->mtu_cap && info->mtu_cap < l->mtu ? info->mtu_cap : l->mtu;
+    l->mbps = fab_link_rate(info) && fab_link_rate(info) < l->mbps ? fab_link_rate(info) : l->mbps;
+}
+
 /* The least on the way, by a trace; false: there is none. */
 static bool least_of_trace(const struct place *x, uint32_t src, uint32_t to, struct least *ret)
 {
@@ -145,7 +155,7 @@ static bool least_of_trace(const struct place *x, uint32_t src, uint32_t to, str
     for (uint32_t i = 0; good && i < t.count; i++) {
         const struct fab_port *p = &x->f->ports[t.ports[i]];
         if (p->num == 0)
-            continue; /* a switch's own way in */
+            continue; /* a switch sends by itself */
         const struct fab_port_info *a = &p->info, *b = &x->f->ports[p->peer].info;
         uint8_t mtu = a->mtu_cap < b->mtu_cap ? a->mtu_cap : b->mtu_cap;
         uint32_t mbps = fab_link_rate(a) < fab_link_rate(b) ? fab_link_rate(a) : fab_link_rate(b);
@@ -154,6 +164,8 @@ static bool least_of_trace(const struct place *x, uint32_t src, uint32_t to, str
         l.hops = (uint8_t)(l.hops + fab_node_is_switch(x->f, p->node));
     }
     fab_trace_fini(&t);
+    least_of_port0(x, src, &l);
+    least_of_port0(x, x->v->target->lids.owner[to], &l);
     *ret = l;
     return good;
 }
@@ -275,10 +287,10 @@ START_TEST(ends_are_named_by_gid_and_lid)
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 1);
     q.slid = (uint16_t)lid(&x, host(&x, 1)); /* of another port */
     want(&x, &fab_path_record, &q, NAMES("SGID", "SLID", "DGID"));
-    ck_assert_uint_eq(refusal(&x), FAB_SA_NO_RECORDS);
+    ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 0);
     q.slid = 0xbfff;
     want(&x, &fab_path_record, &q, NAMES("SLID", "DGID"));
-    ck_assert_uint_eq(refusal(&x), FAB_SA_NO_RECORDS);
+    ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 0);
     q.dgid[1] ^= 1;
     want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
@@ -352,13 +364,49 @@ START_TEST(paths_are_selected)
     q.pkey = 0x8001;
     want(&x, &fab_path_record, &q, NAMES("SLID", "DLID", "Mtu"));
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
-    want(&x, &fab_path_record, &q, NAMES("SLID", "DLID", "SL"));
-    ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 0);
+    want(&x, &fab_path_record, &q, NAMES("SLID", "DLID", "SL")); /* any is as good as another */
+    ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
+    ck_assert_uint_eq(r.sl, 1);
     want(&x, &fab_path_record, &q, NAMES("SLID", "DLID", "P_Key"));
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 0);
     q.pkey = 0x7fff;
     want(&x, &fab_path_record, &q, NAMES("SLID", "DLID", "P_Key"));
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
+    leave(&x);
+}
+END_TEST
+
+/* Host 0: default and 0x8001; 1: default, limited, and 1 limited; 2: 0x8002 alone; 3: no table. */
+START_TEST(paths_keep_to_partitions)
+{
+    struct place x = place_of(leaf_spine(2, 1, 2), "updn", 0, true);
+    uint16_t keys[] = {0xffff, 0x8001, 0x7fff, 0x0001, 0x8002};
+    struct fab_pkeys *k = &x.v->target->pkeys;
+    struct fab_path_record r;
+    static const struct {
+        unsigned src, dst;
+        uint16_t wanted, becomes; /* 0: any; 0: no path */
+    } cases[] = {
+        {0, 1, 0, 0x7fff}, {0, 1, 0x8001, 0x8001}, {0, 1, 0x8002, 0},
+        {0, 2, 0, 0},      {0, 3, 0, 0xffff},      {1, 1, 0, 0x7fff},
+        {1, 3, 0, 0x7fff}, {2, 2, 0, 0x8002},      {0, 1, 0x8000, 0},
+    };
+    k->ports = x.f->port_count;
+    k->first = calloc(k->ports + 1u, sizeof *k->first);
+    k->key = calloc(5, sizeof *k->key);
+    memcpy(k->key, keys, sizeof keys);
+    for (uint32_t p = 0; p <= k->ports; p++)
+        k->first[p] = p > host(&x, 2) ? 5 : p > host(&x, 1) ? 4 : p > host(&x, 0) ? 2 : 0;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fab_path_record q = {.slid = (uint16_t)lid(&x, host(&x, cases[i].src)),
+                                    .dlid = (uint16_t)lid(&x, host(&x, cases[i].dst)),
+                                    .pkey = cases[i].wanted};
+        want(&x, &fab_path_record, &q,
+             cases[i].wanted ? NAMES("SLID", "DLID", "P_Key") : NAMES("SLID", "DLID"));
+        ck_assert_msg(table(&x, &r, sizeof r, 1) == (cases[i].becomes != 0), "case %zu", i);
+        if (cases[i].becomes)
+            ck_assert_msg(r.pkey == cases[i].becomes, "case %zu: %#x", i, r.pkey);
+    }
     leave(&x);
 }
 END_TEST
@@ -399,12 +447,15 @@ START_TEST(every_record_is_there_once)
 {
     struct place x = place_of(leaf_spine(3, 2, 4), "updn", 0, true);
     const struct fab_fabric *f = x.f;
-    uint32_t hosts = 12, switches = 5, ports = 0, links = 0, pairs = 0, blocks;
+    uint32_t hosts = 12, switches = 5, ports = 0, links = 0, pairs = 0, keys = 0, blocks;
     uint8_t none[FAB_SA_DATA_LEN] = {0};
     for (uint32_t sw = 0; sw < switches; sw++) {
         ports += f->nodes[sw].num_ports + 1u;
         pairs += (f->nodes[sw].num_ports + 1u) * (f->nodes[sw].num_ports + 1u);
     }
+    for (uint32_t p = 0; p < f->port_count; p++)
+        if (f->ports[p].present)
+            keys += fab_pkeys_blocks(fab_pkeys_room(f, p));
     for (uint32_t p = 0; p < f->port_count; p++)
         links += f->ports[p].peer != FAB_NONE;
     blocks = switches * fab_lft_blocks(&x.v->target->lft);
@@ -417,7 +468,7 @@ START_TEST(every_record_is_there_once)
                   {FAB_SA_LINK_RECORD, links},
                   {FAB_SA_LFT_RECORD, blocks},
                   {FAB_SA_SL2VL_RECORD, hosts + pairs},
-                  {FAB_SA_PKEY_TABLE_RECORD, hosts + ports},
+                  {FAB_SA_PKEY_TABLE_RECORD, keys},
                   {FAB_SA_PATH_RECORD, (hosts + switches) * (hosts + switches)}};
     x.req.data = none;
     x.req.trusted = true;
@@ -634,6 +685,7 @@ int main(void)
     tcase_add_test(tcase, ends_are_named_by_gid_and_lid);
     tcase_add_test(tcase, selectors_select);
     tcase_add_test(tcase, paths_are_selected);
+    tcase_add_test(tcase, paths_keep_to_partitions);
     tcase_add_test(tcase, several_lids_make_several_paths);
     tcase_add_test(tcase, many_paths_at_once);
     tcase_add_test(tcase, traces_go_the_way);

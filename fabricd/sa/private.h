@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The agent's parts. For the files of this room. */
+#ifndef FABRICD_SA_PRIVATE_H
+#define FABRICD_SA_PRIVATE_H
+
+#include "fabricd/sa/sa.h"
+#include "libfabmgr/mads/rmpp.h"
+#include "libfabmgr/sa/sa.h"
+
+#define SA_JOBS 256 /* tables under way, and not more than this many for one host: */
+#define SA_JOBS_EACH 8
+#define SA_TABLE_MOST (256u << 20) /* bytes, of all tables under way together */
+#define SA_OUT 512                 /* answers that wait for the transport */
+
+/* A view, prepared; tables under way keep theirs when another is published. */
+struct sa_view {
+    struct fab_sa *sa;
+    unsigned refs;
+};
+
+/* A table: first it is made, then it is sent. */
+struct sa_job {
+    struct sa_job *next;
+    struct transport_mad request;
+    struct sa_view *view;
+    struct fab_sa_query query;
+    uint8_t *bytes; /* FAB_SA_DATA of a header, and the records */
+    size_t len, room;
+    uint32_t records;
+    bool sending;
+    struct fab_rmpp_sender rmpp;
+};
+struct sa_jobs { /* first in, first out */
+    struct sa_job *head, **tail;
+};
+
+struct sa {
+    struct sa_input in;
+    struct sa_view *view; /* of the last request; NULL: none yet */
+    uint64_t generation;
+    bool master;
+    struct sa_jobs making, sending;
+    uint32_t job_count;
+    size_t table_bytes;
+    uint16_t last_host; /* whose turn was last */
+    struct loop_timer *work, *patience, *retry;
+    struct transport_mad out[SA_OUT]; /* a ring */
+    uint32_t out_first, out_count;
+    struct sa_stats stats;
+};
+
+/* reply.c */
+void sa_send(struct sa *s, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE]);
+void sa_send_len(struct sa *s, const struct transport_mad *to, const uint8_t *mad, size_t len);
+void sa_refuse(struct sa *s, const struct transport_mad *request, uint16_t status);
+void sa_flush(void *ctx); /* what waits for the transport */
+
+/* table.c */
+void sa_table_begin(struct sa *s, const struct transport_mad *request,
+                    const struct fab_sa_request *req);
+void sa_table_work(void *ctx);
+void sa_job_free(struct sa *s, struct sa_job *job);
+bool sa_job_known(const struct sa *s, const struct transport_mad *request);
+void sa_jobs_append(struct sa_jobs *jobs, struct sa_job *job);
+void sa_jobs_remove(struct sa_jobs *jobs, struct sa_job *job);
+
+/* transfer.c */
+void sa_transfer_begin(struct sa *s, struct sa_job *job);
+void sa_transfer_input(struct sa *s, const struct transport_mad *mad);
+void sa_transfer_tick(void *ctx);
+
+void sa_view_unref(struct sa_view *v); /* NULL is fine */
+
+#endif

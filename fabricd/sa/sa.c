@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests of hosts to the subnet administrator, IBA chapter 15.
+ *
+ *      Get                 answered at once, from the view that is published (libfabmgr/sa)
+ *      tables              made a piece at a time, the hosts taking turns (table.c), then sent by
+ *                          RMPP (transfer.c)
+ *      Set, Delete         refused: nothing is registered yet
+ *
+ * A sweep never holds an answer up: views are sealed, and the next one is taken when it is there.
+ * Before the first there is BUSY. A manager that is not master says nothing, since who asks it asks
+ * the wrong one; so it does when the SM_Key is neither 0 nor ours (15.2.1.1, C15-0.1.5).
+ */
+#include "fabricd/sa/sa.h"
+
+#include <stdlib.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/sa/private.h"
+#include "libfabmgr/base/status.h"
+
+#define GET_BUDGET 4096 /* records that are looked at for a Get before it waits its turn */
+
+enum { AT_METHOD = 3, AT_RMPP_TYPE = FAB_RMPP_AT + 1, AT_RMPP_FLAGS = FAB_RMPP_AT + 2 };
+
+void sa_view_unref(struct sa_view *v)
+{
+    if (!v || --v->refs > 0)
+        return;
+    fab_sa_free(v->sa);
+    free(v);
+}
+
+/* Prepares what was published since. */
+static void take_view(struct sa *s)
+{
+    struct fab_view *published = sm_view(s->in.sm);
+    struct sa_view *v = NULL;
+    if (!published || !published->target || (s->view && s->generation == published->generation))
+        goto out;
+    v = calloc(1, sizeof(*v));
+    if (!v || fab_sa_new(published, &v->sa) != FAB_OK) {
+        log_warning("sa", "out of memory: answers are those of generation before");
+        free(v);
+        goto out;
+    }
+    v->refs = 1;
+    sa_view_unref(s->view);
+    s->view = v;
+    s->generation = published->generation;
+out:
+    fab_view_unref(published);
+}
+
+/* Once a batch: who we are, and what stands. */
+static void look_around(struct sa *s)
+{
+    struct sm_status status;
+    sm_get_status(s->in.sm, &status);
+    s->master = status.role == FAB_SM_MASTER;
+    take_view(s);
+}
+
+/* ---- requests ---------------------------------------------------------------------------------
+ */
+
+static void get(struct sa *s, const struct transport_mad *mad, const struct fab_sa_request *req)
+{
+    uint8_t answer[FAB_MAD_SIZE];
+    uint16_t status = fab_sa_get(s->view->sa, mad->bytes, req, GET_BUDGET, answer);
+    if (status == FAB_SMP_BUSY) {
+        sa_table_begin(s, mad, req);
+        return;
+    }
+    s->stats.answered++;
+    s->stats.refused += status != 0;
+    sa_send(s, mad, answer);
+}
+
+static void take_request(struct sa *s, const struct transport_mad *mad)
+{
+    struct fab_sa_request req;
+    uint64_t key;
+    if (!s->master || fab_sa_request_read(mad->bytes, mad->len, &req, &key) != FAB_OK) {
+        s->stats.dropped++;
+        return;
+    }
+    if (!s->view) {
+        sa_refuse(s, mad, FAB_SMP_BUSY);
+        return;
+    }
+    uint64_t ours = fab_sa_view(s->view->sa)->policy.sm_key;
+    if (key != 0 && key != ours) {
+        s->stats.dropped++;
+        return;
+    }
+    req.trusted = key != 0;
+    req.activity = (uint32_t)s->stats.requests;
+    if (req.method == FAB_METHOD_GET)
+        get(s, mad, &req);
+    else if (fab_sa_is_table(req.method))
+        sa_table_begin(s, mad, &req);
+    else
+        sa_refuse(s, mad,
+                  req.method == FAB_METHOD_SET || req.method == FAB_METHOD_DELETE
+                      ? FAB_SMP_BAD_ATTR
+                      : FAB_SMP_BAD_METHOD);
+}
+
+/* ACK, STOP and ABORT of a table that we send carry its method. */
+static bool is_response(const struct transport_mad *mad)
+{
+    return (mad->bytes[AT_METHOD] & FAB_METHOD_RESPONSE) != 0;
+}
+
+static void on_receive(void *ctx, const struct transport_mad *mads, size_t count)
+{
+    struct sa *s = ctx;
+    look_around(s);
+    for (size_t i = 0; i < count; i++) {
+        const struct transport_mad *m = &mads[i];
+        if (m->failed || m->len < FAB_MAD_SIZE)
+            continue;
+        if (is_response(m)) {
+            sa_transfer_input(s, m);
+            continue;
+        }
+        s->stats.requests++;
+        take_request(s, m);
+    }
+}
+
+/* ---- starting and stopping --------------------------------------------------------------------
+ */
+
+int sa_start(const struct sa_input *in, struct sa **ret)
+{
+    struct sa *s = calloc(1, sizeof(*s));
+    if (!s)
+        return FAB_E_NOMEM;
+    s->in = *in;
+    s->making.tail = &s->making.head;
+    s->sending.tail = &s->sending.head;
+    s->work = loop_timer_new(in->loop, sa_table_work, s);
+    s->patience = loop_timer_new(in->loop, sa_transfer_tick, s);
+    s->retry = loop_timer_new(in->loop, sa_flush, s);
+    int r = s->work && s->patience && s->retry ? FAB_OK : FAB_E_NOMEM;
+    if (r == FAB_OK)
+        r = transport_on_class(in->transport, FAB_CLASS_SA, on_receive, s);
+    if (r != FAB_OK) {
+        sa_stop(s);
+        return r;
+    }
+    *ret = s;
+    return FAB_OK;
+}
+
+void sa_stop(struct sa *s)
+{
+    if (!s)
+        return;
+    transport_on_class(s->in.transport, FAB_CLASS_SA, NULL, NULL);
+    while (s->making.head)
+        sa_job_free(s, s->making.head);
+    while (s->sending.head)
+        sa_job_free(s, s->sending.head);
+    loop_timer_free(s->work);
+    loop_timer_free(s->patience);
+    loop_timer_free(s->retry);
+    sa_view_unref(s->view);
+    free(s);
+}
+
+void sa_get_stats(const struct sa *s, struct sa_stats *ret)
+{
+    *ret = s->stats;
+}

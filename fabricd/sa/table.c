@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tables: made a slice at a time, so that nothing else waits for a long one, and the hosts that
+ * asked take turns: the next slice is of the host with the next LID. A host has a few at a time and
+ * all together have bounded memory; beyond there is BUSY. A Get that needs a long search comes
+ * here, too.
+ *
+ * A request that comes again while its table is under way is the same request.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/sa/private.h"
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+#define SLICE 4096 /* records that are looked at in one turn: a millisecond at most */
+
+enum { AT_TID = 8 };
+
+/* ---- jobs -------------------------------------------------------------------------------------
+ */
+
+void sa_jobs_append(struct sa_jobs *jobs, struct sa_job *job)
+{
+    job->next = NULL;
+    *jobs->tail = job;
+    jobs->tail = &job->next;
+}
+
+void sa_jobs_remove(struct sa_jobs *jobs, struct sa_job *job)
+{
+    struct sa_job **at = &jobs->head;
+    while (*at != job)
+        at = &(*at)->next;
+    *at = job->next;
+    if (jobs->tail == &job->next)
+        jobs->tail = at;
+}
+
+void sa_job_free(struct sa *s, struct sa_job *job)
+{
+    sa_jobs_remove(job->sending ? &s->sending : &s->making, job);
+    s->job_count--;
+    s->table_bytes -= job->room;
+    sa_view_unref(job->view);
+    free(job->bytes);
+    free(job);
+}
+
+static bool is_same(const struct sa_job *job, const struct transport_mad *request)
+{
+    return job->request.addr.slid == request->addr.slid &&
+           job->request.addr.qpn == request->addr.qpn &&
+           fab_be64(job->request.bytes + AT_TID) == fab_be64(request->bytes + AT_TID);
+}
+
+bool sa_job_known(const struct sa *s, const struct transport_mad *request)
+{
+    const struct sa_job *lists[] = {s->making.head, s->sending.head};
+    for (size_t i = 0; i < 2; i++)
+        for (const struct sa_job *job = lists[i]; job; job = job->next)
+            if (is_same(job, request))
+                return true;
+    return false;
+}
+
+static uint32_t jobs_of(const struct sa *s, uint16_t host)
+{
+    uint32_t count = 0;
+    for (const struct sa_job *job = s->making.head; job; job = job->next)
+        count += job->request.addr.slid == host;
+    for (const struct sa_job *job = s->sending.head; job; job = job->next)
+        count += job->request.addr.slid == host;
+    return count;
+}
+
+void sa_table_begin(struct sa *s, const struct transport_mad *request,
+                    const struct fab_sa_request *req)
+{
+    if (sa_job_known(s, request))
+        return;
+    struct sa_job *job = NULL;
+    if (s->job_count < SA_JOBS && jobs_of(s, request->addr.slid) < SA_JOBS_EACH)
+        job = calloc(1, sizeof(*job));
+    if (!job) {
+        sa_refuse(s, request, FAB_SMP_BUSY);
+        return;
+    }
+    job->request = *request;
+    struct fab_sa_request own = *req;
+    own.data = job->request.bytes + FAB_SA_DATA;
+    uint16_t status = fab_sa_begin(s->view->sa, &own, &job->query);
+    if (status != 0) {
+        free(job);
+        sa_refuse(s, request, status);
+        return;
+    }
+    job->len = FAB_SA_DATA;
+    job->view = s->view;
+    job->view->refs++;
+    s->job_count++;
+    sa_jobs_append(&s->making, job);
+    if (!loop_timer_pending(s->work))
+        loop_timer_set(s->work, 0);
+}
+
+/* ---- making -----------------------------------------------------------------------------------
+ */
+
+/* Room for one record more. BUSY: others have it all. */
+static int make_room(struct sa *s, struct sa_job *job, size_t need)
+{
+    size_t room = job->room;
+    if (job->len + need <= room)
+        return FAB_OK;
+    if (s->table_bytes - room + 2 * (job->len + need) > SA_TABLE_MOST)
+        return FAB_E_BUSY;
+    uint8_t *more = fab_grow(job->bytes, 1, job->len + need, &room);
+    if (!more)
+        return FAB_E_NOMEM;
+    s->table_bytes += room - job->room;
+    job->bytes = more;
+    job->room = room;
+    return FAB_OK;
+}
+
+/* Where nobody does RMPP only the first MAD arrives: what is behind it need not be made. */
+static bool is_enough(const struct sa *s, const struct sa_job *job)
+{
+    return job->query.method == FAB_METHOD_GET
+               ? job->records > 1
+               : s->in.transport->rmpp == TRANSPORT_RMPP_NONE && job->len >= FAB_MAD_SIZE;
+}
+
+/* OK: the table is ready. BUSY: it is not yet. Else it cannot be made. */
+static int go_on(struct sa *s, struct sa_job *job)
+{
+    uint32_t budget = SLICE;
+    uint16_t stride = fab_rec_stride(job->query.rec);
+    int r = make_room(s, job, stride);
+    while (r == FAB_OK && !is_enough(s, job)) {
+        r = fab_sa_next(&job->query, &budget, job->bytes + job->len);
+        if (r != FAB_OK)
+            return r == FAB_E_NOT_FOUND ? FAB_OK : r;
+        job->len += stride;
+        job->records++;
+        r = make_room(s, job, stride);
+    }
+    return r == FAB_E_BUSY ? FAB_E_LIMIT : r;
+}
+
+/* A Get that took its time. */
+static void finish_get(struct sa *s, struct sa_job *job)
+{
+    uint8_t answer[FAB_MAD_SIZE];
+    if (job->records != 1) {
+        sa_refuse(s, &job->request,
+                  job->records == 0 ? FAB_SA_NO_RECORDS : FAB_SA_TOO_MANY_RECORDS);
+    } else {
+        fab_sa_answer_head(job->request.bytes, 0, 0, answer);
+        memcpy(answer + FAB_SA_DATA, job->bytes + FAB_SA_DATA, job->len - FAB_SA_DATA);
+        s->stats.answered++;
+        sa_send(s, &job->request, answer);
+    }
+    sa_job_free(s, job);
+}
+
+static void finish(struct sa *s, struct sa_job *job, int result)
+{
+    uint8_t head[FAB_MAD_SIZE];
+    if (result != FAB_OK) {
+        sa_refuse(s, &job->request, result == FAB_E_LIMIT ? FAB_SMP_BUSY : FAB_SA_NO_RESOURCES);
+        sa_job_free(s, job);
+        return;
+    }
+    if (job->query.method == FAB_METHOD_GET) {
+        finish_get(s, job);
+        return;
+    }
+    fab_sa_answer_head(job->request.bytes, 0, job->records ? fab_rec_stride(job->query.rec) : 0,
+                       head);
+    memcpy(job->bytes, head, FAB_SA_DATA);
+    s->stats.answered++;
+    s->stats.tables++;
+    s->stats.records += job->records;
+    sa_transfer_begin(s, job);
+}
+
+/* The oldest of the host with the next LID after the last one's. */
+static struct sa_job *next_turn(struct sa *s)
+{
+    struct sa_job *best = NULL;
+    uint16_t least = UINT16_MAX;
+    for (struct sa_job *job = s->making.head; job; job = job->next) {
+        uint16_t distance = (uint16_t)(job->request.addr.slid - s->last_host - 1);
+        if (!best || distance < least) {
+            best = job;
+            least = distance;
+        }
+    }
+    return best;
+}
+
+void sa_table_work(void *ctx)
+{
+    struct sa *s = ctx;
+    struct sa_job *job = next_turn(s);
+    if (!job)
+        return;
+    s->last_host = job->request.addr.slid;
+    int r = go_on(s, job);
+    if (r != FAB_E_BUSY)
+        finish(s, job, r);
+    if (s->making.head)
+        loop_timer_set(s->work, 0);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * RMPP (IBA 13.6), both sides. A segment is a whole MAD: common header, RMPP header, header of the
+ * class (the same in all segments), and up to 200 bytes of data.
+ *
+ *      sender                                    receiver
+ *      DATA 1 (the window is one segment)  -->
+ *                                          <--   ACK 1, the window ends at 1 + w
+ *      DATA 2 .. 1 + w                     -->
+ *                                          <--   ACK 1 + w, the window ends at 1 + 2w
+ *      ... DATA n, Last                    -->
+ *                                          <--   ACK n
+ *
+ * The receiver takes segments in order only: when one is missing, those behind it are dropped, and
+ * what is there so far is acknowledged again once the end of the window comes. The sender goes back
+ * to the first that is not acknowledged when nothing comes for a while (13.6.3.2). What breaks the
+ * rules ends the transfer with ABORT, what is too large with STOP, each with the reason of
+ * 13.6.2.1. Every step is bounded by what was sent and by the limit of the receiver.
+ *
+ * Not done: transfers of which both directions are long (13.6.6.4).
+ */
+#include "libfabmgr/mads/rmpp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+#define CLASS_HEADER (FAB_SA_DATA - FAB_RMPP_DATA) /* counted as payload in each segment */
+#define SEGMENTS_MOST (UINT32_C(1) << 31)
+#define NO_RESP_TIME 31
+
+static void put_rmpp(uint8_t *mad, const struct fab_rmpp *h)
+{
+    (void)fab_attr_pack(&fab_attr_rmpp, h, mad + FAB_RMPP_AT, FAB_RMPP_DATA - FAB_RMPP_AT);
+}
+
+static struct fab_rmpp get_rmpp(const uint8_t *mad)
+{
+    struct fab_rmpp h;
+    (void)fab_attr_unpack(&fab_attr_rmpp, mad + FAB_RMPP_AT, FAB_RMPP_DATA - FAB_RMPP_AT, &h);
+    return h;
+}
+
+/* ---- sending ----------------------------------------------------------------------------------
+ */
+
+int fab_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, const uint8_t *data,
+                         size_t len, const struct fab_rmpp_config *config, uint64_t now)
+{
+    size_t segments = len > 0 ? (len - 1) / FAB_SA_DATA_LEN + 1 : 1;
+    if (segments > SEGMENTS_MOST / 128) /* the payload's length has 32 bits */
+        return FAB_E_LIMIT;
+    *s = (struct fab_rmpp_sender){.data = data,
+                                  .len = len,
+                                  .segments = (uint32_t)segments,
+                                  .next = 1,
+                                  .last = 1,
+                                  .timeout_us = config->timeout_us,
+                                  .deadline = now + config->timeout_us,
+                                  .retries = config->retries,
+                                  .left = config->retries};
+    memcpy(s->head, head, sizeof s->head);
+    return FAB_OK;
+}
+
+static void write_segment(const struct fab_rmpp_sender *s, uint32_t segment, uint8_t *mad)
+{
+    size_t at = (size_t)(segment - 1) * FAB_SA_DATA_LEN;
+    size_t n = s->len - at < FAB_SA_DATA_LEN ? s->len - at : FAB_SA_DATA_LEN;
+    bool last = segment == s->segments;
+    struct fab_rmpp h = {.version = 1,
+                         .type = FAB_RMPP_DATA_TYPE,
+                         .resp_time = NO_RESP_TIME,
+                         .flags = FAB_RMPP_ACTIVE,
+                         .segment = segment};
+    if (segment == 1) {
+        h.flags |= FAB_RMPP_FIRST;
+        h.length = (uint32_t)(s->len + (size_t)s->segments * CLASS_HEADER);
+    }
+    if (last) {
+        h.flags |= FAB_RMPP_LAST;
+        h.length = (uint32_t)(n + CLASS_HEADER);
+    }
+    memset(mad, 0, FAB_MAD_SIZE);
+    memcpy(mad, s->head, sizeof s->head);
+    if (n > 0)
+        memcpy(mad + FAB_SA_DATA, s->data + at, n);
+    put_rmpp(mad, &h);
+}
+
+static void write_abort(const uint8_t *head, uint8_t type, uint8_t status, uint8_t *mad)
+{
+    struct fab_rmpp h = {.version = 1,
+                         .type = type,
+                         .resp_time = NO_RESP_TIME,
+                         .flags = FAB_RMPP_ACTIVE,
+                         .status = status};
+    memset(mad, 0, FAB_MAD_SIZE);
+    memcpy(mad, head, FAB_SA_DATA);
+    put_rmpp(mad, &h);
+}
+
+bool fab_rmpp_sender_output(struct fab_rmpp_sender *s, uint64_t now, uint8_t mad[FAB_MAD_SIZE])
+{
+    if (s->abort_status != 0) {
+        write_abort(s->head, FAB_RMPP_ABORT, s->abort_status, mad);
+        s->abort_status = 0;
+        return true;
+    }
+    if (s->state != FAB_RMPP_GOING || s->next > s->last || s->next > s->segments)
+        return false;
+    write_segment(s, s->next, mad);
+    if (s->next > s->sent)
+        s->sent = s->next;
+    s->next++;
+    s->deadline = now + s->timeout_us;
+    return true;
+}
+
+static void sender_fails(struct fab_rmpp_sender *s, uint8_t status)
+{
+    s->state = FAB_RMPP_FAILED;
+    s->abort_status = status;
+}
+
+/* An ACK of less than was acknowledged is an old one. */
+static void acknowledged(struct fab_rmpp_sender *s, uint64_t now, const struct fab_rmpp *h)
+{
+    if (h->segment > s->sent) {
+        sender_fails(s, FAB_RMPP_SEGMENT_TOO_BIG);
+        return;
+    }
+    if (h->length < h->segment) {
+        sender_fails(s, FAB_RMPP_WINDOW_TOO_SMALL);
+        return;
+    }
+    if (h->segment < s->acked)
+        return;
+    if (h->segment > s->acked || h->length > s->last)
+        s->left = s->retries;
+    s->acked = h->segment;
+    if (h->length > s->last)
+        s->last = h->length;
+    if (s->next <= s->acked)
+        s->next = s->acked + 1;
+    s->deadline = now + s->timeout_us;
+    if (s->acked == s->segments)
+        s->state = FAB_RMPP_DONE;
+}
+
+void fab_rmpp_sender_input(struct fab_rmpp_sender *s, uint64_t now, const uint8_t mad[FAB_MAD_SIZE])
+{
+    struct fab_rmpp h = get_rmpp(mad);
+    if (s->state != FAB_RMPP_GOING)
+        return;
+    if (h.type == FAB_RMPP_STOP || h.type == FAB_RMPP_ABORT)
+        s->state = FAB_RMPP_FAILED;
+    else if (h.version != 1)
+        sender_fails(s, FAB_RMPP_BAD_VERSION);
+    else if (h.type != FAB_RMPP_ACK)
+        sender_fails(s, FAB_RMPP_BAD_TYPE);
+    else if (h.status != FAB_RMPP_OK)
+        sender_fails(s, FAB_RMPP_BAD_STATUS);
+    else
+        acknowledged(s, now, &h);
+}
+
+void fab_rmpp_sender_expire(struct fab_rmpp_sender *s, uint64_t now)
+{
+    if (s->state != FAB_RMPP_GOING || now < s->deadline)
+        return;
+    s->deadline = now + s->timeout_us;
+    if (s->left-- == 0)
+        sender_fails(s, FAB_RMPP_TOO_MANY_RETRIES);
+    else
+        s->next = s->acked + 1;
+}
+
+/* ---- receiving --------------------------------------------------------------------------------
+ */
+
+/* As long as a sender of the same patience would try. */
+static uint64_t patience(const struct fab_rmpp_config *config, uint64_t now)
+{
+    return now + config->timeout_us * ((uint64_t)config->retries + 1);
+}
+
+void fab_rmpp_receiver_init(struct fab_rmpp_receiver *r, const struct fab_rmpp_config *config,
+                            uint64_t now)
+{
+    *r = (struct fab_rmpp_receiver){
+        .config = *config, .window_last = 1, .deadline = patience(config, now)};
+}
+
+void fab_rmpp_receiver_fini(struct fab_rmpp_receiver *r)
+{
+    free(r->data);
+    r->data = NULL;
+}
+
+/* What the segment breaks; OK: nothing. */
+static uint8_t fault_of(const struct fab_rmpp_receiver *r, const struct fab_rmpp *h)
+{
+    bool last = (h->flags & FAB_RMPP_LAST) != 0;
+    if (h->version != 1)
+        return FAB_RMPP_BAD_VERSION;
+    if (h->type != FAB_RMPP_DATA_TYPE)
+        return FAB_RMPP_BAD_TYPE;
+    if (h->status != FAB_RMPP_OK)
+        return FAB_RMPP_BAD_STATUS;
+    if (h->segment == 0 || (h->segment == 1) != ((h->flags & FAB_RMPP_FIRST) != 0))
+        return FAB_RMPP_BAD_FIRST;
+    if (h->segment > r->window_last)
+        return FAB_RMPP_SEGMENT_TOO_BIG;
+    if (last && (h->length < CLASS_HEADER || h->length > FAB_RMPP_SEGMENT))
+        return FAB_RMPP_BAD_LENGTH;
+    return FAB_RMPP_OK;
+}
+
+/* Adds the data of a segment that is next in order. OK, or what to stop with. */
+static uint8_t take(struct fab_rmpp_receiver *r, const struct fab_rmpp *h, const uint8_t *mad)
+{
+    size_t n = h->flags & FAB_RMPP_LAST ? h->length - CLASS_HEADER : FAB_SA_DATA_LEN;
+    if (r->got == 0) {
+        memcpy(r->head, mad, sizeof r->head);
+        r->announced = h->flags & FAB_RMPP_LAST ? 0 : h->length;
+    }
+    if (n > r->config.limit - r->len ||
+        r->announced / FAB_RMPP_SEGMENT * FAB_SA_DATA_LEN > r->config.limit)
+        return FAB_RMPP_NO_RESOURCES;
+    if (r->len + n > r->room) {
+        uint8_t *more = fab_grow(r->data, 1, r->len + n, &r->room);
+        if (more == NULL)
+            return FAB_RMPP_NO_RESOURCES;
+        r->data = more;
+    }
+    if (n > 0)
+        memcpy(r->data + r->len, mad + FAB_SA_DATA, n);
+    r->len += n;
+    r->got++;
+    if (h->flags & FAB_RMPP_LAST)
+        r->state = FAB_RMPP_DONE;
+    return FAB_RMPP_OK;
+}
+
+static void write_ack(struct fab_rmpp_receiver *r, const uint8_t *mad, uint8_t *reply)
+{
+    if (r->state == FAB_RMPP_GOING && r->got == r->window_last)
+        r->window_last = r->got + (r->config.window > 0 ? r->config.window : 1);
+    struct fab_rmpp h = {.version = 1,
+                         .type = FAB_RMPP_ACK,
+                         .resp_time = NO_RESP_TIME,
+                         .flags = FAB_RMPP_ACTIVE,
+                         .segment = r->got,
+                         .length = r->window_last > r->got ? r->window_last : r->got};
+    memset(reply, 0, FAB_MAD_SIZE);
+    memcpy(reply, mad, FAB_SA_DATA);
+    put_rmpp(reply, &h);
+}
+
+/* The sender broke a rule, or asks too much. */
+static bool end_transfer(struct fab_rmpp_receiver *r, uint8_t fault, const uint8_t *mad,
+                         uint8_t *reply)
+{
+    if (r->state != FAB_RMPP_GOING)
+        return false;
+    r->state = FAB_RMPP_FAILED;
+    write_abort(mad, fault == FAB_RMPP_NO_RESOURCES ? FAB_RMPP_STOP : FAB_RMPP_ABORT, fault, reply);
+    return true;
+}
+
+/* What came already came again because the ACK was lost: it is told again, to the end. */
+bool fab_rmpp_receiver_input(struct fab_rmpp_receiver *r, uint64_t now,
+                             const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE])
+{
+    struct fab_rmpp h = get_rmpp(mad);
+    if (h.type == FAB_RMPP_STOP || h.type == FAB_RMPP_ABORT || r->state == FAB_RMPP_FAILED) {
+        if (r->state == FAB_RMPP_GOING)
+            r->state = FAB_RMPP_FAILED;
+        return false;
+    }
+    uint8_t fault = fault_of(r, &h);
+    bool again = h.segment <= r->got;
+    if (fault == FAB_RMPP_OK && r->state == FAB_RMPP_GOING && h.segment == r->got + 1) {
+        r->deadline = patience(&r->config, now);
+        fault = take(r, &h, mad);
+    }
+    if (fault != FAB_RMPP_OK)
+        return end_transfer(r, fault, mad, reply);
+    if (!again && h.segment != r->window_last && (h.flags & FAB_RMPP_LAST) == 0)
+        return false;
+    write_ack(r, mad, reply);
+    return true;
+}
+
+void fab_rmpp_receiver_expire(struct fab_rmpp_receiver *r, uint64_t now)
+{
+    if (r->state == FAB_RMPP_GOING && now >= r->deadline)
+        r->state = FAB_RMPP_FAILED;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Hostile requests to subnet administration: the bytes as a request to a small fabric, trusted and
+ * not, for one record and for tables; as every record; and as RMPP headers, one after the other, to
+ * both ends of a transfer.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/address/address.h"
+#include "libfabmgr/fabric/generate.h"
+#include "libfabmgr/mads/rmpp.h"
+#include "libfabmgr/route/route.h"
+#include "libfabmgr/sa/sa.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static struct fab_sa *small_fabric(void)
+{
+    struct fab_leaf_spine_spec spec = {
+        .leaves = 2, .spines = 2, .hosts_per_leaf = 2, .parallel = 1};
+    struct fab_builder *b = NULL;
+    struct fab_fabric *f = NULL;
+    struct fab_policy p;
+    struct fab_verdict verdict = {0};
+    struct fab_target *t = fab_target_new();
+    struct fab_address_note *notes = NULL;
+    struct fab_sa *sa = NULL;
+    size_t count;
+    char why[200];
+    must(t != NULL && fab_generate_leaf_spine(&spec, &b) == 0 && fab_builder_seal(b, &f) == 0);
+    fab_builder_free(b);
+    fab_policy_defaults(&p);
+    p.lmc = 1;
+    must(fab_address_assign(&(struct fab_address_input){.fabric = f, .policy = &p}, &t->lids,
+                            &notes, &count) == 0);
+    free(notes);
+    must(fab_route_engine_by_name("updn")->run(
+             &(struct fab_route_input){.fabric = f, .policy = &p, .lids = &t->lids}, &t->lft,
+             &t->vls, why, sizeof why) == 0);
+    struct fab_view *v = fab_view_new(1, f, t, &p, &verdict);
+    must(v != NULL && fab_sa_new(v, &sa) == 0);
+    fab_view_unref(v);
+    return sa;
+}
+
+static void try_request(struct fab_sa *sa, const uint8_t *mad, bool trusted)
+{
+    struct fab_sa_request req;
+    struct fab_sa_query q;
+    uint8_t answer[FAB_MAD_SIZE], record[FAB_REC_MAX];
+    uint64_t key;
+    uint32_t budget = 4096;
+    if (fab_sa_request_read(mad, FAB_MAD_SIZE, &req, &key) != 0)
+        return;
+    req.trusted = trusted;
+    (void)fab_sa_get(sa, mad, &req, 1000, answer);
+    must((answer[3] & 0x80) != 0);
+    if (fab_sa_begin(sa, &req, &q) == 0)
+        while (fab_sa_next(&q, &budget, record) == 0)
+            must(fab_rec_stride(q.rec) <= FAB_REC_MAX);
+}
+
+static void try_requests(const uint8_t *data, size_t size)
+{
+    static struct fab_sa *sa;
+    uint8_t mad[FAB_MAD_SIZE] = {0};
+    if (sa == NULL)
+        sa = small_fabric();
+    memcpy(mad, data, size < sizeof mad ? size : sizeof mad);
+    mad[0] = 1;
+    mad[1] = FAB_CLASS_SA;
+    mad[2] = 2;
+    try_request(sa, mad, false);
+    try_request(sa, mad, true);
+}
+
+static void try_records(const uint8_t *data, size_t size)
+{
+    _Alignas(8) uint8_t once[512], twice[512];
+    uint8_t bytes[FAB_REC_MAX];
+    for (size_t i = 0; i < FAB_RECS; i++) {
+        const struct fab_rec *r = fab_recs[i];
+        must(r->struct_size <= sizeof once);
+        if (fab_rec_unpack(r, data, size, once) != 0)
+            continue;
+        must(fab_rec_pack(r, once, bytes, sizeof bytes) == 0);
+        must(fab_rec_unpack(r, bytes, sizeof bytes, twice) == 0);
+        for (size_t p = 0; p < r->part_count; p++)
+            must(fab_attr_diff(r->parts[p].attr, once + r->parts[p].member,
+                               twice + r->parts[p].member) == NULL);
+    }
+}
+
+static void try_rmpp(const uint8_t *data, size_t size)
+{
+    static const uint8_t payload[3000], head[FAB_SA_DATA];
+    const struct fab_rmpp_config config = {
+        .window = 4, .timeout_us = 10, .retries = 3, .limit = 4096};
+    struct fab_rmpp_sender s;
+    struct fab_rmpp_receiver r;
+    uint8_t mad[FAB_MAD_SIZE] = {1, FAB_CLASS_SA, 2, 0x92}, out[FAB_MAD_SIZE];
+    uint64_t now = 0;
+    must(fab_rmpp_sender_init(&s, head, payload, sizeof payload, &config, now) == 0);
+    fab_rmpp_receiver_init(&r, &config, now);
+    for (; size >= 12; data += 12, size -= 12, now += 3) {
+        uint32_t sent = 0;
+        memcpy(mad + FAB_RMPP_AT, data, 12);
+        fab_rmpp_sender_input(&s, now, mad);
+        (void)fab_rmpp_receiver_input(&r, now, mad, out);
+        while (fab_rmpp_sender_output(&s, now, out))
+            must(++sent <= s.segments + 1);
+        fab_rmpp_sender_expire(&s, now);
+        fab_rmpp_receiver_expire(&r, now);
+        must(r.len <= config.limit && s.acked <= s.segments);
+    }
+    fab_rmpp_receiver_fini(&r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    try_requests(data, size);
+    try_records(data, size);
+    try_rmpp(data, size);
+    return 0;
+}
