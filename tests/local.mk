@@ -296,6 +296,12 @@ tests_fuzz_fuzz_partitions_SOURCES = tests/fuzz/fuzz_partitions.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_partitions_LDADD = libfabmgr/libfabmgr.la
 tests_fuzz_fuzz_partitions_LDFLAGS = $(FUZZ_LINK)
 
+# ---- multicast
+UNIT_TESTS += tests/unit/test_trees
+tests_unit_test_trees_SOURCES = tests/unit/test_trees.c
+tests_unit_test_trees_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_trees_LDADD = $(LIB_TEST_LIBS)
+
 # ---- repair
 UNIT_TESTS += tests/unit/test_cover
 tests_unit_test_cover_SOURCES = tests/unit/test_cover.c

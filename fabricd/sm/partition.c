@@ -48,7 +48,7 @@ static bool find_block(struct sm *s)
     struct sm_scan *at = &s->scan;
     for (; at->index < s->model.fabric->port_count; at->index++, at->block = 0)
         for (; at->block < blocks_of(s, at->index); at->block++)
-            if (!fab_held_pkeys_get(&s->model.observed.pkeys, at->index, at->block) &&
+            if (!fab_blocks_get(&s->model.observed.pkeys, at->index, at->block) &&
                 sm_model_path(&s->model, at->index))
                 return true;
     return false;
@@ -75,8 +75,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
     struct fab_pkey_block held;
     if (a->status == FAB_OK &&
         fab_attr_unpack(&fab_attr_pkey_block, a->data, a->len, &held) == FAB_OK)
-        (void)fab_held_pkeys_put(&s->model.observed.pkeys, (uint32_t)(tag >> 32), (uint32_t)tag,
-                                 held.pkey);
+        (void)fab_blocks_put(&s->model.observed.pkeys, (uint32_t)(tag >> 32), (uint32_t)tag,
+                             held.pkey);
 }
 
 static bool finished(const struct sm *s)

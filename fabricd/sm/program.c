@@ -273,7 +273,7 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
             f->switches[op->node] = sw;
     } else if (op->attr_id == FAB_ATTR_PKEY_TABLE) {
         if (fab_attr_unpack(&fab_attr_pkey_block, data, len, &keys) == FAB_OK)
-            (void)fab_held_pkeys_put(&s->model.observed.pkeys, op->port, op->block, keys.pkey);
+            (void)fab_blocks_put(&s->model.observed.pkeys, op->port, op->block, keys.pkey);
     }
 }
 

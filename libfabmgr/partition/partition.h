@@ -17,7 +17,7 @@
 struct fab_partition_input {
     const struct fab_fabric *fabric;
     const struct fab_partitions *partitions;
-    const struct fab_held_pkeys *held; /* NULL: nothing is known */
+    const struct fab_blocks *held; /* NULL: nothing is known */
     uint8_t enforce; /* enum fab_enforce bits: what switches check before adapters and routers */
     bool both;       /* members can be full and limited at once, and the later rule counts. Else
                         "both" is full, and full counts */

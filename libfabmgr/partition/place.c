@@ -9,10 +9,10 @@
 
 #include <string.h>
 
-static uint16_t held_at(const struct fab_held_pkeys *held, uint32_t port, uint32_t index)
+static uint16_t held_at(const struct fab_blocks *held, uint32_t port, uint32_t index)
 {
     const uint16_t *block =
-        held != NULL ? fab_held_pkeys_get(held, port, index / FAB_PKEY_BLOCK) : NULL;
+        held != NULL ? fab_blocks_get(held, port, index / FAB_PKEY_BLOCK) : NULL;
     return block != NULL ? block[index % FAB_PKEY_BLOCK] : 0;
 }
 
@@ -26,7 +26,7 @@ static bool has(const uint16_t *key, uint32_t count, uint16_t one)
 
 /* Where the port holds this key, or with `loose` one of the same partition that it shall not hold
  * any more; room: nowhere that is free. */
-static uint32_t find_held(const struct fab_held_pkeys *held, uint32_t port, const uint16_t *table,
+static uint32_t find_held(const struct fab_blocks *held, uint32_t port, const uint16_t *table,
                           uint32_t room, uint16_t one, bool loose)
 {
     for (uint32_t i = 1; i < room; i++) {
@@ -37,7 +37,7 @@ static uint32_t find_held(const struct fab_held_pkeys *held, uint32_t port, cons
     return room;
 }
 
-static uint32_t find_free(const struct fab_held_pkeys *held, uint32_t port, const uint16_t *table,
+static uint32_t find_free(const struct fab_blocks *held, uint32_t port, const uint16_t *table,
                           uint32_t room, bool loose)
 {
     for (uint32_t i = 1; i < room; i++)
@@ -47,7 +47,7 @@ static uint32_t find_free(const struct fab_held_pkeys *held, uint32_t port, cons
 }
 
 /* One way of finding a place for those that have none. */
-static void settle(const struct fab_held_pkeys *held, uint32_t port, const uint16_t *key,
+static void settle(const struct fab_blocks *held, uint32_t port, const uint16_t *key,
                    uint32_t count, uint16_t *table, uint32_t room, unsigned way)
 {
     for (uint32_t i = 1; i < count; i++) {
@@ -60,7 +60,7 @@ static void settle(const struct fab_held_pkeys *held, uint32_t port, const uint1
     }
 }
 
-uint32_t place_keys(const struct fab_held_pkeys *held, uint32_t port, const uint16_t *key,
+uint32_t place_keys(const struct fab_blocks *held, uint32_t port, const uint16_t *key,
                     uint32_t count, uint16_t *table, uint32_t room)
 {
     uint32_t used = room;

@@ -8,7 +8,7 @@
 /* Puts key[count], the first of which gets index 0, into table[room], count <= room; the others to
  * where the port holds them. Returns the entries up to the last one used. A port that holds none
  * has them in their order. */
-uint32_t place_keys(const struct fab_held_pkeys *held, uint32_t port, const uint16_t *key,
+uint32_t place_keys(const struct fab_blocks *held, uint32_t port, const uint16_t *key,
                     uint32_t count, uint16_t *table, uint32_t room);
 
 #endif

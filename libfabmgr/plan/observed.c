@@ -51,7 +51,7 @@ void fab_observed_fini(struct fab_observed *o)
     fab_lft_fini(&o->lft);
     free(o->known);
     free(o->lanes.port);
-    fab_held_pkeys_fini(&o->pkeys);
+    fab_blocks_fini(&o->pkeys);
     memset(o, 0, sizeof(*o));
 }
 

@@ -30,7 +30,7 @@ void fab_plan_pkeys_block(const struct fab_plan_input *in, const struct fab_plan
                           uint16_t ret[FAB_PKEY_BLOCK])
 {
     const uint16_t *was =
-        in->observed != NULL ? fab_held_pkeys_get(&in->observed->pkeys, op->port, op->block) : NULL;
+        in->observed != NULL ? fab_blocks_get(&in->observed->pkeys, op->port, op->block) : NULL;
     fab_pkeys_block(&in->target->pkeys, op->port, op->block, ret);
     if (op->takes && was != NULL)
         common_block(was, ret);
@@ -40,7 +40,7 @@ static bool is_needed(const struct fab_plan_input *in, const struct fab_plan_op 
 {
     const size_t size = FAB_PKEY_BLOCK * sizeof(uint16_t);
     const uint16_t *was =
-        in->observed != NULL ? fab_held_pkeys_get(&in->observed->pkeys, op->port, op->block) : NULL;
+        in->observed != NULL ? fab_blocks_get(&in->observed->pkeys, op->port, op->block) : NULL;
     uint16_t will[FAB_PKEY_BLOCK];
     if (was == NULL)
         return !op->takes;

@@ -55,7 +55,7 @@ struct fab_observed {
     uint64_t *known; /* bitset of [switch_count][blocks of lft.stride] */
     uint32_t blocks; /* per switch */
     struct fab_held lanes;
-    struct fab_held_pkeys pkeys; /* by port id */
+    struct fab_blocks pkeys; /* by port id */
 };
 int fab_observed_init(struct fab_observed *o, uint32_t switch_count, uint32_t top);
 void fab_observed_fini(struct fab_observed *o);

@@ -1,4 +1,6 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/blocks.c \
+	%D%/blocks.h \
 	%D%/lanes.c \
 	%D%/pkeys.c \
 	%D%/pkeys.h \

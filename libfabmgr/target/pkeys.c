@@ -75,71 +75,21 @@ uint32_t fab_pkeys_room(const struct fab_fabric *f, uint32_t port)
 
 #define TOLD FAB_PKEY_BLOCKS_MAX /* a block that no port has: what it was told to check */
 
-static uint64_t key_of(uint32_t port, uint32_t block)
+void fab_held_pkeys_forget(struct fab_blocks *h, uint32_t port)
 {
-    return (uint64_t)port << 16 | block;
-}
-
-void fab_held_pkeys_fini(struct fab_held_pkeys *h)
-{
-    fab_map_fini(&h->index);
-    free(h->block);
-    memset(h, 0, sizeof(*h));
-}
-
-static int add_block(struct fab_held_pkeys *h, uint64_t key, uint32_t *ret)
-{
-    struct fab_held_pkey_block *more = h->block;
-    if (h->count == h->room)
-        more = fab_grow(h->block, sizeof(*more), h->count + 1, &h->room);
-    if (more == NULL)
-        return FAB_E_NOMEM;
-    h->block = more;
-    int r = fab_map_put(&h->index, key, (uint32_t)h->count);
-    if (r == FAB_OK)
-        *ret = (uint32_t)h->count++;
-    return r;
-}
-
-int fab_held_pkeys_put(struct fab_held_pkeys *h, uint32_t port, uint32_t block,
-                       const uint16_t key[FAB_PKEY_BLOCK])
-{
-    uint32_t i = 0;
-    int r = FAB_OK;
-    if (!fab_map_get(&h->index, key_of(port, block), &i))
-        r = add_block(h, key_of(port, block), &i);
-    if (r != FAB_OK)
-        return r;
-    h->block[i].known = true;
-    memcpy(h->block[i].key, key, sizeof(h->block[i].key));
-    return FAB_OK;
-}
-
-const uint16_t *fab_held_pkeys_get(const struct fab_held_pkeys *h, uint32_t port, uint32_t block)
-{
-    uint32_t i;
-    if (!fab_map_get(&h->index, key_of(port, block), &i) || !h->block[i].known)
-        return NULL;
-    return h->block[i].key;
-}
-
-void fab_held_pkeys_forget(struct fab_held_pkeys *h, uint32_t port)
-{
-    uint32_t i;
     for (uint32_t block = 0; h->count > 0 && block <= TOLD; block++)
-        if (fab_map_get(&h->index, key_of(port, block), &i))
-            h->block[i].known = false;
+        fab_blocks_forget(h, port, block);
 }
 
-int fab_held_pkeys_tell(struct fab_held_pkeys *h, uint32_t port, uint8_t enforce)
+int fab_held_pkeys_tell(struct fab_blocks *h, uint32_t port, uint8_t enforce)
 {
     const uint16_t told[FAB_PKEY_BLOCK] = {enforce};
-    return fab_held_pkeys_put(h, port, TOLD, told);
+    return fab_blocks_put(h, port, TOLD, told);
 }
 
-bool fab_held_pkeys_refused(const struct fab_held_pkeys *h, uint32_t port, uint8_t enforce)
+bool fab_held_pkeys_refused(const struct fab_blocks *h, uint32_t port, uint8_t enforce)
 {
-    const uint16_t *told = fab_held_pkeys_get(h, port, TOLD);
+    const uint16_t *told = fab_blocks_get(h, port, TOLD);
     return told != NULL && told[0] == enforce;
 }
 
@@ -155,22 +105,20 @@ static uint32_t same_port(const struct fab_fabric *old, uint32_t port, const str
     return fab_port_id(now, node, was->num);
 }
 
-int fab_held_pkeys_move(const struct fab_held_pkeys *h, const struct fab_fabric *old,
-                        const struct fab_fabric *now, struct fab_held_pkeys *ret)
+int fab_held_pkeys_move(const struct fab_blocks *h, const struct fab_fabric *old,
+                        const struct fab_fabric *now, struct fab_blocks *ret)
 {
-    struct fab_held_pkeys to = {0};
-    size_t cursor = 0;
-    uint64_t key;
-    uint32_t i;
+    struct fab_blocks to = {0};
     int r = FAB_OK;
-    while (r == FAB_OK && fab_map_next(&h->index, &cursor, &key, &i)) {
-        uint32_t port = same_port(old, (uint32_t)(key >> 16), now);
-        if (port != FAB_NONE && h->block[i].known)
-            r = fab_held_pkeys_put(&to, port, (uint32_t)(key & 0xffff), h->block[i].key);
+    for (size_t i = 0; r == FAB_OK && i < h->count; i++) {
+        const struct fab_block *b = &h->block[i];
+        uint32_t port = b->known ? same_port(old, b->id, now) : FAB_NONE;
+        if (port != FAB_NONE)
+            r = fab_blocks_put(&to, port, b->number, b->entry);
     }
     if (r == FAB_OK)
         *ret = to;
     else
-        fab_held_pkeys_fini(&to);
+        fab_blocks_fini(&to);
     return r;
 }

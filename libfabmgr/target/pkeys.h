@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libfabmgr/base/map.h"
 #include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/target/blocks.h"
 
-#define FAB_PKEY_BLOCK 32
+#define FAB_PKEY_BLOCK FAB_BLOCK_ENTRIES
 #define FAB_PKEY_BLOCKS_MAX 64 /* of a port, that are used: 2,048 keys */
 
 enum fab_enforce { FAB_ENFORCE_IN = 1, FAB_ENFORCE_OUT = 2 };
@@ -58,29 +58,16 @@ static inline bool fab_pkeys_match(uint16_t a, uint16_t b)
            (fab_pkey_is_full(a) || fab_pkey_is_full(b));
 }
 
-/* ---- what ports hold, by block; unknown at first ---------------------------------------------
+/* ---- what ports hold, by port and block; unknown at first ------------------------------------
  */
 
-struct fab_held_pkeys {
-    struct fab_map index; /* port and block -> number in block[] */
-    struct fab_held_pkey_block {
-        bool known;
-        uint16_t key[FAB_PKEY_BLOCK];
-    } * block;
-    size_t count, room;
-};
-void fab_held_pkeys_fini(struct fab_held_pkeys *h);
-/* NOMEM: then it is unknown. */
-int fab_held_pkeys_put(struct fab_held_pkeys *h, uint32_t port, uint32_t block,
-                       const uint16_t key[FAB_PKEY_BLOCK]);
-const uint16_t *fab_held_pkeys_get(const struct fab_held_pkeys *h, uint32_t port, uint32_t block);
-void fab_held_pkeys_forget(struct fab_held_pkeys *h, uint32_t port);
+void fab_held_pkeys_forget(struct fab_blocks *h, uint32_t port);
 /* A port of a switch that was told to check as it should, and still `is` otherwise, refuses: it is
  * not told again. enforce: what it was told, or should do. NOMEM. */
-int fab_held_pkeys_tell(struct fab_held_pkeys *h, uint32_t port, uint8_t enforce);
-bool fab_held_pkeys_refused(const struct fab_held_pkeys *h, uint32_t port, uint8_t enforce);
+int fab_held_pkeys_tell(struct fab_blocks *h, uint32_t port, uint8_t enforce);
+bool fab_held_pkeys_refused(const struct fab_blocks *h, uint32_t port, uint8_t enforce);
 /* By the ids of another snapshot; ports that are gone are left out. NOMEM. */
-int fab_held_pkeys_move(const struct fab_held_pkeys *h, const struct fab_fabric *old,
-                        const struct fab_fabric *now, struct fab_held_pkeys *ret);
+int fab_held_pkeys_move(const struct fab_blocks *h, const struct fab_fabric *old,
+                        const struct fab_fabric *now, struct fab_blocks *ret);
 
 #endif
