@@ -224,6 +224,18 @@ tests_sim_test_sm_SOURCES = tests/sim/test_sm.c tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sm_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_LDADD = $(DAEMON_TEST_LIBS)
 
+# ---- sm: faults
+UNIT_TESTS += tests/sim/test_sm_faults
+tests_sim_test_sm_faults_SOURCES = tests/sim/test_sm_faults.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_sm_faults_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_sm_faults_LDADD = $(DAEMON_TEST_LIBS)
+
+# ---- sm: other managers, requests
+UNIT_TESTS += tests/sim/test_sm_others
+tests_sim_test_sm_others_SOURCES = tests/sim/test_sm_others.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_sm_others_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_sm_others_LDADD = $(DAEMON_TEST_LIBS)
+
 # ---- view
 UNIT_TESTS += tests/unit/test_view
 tests_unit_test_view_SOURCES = tests/unit/test_view.c

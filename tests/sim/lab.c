@@ -431,3 +431,19 @@ struct fab_builder *lab_leaf_spine(uint32_t leaves, uint32_t spines, uint32_t ho
     ck_assert_int_eq(fab_generate_leaf_spine(&spec, &b), FAB_OK);
     return b;
 }
+
+void lab_bring_up(struct lab *lab, struct fab_builder *builder, const char *state)
+{
+    lab_open(lab, builder, state);
+    sm_start(lab->sm);
+    lab_run(lab, 10, lab_is_idle, "bring-up");
+}
+
+void lab_assert_same_tables(struct lab *lab, const uint8_t *before, size_t len, bool same)
+{
+    size_t now_len;
+    uint8_t *now = lab_tables(lab, &now_len);
+    ck_assert_uint_eq(len, now_len);
+    ck_assert((memcmp(before, now, len) == 0) == same);
+    free(now);
+}

@@ -47,6 +47,9 @@ void lab_begin(struct lab *lab, const char *state); /* again */
 void lab_power_cycle(struct lab *lab);              /* while it is stopped: all devices */
 void lab_close(struct lab *lab);
 
+/* As lab_open; then the manager starts, and is awaited until it is idle. */
+void lab_bring_up(struct lab *lab, struct fab_builder *builder, const char *state);
+
 /* Runs the loop until the condition holds; fails the test after `seconds`. */
 typedef bool lab_condition(struct lab *lab);
 void lab_run(struct lab *lab, double seconds, lab_condition *until, const char *what);
@@ -74,6 +77,8 @@ uint32_t lab_node(struct lab *lab, const char *name);
 void lab_assert_good(struct lab *lab);
 /* All tables in one malloc'd piece, to be compared. */
 uint8_t *lab_tables(struct lab *lab, size_t *ret_len);
+/* Are (or are not) the tables what they were? */
+void lab_assert_same_tables(struct lab *lab, const uint8_t *before, size_t len, bool same);
 
 struct fab_builder *lab_leaf_spine(uint32_t leaves, uint32_t spines, uint32_t hosts);
 

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The manager on a simulated fabric, through the faults that fabrics have. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "tests/sim/lab.h"
+
+/* ---- cables ---- */
+
+START_TEST(goes_round_a_pulled_cable_and_back)
+{
+    struct lab lab;
+    size_t len;
+    lab_bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
+    uint8_t *before = lab_tables(&lab, &len);
+    lab_forget_events(&lab);
+    lab_unlink(&lab, "leaf-001", 20);
+    ck_assert_str_eq(lab_await(&lab, 3, "link-down")->subject, "leaf-001/20");
+    lab_await(&lab, 3, "reroute-done");
+    lab_run(&lab, 3, lab_is_idle, "the reroute");
+    lab_run_for(&lab, 0.05);
+    lab_assert_good(&lab);
+    lab_assert_same_tables(&lab, before, len, false);
+    struct sm_status status;
+    sm_get_status(lab.sm, &status);
+    ck_assert_uint_gt(status.last_reroute_us, 0);
+
+    lab_forget_events(&lab);
+    lab_relink(&lab, "leaf-001", 20);
+    lab_await(&lab, 3, "link-up");
+    lab_run_for(&lab, 0.05);
+    lab_run(&lab, 3, lab_is_idle, "the reroute back");
+    lab_assert_good(&lab);
+    lab_assert_same_tables(&lab, before, len, true);
+    free(before);
+    lab_close(&lab);
+}
+END_TEST
+
+/* The second cable goes before the look that checks the first repair. */
+START_TEST(mends_tables_in_place)
+{
+    struct lab lab;
+    size_t len;
+    struct sm_status before_it, after_it;
+    struct reroute last;
+    lab_bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
+    uint8_t *before = lab_tables(&lab, &len);
+    for (uint8_t port = 22; port < 24; port++) {
+        lab_forget_events(&lab);
+        sm_get_status(lab.sm, &before_it);
+        lab_unlink(&lab, "leaf-003", port);
+        lab_await(&lab, 0.1, "reroute-done");
+        sm_get_status(lab.sm, &after_it);
+        lab_assert_good(&lab);
+        ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
+        ck_assert_uint_gt(last.blocks, 0);
+        ck_assert_uint_eq(last.links_lost, 1);
+        /* a glance at one or both ends of the cable, and the writes: no sweep */
+        ck_assert_uint_le(after_it.smps_sent - before_it.smps_sent, 2 * 36 + last.blocks);
+    }
+    lab_run(&lab, 3, lab_is_idle, "the look that checks");
+    ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
+    lab_assert_good(&lab);
+    for (uint8_t port = 22; port < 24; port++)
+        lab_relink(&lab, "leaf-003", port);
+    lab_run_for(&lab, 0.05);
+    lab_run(&lab, 3, lab_is_idle, "all back");
+    lab_assert_same_tables(&lab, before, len, true);
+    free(before);
+    lab_close(&lab);
+}
+END_TEST
+
+/* The root of the way up: a repair may leave ways between switches out, which an engine finds
+ * afterwards. The repair stays what status tells of, and what comes after it says what it is for.
+ */
+START_TEST(a_follow_up_has_its_own_record)
+{
+    struct lab lab;
+    struct sm_status status;
+    struct reroute all[4];
+    lab_bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
+    lab_forget_events(&lab);
+    lab_unlink(&lab, "leaf-001", 36);
+    lab_await(&lab, 1, "reroute-done");
+    lab_run(&lab, 3, lab_is_idle, "whatever follows");
+    lab_run_for(&lab, 0.5);
+    uint32_t count = sm_reroutes(lab.sm, 0, all, 4);
+    ck_assert_uint_ge(count, 1);
+    const struct reroute *repair = &all[count - 1];
+    ck_assert_uint_eq(repair->links_lost, 1);
+    sm_get_status(lab.sm, &status);
+    ck_assert_uint_eq(status.last_reroute_us, repair->last_write_us);
+    ck_assert_uint_eq(status.reroutes.count, 1);
+    char of[64];
+    snprintf(of, sizeof(of), "follow-up of reroute %" PRIu64 ",", repair->generation);
+    for (uint32_t i = 0; i + 1 < count; i++)
+        ck_assert_msg(strncmp(all[i].cause, of, strlen(of)) == 0, "%s", all[i].cause);
+    ck_assert_int_eq(count > 1, lab_event(&lab, "reroute-followed") != NULL);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+static bool has_all_plans(struct lab *lab)
+{
+    struct sm_contingencies c;
+    sm_get_contingencies(lab->sm, &c);
+    return c.all && !c.under_way && c.all->count == c.cases;
+}
+
+/* A cable, one more, and the tables then; megabytes 0: without plans. */
+static uint8_t *tables_after_faults(uint32_t megabytes, size_t *ret_len)
+{
+    struct lab lab;
+    struct sm_contingencies c;
+    lab_open(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab.config.contingency_mb = megabytes;
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    for (uint8_t port = 5; port < 7; port++) {
+        if (megabytes > 0)
+            lab_run(&lab, 5, has_all_plans, "plans for all");
+        lab_forget_events(&lab);
+        lab_unlink(&lab, "leaf-003", port);
+        const struct lab_event *e = lab_await(&lab, 1, "reroute-done");
+        ck_assert_int_eq(strstr(e->message, "a plan at hand") != NULL, megabytes > 0);
+        sm_get_contingencies(lab.sm, &c); /* dropped with the state that they were made for */
+        ck_assert_ptr_null(c.all);
+        lab_assert_good(&lab);
+        lab_run(&lab, 3, lab_is_idle, "the look that checks");
+    }
+    uint8_t *tables = lab_tables(&lab, ret_len);
+    lab_close(&lab);
+    return tables;
+}
+
+START_TEST(mends_by_a_plan_at_hand)
+{
+    size_t len, same;
+    uint8_t *with = tables_after_faults(64, &len), *without = tables_after_faults(0, &same);
+    ck_assert_uint_eq(len, same);
+    ck_assert_mem_eq(with, without, len);
+    free(with);
+    free(without);
+}
+END_TEST
+
+START_TEST(has_a_plan_for_every_case)
+{
+    struct lab lab;
+    struct sm_contingencies c;
+    struct fab_contingency row;
+    lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_run(&lab, 5, has_all_plans, "plans for all");
+    sm_get_contingencies(lab.sm, &c);
+    ck_assert_uint_eq(c.cases, 6 * 3 + 6 + 3);
+    ck_assert_uint_eq(c.all->plans, c.cases);
+    ck_assert(!c.rate_measured);
+    struct fab_view *v = sm_view(lab.sm);
+    uint32_t leaf = fab_fabric_node_by_guid(
+        v->fabric, fab_sim_fabric(lab.sim)->nodes[lab_node(&lab, "leaf-003")].guid);
+    const struct fab_contingency *found = sm_contingency_of(lab.sm, true, leaf);
+    ck_assert_ptr_nonnull(found);
+    sm_contingency_row(lab.sm, found, &row);
+    ck_assert_uint_eq(row.id, leaf);
+    ck_assert_uint_eq(row.lost_ends, 4);
+    ck_assert_uint_eq(row.lost_switches, 1);
+    uint32_t port = fab_port_id(v->fabric, leaf, 6), peer = v->fabric->ports[port].peer;
+    found = sm_contingency_of(lab.sm, false, peer);
+    ck_assert_ptr_nonnull(found);
+    sm_contingency_row(lab.sm, found, &row);
+    ck_assert(row.id == port || row.peer == port);
+    ck_assert_uint_eq(row.lost_ends, 0);
+    ck_assert_uint_gt(row.blocks, 0);
+    ck_assert_ptr_null(sm_contingency_of(lab.sm, false, fab_port_id(v->fabric, leaf, 1)));
+    fab_view_unref(v);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(loses_and_regains_a_host)
+{
+    struct lab lab;
+    struct reroute any;
+    lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_forget_events(&lab);
+    lab_unlink(&lab, "leaf-003", 2);
+    ck_assert_str_eq(lab_await(&lab, 3, "node-removed")->subject, "host-0010");
+    lab_run_for(&lab, 0.05);
+    lab_relink(&lab, "leaf-003", 2);
+    ck_assert_str_eq(lab_await(&lab, 3, "node-added")->subject, "host-0010");
+    lab_run_for(&lab, 0.05);
+    lab_assert_good(&lab);
+    ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &any, 1), 0); /* no table was written for that */
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(manages_its_own_island)
+{
+    struct lab lab;
+    lab_bring_up(&lab, lab_leaf_spine(6, 2, 4), NULL);
+    lab_forget_events(&lab);
+    lab_unlink(&lab, "leaf-004", 5);
+    lab_unlink(&lab, "leaf-004", 6);
+    lab_await(&lab, 3, "island");
+    lab_run_for(&lab, 0.05);
+    struct fab_view *v = sm_view(lab.sm);
+    ck_assert_uint_eq(v->fabric->switch_count, 7);
+    ck_assert_uint_eq(v->fabric->node_count, 27);
+    ck_assert(fab_verdict_good(&v->verdict));
+    fab_view_unref(v);
+    lab_relink(&lab, "leaf-004", 6);
+    lab_await(&lab, 3, "node-added");
+    lab_relink(&lab, "leaf-004", 5);
+    lab_repeat_traps(&lab);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(bears_a_storm_of_cables)
+{
+    struct lab lab;
+    size_t len;
+    lab_bring_up(&lab, lab_leaf_spine(8, 6, 4), NULL);
+    uint8_t *before = lab_tables(&lab, &len);
+    for (uint8_t port = 5; port < 10; port++) {
+        lab_unlink(&lab, "leaf-002", port);
+        lab_unlink(&lab, "leaf-005", port);
+        lab_run_for(&lab, 0.002);
+    }
+    lab_repeat_traps(&lab);
+    lab_run(&lab, 5, lab_is_idle, "quiet after the storm");
+    lab_assert_good(&lab);
+    for (uint8_t port = 5; port < 10; port++) {
+        lab_relink(&lab, "leaf-002", port);
+        lab_relink(&lab, "leaf-005", port);
+    }
+    lab_repeat_traps(&lab);
+    lab_run(&lab, 5, lab_is_idle, "quiet after all is back");
+    lab_assert_good(&lab);
+    lab_assert_same_tables(&lab, before, len, true);
+    free(before);
+    lab_close(&lab);
+}
+END_TEST
+
+/* ---- nodes that do not answer ---- */
+
+START_TEST(skips_a_silent_node_and_names_it)
+{
+    struct lab lab;
+    lab_open(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_silence(&lab, "host-0010");
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up with a silent host");
+    ck_assert_str_eq(lab_await(&lab, 1, "node-silent")->subject, "leaf-003/2");
+    lab_assert_good(&lab);
+    struct sm_silent place;
+    ck_assert_uint_eq(sm_silent_places(lab.sm, &place, 1), 1);
+    ck_assert_str_eq(place.place, "leaf-003/2");
+    lab_close(&lab);
+}
+END_TEST
+
+/* Only one of its neighbours has told of it, before a trap of another comes. */
+START_TEST(finds_out_that_a_switch_is_off)
+{
+    struct lab lab;
+    size_t len;
+    lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    uint8_t *before = lab_tables(&lab, &len);
+    lab_silence(&lab, "spine-001");
+    for (uint8_t port = 1; port <= 6; port++)
+        ck_assert_int_eq(fab_sim_unlink(lab.sim, lab_node(&lab, "spine-001"), port), FAB_OK);
+    struct fab_sim_mail mail;
+    while (fab_sim_outbox(lab.sim, &mail)) /* traps that were lost */
+        ;
+    ck_assert_uint_eq(fab_sim_repeat(lab.sim) > 0, true);
+    transport_sim_kick(lab.sim_transport);
+    lab_await(&lab, 3, "node-removed");
+    lab_run_for(&lab, 0.05);
+    struct fab_view *v = sm_view(lab.sm);
+    ck_assert_uint_eq(v->fabric->switch_count, 8);
+    fab_view_unref(v);
+    lab_assert_good(&lab);
+    lab_silence(&lab, NULL);
+    for (uint8_t port = 1; port <= 6; port++)
+        lab_relink(&lab, "spine-001", port);
+    lab_repeat_traps(&lab);
+    lab_run(&lab, 5, lab_is_idle, "the spine is back");
+    lab_assert_good(&lab);
+    lab_assert_same_tables(&lab, before, len, true);
+    free(before);
+    lab_close(&lab);
+}
+END_TEST
+
+/* Its cables are up, but it answers nothing: found by a trap of a neighbour. */
+START_TEST(does_without_a_switch_that_hangs)
+{
+    struct lab lab;
+    lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_silence(&lab, "spine-001");
+    lab_unlink(&lab, "leaf-001", 5);
+    lab_await(&lab, 5, "node-removed");
+    lab_run_for(&lab, 0.1);
+    lab_run(&lab, 5, lab_is_idle, "without the spine");
+    struct fab_view *v = sm_view(lab.sm);
+    ck_assert_uint_eq(v->fabric->switch_count, 8);
+    fab_view_unref(v);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(asks_a_silent_node_again)
+{
+    struct lab lab;
+    lab_open(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_stop(&lab);
+    lab.config.sweep.light_interval_s = 1;
+    lab_silence(&lab, "leaf-004");
+    lab_begin(&lab, NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up with a silent leaf");
+    ck_assert_ptr_nonnull(lab_event(&lab, "node-silent"));
+    lab_forget_events(&lab);
+    lab_silence(&lab, NULL);
+    lab_await(&lab, 5, "node-added");
+    lab_run_for(&lab, 0.1);
+    lab_run(&lab, 5, lab_is_idle, "the leaf is taken in");
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("sm faults");
+    TCase *t = tcase_create("scenarios");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, goes_round_a_pulled_cable_and_back);
+    tcase_add_test(t, mends_tables_in_place);
+    tcase_add_test(t, a_follow_up_has_its_own_record);
+    tcase_add_test(t, mends_by_a_plan_at_hand);
+    tcase_add_test(t, has_a_plan_for_every_case);
+    tcase_add_test(t, loses_and_regains_a_host);
+    tcase_add_test(t, manages_its_own_island);
+    tcase_add_test(t, bears_a_storm_of_cables);
+    tcase_add_test(t, skips_a_silent_node_and_names_it);
+    tcase_add_test(t, finds_out_that_a_switch_is_off);
+    tcase_add_test(t, does_without_a_switch_that_hangs);
+    tcase_add_test(t, asks_a_silent_node_again);
+    suite_add_tcase(s, t);
+    return test_run(s);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The manager on a simulated fabric, beside other managers, and asked to do things. */
+#include <stdio.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "tests/sim/lab.h"
+
+/* ---- other managers ---- */
+
+static bool is_standby(struct lab *lab)
+{
+    struct sm_status status;
+    sm_get_status(lab->sm, &status);
+    return status.role == FAB_SM_STANDBY && strcmp(status.state, "standby") == 0;
+}
+
+static void play_other(struct lab *lab, uint8_t priority, uint8_t state)
+{
+    lab->other_node = lab_node(lab, "host-0020");
+    lab->other = (struct fab_sm_info){.guid = 0x42, .priority = priority, .state = state};
+    lab->other_answers = true;
+    ck_assert_int_eq(fab_sim_attach(lab->sim, lab->other_node, 1, true), FAB_OK);
+}
+
+START_TEST(yields_to_a_better_manager_and_takes_over)
+{
+    struct lab lab;
+    lab_open(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    play_other(&lab, 9, FAB_SM_MASTER);
+    sm_start(lab.sm);
+    lab_run(&lab, 5, is_standby, "standby");
+    ck_assert_uint_eq(lab.sets_lft + lab.sets_port_info, 0);
+    struct sm_status status;
+    sm_get_status(lab.sm, &status);
+    ck_assert_uint_eq(status.master_guid, 0x42);
+    ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_E_DENIED);
+    lab_run_for(&lab, 1.5);
+    ck_assert(is_standby(&lab));
+    lab.other_answers = false;
+    fab_sim_detach(lab.sim, lab.other_node, 1);
+    lab_run(&lab, 15, lab_is_idle, "taking over");
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+/* It writes tables of its own meanwhile. */
+START_TEST(takes_over_again_from_a_better_manager)
+{
+    struct lab lab;
+    uint32_t top;
+    lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    play_other(&lab, 9, FAB_SM_MASTER);
+    ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
+    lab_run(&lab, 5, is_standby, "yielding");
+    for (uint32_t sw = 0; sw < 3; sw++) {
+        uint8_t *row = (uint8_t *)(uintptr_t)fab_sim_lft(lab.sim, sw, &top);
+        memset(row + 1, 255, top);
+    }
+    lab.other_answers = false;
+    fab_sim_detach(lab.sim, lab.other_node, 1);
+    lab_run(&lab, 15, lab_is_idle, "taking over");
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(stays_before_a_lesser_manager)
+{
+    struct lab lab;
+    lab_open(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab.config.policy.sm_priority = 5;
+    lab_stop(&lab);
+    play_other(&lab, 3, FAB_SM_STANDBY);
+    lab_begin(&lab, NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 5, lab_is_idle, "bring-up beside a lesser manager");
+    ck_assert_ptr_nonnull(lab_event(&lab, "sm-master"));
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+/* ---- requests ---- */
+
+struct outcome {
+    int count, status;
+    char message[256];
+};
+static void note(void *ctx, int status, const char *message)
+{
+    struct outcome *o = ctx;
+    o->count++;
+    o->status = status;
+    snprintf(o->message, sizeof(o->message), "%s", message);
+}
+
+START_TEST(sweeps_and_reroutes_on_request)
+{
+    struct lab lab;
+    struct outcome sweep = {0}, reroute = {0}, forgotten = {0};
+    lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_forget_writes(&lab);
+    ck_assert_int_eq(sm_sweep(lab.sm, note, &sweep), FAB_OK);
+    ck_assert_int_eq(sm_reroute(lab.sm, note, &reroute), FAB_OK);
+    ck_assert_int_eq(sm_sweep(lab.sm, note, &forgotten), FAB_OK);
+    sm_forget(lab.sm, &forgotten);
+    lab_run_for(&lab, 0.3);
+    ck_assert_int_eq(sweep.count, 1);
+    ck_assert_int_eq(sweep.status, FAB_OK);
+    ck_assert_int_eq(reroute.count, 1);
+    ck_assert_int_eq(forgotten.count, 0);
+    ck_assert_uint_eq(lab.sets_lft + lab.sets_port_info, 0);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(tells_of_a_reroute_that_changes_nothing)
+{
+    struct lab lab;
+    struct outcome o = {0};
+    struct sm_status status;
+    lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_forget_events(&lab);
+    ck_assert_int_eq(sm_reroute(lab.sm, note, &o), FAB_OK);
+    lab_await(&lab, 1, "reroute-done");
+    ck_assert_int_eq(o.status, FAB_OK);
+    sm_get_status(lab.sm, &status);
+    ck_assert_uint_gt(status.last_reroute_us, 0);
+    lab_close(&lab);
+}
+END_TEST
+
+static uint64_t guid_of(struct lab *lab, const char *name)
+{
+    return fab_sim_fabric(lab->sim)->nodes[lab_node(lab, name)].guid;
+}
+
+START_TEST(disables_and_enables_a_port)
+{
+    struct lab lab;
+    struct outcome o = {0};
+    lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    uint64_t leaf = guid_of(&lab, "leaf-003");
+    ck_assert_int_eq(sm_port_set(lab.sm, leaf, 2, false, note, &o), FAB_OK);
+    lab_await(&lab, 3, "node-removed");
+    ck_assert_int_eq(o.status, FAB_OK);
+    ck_assert_uint_eq(fab_sim_port(lab.sim, lab_node(&lab, "leaf-003"), 2)->phys_state,
+                      FAB_PHYS_DISABLED);
+    lab_run_for(&lab, 0.05);
+    ck_assert_int_eq(sm_port_set(lab.sm, leaf, 2, true, note, &o), FAB_OK);
+    lab_await(&lab, 3, "node-added");
+    lab_run_for(&lab, 0.1);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(refuses_to_cut_itself_off)
+{
+    struct lab lab;
+    lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    const struct {
+        const char *node;
+        uint8_t port;
+        int status;
+    } cases[] = {
+        {"leaf-001", 1, FAB_E_DENIED}, /* our own cable */
+        {"host-0001", 1, FAB_E_DENIED},
+        {"host-0010", 1, FAB_E_DENIED}, /* it could not be reached to be enabled */
+        {"leaf-001", 99, FAB_E_NOT_FOUND},
+        {"leaf-001", 0, FAB_E_NOT_FOUND},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct outcome o = {0};
+        ck_assert_int_eq(
+            sm_port_set(lab.sm, guid_of(&lab, cases[i].node), cases[i].port, false, note, &o),
+            FAB_OK);
+        lab_run_for(&lab, 0.05);
+        ck_assert_int_eq(o.count, 1);
+        ck_assert_int_eq(o.status, cases[i].status);
+    }
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+/* Requests on each other's heels: each knows of those before it, though nothing looked since. */
+START_TEST(refuses_to_cut_off_a_part_in_a_hurry)
+{
+    struct lab lab;
+    struct outcome o[3] = {{0}, {0}, {0}};
+    lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    for (uint8_t i = 0; i < 3; i++)
+        ck_assert_int_eq(
+            sm_port_set(lab.sm, guid_of(&lab, "leaf-001"), (uint8_t)(5 + i), false, note, &o[i]),
+            FAB_OK);
+    lab_run_for(&lab, 0.2);
+    ck_assert_int_eq(o[0].status, FAB_OK);
+    ck_assert_int_eq(o[1].status, FAB_OK);
+    ck_assert_int_eq(o[2].count, 1);
+    ck_assert_int_eq(o[2].status, FAB_E_DENIED);
+    lab_assert_good(&lab);
+    struct fab_view *v = sm_view(lab.sm);
+    ck_assert_uint_eq(v->fabric->node_count, 33);
+    fab_view_unref(v);
+    lab_close(&lab);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("sm others");
+    TCase *t = tcase_create("scenarios");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, yields_to_a_better_manager_and_takes_over);
+    tcase_add_test(t, takes_over_again_from_a_better_manager);
+    tcase_add_test(t, stays_before_a_lesser_manager);
+    tcase_add_test(t, sweeps_and_reroutes_on_request);
+    tcase_add_test(t, tells_of_a_reroute_that_changes_nothing);
+    tcase_add_test(t, disables_and_enables_a_port);
+    tcase_add_test(t, refuses_to_cut_itself_off);
+    tcase_add_test(t, refuses_to_cut_off_a_part_in_a_hurry);
+    suite_add_tcase(s, t);
+    return test_run(s);
+}
