@@ -1,0 +1,109 @@
+#!/bin/bash
+# test_sick.sh: cables whose errors rise. What fabricctl shows is what perfquery and ibqueryerrors
+# show; a sick cable is isolated, so is one by hand, over kill -9 of the manager, until released.
+# Runs on fabsim, whose cables have bit error rates.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+need perfquery ibqueryerrors
+[ -n "$umad2sim" ] || need libumad2sim.so
+simulator=fabsim
+
+"$fabsim" generate leaf-spine --leaves 4 --spines 4 --hosts 2 -o small.net
+port=$((20000 + RANDOM % 20000))
+cat >conf.yaml <<EOF
+metrics: 127.0.0.1:$port
+counters: {interval: 1, within: 1, sick: isolate}
+EOF
+
+# links: how many cables are in service.
+links() {
+    ctl link list -o json | "$python" -c 'import json, sys; print(len(json.load(sys.stdin)["links"]))'
+}
+links_are() { [ "$(links)" = "$1" ]; }
+
+# state PORT: of a sick link; nothing: it is none.
+state() {
+    ctl link sick "$1" -o json 2>/dev/null | field state
+}
+state_is() { [ "$(state "$1")" = "$2" ]; }
+
+# ours: node, port, counter and value of all errors that fabricctl shows; theirs: ibqueryerrors.
+ours() {
+    ctl port counters -o json | "$python" -c '
+import json, sys
+for p in json.load(sys.stdin)["ports"]:
+    for name, value in p.items():
+        if name not in ("node", "node_guid", "port", "read_time") and value:
+            print(p["node"], p["port"], name, value)' | sort
+}
+theirs() {
+    at host-0002 ibqueryerrors --skip-sl --threshold-file /dev/null 2>/dev/null | "$python" -c '
+import re, sys
+for line in sys.stdin:
+    head = re.match(r"Errors for (?:\S+ )?\"(.*)\"", line)
+    name = head.group(1) if head else name if "name" in globals() else None
+    port = re.match(r"\s+GUID \S+ port (\d+):(.*)", line)
+    for counter, value in re.findall(r"\[(\w+) == (\d+)", port.group(2)) if port else []:
+        if counter != "PortXmitWait":
+            print(name, port.group(1), counter, value)' | sort
+}
+agree() {
+    ours >ours
+    theirs >theirs
+    [ -s ours ] && cmp -s ours theirs
+}
+
+check 'serves a fabric' sim_start small.net
+manager_start host-0001 -f "$scratch/conf.yaml"
+check 'the fabric comes up' await 20 settled 0
+same 'all cables are in service' 24 "$(links)"
+
+sim_do noise leaf-002/3 ber=2e-10
+check 'a sick cable is isolated' await 20 state_is leaf-002/3 isolated
+check 'and out of the routes' await 10 links_are 23
+like 'the journal says why' "$(ctl event list -n 20)" 'link-isolated .*SymbolErrorCounter'
+like 'so does the list' "$(ctl link sick)" 'leaf-002/3 .*isolated.*SymbolErrorCounter'
+like 'its history is told' "$(ctl link sick leaf-002/3)" 'ROSE BY'
+sim_do mend leaf-002/3
+
+lid=$(ctl node show leaf-002 -o json | field lid)
+value=
+same_value() {
+    local there
+    there=$(at host-0002 perfquery "$lid" 3 | sed -n 's/^SymbolErrorCounter:\.*//p')
+    value=$(ctl port counters leaf-002 -o json | "$python" -c '
+import json, sys
+print([p["SymbolErrorCounter"] for p in json.load(sys.stdin)["ports"] if p["port"] == 3][0])')
+    [ "$value" -gt 10 ] && [ "$value" = "$there" ]
+}
+check 'perfquery shows the same counter' await 20 same_value
+sim_do rise host-0004/1 PortRcvErrors rate=3
+sim_do rise spine-002/4 PortXmitDiscards rate=2
+sleep 3
+sim_do rise host-0004/1 PortRcvErrors rate=0
+sim_do rise spine-002/4 PortXmitDiscards rate=0
+check 'ibqueryerrors shows the very same errors' await 30 agree || diff ours theirs | sed 's/^/# /'
+same 'of four ports' 4 "$(cut -d' ' -f1,2 ours | sort -u | wc -l)"
+
+check 'a cable is isolated by hand' ctl link isolate spine-003/4
+check 'and out of the routes, too' await 10 links_are 22
+ctl link isolate host-0003/1 2>why && not_ok 'a host would be cut off' || like 'a host would be cut off' "$(cat why)" 'host-0003 would be cut off'
+ctl link isolate leaf-002/4
+ctl link isolate leaf-002/5 2>why && not_ok 'a leaf keeps its share' || like 'a leaf keeps its share' "$(cat why)" 'leaf-002 would lose more than 50 percent'
+ctl link release leaf-002/4
+check 'released again' await 10 links_are 22
+
+page=$("$python" -c "import urllib.request as u; print(u.urlopen('http://127.0.0.1:$port/metrics').read().decode())")
+like 'metrics count them' "$page" '^fabricd_links_isolated 2$'
+like 'and the errors' "$page" '^fabricd_port_errors_total\{node="leaf-002",guid="0x[0-9a-f]+",port="3",counter="SymbolErrorCounter"\} [0-9]+$'
+
+stop "$manager" KILL
+manager_start host-0001 -f "$scratch/conf.yaml"
+check 'another manager comes up' await 20 settled 0
+same 'what was isolated is so still' 22 "$(links)"
+like 'the sick one' "$(ctl link sick)" 'leaf-002/3 .*isolated.*SymbolErrorCounter'
+like 'and the other one' "$(ctl link sick)" '(spine-003/4|leaf-004/5) .*isolated'
+check 'releases one' ctl link release leaf-002/3
+check 'releases the other' ctl link release leaf-004/5
+check 'all are in service' await 10 links_are 24
+check 'pairs reach each other' ctl route verify
