@@ -13,6 +13,7 @@
 #include "fabricd/base/clock.h"
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/wire/gs.h"
 #include "tests/sim/stage.h"
 
 #define ASK_AGAIN_US 1000
@@ -64,10 +65,26 @@ static void tap_close(struct transport *base)
     free(base);
 }
 
+/* ClassPortInfo (IBA 13.4.8.1) of a device that has PortCounters and nothing more. */
+static bool tells_of_more(const struct transport_mad *mad)
+{
+    return mad->qp == 1 && mad->bytes[1] == FAB_CLASS_PERF && mad->bytes[16] == 0 &&
+           mad->bytes[17] == FAB_ATTR_CLASS_PORT_INFO;
+}
+
 static void tap_receive(void *ctx, const struct transport_mad *mads, size_t count)
 {
     struct stage_tap *t = ctx;
-    transport_hand_up(&t->base, mads, count);
+    if (!t->stage->narrow) {
+        transport_hand_up(&t->base, mads, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct transport_mad mad = mads[i];
+        if (tells_of_more(&mad))
+            memset(mad.bytes + FAB_PERF_DATA + 2, 0, 5); /* both capability masks */
+        transport_hand_up(&t->base, &mad, 1);
+    }
 }
 
 static struct stage_tap *tap_new(struct stage *s)

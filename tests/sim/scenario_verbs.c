@@ -171,6 +171,13 @@ VERB(do_counters)
     return SCENARIO_DONE;
 }
 
+VERB(do_narrow)
+{
+    UNUSED(line), UNUSED(why);
+    s->narrow = true;
+    return SCENARIO_DONE;
+}
+
 /* What the manager keeps is kept over its death: in a folder that goes with the scenario. */
 VERB(do_state)
 {
@@ -375,6 +382,7 @@ static const struct scenario_verb verbs[] = {
     {"flapping", 0, 0, "falls within hold most share ", true, do_flapping},
     {"quiet", 0, 0, "after ", true, do_quiet},
     {"counters", 0, 1, "interval within clear ", true, do_counters},
+    {"narrow", 0, 0, "", true, do_narrow},
     {"state", 0, 0, "", true, do_state},
     {"m_key", 1, 1, "", true, do_m_key},
     {"engine", 1, 1, "", true, do_engine},

@@ -37,6 +37,7 @@ struct stage {
     struct pm *pm;       /* where the scenario has "counters" */
     char state_dir[64];  /* of the manager; "": it keeps nothing */
     struct store *store; /* there while it is */
+    bool narrow;         /* devices have error counters in PortCounters only */
     char seat[SCENARIO_WORD];
     bool *lost; /* [nodes] that a manager cannot manage: silent, lying, locked */
 

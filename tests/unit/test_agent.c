@@ -197,6 +197,65 @@ START_TEST(answers_go_back_where_requests_came_from)
 }
 END_TEST
 
+static void note_sender(void *ctx, const struct transport_mad *mad)
+{
+    ck_assert_uint_eq(mad->qp, 1);
+    ck_assert_uint_eq(mad->bytes[1], FAB_CLASS_SA);
+    ++*(int *)ctx;
+}
+
+/* One that reads counters and one that answers queries share the wire with subnet management. */
+START_TEST(each_class_has_its_agent)
+{
+    const struct fab_mads_config config = {
+        .window_start = 4, .window_max = 4, .timeout_us = 1000000, .tid_seed = 7};
+    struct fixture f;
+    struct agent *perf, *sa;
+    int queries = 0;
+    open_fixture(&f, 2, 1000000);
+    ck_assert_int_eq(
+        agent_new_class(f.loop, &f.transport, FAB_CLASS_PERF, &config, NULL, NULL, &perf), FAB_OK);
+    ck_assert_int_eq(
+        agent_new_class(f.loop, &f.transport, FAB_CLASS_SA, &config, note_sender, &queries, &sa),
+        FAB_OK);
+    const struct fab_mads_request req = {.mgmt_class = FAB_CLASS_PERF,
+                                         .method = FAB_METHOD_GET,
+                                         .attr_id = FAB_ATTR_CLASS_PORT_INFO,
+                                         .dlid = 9,
+                                         .done = on_answer,
+                                         .ctx = &f};
+    ask(&f);
+    agent_pump(f.agent);
+    ck_assert_int_eq(fab_mads_submit(agent_mads(perf), &req), FAB_OK);
+    agent_pump(perf);
+    ck_assert_uint_eq(f.sent_count, 2);
+    ck_assert_uint_eq(f.sent[0].qp, 0);
+    ck_assert_uint_eq(f.sent[1].qp, 1);
+    ck_assert_uint_eq(f.sent[1].addr.qpn, 1);
+    ck_assert_uint_eq(f.sent[1].addr.dlid, 9);
+    struct transport_mad query = {.qp = 1, .len = FAB_MAD_SIZE};
+    query.bytes[0] = 1;
+    query.bytes[1] = FAB_CLASS_SA;
+    query.bytes[2] = 2;
+    query.bytes[3] = FAB_METHOD_GET;
+    struct transport_mad other = query;
+    other.bytes[1] = 0x09;
+    struct transport_mad counters = answer_to(&f, 1);
+    counters.bytes[4] = 0; /* no direction bit there */
+    const struct transport_mad batch[] = {query, counters, other, query, answer_to(&f, 0)};
+    transport_hand_up(&f.transport, batch, 5);
+    ck_assert_int_eq(f.answers, 2);
+    ck_assert_int_eq(queries, 2);
+    ck_assert_int_eq(f.unsolicited, 1); /* of a class that nobody has */
+    agent_free(sa);
+    transport_hand_up(&f.transport, &query, 1);
+    ck_assert_int_eq(queries, 2);
+    ck_assert_int_eq(f.unsolicited, 2);
+    agent_free(perf);
+    close_fixture(&f);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("agent");
@@ -207,6 +266,7 @@ static Suite *suite(void)
     tcase_add_test(t, takes_a_mad_that_came_back_as_lost);
     tcase_add_test(t, hands_up_what_is_no_answer);
     tcase_add_test(t, answers_go_back_where_requests_came_from);
+    tcase_add_test(t, each_class_has_its_agent);
     suite_add_tcase(s, t);
     return s;
 }
