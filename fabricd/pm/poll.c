@@ -310,6 +310,7 @@ void pm_tick(void *ctx)
     struct pm *pm = ctx;
     if (interval_us(pm) == 0)
         return;
+    loop_at(pm->in.loop, "counters");
     struct fab_view *v = sm_is_quiet(pm->in.sm) ? sm_view(pm->in.sm) : NULL;
     if (v && v->target) {
         if (pm->began_us == 0)
