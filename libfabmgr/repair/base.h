@@ -65,28 +65,51 @@ enum fab_repair_mark {
     FAB_MARK_SETTLED, /* entry[] and len[] are decided */
     FAB_MARK_CUT,     /* no way left */
 };
+/* How packets go on at a switch. Columns are told apart by numbers that descend, in the upper half
+ * of `at`: one comparison tells whether the label is above another, or not looked up yet. */
+struct fab_repair_onward {
+    uint64_t at;      /* ~now << 32 | label; 0: it is undecided, or sends nowhere; _END: home */
+    uint32_t channel; /* or FAB_NONE */
+    uint32_t num;     /* its port, or FAB_NONE */
+};
+
 /* One column: all switches' entries for one LID. Between columns all marks are NONE. */
 struct fab_repair_column {
     const struct fab_lft *lft;
     uint32_t lid, home;
     const uint32_t *label; /* of the LID's lane */
+    const uint8_t *table;  /* [n] the entries of the tables, or NULL: they are not gathered */
     uint8_t *mark;         /* [n] */
     uint8_t *entry;        /* [n] where marked */
     uint16_t *old;         /* [n] length of the way before, of pending ones */
     uint16_t *len;         /* [n] length of the way, where seen[] is `now` */
     uint32_t *seen;        /* [n] */
     uint32_t now;
-    bool *stale;       /* [n] */
-    uint32_t *touched; /* [n] marked switches */
+    bool *stale;                      /* [n] */
+    struct fab_repair_onward *onward; /* [n] */
+    uint32_t *touched;                /* [n] marked switches */
     uint32_t touches;
+    bool raised;    /* a switch has got a greater label than it had to have */
     uint64_t *heap; /* [n] pending ones by key */
     uint32_t heaped;
 };
 
+/* Channels of a switch that have at least the label `key`: ports, ascending. */
 struct fab_repair_candidates {
-    uint32_t sw, key;
+    uint32_t sw, key, count;
+    bool equal;            /* and no greater one */
     const uint32_t *label; /* of the lane; NULL: nothing is known */
-    uint32_t count, channel[256];
+    uint8_t num[256];
+};
+#define FAB_REPAIR_CANDIDATES 1024 /* that are kept */
+
+/* gather.c: columns of LIDs that follow each other, brought together until the tables change;
+ * without memory they are not. */
+#define FAB_REPAIR_GATHERED 64 /* LIDs, at most */
+struct fab_repair_gathered {
+    uint32_t first, count; /* LIDs; 0: none */
+    size_t room;           /* bytes */
+    uint8_t *table;        /* [count][n] */
 };
 
 /* lift.c: a switch at another place of the order, while some cables are dead. */
@@ -109,14 +132,25 @@ struct fab_repair {
     uint64_t *dark;   /* bitset of [ports]: dead, of the call at work; else clear */
     uint32_t *alive;  /* [n] living cables to switches; else base->degree */
     uint32_t *island; /* [n] */
-    struct fab_repair_candidates candidates;
+    struct fab_repair_candidates *candidates; /* [FAB_REPAIR_CANDIDATES] by switch and key */
     struct fab_repair_column column;
+    struct fab_repair_gathered gathered;
 };
 
+/* The entry of the tables in force. */
+static inline uint8_t fab_repair_table(const struct fab_repair_column *c, uint32_t sw)
+{
+    return c->table != NULL ? c->table[sw] : fab_lft_row(c->lft, sw)[c->lid];
+}
 static inline uint8_t fab_repair_look(const struct fab_repair_column *c, uint32_t sw)
 {
-    return c->mark[sw] != FAB_MARK_NONE ? c->entry[sw] : fab_lft_row(c->lft, sw)[c->lid];
+    return c->mark[sw] != FAB_MARK_NONE ? c->entry[sw] : fab_repair_table(c, sw);
 }
+
+void fab_repair_gather(struct fab_repair *r, const struct fab_lft *lft, uint32_t first,
+                       uint32_t count);
+/* How many of the LIDs from `first` on have the same home. */
+uint32_t fab_repair_siblings(const struct fab_repair *r, uint32_t first);
 
 /* column.c: decides about all that are marked PENDING by fab_repair_wound; marks stay. */
 void fab_repair_column_begin(struct fab_repair *r, const struct fab_lft *lft, uint32_t lid);

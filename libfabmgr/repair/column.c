@@ -9,7 +9,7 @@
  *   1. a way as short as before: nobody upstream is concerned. Nearly all end here, without a look
  *      at their neighbours' entries;
  *   2. the shortest way that there is. If it has become longer, those who send here become pending,
- *      too: they may know better;
+ *      too, if ends send by them: they may know better;
  *   3. the next label down, when nothing of this one leads there. Those who send here by a label
  *      that is not less become pending first: what they do is illegal now.
  *
@@ -28,7 +28,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/base.h"
 
-#define FAR UINT16_MAX /* no way that is known to be good */
+#define FAR UINT16_MAX       /* no way that is known to be good */
+#define AGAIN (FAB_NONE - 1) /* as onward.num: pending by a lesser label than before */
 
 /* ---- the heap of pending switches ------------------------------------------------------------ */
 
@@ -71,9 +72,14 @@ void fab_repair_column_begin(struct fab_repair *r, const struct fab_lft *lft, ui
     c->lid = lid;
     c->home = r->base->home[lid];
     c->label = fab_repair_lane(r, lid);
+    c->table = lid - r->gathered.first < r->gathered.count
+                   ? r->gathered.table + (size_t)(lid - r->gathered.first) * r->base->n
+                   : NULL;
     c->touches = c->heaped = 0;
+    c->raised = false;
     if (++c->now == 0) {
         memset(c->seen, 0, r->base->n * sizeof(*c->seen));
+        memset(c->onward, 0xff, r->base->n * sizeof(*c->onward));
         c->now = 1;
     }
 }
@@ -95,30 +101,52 @@ void fab_repair_known(struct fab_repair *r, uint32_t sw, uint8_t entry)
     c->entry[sw] = entry;
 }
 
+static inline uint64_t at_label(const struct fab_repair_column *c, uint32_t label)
+{
+    return (uint64_t)~c->now << 32 | label;
+}
+
+static void set_onward(struct fab_repair_column *c, uint32_t sw, uint32_t channel, uint32_t num,
+                       uint32_t label)
+{
+    c->onward[sw] =
+        (struct fab_repair_onward){.at = at_label(c, label), .channel = channel, .num = num};
+}
+
 static void make_pending(struct fab_repair_column *c, uint32_t sw, uint32_t key, uint16_t old)
 {
     if (c->mark[sw] == FAB_MARK_NONE) {
-        c->entry[sw] = fab_lft_row(c->lft, sw)[c->lid];
+        c->entry[sw] = fab_repair_table(c, sw);
         c->touched[c->touches++] = sw;
     }
     c->mark[sw] = FAB_MARK_PENDING;
     c->old[sw] = old;
     c->seen[sw] = 0;
+    set_onward(c, sw, FAB_NONE, FAB_NONE, 0);
     push(c, key, sw);
 }
 
 /* ---- ways ------------------------------------------------------------------------------------ */
 
-/* The channel of a switch other than home; FAB_NONE: none, or a dark one. */
-static uint32_t channel_of(const struct fab_repair *r, uint32_t sw)
+static void look_onward(struct fab_repair *r, uint32_t sw)
 {
-    uint32_t channel = fab_repair_channel(r->base, sw, fab_repair_look(&r->column, sw));
-    return channel != FAB_NONE && !fab_bits_get(r->dark, channel) ? channel : FAB_NONE;
+    struct fab_repair_column *c = &r->column;
+    uint8_t num = fab_repair_look(c, sw);
+    uint32_t channel = fab_repair_channel(r->base, sw, num);
+    bool undecided = c->mark[sw] == FAB_MARK_PENDING || c->mark[sw] == FAB_MARK_CUT;
+    if (sw == c->home)
+        set_onward(c, sw, FAB_NONE, FAB_NONE, FAB_REPAIR_END);
+    else if (undecided || channel == FAB_NONE || fab_bits_get(r->dark, channel))
+        set_onward(c, sw, FAB_NONE, FAB_NONE, 0);
+    else
+        set_onward(c, sw, channel, num, c->label[channel]);
 }
 
-static bool undecided(const struct fab_repair_column *c, uint32_t sw)
+static inline const struct fab_repair_onward *onward_of(struct fab_repair *r, uint32_t sw)
 {
-    return c->mark[sw] == FAB_MARK_PENDING || c->mark[sw] == FAB_MARK_CUT;
+    if (r->column.onward[sw].at >> 32 != ~r->column.now)
+        look_onward(r, sw);
+    return &r->column.onward[sw];
 }
 
 /* Cables from a switch to home, or FAR. */
@@ -131,7 +159,7 @@ static uint16_t length_of(struct fab_repair *r, uint32_t from)
             beyond = c->len[sw];
             break;
         }
-        uint32_t channel = undecided(c, sw) ? FAB_NONE : channel_of(r, sw);
+        uint32_t channel = onward_of(r, sw)->channel;
         if (channel == FAB_NONE || passed > r->base->max_hops)
             return FAR;
         sw = r->base->hop[channel];
@@ -142,7 +170,7 @@ static uint16_t length_of(struct fab_repair *r, uint32_t from)
     for (sw = from; passed > 0; passed--) {
         c->seen[sw] = c->now;
         c->len[sw] = (uint16_t)(passed + beyond);
-        sw = r->base->hop[channel_of(r, sw)];
+        sw = r->base->hop[onward_of(r, sw)->channel];
     }
     return (uint16_t)length;
 }
@@ -165,32 +193,34 @@ static uint16_t length_by(struct fab_repair *r, uint32_t channel)
 {
     const struct fab_repair_column *c = &r->column;
     uint32_t next = r->base->hop[channel];
+    if (at_label(c, c->label[channel]) >= onward_of(r, next)->at)
+        return FAR;
     if (next == c->home)
         return 1;
-    uint32_t onward = undecided(c, next) ? FAB_NONE : channel_of(r, next);
-    if (onward == FAB_NONE || c->label[channel] >= c->label[onward])
-        return FAR;
-    uint16_t length = length_of(r, next);
+    uint16_t length = c->seen[next] == c->now ? c->len[next] : length_of(r, next);
     return length != FAR && length + 1u < r->base->max_hops ? (uint16_t)(length + 1) : FAR;
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* Channels of a switch of label `key` and above, dark ones, too; kept for the next column. */
-static const struct fab_repair_candidates *candidates_of(struct fab_repair *r, uint32_t sw,
-                                                         uint32_t key, const uint32_t *label)
+/* Channels of a switch of label `key` and above, dark ones, too; kept for columns to come. */
+static const struct fab_repair_candidates *
+candidates_of(struct fab_repair *r, uint32_t sw, uint32_t key, bool equal, const uint32_t *label)
 {
     const struct fab_repair_base *b = r->base;
-    struct fab_repair_candidates *c = &r->candidates;
-    if (c->sw == sw && c->key == key && c->label == label)
+    uint32_t slot = (sw * 0x9e3779b1u ^ (2 * key + equal) * 0x85ebca77u) >> 22;
+    _Static_assert(FAB_REPAIR_CANDIDATES == 1 << 10, "slots of 10 bits");
+    struct fab_repair_candidates *c = &r->candidates[slot];
+    if (c->sw == sw && c->key == key && c->equal == equal && c->label == label)
         return c;
     c->sw = sw;
     c->key = key;
+    c->equal = equal;
     c->label = label;
     c->count = 0;
     for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
-        if (label[port] != 0 && label[port] >= key)
-            c->channel[c->count++] = port;
+        if (label[port] != 0 && (equal ? label[port] == key : label[port] >= key))
+            c->num[c->count++] = (uint8_t)(port - b->first[sw]);
     }
     return c;
 }
@@ -201,8 +231,37 @@ uint32_t fab_repair_likely(struct fab_repair *r, uint32_t sw, uint8_t entry, uin
     uint32_t channel = fab_repair_channel(r->base, sw, entry);
     if (channel == FAB_NONE)
         return FAB_NONE;
-    const struct fab_repair_candidates *all = candidates_of(r, sw, label[channel], label);
-    return r->base->hop[all->channel[lid / all->count % all->count]];
+    const struct fab_repair_candidates *all = candidates_of(r, sw, label[channel], false, label);
+    return r->base->hop[r->base->first[sw] + all->num[lid / all->count % all->count]];
+}
+
+struct search {
+    const struct fab_repair_candidates *all;
+    uint32_t first, before; /* channels: of port 0, and the one that was */
+    uint16_t best, enough;
+    uint32_t channel;
+};
+
+static void look_at(struct fab_repair *r, struct search *s, uint32_t channel)
+{
+    uint16_t length = fab_bits_get(r->dark, channel) ? FAR : length_by(r, channel);
+    if (length < s->best || (length == s->best && channel == s->before && length != FAR)) {
+        s->best = length;
+        s->channel = channel;
+    }
+}
+
+/* The candidates from `at` on, to `end`. In a tree nearly all do not even ascend. */
+static void look_at_all(struct fab_repair *r, struct search *s, uint32_t at, uint32_t end)
+{
+    const struct fab_repair_onward *onward = r->column.onward;
+    const uint32_t *hop = r->base->hop + s->first, *label = r->column.label + s->first;
+    const uint8_t *num = s->all->num;
+    const uint64_t tag = at_label(&r->column, 0);
+    for (; at < end && s->best > s->enough; at++) {
+        if (onward[hop[num[at]]].at > (tag | label[num[at]]))
+            look_at(r, s, s->first + num[at]);
+    }
 }
 
 /* Takes the shortest way over channels of label `key` and above, the first that is no longer than
@@ -214,50 +273,61 @@ uint32_t fab_repair_likely(struct fab_repair *r, uint32_t sw, uint8_t entry, uin
 static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t enough,
                        uint32_t *ret_channel)
 {
-    const struct fab_repair_candidates *all = candidates_of(r, sw, key, r->column.label);
+    const struct fab_repair_column *c = &r->column;
+    /* Greater ones have been looked at, and nothing that leads there has become better since. */
+    bool equal = c->onward[sw].num == AGAIN && !c->raised;
+    const struct fab_repair_candidates *all = candidates_of(r, sw, key, equal, c->label);
+    uint32_t first = r->base->first[sw];
+    struct search s = {
+        .all = all, .first = first, .before = first + c->entry[sw], .best = FAR, .enough = enough};
     if (all->count == 0)
         return FAR;
-    uint32_t before = r->base->first[sw] + r->column.entry[sw];
-    uint32_t digits = r->column.lid / all->count, at = digits % all->count;
+    uint32_t digits = c->lid / all->count, one = digits % all->count;
     uint32_t next = digits / all->count % all->count;
-    uint16_t best = FAR;
-    for (uint32_t i = 0; i <= all->count && best > enough; i++) {
-        uint32_t channel = all->channel[at];
-        uint16_t length = fab_bits_get(r->dark, channel) ? FAR : length_by(r, channel);
-        if (length < best || (length == best && channel == before && length != FAR)) {
-            best = length;
-            *ret_channel = channel;
-        }
-        at = next;
-        next = next + 1 < all->count ? next + 1 : 0;
-    }
-    return best;
+    look_at_all(r, &s, one, one + 1);
+    look_at_all(r, &s, next, all->count);
+    look_at_all(r, &s, 0, next);
+    *ret_channel = s.channel;
+    return s.best;
 }
 
 /* ---- upstream -------------------------------------------------------------------------------- */
 
-/* The channel by which a neighbour over a living `port` sends here, or FAB_NONE. */
-static uint32_t arriving(const struct fab_repair *r, uint32_t port)
+/* Does anything come here over `port`? */
+static bool sends_here(struct fab_repair *r, uint32_t port)
 {
-    const struct fab_repair_base *b = r->base;
-    const struct fab_repair_column *c = &r->column;
-    uint32_t from = b->hop[port];
-    if (from == FAB_NONE || fab_repair_look(c, from) != b->back[port] || from == c->home ||
-        undecided(c, from) || fab_bits_get(r->dark, port))
-        return FAB_NONE;
-    return fab_repair_far(b, port);
+    uint32_t from = r->base->hop[port];
+    return from != FAB_NONE && onward_of(r, from)->num == r->base->back[port] &&
+           !fab_bits_get(r->dark, port);
 }
 
-/* All that send here by a label of at least `key` must think again. */
+/* Do ends send by way of this switch? Where not, lengths on the way here are forgotten. */
+static bool serves_ends(struct fab_repair *r, uint32_t sw)
+{
+    const struct fab_repair_base *b = r->base;
+    if (b->hosts[sw] > 0)
+        return true;
+    for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
+        if (sends_here(r, port) && serves_ends(r, b->hop[port]))
+            return true;
+    }
+    r->column.seen[sw] = 0;
+    return false;
+}
+
+/* All that send here by a label of at least `key` must think again; where it is only that the way
+ * has become longer (0), those that ends send by. */
 static void disturb(struct fab_repair *r, uint32_t sw, uint32_t key)
 {
     struct fab_repair_column *c = &r->column;
+    const struct fab_repair_base *b = r->base;
     uint16_t old = c->old[sw] < FAR - 1 ? (uint16_t)(c->old[sw] + 1) : c->old[sw];
-    for (uint32_t port = r->base->first[sw] + 1; port < r->base->first[sw + 1]; port++) {
-        uint32_t channel = arriving(r, port);
-        if (channel != FAB_NONE && c->label[channel] >= key &&
-            c->mark[r->base->hop[port]] != FAB_MARK_SETTLED)
-            make_pending(c, r->base->hop[port], c->label[channel], old);
+    for (uint32_t port = b->first[sw] + 1, end = b->first[sw + 1]; port < end; port++) {
+        if (!sends_here(r, port) || c->mark[b->hop[port]] == FAB_MARK_SETTLED)
+            continue;
+        uint32_t from = b->hop[port], label = c->label[c->onward[from].channel];
+        if (label >= key && (key > 0 || serves_ends(r, from)))
+            make_pending(c, from, label, old);
     }
 }
 
@@ -270,6 +340,7 @@ static void settle(struct fab_repair *r, uint32_t sw, uint32_t channel, uint16_t
     c->entry[sw] = (uint8_t)(channel - r->base->first[sw]);
     c->len[sw] = length;
     c->seen[sw] = c->now;
+    set_onward(c, sw, channel, c->entry[sw], c->label[channel]);
 }
 
 static uint32_t next_label_down(const struct fab_repair *r, uint32_t sw, uint32_t key)
@@ -289,9 +360,11 @@ static void step_down(struct fab_repair *r, uint32_t sw, uint32_t key)
     if (next == 0)
         r->column.mark[sw] = FAB_MARK_CUT;
     /* Before it is looked at again, those whose label would not ascend any more. */
-    disturb(r, sw, next);
-    if (next != 0)
+    disturb(r, sw, next > 0 ? next : 1);
+    if (next != 0) {
+        r->column.onward[sw].num = AGAIN;
         push(&r->column, next, sw);
+    }
 }
 
 static void decide(struct fab_repair *r, uint32_t sw, uint32_t key)
@@ -303,6 +376,7 @@ static void decide(struct fab_repair *r, uint32_t sw, uint32_t key)
         return;
     }
     settle(r, sw, channel, length);
+    r->column.raised = r->column.raised || r->column.label[channel] > key;
     if (length > old)
         disturb(r, sw, 0);
 }
@@ -338,6 +412,7 @@ static void reconsider(struct fab_repair *r, uint32_t sw)
     if (key == 0)
         return;
     c->mark[sw] = FAB_MARK_PENDING;
+    set_onward(c, sw, FAB_NONE, FAB_NONE, 0);
     push(c, key, sw);
 }
 

@@ -160,7 +160,8 @@ static void relabel_all(struct fab_repair *r, const struct fab_repair_delta *d,
             relabel(r, place, fab_repair_far(b, port));
         }
     }
-    r->candidates.label = NULL;
+    for (size_t i = 0; i < FAB_REPAIR_CANDIDATES; i++)
+        r->candidates[i].label = NULL;
 }
 
 void fab_repair_lifts_apply(struct fab_repair *r, const struct fab_repair_delta *d)

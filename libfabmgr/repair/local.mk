@@ -6,6 +6,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/contingency.h \
 	%D%/cover.c \
 	%D%/cover.h \
+	%D%/gather.c \
 	%D%/labels.c \
 	%D%/lift.c \
 	%D%/load.c \

@@ -53,6 +53,7 @@ struct ordering {
     uint32_t *index; /* [n] change of a switch in the column at hand, where marked */
     struct before *before;
     size_t befores, before_room;
+    bool lifted;     /* labels are not the baseline's, now or then */
     uint32_t *waits; /* [writes] */
     uint32_t *at;    /* [writes + 1] of to[] */
     uint32_t *to;    /* [befores] */
@@ -146,11 +147,13 @@ static int make_writes(struct ordering *o, bool parted)
 
 /* ---- what must come before what -------------------------------------------------------------- */
 
-/* Nobody waits beyond an entry that leads nowhere, or into the dark: 0. */
+/* Nobody waits beyond an entry that leads nowhere: 0; nor beyond one into the dark, which suits the
+ * labels all the same unless they were made others because of it. */
 static uint32_t label_of(const struct ordering *o, const uint32_t *label, uint32_t sw, uint8_t num)
 {
     uint32_t channel = fab_repair_channel(o->r->base, sw, num);
-    return channel != FAB_NONE && !fab_bits_get(o->r->dark, channel) ? label[channel] : 0;
+    bool none = channel == FAB_NONE || (o->lifted && fab_bits_get(o->r->dark, channel));
+    return none ? 0 : label[channel];
 }
 
 /* For a change of label: neighbours that sent here before and will not then, or the other way
@@ -185,7 +188,7 @@ static int constrain_labels(struct ordering *o, size_t which)
 static bool next_switch(const struct ordering *o, uint32_t *sw, bool new)
 {
     const struct fab_repair *r = o->r;
-    uint8_t num = r->column.mark[*sw] == FAB_MARK_NONE ? fab_lft_row(o->lft, *sw)[r->column.lid]
+    uint8_t num = r->column.mark[*sw] == FAB_MARK_NONE ? fab_repair_table(&r->column, *sw)
                   : new                                ? o->d->change[o->index[*sw]].now
                                                        : o->d->change[o->index[*sw]].was;
     uint32_t channel = fab_repair_channel(r->base, *sw, num);
@@ -387,7 +390,7 @@ static int alloc_ordering(struct ordering *o)
 
 int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab_repair_delta *d)
 {
-    struct ordering o = {.r = r, .lft = lft, .d = d};
+    struct ordering o = {.r = r, .lft = lft, .d = d, .lifted = r->lifts > 0 || d->lifts > 0};
     size_t left = 0;
     free(d->write);
     free(d->by_write);

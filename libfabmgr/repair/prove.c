@@ -273,14 +273,15 @@ static bool any_revived(const struct fab_repair *r)
     return false;
 }
 
-/* Cables that died; all dead ones, when some are back: who was cut off may be so no more.
+/* Cables that died; all dead ones, when some are back, or labels are others: who was cut off may be
+ * so no more.
  * key: switch << 32 | LID of all changes, ascending. */
 static int check_dead(struct proof *p, const uint64_t *key, size_t count)
 {
     const struct fab_repair *r = p->r;
     const struct fab_repair_base *b = r->base;
     const struct fab_repair_delta *d = p->d;
-    bool all = any_revived(r);
+    bool all = p->anew || any_revived(r);
     int status = FAB_OK;
     for (size_t i = 0; status == FAB_OK && i < d->deads;) {
         uint32_t sw = b->hop[fab_repair_far(b, d->dead[i])];

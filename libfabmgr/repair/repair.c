@@ -25,9 +25,13 @@ static int alloc_column(struct fab_repair_column *c, size_t n)
     c->len = calloc(n + 1, sizeof(*c->len));
     c->seen = calloc(n + 1, sizeof(*c->seen));
     c->stale = calloc(n + 1, sizeof(*c->stale));
+    c->onward = fab_alloc_array(n + 1, sizeof(*c->onward));
     c->touched = calloc(n + 1, sizeof(*c->touched));
     c->heap = calloc(n + 1, sizeof(*c->heap));
-    return c->mark && c->entry && c->old && c->len && c->seen && c->stale && c->touched && c->heap
+    if (c->onward != NULL)
+        memset(c->onward, 0xff, (n + 1) * sizeof(*c->onward));
+    return c->mark && c->entry && c->old && c->len && c->seen && c->stale && c->onward &&
+                   c->touched && c->heap
                ? FAB_OK
                : FAB_E_NOMEM;
 }
@@ -45,7 +49,9 @@ static int make(struct fab_repair_base *b, struct fab_repair **ret)
     r->dark = fab_bits_new(b->ports);
     r->alive = fab_alloc_array((size_t)b->n + 1, sizeof(*r->alive));
     r->island = fab_alloc_array((size_t)b->n + 1, sizeof(*r->island));
-    if (!r->dark || !r->alive || !r->island || alloc_column(&r->column, b->n) != FAB_OK) {
+    r->candidates = calloc(FAB_REPAIR_CANDIDATES, sizeof(*r->candidates));
+    if (!r->candidates || !r->dark || !r->alive || !r->island ||
+        alloc_column(&r->column, b->n) != FAB_OK) {
         fab_repair_free(r);
         return FAB_E_NOMEM;
     }
@@ -101,9 +107,10 @@ void fab_repair_free(struct fab_repair *r)
     if (r == NULL)
         return;
     struct fab_repair_column *c = &r->column;
-    void *all[] = {r->entry, r->dead,   r->own_label, r->lift,    r->dark,
-                   r->alive, r->island, c->mark,      c->entry,   c->old,
-                   c->len,   c->seen,   c->stale,     c->touched, c->heap};
+    void *all[] = {
+        r->entry,      r->dead,           r->own_label, r->lift, r->dark, r->alive, r->island,
+        c->mark,       c->entry,          c->old,       c->len,  c->seen, c->stale, c->onward,
+        r->candidates, r->gathered.table, c->touched,   c->heap};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         free(all[i]);
     fab_repair_base_unref(r->base);
@@ -114,10 +121,12 @@ size_t fab_repair_memory(const struct fab_repair *r)
 {
     const struct fab_repair_column *c = &r->column;
     size_t a_switch = sizeof(*c->mark) + sizeof(*c->entry) + sizeof(*c->old) + sizeof(*c->len) +
-                      sizeof(*c->seen) + sizeof(*c->stale) + sizeof(*c->touched) +
-                      sizeof(*c->heap) + sizeof(*r->alive) + sizeof(*r->island);
-    return sizeof(*r) + a_switch * r->base->n + r->base->ports / 8 +
-           r->entries * sizeof(*r->entry) + r->deads * sizeof(*r->dead) +
+                      sizeof(*c->seen) + sizeof(*c->stale) + sizeof(*c->onward) +
+                      sizeof(*c->touched) + sizeof(*c->heap) + sizeof(*r->alive) +
+                      sizeof(*r->island);
+    return sizeof(*r) + FAB_REPAIR_CANDIDATES * sizeof(*r->candidates) + r->gathered.room +
+           a_switch * r->base->n + r->base->ports / 8 + r->entries * sizeof(*r->entry) +
+           r->deads * sizeof(*r->dead) +
            (r->own_label != NULL ? sizeof(*r->own_label) * r->base->lanes * r->base->ports : 0) +
            fab_repair_base_memory(r->base);
 }
@@ -312,6 +321,8 @@ static int find_places(const struct fab_repair *r, const struct fab_lft *lft,
     return FAB_OK;
 }
 
+#define MANY 6 /* places, for which it is worth while to look at all switches */
+
 /* ---- columns --------------------------------------------------------------------------------- */
 
 struct job {
@@ -332,7 +343,7 @@ static int note_change(struct job *j, uint32_t lid, uint32_t sw, uint8_t now)
     struct fab_repair_delta *d = j->d;
     bool stale = j->r->column.stale[sw];
     uint8_t was =
-        stale && now != FAB_LFT_NO_ROUTE ? FAB_LFT_NO_ROUTE : fab_lft_row(j->lft, sw)[lid];
+        stale && now != FAB_LFT_NO_ROUTE ? FAB_LFT_NO_ROUTE : fab_repair_table(&j->r->column, sw);
     if (was == now)
         return FAB_OK;
     if (d->changes == j->change_room) {
@@ -487,7 +498,7 @@ static int take_column(struct job *j, const struct fab_repair_entry *known, size
     for (uint32_t i = 0; status == FAB_OK && i < c->touches; i++) {
         uint32_t sw = c->touched[i];
         /* What the baseline says: in the overlay, first in touched[], or in the tables. */
-        uint8_t base = i < knowns ? known[i].base : fab_lft_row(j->lft, sw)[c->lid];
+        uint8_t base = i < knowns ? known[i].base : fab_repair_table(c, sw);
         uint8_t now = c->entry[sw];
         if (c->mark[sw] == FAB_MARK_CUT) {
             now = entry_of_cut(j->r, sw);
@@ -526,6 +537,21 @@ static int do_column(struct job *j, uint32_t lid, const uint64_t *place, size_t 
     return status == FAB_OK ? stale : status;
 }
 
+/* The columns of LIDs of one home that has lost a cable, when many of them are to come. */
+static void gather(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *place,
+                   size_t places)
+{
+    uint32_t first = places > 0 ? (uint32_t)(place[0] >> 32) : 0;
+    uint32_t last = places >= MANY ? (uint32_t)(place[MANY - 1] >> 32) : FAB_NONE;
+    if (last == FAB_NONE || last - first >= FAB_REPAIR_GATHERED)
+        return;
+    uint32_t siblings = fab_repair_siblings(r, first), home = r->base->home[first];
+    if (home == FAB_NONE || r->alive[home] == r->base->degree[home])
+        return;
+    if (last - first < siblings)
+        fab_repair_gather(r, lft, first, siblings);
+}
+
 static int do_columns(struct job *j, const uint64_t *place, size_t places)
 {
     struct fab_repair *r = j->r;
@@ -542,6 +568,8 @@ static int do_columns(struct job *j, const uint64_t *place, size_t places)
         }
         while (p_end < places && (uint32_t)(place[p_end] >> 32) == lid)
             p_end++;
+        if (lid - r->gathered.first >= r->gathered.count)
+            gather(r, j->lft, place + p, places - p);
         while (e_end < r->entries && r->entry[e_end].lid == lid)
             e_end++;
         status = do_column(j, lid, place + p, p_end - p, r->entry + e, e_end - e);
@@ -617,6 +645,7 @@ void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_rep
     free(r->lift);
     r->lift = d->lift;
     r->lifts = d->lifts;
+    r->gathered.count = 0;
     r->commits++;
     d->dead = NULL;
     d->deads = 0;
