@@ -76,8 +76,28 @@ int fab_contingencies_find(const struct fab_contingencies *c, struct fab_repair 
                            const struct fab_lft *lft, const uint32_t *dead, size_t count,
                            struct fab_repair_delta *ret);
 
-/* ---- private to the room: pack.c, load.c -------------------------------------------------------
+/* ---- private to the room: pack.c, squeeze.c, load.c
+ * -------------------------------------------------------
  */
+
+/* Numbers of 7 bits a byte. */
+static inline uint8_t *fab_repair_put(uint8_t *at, uint64_t n)
+{
+    for (; n >= 0x80; n >>= 7)
+        *at++ = (uint8_t)(n | 0x80);
+    *at++ = (uint8_t)n;
+    return at;
+}
+static inline uint64_t fab_repair_get(const uint8_t **at)
+{
+    uint64_t n = 0;
+    unsigned shift = 0;
+    for (; **at & 0x80; shift += 7)
+        n |= (uint64_t)(*(*at)++ & 0x7f) << shift;
+    return n | (uint64_t) * (*at)++ << shift;
+}
+int fab_repair_squeeze(const uint8_t *raw, uint32_t len, uint8_t **ret, uint32_t *ret_len);
+uint8_t *fab_repair_unsqueeze(const uint8_t *squeezed); /* the caller's; NULL: no memory */
 
 int fab_repair_pack(const struct fab_repair_delta *d, uint8_t **ret, uint32_t *ret_len);
 /* All but dead[] and the figures of the cut. r: for weights and entries. Packed bytes are ours. */

@@ -15,6 +15,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/prove.c \
 	%D%/repair.c \
 	%D%/repair.h \
+	%D%/squeeze.c \
 	%D%/stand.c \
 	%D%/stand.h \
 	%D%/warm.c
