@@ -28,6 +28,7 @@
 struct letter {
     loop_fn *fn;
     void *ctx;
+    bool owed; /* to be called in any case */
     struct letter *next;
 };
 
@@ -165,6 +166,8 @@ void loop_free(struct loop *l)
     crew_free(l->crew);
     for (struct letter *letter = take_letters(l), *next; letter; letter = next) {
         next = letter->next;
+        if (letter->owed)
+            letter->fn(letter->ctx);
         free(letter);
     }
     free_signals(l);
@@ -369,12 +372,12 @@ int loop_signal(struct loop *l, int signo, loop_fn *fn, void *ctx)
     return FAB_OK;
 }
 
-int loop_post(struct loop *l, loop_fn *fn, void *ctx)
+static int post(struct loop *l, loop_fn *fn, void *ctx, bool owed)
 {
     struct letter *letter = malloc(sizeof(*letter));
     if (!letter)
         return FAB_E_NOMEM;
-    *letter = (struct letter){.fn = fn, .ctx = ctx};
+    *letter = (struct letter){.fn = fn, .ctx = ctx, .owed = owed};
     pthread_mutex_lock(&l->lock);
     bool first = l->first == NULL;
     if (first)
@@ -387,6 +390,16 @@ int loop_post(struct loop *l, loop_fn *fn, void *ctx)
     if (first && !l->timeline && write(l->mailbox_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
         return FAB_E_IO;
     return FAB_OK;
+}
+
+int loop_post(struct loop *l, loop_fn *fn, void *ctx)
+{
+    return post(l, fn, ctx, false);
+}
+
+int loop_post_done(struct loop *l, loop_fn *done, void *ctx)
+{
+    return post(l, done, ctx, true);
 }
 
 /* What computes may run anywhere, whatever this thread is bound to (transport/turns.h): new threads
@@ -402,12 +415,12 @@ static int add_work(struct loop *l, struct worker **w, loop_fn *work, loop_fn *d
 {
     if (l->timeline) {
         work(ctx);
-        return loop_post(l, done, ctx);
+        return loop_post_done(l, done, ctx);
     }
     if (!*w) {
         cpu_set_t was;
         unbind(l, &was);
-        *w = worker_new(l);
+        *w = worker_new(l, true);
         (void)sched_setaffinity(0, sizeof(was), &was);
     }
     return *w ? worker_add(*w, work, done, ctx) : FAB_E_NOMEM;

@@ -40,7 +40,8 @@ int loop_signal(struct loop *l, int signo, loop_fn *fn, void *ctx); /* until loo
 int loop_post(struct loop *l, loop_fn *fn, void *ctx);
 
 /* Runs work(ctx) on a worker thread, then done(ctx) on the loop thread. work gets sealed values
- * and gives values; it touches nothing of the loop. */
+ * and gives values; it touches nothing of the loop. loop_free calls the done of what is left, also
+ * of work that was not begun: then nobody shall want it any more. */
 int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 /* The same for what takes milliseconds and is waited for: it does not stand behind what takes
  * longer, on a thread of its own. */

@@ -24,6 +24,7 @@ struct worker {
     pthread_cond_t wake;
     struct job *first, *last;
     bool stop;
+    bool owes; /* not guarded: from the beginning */
 };
 
 static struct job *next_job(struct worker *w)
@@ -38,22 +39,31 @@ static struct job *next_job(struct worker *w)
     return job;
 }
 
+static void post(const struct worker *w, const struct job *job)
+{
+    if (w->owes)
+        loop_post_done(w->loop, job->done, job->ctx);
+    else
+        loop_post(w->loop, job->done, job->ctx);
+}
+
 static void *run_jobs(void *ctx)
 {
     struct worker *w = ctx;
     for (struct job *job; (job = next_job(w)); free(job)) {
         job->work(job->ctx);
-        loop_post(w->loop, job->done, job->ctx);
+        post(w, job);
     }
     return NULL;
 }
 
-struct worker *worker_new(struct loop *l)
+struct worker *worker_new(struct loop *l, bool owes)
 {
     struct worker *w = calloc(1, sizeof(*w));
     if (!w)
         return NULL;
     w->loop = l;
+    w->owes = owes;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->wake, NULL);
     if (thread_start(&w->thread, run_jobs, w)) {
@@ -74,6 +84,8 @@ void worker_free(struct worker *w)
     pthread_join(w->thread, NULL);
     for (struct job *job = w->first, *next; job; job = next) {
         next = job->next;
+        if (w->owes)
+            post(w, job);
         free(job);
     }
     pthread_cond_destroy(&w->wake);

@@ -64,7 +64,7 @@ static int begin(struct rpc *r, struct study *s)
     if (under_way(r) > RPC_STUDIES_MAX)
         return FAB_E_BUSY;
     if (r->student == NULL)
-        r->student = worker_new(r->in.loop);
+        r->student = worker_new(r->in.loop, false);
     return r->student != NULL ? worker_add(r->student, work, done, s) : FAB_E_NOMEM;
 }
 

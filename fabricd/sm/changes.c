@@ -157,6 +157,10 @@ static void tell_all(struct sm *s, const struct fab_fabric *old, const struct fa
     if (count == 0 || changes->kind >= sizeof(wordings) / sizeof(*wordings))
         return;
     const struct wording *w = &wordings[changes->kind];
+    for (size_t i = 0; i < count; i++) {
+        sm_survey_touch(s, changes[i].guid_a);
+        sm_survey_touch(s, changes[i].guid_b);
+    }
     s->links_lost += changes->kind == FAB_CHANGE_LINK_REMOVED ? count : 0;
     s->links_gained += changes->kind == FAB_CHANGE_LINK_ADDED ? count : 0;
     const struct many many = {w->from_old ? old : now, changes, count};

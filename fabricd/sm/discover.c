@@ -12,7 +12,7 @@
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     struct fab_discover_ask ask;
-    if (!fab_discover_next(s->discover, &ask))
+    if (!s->discover || !fab_discover_next(s->discover, &ask))
         return false;
     ret->path = ask.path;
     ret->attr_id = ask.attr_id;
@@ -31,7 +31,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 
 static bool finished(const struct sm *s)
 {
-    return fab_discover_done(s->discover);
+    return !s->discover || fab_discover_done(s->discover);
 }
 
 static bool odd(const struct sm *s, const struct fab_fabric *now)

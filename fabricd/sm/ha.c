@@ -143,6 +143,8 @@ void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fa
     sm_reply(s, mad, FAB_METHOD_GET_RESP, status, own);
     if (before == FAB_SM_MASTER && s->role.state != FAB_SM_MASTER)
         sm_model_forget(&s->model);
+    if (before == FAB_SM_MASTER && s->role.state != FAB_SM_MASTER)
+        sm_survey_drop(s);
     if (before == FAB_SM_MASTER && s->role.state != FAB_SM_MASTER && sm_run_busy(s)) {
         sm_run_abort(s);
         sm_round_ended(s, FAB_OK);

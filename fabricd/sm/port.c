@@ -294,6 +294,7 @@ static bool finished(const struct sm *s)
 static int note_state(struct sm *s, bool enabled)
 {
     int r = sm_model_writable(&s->model, s->jobs != NULL);
+    sm_survey_touch(s, s->port_op->node_guid);
     if (r == FAB_OK)
         s->model.fabric->ports[s->scan.index].info.phys_state =
             enabled ? FAB_PHYS_POLLING : FAB_PHYS_DISABLED;

@@ -85,7 +85,8 @@ struct sm_waiter {
     sm_done *done;
     void *ctx;
     enum sm_round_kind kind;
-    bool running; /* its round has begun */
+    bool surveyed; /* it waits for the sweep of this survey */
+    bool running;  /* its round has begun */
 };
 struct sm_port_op {
     struct sm_port_op *next;
@@ -105,6 +106,7 @@ bool sm_guids_have(const struct sm_guids *g, uint64_t guid);
 void sm_guids_add(struct sm_guids *g, uint64_t guid);
 struct sm_want {
     bool full, reroute, rebalance, light;
+    bool sweep; /* a full one, in the background */
     struct sm_guids suspects;
     struct sm_guids glance;   /* of traps, where tables can be mended: they come first */
     struct sm_guids thorough; /* were glanced at; a scoped look follows when it is quiet */
@@ -121,6 +123,7 @@ struct sm_run {
     const struct sm_phase *const *phases; /* NULL: idle */
     uint32_t outstanding;                 /* requests of this phase without an answer */
     uint64_t started_us, trap_us, sent_before;
+    bool surveyed;    /* it began with a survey */
     bool same;        /* the look found the ids and cables known before */
     bool computed;    /* tables were computed in this round */
     bool at_hand;     /* and that before it began */
@@ -222,6 +225,21 @@ struct sm_rebalance { /* rebalance.c */
     struct sm_gain gain; /* of the running one */
     char said[256];      /* of the last one */
 };
+struct sm_survey_job;
+struct sm_survey { /* survey.c */
+    struct sm *s;
+    struct fab_discover *discover; /* the look that asks, or NULL */
+    struct sm_survey_job *job;     /* on the worker, or NULL */
+    struct fab_fabric *fabric;     /* what was found; with discover: that starts from it */
+    uint32_t outstanding, looks;
+    uint64_t *touched; /* node GUIDs: by others, since the look began */
+    uint64_t *asked;   /* that the look begins with */
+    uint32_t touched_count, asked_count;
+    struct fab_silent *silent;
+    uint32_t silent_count;
+    uint64_t started_us, sent_before;
+    struct loop_timer *timer;
+};
 struct sm_job; /* a computation on the worker (route.c) */
 
 /* ---- apart.c ---- */
@@ -253,6 +271,7 @@ struct sm {
     struct sm_guids retry;    /* nodes that did not take a write */
     struct sm_scan scan;
     struct sm_sminfo sminfo;
+    struct sm_survey survey;
     struct sm_job *jobs; /* on the worker, stale ones too */
     struct sm_job *job;  /* of the running round, or NULL */
     struct sm_apart *apart;
@@ -305,6 +324,7 @@ int sm_run_init(struct sm *s);
 void sm_run_fini(struct sm *s);
 void sm_run_start(struct sm *s, enum sm_round_kind kind);
 void sm_run_abort(struct sm *s); /* drops what is in flight; no one is told */
+void sm_run_pump(struct sm *s);  /* there may be something new to ask */
 void sm_run_check(struct sm *s); /* go on soon if the phase is finished */
 /* What is unanswered will not be: the phase goes on without. */
 void sm_run_give_up(struct sm *s);
@@ -333,9 +353,24 @@ void sm_round_put_off(struct sm *s); /* a look that runs makes room, and comes a
 void sm_round_ended(struct sm *s, int status);
 void sm_want_suspect(struct sm *s, uint64_t node_guid);
 void sm_want_suspects(struct sm *s, const struct sm_guids *g);
-void sm_want_full(struct sm *s);
+void sm_want_full(struct sm *s);  /* at once: what is known is in doubt */
+void sm_want_sweep(struct sm *s); /* in the background, where something is known */
 void sm_full_later(struct sm *s); /* a full sweep in a while, one for many calls */
 void sm_retry_later(struct sm *s);
+
+/* ---- survey.c ---- */
+void sm_survey_begin(struct sm *s);
+void sm_survey_drop(struct sm *s);     /* if there is one */
+void sm_survey_schedule(struct sm *s); /* begins one that is wanted, or goes on */
+int sm_survey_init(struct sm *s);
+void sm_survey_fini(struct sm *s);
+bool sm_survey_active(const struct sm *s);
+bool sm_survey_ready(const struct sm *s); /* for its sweep */
+bool sm_survey_next(struct sm *s, struct fab_mads_request *ret);
+/* The model's knowledge of this node changes, or is in doubt. */
+void sm_survey_touch(struct sm *s, uint64_t guid);
+void sm_survey_touch_all(struct sm *s, const struct sm_guids *g);
+bool sm_survey_touched(const struct sm *s, uint64_t guid);
 
 /* ---- reroutes.c ---- */
 /* Why the next look is wanted; the first word counts. */

@@ -267,10 +267,12 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
         if (fab_attr_unpack(&fab_attr_port_info, data, len, &port) != FAB_OK)
             return;
         f->ports[op->port].info = port;
+        sm_survey_touch(s, f->nodes[op->node].guid);
         sm_partition_told(s, op->port);
     } else if (op->attr_id == FAB_ATTR_SWITCH_INFO) {
         if (fab_attr_unpack(&fab_attr_switch_info, data, len, &sw) == FAB_OK)
             f->switches[op->node] = sw;
+        sm_survey_touch(s, f->nodes[op->node].guid);
     } else if (op->attr_id == FAB_ATTR_PKEY_TABLE) {
         if (fab_attr_unpack(&fab_attr_pkey_block, data, len, &keys) == FAB_OK)
             (void)fab_blocks_put(&s->model.observed.pkeys, op->port, op->block, keys.pkey);

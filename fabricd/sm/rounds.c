@@ -23,8 +23,9 @@
 #define FULL_LATER_US 2000000u
 #define THOROUGH_US 100000u /* from a glance to the look that checks it */
 #define PUT_OFF_MOST 64
-#define STIR_STEP 8 /* looks after which the pause between them doubles */
-#define STIR_MOST 6 /* times */
+#define PUT_OFF_SWEEP 4 /* of a sweep after a survey: by then a short one */
+#define STIR_STEP 8     /* looks after which the pause between them doubles */
+#define STIR_MOST 6     /* times */
 
 #define PROGRAMMING                                                                                \
     &sm_phase_address, &sm_phase_route, &sm_phase_partition, &sm_phase_plan, &sm_phase_program,    \
@@ -76,6 +77,14 @@ void sm_want_full(struct sm *s)
     s->want.suspects = (struct sm_guids){0};
 }
 
+void sm_want_sweep(struct sm *s)
+{
+    if (s->model.view && s->model.fabric)
+        s->want.sweep = true;
+    else
+        sm_want_full(s);
+}
+
 void sm_want_suspect(struct sm *s, uint64_t node_guid)
 {
     if (s->want.full || !node_guid)
@@ -100,9 +109,11 @@ static enum sm_round_kind most_urgent(const struct sm *s)
         return SM_ROUND_FULL;
     if (s->want.ports && known)
         return SM_ROUND_PORT;
+    if (known && sm_survey_ready(s) && s->survey.touched_count && !s->want.full)
+        return SM_ROUND_FULL; /* looks at suspects, too: else it might never come */
     if (s->want.suspects.count)
         return known ? SM_ROUND_SCOPED : SM_ROUND_FULL;
-    if (s->want.full)
+    if (s->want.full || sm_survey_ready(s))
         return SM_ROUND_FULL;
     if (s->want.reroute)
         return known ? SM_ROUND_REROUTE : SM_ROUND_FULL;
@@ -123,6 +134,7 @@ void sm_schedule(struct sm *s)
     if (sm_run_busy(s) || s->apart || s->role.state == FAB_SM_STANDBY ||
         s->role.state == FAB_SM_NOT_ACTIVE)
         return;
+    sm_survey_schedule(s);
     if (!sm_mend_ready(s) || s->want.glance.many)
         take_for_a_look(s, &s->want.glance);
     if (!s->want.glance.count && loop_timer_pending(s->settle_timer))
@@ -139,6 +151,21 @@ static bool serves(enum sm_round_kind round, enum sm_round_kind wish)
     return round == wish || (round == SM_ROUND_FULL && wish == SM_ROUND_REROUTE);
 }
 
+/* With a survey: what was asked for since that began is still wanted. */
+static void full_begun(struct sm *s)
+{
+    s->run.surveyed = sm_survey_ready(s) && !s->want.full;
+    s->want.light = false;
+    if (s->run.surveyed) {
+        sm_survey_touch_all(s, &s->want.suspects);
+        s->run.started_us = s->survey.started_us;
+        s->run.sent_before = s->survey.sent_before;
+    } else {
+        sm_survey_drop(s);
+        s->want.full = s->want.sweep = s->want.reroute = false;
+    }
+}
+
 void sm_round_begun(struct sm *s)
 {
     enum sm_round_kind kind = s->run.kind;
@@ -146,7 +173,7 @@ void sm_round_begun(struct sm *s)
     if (kind == SM_ROUND_LIGHT)
         s->want.light = false;
     if (kind == SM_ROUND_FULL)
-        s->want.full = s->want.reroute = s->want.light = false;
+        full_begun(s);
     if (kind == SM_ROUND_REROUTE)
         s->want.reroute = false;
     if (kind == SM_ROUND_REBALANCE)
@@ -166,8 +193,10 @@ void sm_round_begun(struct sm *s)
     if (kind == SM_ROUND_SCOPED || kind == SM_ROUND_FULL || kind == SM_ROUND_REROUTE ||
         kind == SM_ROUND_MEND)
         sm_take_cause(s);
+    if (kind == SM_ROUND_SCOPED || kind == SM_ROUND_MEND)
+        sm_survey_touch_all(s, &s->suspects);
     for (struct sm_waiter *w = s->waiters; w; w = w->next)
-        w->running = w->running || serves(kind, w->kind);
+        w->running |= s->run.surveyed ? w->surveyed : serves(kind, w->kind);
 }
 
 static void describe_fabric(const struct sm *s, char *text, size_t len)
@@ -274,13 +303,13 @@ void sm_round_put_off(struct sm *s)
     const struct sm_phase *at = sm_run_phase(s);
     bool looks = at == &sm_phase_light || at == &sm_phase_discover || at == &sm_phase_readback ||
                  (s->run.kind == SM_ROUND_REBALANCE && at == &sm_phase_route);
-    if (!looks || s->put_off >= PUT_OFF_MOST)
+    if (!looks || s->put_off >= (s->run.surveyed ? PUT_OFF_SWEEP : PUT_OFF_MOST))
         return;
     s->put_off++;
     if (s->run.kind == SM_ROUND_LIGHT)
         s->want.light = true;
     else if (s->run.kind == SM_ROUND_FULL)
-        s->want.full = true;
+        s->want.full = !s->run.surveyed; /* else the survey is still there */
     else if (s->run.kind == SM_ROUND_REBALANCE)
         s->want.rebalance = s->rebalance.asked = is_awaited(s);
     else
@@ -309,6 +338,9 @@ void sm_round_ended(struct sm *s, int status)
         pause_for_traps(s);
     if (s->run.kind == SM_ROUND_FULL)
         s->put_off = 0;
+    if (s->run.surveyed)
+        sm_survey_drop(s); /* its sweep is over */
+    s->run.surveyed = false;
     sm_mend_prepare(s);
     sm_rebalance_ended(s, status);
     sm_schedule(s);
@@ -334,7 +366,7 @@ static void on_light(void *ctx)
 static void on_full(void *ctx)
 {
     struct sm *s = ctx;
-    sm_want_full(s);
+    sm_want_sweep(s);
     set_seconds(s->full_timer, s->in.config->sweep.full_interval_s);
     sm_schedule(s);
 }

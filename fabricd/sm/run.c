@@ -54,18 +54,24 @@ static bool run_next(void *ctx, struct fab_mads_request *ret)
     return true;
 }
 
-/* A new phase: the session asks its source again, which may have had nothing a moment ago. */
-static void pump(struct sm *s)
+/* What runs beside a round comes after it. */
+static bool any_next(void *ctx, struct fab_mads_request *ret)
 {
-    fab_mads_source(s->mads, run_next, s);
+    return run_next(ctx, ret) || sm_survey_next(ctx, ret);
+}
+
+/* The session asks its source again, which may have had nothing a moment ago. */
+void sm_run_pump(struct sm *s)
+{
+    fab_mads_source(s->mads, any_next, s);
     agent_pump(s->agent);
 }
 
 void sm_run_give_up(struct sm *s)
 {
-    fab_mads_cancel_all(s->mads);
+    fab_mads_cancel(s->mads, s);
     s->run.outstanding = 0;
-    pump(s);
+    sm_run_pump(s);
     sm_run_check(s);
 }
 
@@ -100,7 +106,7 @@ static void begin_phase(struct sm *s)
 {
     s->run.answered = true;
     s->run.stalled_us = 0;
-    pump(s);
+    sm_run_pump(s);
     watch_stall(s);
     sm_run_check(s);
 }
@@ -141,6 +147,7 @@ void sm_run_start(struct sm *s, enum sm_round_kind kind)
     struct fab_mads_stats stats;
     fab_mads_stats(s->mads, &stats);
     s->run.kind = kind;
+    s->run.surveyed = false;
     s->run.outstanding = 0;
     s->run.started_us = clock_now_us();
     s->run.sent_before = stats.sent;
@@ -163,7 +170,7 @@ void sm_run_start(struct sm *s, enum sm_round_kind kind)
 
 void sm_run_abort(struct sm *s)
 {
-    fab_mads_cancel_all(s->mads);
+    fab_mads_cancel(s->mads, s);
     loop_timer_cancel(s->run.advance);
     s->run.outstanding = 0;
     s->run.phases = NULL;

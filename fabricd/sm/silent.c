@@ -38,11 +38,15 @@ static void tell(struct sm *s, const struct fab_silent *place)
                 name, sm_attr_name(place->attr_id), fab_status_text(place->status));
 }
 
+static bool was_suspect(const struct sm *s, uint64_t guid)
+{
+    return s->run.surveyed ? sm_survey_touched(s, guid) : sm_guids_have(&s->suspects, guid);
+}
+
 /* Whether the look that runs has asked there again. */
 static bool looked_at(const struct sm *s, const struct fab_silent *place)
 {
-    return sm_guids_have(&s->suspects, place->near_guid) &&
-           (!place->guid || sm_guids_have(&s->suspects, place->guid));
+    return was_suspect(s, place->near_guid) && (!place->guid || was_suspect(s, place->guid));
 }
 
 int sm_silent_update(struct sm *s, const struct fab_silent *found, uint32_t count, bool scoped)

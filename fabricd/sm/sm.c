@@ -72,6 +72,8 @@ int sm_new(const struct sm_input *in, struct sm **ret)
     if (r == FAB_OK)
         r = sm_run_init(s);
     if (r == FAB_OK)
+        r = sm_survey_init(s);
+    if (r == FAB_OK)
         r = sm_ha_init(s);
     if (r == FAB_OK)
         r = sm_flap_init(s);
@@ -113,6 +115,8 @@ int sm_reload(struct sm *s)
     s->tune |= !fab_policy_tunes_alike(&s->policy, &policy);
     fab_policy_fini(&s->policy);
     s->policy = policy;
+    s->want.sweep |= sm_survey_active(s);
+    sm_survey_drop(s);
     s->role.priority = policy.sm_priority;
     sm_mend_forget(s);
     sm_model_take_target(&s->model, NULL);
@@ -152,6 +156,7 @@ void sm_free(struct sm *s)
     sm_flap_fini(s);
     sm_ha_fini(s);
     sm_run_fini(s);
+    sm_survey_fini(s);
     agent_free(s->agent);
     free_phases(s);
     sm_ahead_fini(s);
@@ -168,10 +173,10 @@ static const char *state_name(const struct sm *s)
     if (sm_run_busy(s))
         return sm_run_phase(s)->name;
     if (s->role.state == FAB_SM_MASTER &&
-        (s->want.suspects.count || s->want.full || s->want.thorough.count))
+        (s->want.suspects.count || s->want.full || s->want.sweep || s->want.thorough.count))
         return "settling"; /* more traps are awaited before the next look */
     if (s->role.state == FAB_SM_MASTER)
-        return "idle";
+        return sm_survey_active(s) ? "surveying" : "idle";
     return fab_smstate_name(s->role.state);
 }
 
@@ -239,7 +244,7 @@ int sm_sweep(struct sm *s, sm_done *done, void *ctx)
     int r = wait_for(s, SM_ROUND_FULL, done, ctx);
     if (r != FAB_OK)
         return r;
-    sm_want_full(s);
+    sm_want_sweep(s);
     sm_schedule(s);
     return FAB_OK;
 }

@@ -14,7 +14,8 @@
 struct look { /* all owned */
     struct fab_discover *discover;
     struct fab_fabric *base;
-    struct sm_guids suspects;
+    uint64_t *suspects;
+    uint32_t suspect_count;
     uint64_t m_key;
     struct fab_fabric *fabric;
     struct sm_model model; /* lent */
@@ -27,6 +28,7 @@ static void look_free(struct look *l)
     fab_discover_free(l->discover);
     fab_fabric_unref(l->base);
     fab_fabric_unref(l->fabric);
+    free(l->suspects);
     if (l->lent)
         sm_model_fini(&l->model);
     free(l);
@@ -51,23 +53,57 @@ static void prepare(void *ctx)
     struct look *l = ctx;
     const struct fab_discover_config config = {
         .base = l->base,
-        .suspects = l->suspects.guid,
-        .suspect_count = l->suspects.count,
+        .suspects = l->suspects,
+        .suspect_count = l->suspect_count,
         .m_key = l->m_key,
     };
     l->status = fab_discover_new(&config, &l->discover);
 }
 
+/* Where it starts from: what is known and who is suspect, what a survey found and who was touched
+ * meanwhile, or nothing. */
+static int set_out(const struct sm *s, struct look *l)
+{
+    const uint64_t *suspects = s->suspects.guid;
+    l->suspect_count = s->suspects.count;
+    if (s->run.kind == SM_ROUND_SCOPED) {
+        l->base = fab_fabric_ref(s->model.fabric);
+    } else if (s->run.surveyed && sm_survey_ready(s)) {
+        l->base = fab_fabric_ref(s->survey.fabric);
+        l->suspect_count = s->survey.touched_count;
+        suspects = s->survey.touched;
+    } else {
+        return FAB_OK;
+    }
+    l->suspects = calloc(l->suspect_count + 1u, sizeof(*l->suspects));
+    if (!l->suspects)
+        return FAB_E_NOMEM;
+    if (l->suspect_count > 0)
+        memcpy(l->suspects, suspects, l->suspect_count * sizeof(*suspects));
+    return FAB_OK;
+}
+
+/* True: nobody touched anything while the survey was made, nothing is to be asked again. */
+static bool is_found(const struct sm *s)
+{
+    return s->run.surveyed && sm_survey_ready(s) && s->survey.touched_count == 0;
+}
+
 static int enter_prepare(struct sm *s)
 {
     static const struct sm_part part = {prepare, drop};
+    fab_discover_free(s->discover);
+    s->discover = NULL;
+    if (is_found(s))
+        return FAB_OK;
     struct look *l = calloc(1, sizeof(*l));
     if (!l)
         return FAB_E_NOMEM;
     l->m_key = s->policy.m_key;
-    if (s->run.kind == SM_ROUND_SCOPED) {
-        l->base = fab_fabric_ref(s->model.fabric);
-        l->suspects = s->suspects;
+    int r = set_out(s, l);
+    if (r != FAB_OK) {
+        look_free(l);
+        return r;
     }
     return sm_apart_begin(s, &part, l);
 }
@@ -75,8 +111,9 @@ static int enter_prepare(struct sm *s)
 static int leave_prepare(struct sm *s)
 {
     struct look *l = sm_apart_take(s);
+    if (!l)
+        return FAB_OK;
     int r = l->status;
-    fab_discover_free(s->discover);
     s->discover = l->discover;
     l->discover = NULL;
     look_free(l);
@@ -94,6 +131,13 @@ static void seal(void *ctx)
 static int enter_seal(struct sm *s)
 {
     static const struct sm_part part = {seal, drop};
+    fab_fabric_unref(s->found);
+    s->found = NULL;
+    if (!s->discover) {
+        s->found = s->survey.fabric;
+        s->survey.fabric = NULL;
+        return FAB_OK;
+    }
     struct look *l = calloc(1, sizeof(*l));
     if (!l)
         return FAB_E_NOMEM;
@@ -106,10 +150,11 @@ static int enter_seal(struct sm *s)
 static int leave_seal(struct sm *s)
 {
     struct look *l = sm_apart_take(s);
+    if (!l)
+        return sm_look_judge(s);
     int r = l->status;
     s->discover = l->discover;
     l->discover = NULL;
-    fab_fabric_unref(s->found);
     s->found = l->fabric;
     l->fabric = NULL;
     look_free(l);
@@ -126,11 +171,19 @@ static void adopt(void *ctx)
     l->status = sm_model_adopt(&l->model, fabric, &l->same);
 }
 
-static int note_silent(struct sm *s)
+static int note_silent_of(struct sm *s, const struct fab_discover *d, bool scoped)
 {
     uint32_t count;
-    const struct fab_silent *silent = fab_discover_silent(s->discover, &count);
-    return sm_silent_update(s, silent, count, s->run.kind == SM_ROUND_SCOPED);
+    const struct fab_silent *silent = d ? fab_discover_silent(d, &count) : NULL;
+    return d ? sm_silent_update(s, silent, count, scoped) : FAB_OK;
+}
+
+static int note_silent(struct sm *s)
+{
+    if (!s->run.surveyed)
+        return note_silent_of(s, s->discover, s->run.kind == SM_ROUND_SCOPED);
+    int r = sm_silent_update(s, s->survey.silent, s->survey.silent_count, false);
+    return r == FAB_OK ? note_silent_of(s, s->discover, true) : r;
 }
 
 static int enter_adopt(struct sm *s)

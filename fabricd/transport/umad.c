@@ -9,9 +9,10 @@
  *
  * The preload library waits in a full socket with a lock held that its reader needs, and ibsim
  * waits in the other socket meanwhile: with some 330 MADs under way (a socket's buffer holds 166 of
- * them, each way) neither ever goes on. The session does not count requests that are late, and on a
- * busy machine all of them may be; so on a simulated port we count what has not come back, and stop
- * in time, early enough that our thread never waits in the socket, either.
+ * them, each way) neither ever goes on. On a busy machine requests are sent again while they still
+ * wait in a socket, so that there are more of them than the session has in flight; so on a
+ * simulated port we count what has not come back, and stop in time, early enough that our thread
+ * never waits in the socket, either.
  *
  * On a simulated port any class that nobody registered makes the preload library crash its client
  * when a MAD of that class arrives; there we register the classes that diagnostics use and drop

@@ -410,6 +410,33 @@ void fab_mads_cancel_all(struct fab_mads *m)
     m->in_flight = m->late_count = 0;
 }
 
+/* How many of the list are dropped. */
+static uint32_t drop_of(struct fab_mads *m, struct fab_slot_list *l, const void *ctx)
+{
+    uint32_t count = 0;
+    for (struct fab_slot *s = l->head, *next; s != NULL; s = next) {
+        next = s->next;
+        if (s->req.ctx != ctx)
+            continue;
+        fab_slot_list_remove(l, s);
+        fab_slots_release(&m->slots, s);
+        count++;
+    }
+    return count;
+}
+
+void fab_mads_cancel(struct fab_mads *m, const void *ctx)
+{
+    drop_of(m, &m->ready, ctx);
+    drop_of(m, &m->again, ctx);
+    drop_of(m, &m->resting, ctx);
+    for (size_t i = 0; i < TIMEOUT_CLASSES; i++) {
+        uint32_t late = drop_of(m, &m->late[i], ctx);
+        m->in_flight -= drop_of(m, &m->flying[i], ctx) + late;
+        m->late_count -= late;
+    }
+}
+
 void fab_mads_stats(const struct fab_mads *m, struct fab_mads_stats *ret)
 {
     *ret = m->stats;

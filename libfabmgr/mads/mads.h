@@ -80,6 +80,8 @@ void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx);
 /* Drops what is queued and in flight without calling done (answers that come late are ignored). The
  * source stays. */
 void fab_mads_cancel_all(struct fab_mads *m);
+/* The same of those requests that have this ctx. */
+void fab_mads_cancel(struct fab_mads *m, const void *ctx);
 
 /* The next MAD to put on the wire: retries first, then what was submitted, then the source. It is
  * in flight from now on. False: the window is full or nothing waits. */

@@ -135,6 +135,24 @@ START_TEST(work_is_not_the_loops)
 }
 END_TEST
 
+static void note_done(void *ctx)
+{
+    struct desk *d = ctx;
+    d->done++;
+}
+
+/* Also of work that nobody began: whoever owns what it works on waits for it. */
+START_TEST(what_is_done_is_told_at_the_end)
+{
+    struct desk d = {.loop = loop_new()};
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(loop_work(d.loop, job_work, note_done, &d), FAB_OK);
+    ck_assert_int_eq(loop_work_soon(d.loop, job_work, note_done, &d), FAB_OK);
+    loop_free(d.loop);
+    ck_assert_int_eq(d.done, 6);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("loop");
@@ -142,6 +160,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, turns_are_measured_by_name);
     tcase_add_test(tcase, names_beyond_the_table_go_together);
     tcase_add_test(tcase, work_is_not_the_loops);
+    tcase_add_test(tcase, what_is_done_is_told_at_the_end);
     suite_add_tcase(s, tcase);
     return s;
 }

@@ -309,6 +309,44 @@ START_TEST(cancel_forgets_everything_quietly)
 }
 END_TEST
 
+/* Of two who ask, one gives up in every state that a request can be in; the other gets all its
+ * answers, and places that are used again are as good as new. */
+START_TEST(cancels_those_of_one)
+{
+    struct fab_mads *m = session(8, 8);
+    struct outcome o[2] = {{0}};
+    uint8_t mads[16][FAB_MAD_SIZE];
+    struct fab_mad_addr to;
+    for (uint64_t i = 0; i < 16; i++) {
+        struct fab_mads_request req = get(&o[i % 2], i);
+        ck_assert_int_eq(fab_mads_submit(m, &req), FAB_OK);
+    }
+    for (int i = 0; i < 8; i++)
+        ck_assert(fab_mads_output(m, 0, mads[i], &to));
+    for (int i = 0; i < 2; i++) { /* rest */
+        answer(mads[i], FAB_SMP_BUSY, 0);
+        fab_mads_input(m, 0, mads[i], FAB_MAD_SIZE, false);
+    }
+    for (int i = 2; i < 4; i++) /* lost, to be sent again */
+        fab_mads_input(m, 0, mads[i], FAB_MAD_SIZE, true);
+    fab_mads_expire(m, TIMEOUT / 2); /* some are late */
+    fab_mads_cancel(m, &o[1]);
+    ck_assert_uint_eq(stats_of(m).in_flight, 2); /* 4 and 6 */
+    for (uint64_t now = 1; !fab_mads_idle(m) && now < 100; now++) {
+        fab_mads_expire(m, now * TIMEOUT / 2);
+        while (fab_mads_output(m, now * TIMEOUT / 2, mads[0], &to)) {
+            answer(mads[0], 0, 0);
+            fab_mads_input(m, now * TIMEOUT / 2, mads[0], FAB_MAD_SIZE, false);
+        }
+    }
+    ck_assert(fab_mads_idle(m));
+    ck_assert_uint_eq(stats_of(m).in_flight, 0);
+    ck_assert_uint_eq(o[0].calls, 8);
+    ck_assert_uint_eq(o[1].calls, 0);
+    fab_mads_free(m);
+}
+END_TEST
+
 START_TEST(gmps_and_lid_routed_smps_have_their_addresses)
 {
     struct fab_mads *m = session(4, 0);
@@ -433,6 +471,7 @@ static TCase *step_cases(void)
     tcase_add_test(tcase, busy_ones_are_asked_again_after_a_rest);
     tcase_add_test(tcase, order_is_retries_then_submitted_then_source);
     tcase_add_test(tcase, cancel_forgets_everything_quietly);
+    tcase_add_test(tcase, cancels_those_of_one);
     tcase_add_test(tcase, gmps_and_lid_routed_smps_have_their_addresses);
     tcase_add_test(tcase, a_bad_request_of_the_source_is_done_at_once);
     tcase_add_test(tcase, done_may_submit);
