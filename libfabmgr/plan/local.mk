@@ -12,4 +12,6 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/pkeys.h \
 	%D%/plan.c \
 	%D%/plan.h \
+	%D%/stale.c \
+	%D%/stale.h \
 	%D%/wishes.c

@@ -22,6 +22,7 @@
 #include "libfabmgr/plan/lanes.h"
 #include "libfabmgr/plan/order.h"
 #include "libfabmgr/plan/pkeys.h"
+#include "libfabmgr/plan/stale.h"
 
 struct draft {
     const struct fab_plan_input *in;
@@ -115,6 +116,11 @@ static int plan_switch(struct draft *d, uint32_t sw)
     if (ret == FAB_OK && f->ports[port0].present && port_differs(d, port0))
         ret = add_port(d, port0, FAB_STATE_NOP);
     return ret;
+}
+
+static int plan_stale(struct draft *d, uint32_t sw)
+{
+    return fab_plan_stale(d->in, sw, add_op, d);
 }
 
 static bool block_is_held(const struct fab_plan_input *in, uint32_t sw, uint32_t block)
@@ -259,6 +265,7 @@ int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret)
         int (*plan_one)(struct draft *, uint32_t);
     } stages[FAB_STAGE_COUNT] = {
         [FAB_STAGE_SWITCH] = {f->switch_count, plan_switch},
+        [FAB_STAGE_STALE] = {f->switch_count, plan_stale},
         [FAB_STAGE_TRUNKS] = {f->port_count, plan_trunk},
         [FAB_STAGE_TRUNKS_UP] = {f->port_count, plan_trunk_up},
         [FAB_STAGE_LANES] = {f->switch_count, plan_lanes},

@@ -6,6 +6,9 @@
  *
  * SWITCH: SwitchInfo (LinearFDBTop, life time), switch port 0 (LID, SM LID).
  *
+ * STALE: LFT blocks with entries that lead into a cable which comes up, and shall not: these drop
+ * until ROUTES.
+ *
  * TRUNKS: PortInfo of both ends of cables between switches: MTU, VLs, timers; Init -> Armed.
  *
  * TRUNKS_UP: Armed -> Active: no table shall lead into a cable that does not carry traffic yet.
@@ -70,6 +73,7 @@ int fab_observed_move(const struct fab_observed *from, const struct fab_fabric *
 
 enum fab_plan_stage {
     FAB_STAGE_SWITCH,
+    FAB_STAGE_STALE,
     FAB_STAGE_TRUNKS,
     FAB_STAGE_TRUNKS_UP,
     FAB_STAGE_LANES,

@@ -132,6 +132,7 @@ static uint32_t carry_out(struct world *w)
 {
     static const uint16_t allowed[FAB_STAGE_COUNT][2] = {
         [FAB_STAGE_SWITCH] = {FAB_ATTR_SWITCH_INFO, FAB_ATTR_PORT_INFO},
+        [FAB_STAGE_STALE] = {FAB_ATTR_LFT, FAB_ATTR_LFT},
         [FAB_STAGE_TRUNKS] = {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
         [FAB_STAGE_TRUNKS_UP] = {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
         [FAB_STAGE_ROUTES] = {FAB_ATTR_LFT, FAB_ATTR_LFT},
@@ -150,7 +151,7 @@ static uint32_t carry_out(struct world *w)
             ck_assert(op->attr_id == allowed[stage][0] || op->attr_id == allowed[stage][1]);
             bool up = stage == FAB_STAGE_TRUNKS_UP || stage == FAB_STAGE_ENDS_UP;
             ck_assert_int_eq(up, op->state == FAB_STATE_ACTIVE);
-            if (op->attr_id == FAB_ATTR_LFT)
+            if (stage == FAB_STAGE_ROUTES)
                 assert_leads_into_active_trunks(w, op);
             apply(w, &in, op);
         }
@@ -258,6 +259,49 @@ START_TEST(only_blocks_that_differ_are_written)
 }
 END_TEST
 
+/* The LID of an end, and a cable up of leaf 0 that does not lead there. */
+static uint8_t another_way_up(const struct world *w, uint32_t lid)
+{
+    uint8_t way = fab_lft_row(&w->target->lft, 0)[lid];
+    for (uint8_t num = 1; num <= w->f->nodes[0].num_ports; num++) {
+        uint32_t peer = fab_peer_node(w->f, fab_port_id(w->f, 0, num));
+        if (num != way && peer != FAB_NONE && fab_node_is_switch(w->f, peer))
+            return num;
+    }
+    ck_abort_msg("a leaf with one cable up");
+}
+
+/* A switch that was cut off holds an entry that leads into the cable which is back, and shall not:
+ * it drops before that carries traffic, what else is in the block stays. */
+START_TEST(stale_entries_drop_before_cables_rise)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    uint8_t block[FAB_LFT_BLOCK];
+    struct fab_plan plan;
+    const uint32_t lid = 30;
+    carry_out(&w);
+    uint8_t num = another_way_up(&w, lid);
+    uint32_t port = fab_port_id(w.f, 0, num), peer = w.f->ports[port].peer;
+    memcpy(block, fab_lft_row(&w.observed.lft, 0), sizeof(block));
+    block[lid] = num;
+    fab_observed_block(&w.observed, 0, 0, block);
+    struct fab_plan_input in = input_of(&w);
+    ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_STALE + 1], 0); /* it is Active: no rise */
+    fab_plan_fini(&plan);
+    w.f->ports[port].info.port_state = w.f->ports[peer].info.port_state = FAB_STATE_INIT;
+    ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_STALE + 1], 1);
+    apply(&w, &in, &plan.ops[0]);
+    block[lid] = FAB_LFT_NO_ROUTE;
+    ck_assert_mem_eq(fab_lft_row(&w.observed.lft, 0), block, sizeof(block));
+    fab_plan_fini(&plan);
+    carry_out(&w);
+    assert_in_force(&w);
+    world_fini(&w);
+}
+END_TEST
+
 START_TEST(a_changed_policy_tunes_ports_that_are_up)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -361,6 +405,7 @@ int main(void)
         a_port_that_went_down_and_came_back_is_brought_up_alone,
         dead_cables_are_left_alone,
         only_blocks_that_differ_are_written,
+        stale_entries_drop_before_cables_rise,
         a_changed_policy_tunes_ports_that_are_up,
         knowledge_moves_by_guid,
         fields_fit_the_kind_of_port,
