@@ -272,6 +272,11 @@ tests_unit_test_dragonfly_SOURCES = tests/unit/test_dragonfly.c
 tests_unit_test_dragonfly_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_dragonfly_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_legal
+tests_unit_test_legal_SOURCES = tests/unit/test_legal.c
+tests_unit_test_legal_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_legal_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_fattree
 tests_unit_test_fattree_SOURCES = tests/unit/test_fattree.c
 tests_unit_test_fattree_CFLAGS = $(TEST_CFLAGS)

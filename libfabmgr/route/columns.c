@@ -140,7 +140,8 @@ static bool fill_cell(const struct fab_batch *b, uint32_t s, const struct fab_ke
 
 /* ---- all columns ----------------------------------------------------------------------------- */
 
-/* A LID a column: 64 keys are 64 entries, but for those that are meant by slots. */
+/* A LID a column: 64 keys are 64 entries, but for those that are meant by slots, and for others,
+ * which may have no way at all. */
 static bool fill_single(const struct fab_batch *b, uint32_t s, const struct fab_keys *keys,
                         const uint8_t *pattern)
 {
@@ -148,7 +149,9 @@ static bool fill_single(const struct fab_batch *b, uint32_t s, const struct fab_
     const uint8_t *slots = pattern + b->from[0], *key = keys->key;
     bool simple = true;
     for (uint32_t i = 0; i < FAB_LEGAL_BATCH; i++)
-        entry[i] = key[i] == FAB_KEY_SLOTS ? slots[i] : key[i];
+        entry[i] = key[i] == FAB_KEY_SLOTS   ? slots[i]
+                   : key[i] == FAB_KEY_OTHER ? FAB_LFT_NO_ROUTE
+                                             : key[i];
     memcpy(fab_lft_row(b->lft, s) + b->from[0], entry, b->count);
     const uint8_t *other = memchr(key, FAB_KEY_OTHER, b->count);
     for (uint32_t i; other != NULL; other = memchr(key + i, FAB_KEY_OTHER, b->count - i)) {

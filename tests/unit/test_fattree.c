@@ -439,6 +439,52 @@ END_TEST
 
 /* Entries of switches that stay, for LIDs that stay, when a switch goes: those which led over it
  * must move, few others do. */
+/* Ports trade their LIDs: all of them, or one of ten. */
+static void shuffle_lids(struct fab_lids *lids, struct fab_prng *prng, bool all)
+{
+    for (uint32_t i = lids->port_count; i-- > 1;) {
+        uint32_t j = (uint32_t)fab_prng_below(prng, i + 1), base = lids->base[i];
+        if (base == 0 || lids->base[j] == 0 || (!all && !fab_prng_chance(prng, 0.1)))
+            continue;
+        lids->base[i] = lids->base[j];
+        lids->base[j] = base;
+    }
+    free(lids->owner);
+    lids->owner = NULL;
+    ck_assert_int_eq(fab_lids_index(lids), FAB_OK);
+}
+
+/* With scattered LIDs no rows are copied, nor pieces of them: whoever has which LID is reached by
+ * the same cables. */
+START_TEST(lids_do_not_matter)
+{
+    struct fab_prng prng;
+    char what[120], why[200];
+    fab_prng_init(&prng, test_seed("LIDs", 25));
+    for (unsigned i = 0; i < 200; i++) {
+        struct fab_policy p = defaults(0);
+        struct fab_fabric *f = draw_tree(&prng, what, sizeof(what));
+        f = i % 2 == 0 ? f : damaged(f, &prng, 0.03, 0);
+        struct fab_target *a = tree_routed(f, 0, why), *b = fab_target_new();
+        assigned(f, &p, &b->lids);
+        shuffle_lids(&b->lids, &prng, i % 3 == 0);
+        struct fab_route_input in = {.fabric = f, .policy = &p, .lids = &b->lids};
+        int status = fab_route_engine_by_name("fattree")->run(&in, &b->lft, &b->vls, why, 200);
+        ck_assert_int_eq(a == NULL, status != FAB_OK);
+        for (uint32_t port = 0; a != NULL && port < f->port_count; port++) {
+            for (uint32_t sw = 0; a->lids.base[port] != 0 && sw < f->switch_count; sw++)
+                ck_assert_msg(fab_lft_row(&a->lft, sw)[a->lids.base[port]] ==
+                                  fab_lft_row(&b->lft, sw)[b->lids.base[port]],
+                              "%s: from switch %u to port %u", what, sw, port);
+        }
+        fab_target_unref(a);
+        fab_target_unref(b);
+        fab_fabric_unref(f);
+        fab_policy_fini(&p);
+    }
+}
+END_TEST
+
 START_TEST(a_switch_that_goes_leaves_the_others_in_place)
 {
     struct fab_fabric *f = fat_tree(12, 3, 1);
@@ -494,6 +540,7 @@ int main(void)
         reasons_name_a_cable,
         a_fault_moves_what_it_hits,
         the_order_of_discovery_changes_nothing,
+        lids_do_not_matter,
         a_switch_that_goes_leaves_the_others_in_place,
     };
     Suite *suite = suite_create("fattree");
