@@ -319,6 +319,11 @@ tests_unit_test_trees_SOURCES = tests/unit/test_trees.c
 tests_unit_test_trees_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_trees_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_groups
+tests_unit_test_groups_SOURCES = tests/unit/test_groups.c
+tests_unit_test_groups_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_groups_LDADD = $(LIB_TEST_LIBS)
+
 # ---- repair
 UNIT_TESTS += tests/unit/test_cover
 tests_unit_test_cover_SOURCES = tests/unit/test_cover.c

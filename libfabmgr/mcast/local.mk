@@ -1,4 +1,8 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/groups.c \
+	%D%/groups.h \
+	%D%/store.c \
+	%D%/store.h \
 	%D%/trees.c \
 	%D%/trees.h \
 	%D%/ways.c \

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Joins and leaves (IBA 15.2.5.17, with the rules o15-0.2.x of chapter 15; where these leave it
+ * open, as OpenSM does it, which hosts are used to).
+ *
+ * What a request names must fit the group; MTU, rate and lifetime with their selectors. A group
+ * that is made has what was named, and for MTU and rate, where a range was, the most that the port
+ * can.
+ */
+#include "libfabmgr/mcast/groups.h"
+
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/mcast/store.h"
+
+/* ---- which components there are --------------------------------------------------------------
+ */
+
+enum component { /* bits of the component mask, 15.2.5.17 */
+                 C_MGID = 1 << 0,
+                 C_PORT_GID = 1 << 1,
+                 C_QKEY = 1 << 2,
+                 C_MLID = 1 << 3,
+                 C_MTU_SELECTOR = 1 << 4,
+                 C_MTU = 1 << 5,
+                 C_TCLASS = 1 << 6,
+                 C_PKEY = 1 << 7,
+                 C_RATE_SELECTOR = 1 << 8,
+                 C_RATE = 1 << 9,
+                 C_LIFE_SELECTOR = 1 << 10,
+                 C_LIFE = 1 << 11,
+                 C_SL = 1 << 12,
+                 C_FLOW_LABEL = 1 << 13,
+                 C_HOP_LIMIT = 1 << 14,
+                 C_SCOPE = 1 << 15,
+                 C_JOIN_STATE = 1 << 16
+};
+#define TO_JOIN (C_MGID | C_PORT_GID | C_JOIN_STATE)
+#define TO_CREATE (TO_JOIN | C_QKEY | C_PKEY | C_SL | C_FLOW_LABEL | C_TCLASS)
+
+static bool has(const struct fab_mgroup_ask *ask, uint64_t components)
+{
+    return (ask->comp_mask & components) == components;
+}
+
+/* ---- values with selectors -------------------------------------------------------------------
+ */
+
+/* Rates have numbers that are in no order; by these they are. */
+static unsigned rate_rank(uint8_t rate)
+{
+    static const uint8_t rising[] = {2, 5,  3,  11, 6,  15, 19, 4,  7,  20, 12, 8,
+                                     9, 16, 13, 10, 14, 17, 18, 21, 22, 23, 24};
+    for (unsigned i = 0; i < sizeof(rising); i++)
+        if (rising[i] == rate)
+            return i + 1;
+    return 0;
+}
+
+static unsigned mtu_rank(uint8_t mtu)
+{
+    return mtu <= 5 ? mtu : 0;
+}
+
+static unsigned life_rank(uint8_t life)
+{
+    return life + 1u;
+}
+
+static bool fits(uint8_t selector, unsigned asked, unsigned is)
+{
+    return selector == FAB_SELECT_MORE   ? is > asked
+           : selector == FAB_SELECT_LESS ? is < asked
+                                         : selector == FAB_SELECT_BEST || is == asked;
+}
+
+/* Named with its selector, or not at all; a value alone counts for nothing. */
+static const struct ranged {
+    uint64_t components;
+    size_t selector, value;
+    unsigned (*rank)(uint8_t);
+} ranged[] = {
+    {C_MTU_SELECTOR | C_MTU, offsetof(struct fab_mc_member_record, mtu_selector),
+     offsetof(struct fab_mc_member_record, mtu), mtu_rank},
+    {C_RATE_SELECTOR | C_RATE, offsetof(struct fab_mc_member_record, rate_selector),
+     offsetof(struct fab_mc_member_record, rate), rate_rank},
+    {C_LIFE_SELECTOR | C_LIFE, offsetof(struct fab_mc_member_record, life_selector),
+     offsetof(struct fab_mc_member_record, life), life_rank},
+};
+enum { MTU, RATE, LIFE, RANGED };
+
+static uint8_t member_at(const struct fab_mc_member_record *r, size_t offset)
+{
+    return ((const uint8_t *)r)[offset];
+}
+
+/* *ret: the value that a new group gets: the greatest that fits, up to `most` (0: not known, and
+ * only an exact one will do); a lifetime as it is, or exactly as asked for. False: there is none.
+ */
+static bool settle(const struct fab_mgroup_ask *ask, unsigned which, uint8_t most, uint8_t *ret)
+{
+    const struct ranged *r = &ranged[which];
+    uint8_t selector = member_at(ask->record, r->selector), best = most;
+    unsigned asked = r->rank(member_at(ask->record, r->value));
+    bool found = !has(ask, r->components);
+    for (uint8_t v = 0; v < 64 && has(ask, r->components); v++) {
+        bool exact = selector == FAB_SELECT_EXACTLY;
+        bool possible = which == LIFE ? exact || v == most
+                        : most == 0   ? exact
+                                      : r->rank(v) <= r->rank(most);
+        if (!possible || r->rank(v) == 0 || !fits(selector, asked, r->rank(v)))
+            continue;
+        if (!found || r->rank(v) > r->rank(best))
+            best = v;
+        found = true;
+    }
+    *ret = best;
+    return found;
+}
+
+/* ---- asked for, and is ----------------------------------------------------------------------- */
+
+static bool agrees(const struct fab_mgroup_ask *ask, const struct fab_mc_member_record *is)
+{
+    const struct fab_mc_member_record *a = ask->record;
+    const struct {
+        uint64_t component;
+        bool same;
+    } plain[] = {
+        {C_QKEY, a->qkey == is->qkey},
+        {C_MLID, a->mlid == is->mlid},
+        {C_TCLASS, a->tclass == is->tclass},
+        {C_PKEY, (a->pkey & ~FAB_PKEY_FULL) == (is->pkey & ~FAB_PKEY_FULL)},
+        {C_SL, a->sl == is->sl},
+        {C_FLOW_LABEL, a->flow_label == is->flow_label},
+        {C_HOP_LIMIT, a->hop_limit == is->hop_limit},
+        {C_SCOPE, a->scope == is->scope},
+    };
+    for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
+        if (has(ask, plain[i].component) && !plain[i].same)
+            return false;
+    for (unsigned i = 0; i < RANGED; i++) {
+        const struct ranged *r = &ranged[i];
+        if (has(ask, r->components) &&
+            !fits(member_at(a, r->selector), r->rank(member_at(a, r->value)),
+                  r->rank(member_at(is, r->value))))
+            return false;
+    }
+    return true;
+}
+
+/* A member must be able to take packets of the group. */
+static bool can_take(const struct fab_mgroup_ask *ask, const struct fab_mc_member_record *is)
+{
+    return (ask->mtu == 0 || ask->mtu >= is->mtu) &&
+           (ask->rate == 0 || rate_rank(ask->rate) >= rate_rank(is->rate));
+}
+
+static void answer(const struct fab_mgroup *group, const uint64_t gid[2], uint8_t join_state,
+                   struct fab_mc_member_record *ret)
+{
+    *ret = group->is;
+    ret->port_gid[0] = gid[0];
+    ret->port_gid[1] = gid[1];
+    ret->join_state = join_state;
+}
+
+/* ---- new groups ------------------------------------------------------------------------------ */
+
+/* ff1S:a01b:PPPP:: and a number: of ours, locally administered (the signature 0xa01b is OpenSM's
+ * for the same). */
+static void make_mgid(struct fab_mgroups *g, const struct fab_mc_member_record *is, uint64_t ret[2])
+{
+    do {
+        ret[0] =
+            UINT64_C(0xff10a01b00000000) | (uint64_t)is->scope << 48 | (uint64_t)is->pkey << 16;
+        ret[1] = ++g->given;
+    } while (store_find(g, ret) != NULL);
+}
+
+/* Multicast, of a scope that is one (IBA 4.1.1). */
+static bool is_sound(const uint64_t mgid[2])
+{
+    unsigned scope = mgid[0] >> 48 & 15;
+    return mgid[0] >> 56 == 0xff && scope != 0 && scope != 15;
+}
+
+static uint16_t create(struct fab_mgroups *g, const struct fab_mgroup_ask *ask,
+                       struct fab_mgroup **ret)
+{
+    struct fab_mc_member_record is = *ask->record;
+    bool unnamed = is.mgid[0] == 0 && is.mgid[1] == 0;
+    if (!has(ask, TO_CREATE))
+        return FAB_SA_INSUFFICIENT_COMPONENTS;
+    if (!(is.join_state & (FAB_JOIN_FULL | FAB_JOIN_SENDER_FULL)) || (is.pkey & 0x7fff) == 0)
+        return FAB_SA_REQ_INVALID;
+    if (!unnamed && !is_sound(is.mgid))
+        return FAB_SA_REQ_INVALID;
+    if (!settle(ask, MTU, ask->mtu, &is.mtu) || !settle(ask, RATE, ask->rate, &is.rate) ||
+        !settle(ask, LIFE, ask->life, &is.life))
+        return FAB_SA_REQ_INVALID;
+    is.mtu_selector = is.rate_selector = is.life_selector = FAB_SELECT_EXACTLY;
+    is.port_gid[0] = is.port_gid[1] = 0;
+    is.join_state = is.proxy_join = 0;
+    if (!has(ask, C_HOP_LIMIT))
+        is.hop_limit = 0;
+    is.scope = unnamed ? (has(ask, C_SCOPE) && is.scope != 0 ? is.scope : 2)
+                       : (uint8_t)(is.mgid[0] >> 48 & 15);
+    if (unnamed)
+        make_mgid(g, &is, is.mgid);
+    return store_add(g, &is, ret) == FAB_OK ? 0 : FAB_SA_NO_RESOURCES;
+}
+
+uint16_t fab_mgroups_join(struct fab_mgroups *g, const struct fab_mgroup_ask *ask,
+                          struct fab_mc_member_record *ret)
+{
+    const struct fab_mc_member_record *a = ask->record;
+    struct fab_mgroup *group = store_find(g, a->mgid);
+    uint16_t status = 0;
+    if (!has(ask, TO_JOIN))
+        return FAB_SA_INSUFFICIENT_COMPONENTS;
+    if ((a->join_state & 15) == 0)
+        return FAB_SA_REQ_INVALID;
+    if (group == NULL)
+        status = create(g, ask, &group);
+    else if (!agrees(ask, &group->is) || !can_take(ask, &group->is))
+        status = FAB_SA_REQ_INVALID;
+    if (status != 0)
+        return status;
+    const struct fab_mgroup_member *m = store_member(group, a->port_gid[1]);
+    uint8_t state = (uint8_t)((m != NULL ? m->join_state : 0) | (a->join_state & 15));
+    if (store_join(g, group, a->port_gid, state) != FAB_OK) {
+        if (!store_is_wanted(group))
+            store_remove(g, group);
+        return FAB_SA_NO_RESOURCES;
+    }
+    answer(group, a->port_gid, state, ret);
+    return 0;
+}
+
+uint16_t fab_mgroups_leave(struct fab_mgroups *g, const struct fab_mgroup_ask *ask,
+                           struct fab_mc_member_record *ret)
+{
+    const struct fab_mc_member_record *a = ask->record;
+    struct fab_mgroup *group = store_find(g, a->mgid);
+    if (!has(ask, TO_JOIN))
+        return FAB_SA_INSUFFICIENT_COMPONENTS;
+    const struct fab_mgroup_member *m = group != NULL ? store_member(group, a->port_gid[1]) : NULL;
+    uint8_t taken = a->join_state & 15;
+    if (m == NULL || taken == 0 || (m->join_state & taken) != taken)
+        return FAB_SA_REQ_INVALID;
+    uint8_t state = (uint8_t)(m->join_state & ~taken);
+    answer(group, m->gid, taken, ret);
+    if (store_join(g, group, a->port_gid, state) != FAB_OK)
+        return FAB_SA_NO_RESOURCES;
+    if (!store_is_wanted(group))
+        store_remove(g, group);
+    return 0;
+}
+
+void fab_mgroups_drop(struct fab_mgroups *g, uint64_t port_guid)
+{
+    for (size_t i = g->groups; i-- > 0;) {
+        struct fab_mgroup *group = g->group[i];
+        const struct fab_mgroup_member *m = store_member(group, port_guid);
+        const uint64_t gid[2] = {m != NULL ? m->gid[0] : 0, port_guid};
+        if (m == NULL)
+            continue;
+        (void)store_join(g, group, gid, 0);
+        if (!store_is_wanted(group))
+            store_remove(g, group);
+    }
+}
+
+/* ---- from the configuration ------------------------------------------------------------------
+ */
+
+static uint64_t be64(const uint8_t *bytes)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < 8; i++)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+static struct fab_mc_member_record record_of(const struct fab_partitions *p,
+                                             const struct fab_partition_mgroup *m, uint8_t life)
+{
+    return (struct fab_mc_member_record){
+        .mgid = {be64(m->mgid), be64(m->mgid + 8)},
+        .qkey = m->q_key,
+        .mtu_selector = FAB_SELECT_EXACTLY,
+        .mtu = m->mtu,
+        .tclass = m->tclass,
+        .pkey = p->partition[m->partition].pkey | FAB_PKEY_FULL,
+        .rate_selector = FAB_SELECT_EXACTLY,
+        .rate = m->rate,
+        .life_selector = FAB_SELECT_EXACTLY,
+        .life = life,
+        .sl = m->sl,
+        .flow_label = m->flow_label,
+        .hop_limit = m->scope == 2 ? 0 : UINT8_MAX, /* the link's scope */
+        .scope = m->scope,
+    };
+}
+
+/* What was joined before stays as it is, and is fixed now. */
+static int fix(struct fab_mgroups *g, const struct fab_mc_member_record *is, size_t *left_out)
+{
+    struct fab_mgroup *group = store_find(g, is->mgid);
+    int r = group == NULL ? store_add(g, is, &group) : FAB_OK;
+    if (r == FAB_OK)
+        group->fixed = true;
+    *left_out += r == FAB_E_LIMIT;
+    return r;
+}
+
+int fab_mgroups_configure(struct fab_mgroups *g, const struct fab_partitions *p, uint8_t life,
+                          size_t *ret_left_out)
+{
+    size_t left_out = 0;
+    int r = FAB_OK;
+    for (size_t i = 0; i < g->groups; i++)
+        g->group[i]->fixed = false;
+    for (size_t i = 0; p != NULL && i < p->mgroups && r != FAB_E_NOMEM; i++) {
+        struct fab_mc_member_record is = record_of(p, &p->mgroup[i], life);
+        r = fix(g, &is, &left_out);
+    }
+    for (size_t i = g->groups; r != FAB_E_NOMEM && i-- > 0;)
+        if (!store_is_wanted(g->group[i]))
+            store_remove(g, g->group[i]);
+    if (r == FAB_E_NOMEM)
+        return r;
+    *ret_left_out = left_out;
+    return left_out > 0 ? FAB_E_LIMIT : FAB_OK;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Multicast groups: who is a member of which, and the multicast LID of each; joins and leaves as
+ * subnet administration has them (IBA 15.2.5.17), and groups from the configuration. The trees and
+ * tables follow with each change. A mutable value, for one owner.
+ */
+#ifndef LIBFABMGR_MCAST_GROUPS_H
+#define LIBFABMGR_MCAST_GROUPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/mcast/trees.h"
+#include "libfabmgr/policy/partitions.h"
+#include "libfabmgr/wire/sa.h"
+
+enum fab_join { /* bits of JoinState */
+                FAB_JOIN_FULL = 1,
+                FAB_JOIN_NON_MEMBER = 2, /* receives and sends; the group does not live for it */
+                FAB_JOIN_SENDER = 4,     /* only sends */
+                FAB_JOIN_SENDER_FULL = 8 /* likewise, but the group lives for it */
+};
+struct fab_mgroup_member {
+    uint64_t gid[2]; /* prefix and GUID of the port */
+    uint8_t join_state, proxy_join;
+};
+struct fab_mgroup {
+    /* As all members see it; the selectors say "exactly". Port GID, JoinState, ProxyJoin: 0. */
+    struct fab_mc_member_record is;
+    bool fixed;                       /* by the configuration: it stays without members */
+    struct fab_mgroup_member *member; /* by GUID */
+    size_t members, room;
+};
+struct fab_mgroups {
+    struct fab_trees *trees;
+    struct fab_mgroup **group; /* by MGID */
+    size_t groups, room;
+    uint32_t *users; /* [mlids] groups that have the LID */
+    uint32_t mlids;
+    uint64_t given; /* MGIDs that were made up */
+};
+int fab_mgroups_new(const struct fab_fabric *f, struct fab_mgroups **ret);   /* NOMEM */
+void fab_mgroups_free(struct fab_mgroups *g);                                /* NULL is fine */
+int fab_mgroups_follow(struct fab_mgroups *g, const struct fab_fabric *now); /* NOMEM */
+const struct fab_mgroup *fab_mgroups_find(const struct fab_mgroups *g, const uint64_t mgid[2]);
+
+/* What a port asks for: SubnAdmSet and SubnAdmDelete of an MCMemberRecord. Whether it may (that the
+ * PortGID is its own, and that it is in the partition) is for the caller to say. */
+struct fab_mgroup_ask {
+    const struct fab_mc_member_record *record;
+    uint64_t comp_mask;
+    uint8_t mtu, rate; /* of the port, as MCMemberRecord numbers them */
+    uint8_t life;      /* PacketLifeTime of new groups that do not say it */
+};
+/* The status of the answer (0, enum fab_sa_status), and on 0 its record. Joins add to what the
+ * member's JoinState was. A group that is not there is made for a full member that names Q_Key,
+ * P_Key, SL, FlowLabel and TClass; an MGID of zeros asks for one. NO_RESOURCES: no multicast LID is
+ * left, nor one that could be shared, or no memory. */
+uint16_t fab_mgroups_join(struct fab_mgroups *g, const struct fab_mgroup_ask *ask,
+                          struct fab_mc_member_record *ret);
+/* Takes bits away from JoinState. A group without full members goes, with all that are left. */
+uint16_t fab_mgroups_leave(struct fab_mgroups *g, const struct fab_mgroup_ask *ask,
+                           struct fab_mc_member_record *ret);
+/* A port that has gone for good leaves all groups. */
+void fab_mgroups_drop(struct fab_mgroups *g, uint64_t port_guid);
+
+/* The groups that partitions have from the start, and no others, are fixed. LIMIT: for some there
+ * is no multicast LID: *ret_left_out. NOMEM. NULL: none. */
+int fab_mgroups_configure(struct fab_mgroups *g, const struct fab_partitions *p, uint8_t life,
+                          size_t *ret_left_out);
+
+#endif
