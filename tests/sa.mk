@@ -28,3 +28,10 @@ UNIT_TESTS += tests/sim/test_sa_agent
 tests_sim_test_sa_agent_SOURCES = tests/sim/test_sa_agent.c tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sa_agent_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sa_agent_LDADD = $(DAEMON_TEST_LIBS)
+
+# Path answers over a wire, beside OpenSM (not a test).
+EXTRA_PROGRAMS += tests/bench/sa_flood
+tests_bench_sa_flood_SOURCES = tests/bench/sa_flood.c
+tests_bench_sa_flood_CFLAGS = $(AM_CFLAGS) $(UMAD_CFLAGS)
+tests_bench_sa_flood_LDADD = libfabmgr/libfabmgr.la $(UMAD_LIBS)
+EXTRA_DIST += tests/bench/sa_against_opensm.sh

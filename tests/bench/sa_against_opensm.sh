@@ -1,0 +1,42 @@
+#!/bin/bash
+# sa_against_opensm.sh [LEAVES SPINES HOSTS [SECONDS]]: path answers a second, fabricd's and OpenSM's,
+# one after the other on a fresh ibsim each, from one host (sa_flood). Prints, judges nothing.
+# BUILD_DIR: where fabricd and sa_flood were built (make tests/bench/sa_flood).
+. "$(dirname "$0")/../integration/lib.sh"
+need ibsim opensm ibnetdiscover
+flood=$build/tests/bench/sa_flood
+[ -x "$flood" ] || { echo "make tests/bench/sa_flood first"; exit 1; }
+seconds=${4:-5}
+"$fabsim" generate leaf-spine --leaves "${1:-18}" --spines "${2:-9}" --hosts "${3:-36}" >net.net || exit 1
+host=$(sed -n 's/^Ca.*"\(H-[0-9a-f]*\)".*/\1/p' net.net | head -1)
+other=$(sed -n 's/^Ca.*"\(H-[0-9a-f]*\)".*/\1/p' net.net | sed -n 2p)
+lids=$(grep -cE '^(Switch|Ca)' net.net)
+
+floods() {
+    local window before
+    for window in 1 8 64; do
+        before=$(cpu_ms "$2")
+        echo "# $1, $window at a time: $(at "$other" "$flood" "$lids" "$seconds" "$window" 2>&1); CPU $(($(cpu_ms "$2") - before)) ms"
+    done
+}
+
+# cpu_ms PID: of all its threads, so far.
+cpu_ms() {
+    awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print int(($12 + $13) * 1000 / hz) }' "/proc/$1/stat"
+}
+
+echo 'force_log_flush TRUE' >osm.conf
+sim_start net.net
+manager_start "$host"
+check "fabricd comes up" await 60 settled 0
+floods fabricd "$manager"
+stop "$manager"
+sim_stop
+sim_start net.net
+start opensm.log env SIM_HOST="$host" LD_PRELOAD="$umad2sim" OSM_TMP_DIR="$scratch" \
+    OSM_CACHE_DIR="$scratch" opensm -F "$scratch/osm.conf" -f "$scratch/osm.log"
+opensm=$started
+check "OpenSM comes up" await 60 grep -q 'SUBNET UP' osm.log
+floods OpenSM "$opensm"
+stop "$opensm" KILL
+sim_stop
