@@ -52,6 +52,14 @@ out:
     fab_view_unref(published);
 }
 
+/* It is taken again with the next request. */
+static void let_go(void *ctx)
+{
+    struct sa *s = ctx;
+    sa_view_unref(s->view);
+    s->view = NULL;
+}
+
 /* Once a batch: who we are, and what stands. */
 static void look_around(struct sa *s)
 {
@@ -151,6 +159,7 @@ int sa_start(const struct sa_input *in, struct sa **ret)
         sa_stop(s);
         return r;
     }
+    sm_on_patch(in->sm, let_go, s);
     *ret = s;
     return FAB_OK;
 }
@@ -160,6 +169,7 @@ void sa_stop(struct sa *s)
     if (!s)
         return;
     transport_on_class(s->in.transport, FAB_CLASS_SA, NULL, NULL);
+    sm_on_patch(s->in.sm, NULL, NULL);
     while (s->making.head)
         sa_job_free(s, s->making.head);
     while (s->sending.head)

@@ -278,6 +278,8 @@ static int carry_out(struct sm *s, struct fab_repair_delta *d, struct dead *dead
 {
     struct fab_plan plan = {0};
     int r = plan_of(s, d, &plan);
+    if (s->on_patch)
+        s->on_patch(s->on_patch_ctx);
     if (r == FAB_OK)
         r = sm_model_own(&s->model);
     if (r == FAB_OK)

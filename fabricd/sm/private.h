@@ -281,6 +281,8 @@ struct sm {
     struct sm_mend mend;
     struct sm_ahead ahead;
     struct sm_flaps flaps;
+    void (*on_patch)(void *ctx); /* sm_on_patch, or NULL */
+    void *on_patch_ctx;
     struct sm_rebalance rebalance;
     struct fab_target *fresh;   /* LIDs, then tables, of this round; NULL: keep those in force */
     struct fab_verdict verdict; /* of fresh */

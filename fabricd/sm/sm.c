@@ -227,6 +227,12 @@ struct fab_view *sm_view(const struct sm *s)
     return s->model.view ? fab_view_ref(s->model.view) : NULL;
 }
 
+void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx)
+{
+    s->on_patch = fn;
+    s->on_patch_ctx = ctx;
+}
+
 static int wait_for(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx)
 {
     if (s->role.state == FAB_SM_STANDBY || s->role.state == FAB_SM_NOT_ACTIVE)

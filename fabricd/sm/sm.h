@@ -67,6 +67,9 @@ struct sm_status {
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
 struct fab_view *sm_view(const struct sm *s); /* a reference for the caller, or NULL: none yet */
+/* Told before tables are patched in place: who keeps a view and lets go of it now spares the repair
+ * a copy of fabric and tables. One listener; fn NULL: none. */
+void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx);
 
 /* The reroutes in memory (some hundred) of generations before `before` (0: no bound), newest
  * first. Older ones: store_reroutes. */
