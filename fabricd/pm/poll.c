@@ -19,9 +19,10 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define TICK_PORTS 16   /* of the fabric, a tick, where all goes evenly */
-#define TICK_MOST 32    /* requests a tick */
-#define TICK_SCAN 4096u /* ports looked at a tick */
+#define TICK_PORTS 16    /* of the fabric, a tick, where all goes evenly */
+#define TICK_MOST 32     /* requests a tick */
+#define TICK_SCAN 4096u  /* ports looked at a tick */
+#define WAITING_MOST 256 /* requests without an answer yet: devices that are silent hold it up */
 #define TICK_LEAST_US 2000u
 #define TICK_MOST_US 1000000u
 #define AT_ATTR                                                                                    \
@@ -106,7 +107,9 @@ static void submit(struct pm *pm, const struct pm_node *n, uint8_t port, enum as
     r.done = on_answer;
     r.ctx = pm;
     r.tag = tag_of(pm, n, port, ask);
-    if (fab_mads_submit(pm->mads, &r) != FAB_OK)
+    if (fab_mads_submit(pm->mads, &r) == FAB_OK)
+        pm->waiting++;
+    else
         log_debug("pm", "a request could not be made");
 }
 
@@ -229,6 +232,7 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     bool good = a->status == FAB_OK && a->len > AT_ATTR;
     const uint8_t *attr = good ? a->data + AT_ATTR : NULL;
     size_t len = good ? a->len - AT_ATTR : 0;
+    pm->waiting--;
     if (!n->port || n->life != (uint16_t)(tag >> 16) || port > n->ports)
         return;
     switch ((enum ask)(tag & 0xff)) {
@@ -283,7 +287,8 @@ static void poll_some(struct pm *pm, const struct fab_view *v)
     uint64_t all = v->fabric->port_count, gone = clock_now_us() - pm->began_us;
     uint64_t due = gone >= interval_us(pm) ? all : all * gone / interval_us(pm) + TICK_PORTS;
     uint32_t sent = 0, scanned = 0;
-    for (; pm->cursor < due && pm->cursor < all && sent < TICK_MOST && scanned < TICK_SCAN;
+    for (; pm->cursor < due && pm->cursor < all && sent < TICK_MOST && scanned < TICK_SCAN &&
+           pm->waiting < WAITING_MOST;
          scanned++)
         sent += poll_port(pm, v, pm->cursor++);
 }

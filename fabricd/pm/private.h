@@ -52,6 +52,7 @@ struct pm {
     struct pm_watch *watch;
     uint32_t watch_count, watch_room;
     uint64_t reads, failed;
+    uint32_t waiting; /* requests that were not answered yet */
 };
 
 /* ---- poll.c ---- */
