@@ -85,6 +85,13 @@ static void get(struct sa *s, const struct transport_mad *mad, const struct fab_
     sa_send(s, mad, answer);
 }
 
+/* FAB_NONE: a LID that nobody has, or that someone has since the view was published. */
+static uint32_t port_of(const struct sa *s, uint16_t lid)
+{
+    const struct fab_lids *lids = &fab_sa_view(s->view->sa)->target->lids;
+    return lid <= lids->top ? lids->owner[lid] : FAB_NONE;
+}
+
 static void take_request(struct sa *s, const struct transport_mad *mad)
 {
     struct fab_sa_request req;
@@ -103,6 +110,7 @@ static void take_request(struct sa *s, const struct transport_mad *mad)
         return;
     }
     req.trusted = key != 0;
+    req.from = port_of(s, mad->addr.slid);
     req.activity = (uint32_t)s->stats.requests;
     if (req.method == FAB_METHOD_GET)
         get(s, mad, &req);

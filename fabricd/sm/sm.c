@@ -135,6 +135,7 @@ static void free_phases(struct sm *s)
     fab_fabric_unref(s->found);
     fab_plan_fini(&s->program.plan);
     free(s->program.touched);
+    free(s->program.asked);
     fab_target_unref(s->fresh);
     fab_verdict_fini(&s->verdict);
     free(s->port_op);

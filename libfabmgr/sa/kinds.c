@@ -5,7 +5,8 @@
  * those of a switch and of all its ports is that of its port 0.
  *
  * M_Keys are shown to those who know our SM_Key, and P_Key tables only to them. Tables that nobody
- * has set (arbitration with one lane) are zeros. There are no multicast groups, services and
+ * has set (arbitration with one lane) are zeros. Who is not trusted sees the ports that it has a
+ * partition in common with. There are no multicast groups, services and
  * subscriptions yet, so their tables are empty.
  */
 #include <string.h>
@@ -101,8 +102,9 @@ static bool fill_link(struct fab_sa_query *q, uint32_t port, uint32_t k, void *r
     r->from_lid = lid_of(q, port);
     r->from_port = f->ports[port + k].num;
     r->to_port = f->ports[c->peer].num;
-    r->to_lid = lid_of(q, c->node < f->switch_count ? q->sa->first_port[c->node] : c->peer);
-    return r->to_lid != 0;
+    uint32_t to = c->node < f->switch_count ? q->sa->first_port[c->node] : c->peer;
+    r->to_lid = lid_of(q, to);
+    return r->to_lid != 0 && fab_sa_may_see(q, to);
 }
 
 static bool fill_sm_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)

@@ -23,6 +23,16 @@ extern const struct fab_sa_kind fab_sa_kind_path, fab_sa_kind_trace;
 uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *req);
 uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request *req);
 
+/* The first partition, in the order of the table of `a`, in which both ports can talk: its key,
+ * full where both are full members. Anyone may talk to itself. wanted: of this partition, 0: of
+ * any. 0: there is none. */
+uint16_t fab_sa_common_key(const struct fab_sa *sa, uint32_t a, uint32_t b, uint16_t wanted);
+/* Whether the one who asks may know of a port (of an end, or port 0 of a switch). */
+static inline bool fab_sa_may_see(const struct fab_sa_query *q, uint32_t port)
+{
+    return q->trusted || q->asker == FAB_NONE || fab_sa_common_key(q->sa, q->asker, port, 0) != 0;
+}
+
 /* The same MTU, rate or lifetime, or one that the selector lets us say instead; 0: none does. Best
  * of `have` and below for lifetimes, too. */
 bool fab_sa_select(uint8_t selector, unsigned want, unsigned *value, bool exact_only);

@@ -232,20 +232,16 @@ static uint32_t keys_of(const struct fab_pkeys *k, uint32_t port)
     return fab_pkeys_of(k, port, &count) != NULL ? count : 1;
 }
 
-/* The first partition, in the order of the source's table, in which both can talk: its key, full
- * where both are full members. Anyone may talk to itself. wanted: of this partition, 0: of any. 0:
- * there is none. */
-static uint16_t common_key(const struct fab_sa_query *q, uint32_t src, uint32_t dst,
-                           uint16_t wanted)
+uint16_t fab_sa_common_key(const struct fab_sa *sa, uint32_t a, uint32_t b, uint16_t wanted)
 {
-    const struct fab_pkeys *k = &q->sa->view->target->pkeys;
-    for (uint32_t i = 0; i < keys_of(k, src); i++) {
-        uint16_t a = key_at(k, src, i);
-        if (wanted != 0 && fab_pkey_base(a) != fab_pkey_base(wanted))
+    const struct fab_pkeys *k = &sa->view->target->pkeys;
+    for (uint32_t i = 0; i < keys_of(k, a); i++) {
+        uint16_t key = key_at(k, a, i);
+        if (wanted != 0 && fab_pkey_base(key) != fab_pkey_base(wanted))
             continue;
-        for (uint32_t n = 0; n < keys_of(k, dst); n++)
-            if (fab_pkeys_match(a, key_at(k, dst, n)) || (src == dst && n == i && a != 0))
-                return a & key_at(k, dst, n);
+        for (uint32_t n = 0; n < keys_of(k, b); n++)
+            if (fab_pkeys_match(key, key_at(k, b, n)) || (a == b && n == i && key != 0))
+                return key & key_at(k, b, n);
     }
     return 0;
 }
@@ -259,7 +255,7 @@ static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, 
         return true;
     if (q->given.pkey && fab_pkey_base(wanted) == 0)
         return false;
-    uint16_t common = common_key(q, src, dst, wanted);
+    uint16_t common = fab_sa_common_key(q->sa, src, dst, wanted);
     *ret = wanted != 0 ? wanted : common;
     return common != 0;
 }
@@ -326,7 +322,7 @@ static bool fill_path(struct fab_sa_query *q, uint32_t src, uint32_t k, void *re
     uint32_t dst = q->to[k / q->pairs], n = k % q->pairs, s, d;
     struct fab_path_record *r = ret;
     if (n == 0)
-        q->found = 0;
+        q->found = fab_sa_may_see(q, dst) ? 0 : q->limit;
     if (q->found >= q->limit ||
         !pair(n, q->slid ? 1 : 1u << lids->lmc[src], q->dlid ? 1 : 1u << lids->lmc[dst], &s, &d))
         return false;

@@ -41,6 +41,7 @@ int fab_sa_request_read(const uint8_t *mad, size_t len, struct fab_sa_request *r
                                    .attr_id = head.attr_id,
                                    .attr_mod = head.attr_mod,
                                    .comp_mask = sa.comp_mask,
+                                   .from = FAB_NONE,
                                    .data = mad + FAB_SA_DATA};
     *ret_sm_key = sa.sm_key;
     return FAB_OK;
@@ -130,8 +131,14 @@ static uint16_t begin_trace(struct fab_sa_query *q, const struct fab_sa_request 
 
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q)
 {
-    *q = (struct fab_sa_query){
-        .sa = sa, .method = req->method, .trusted = req->trusted, .activity = req->activity};
+    q->sa = sa; /* want and mask, or path and given: whoever needs them sets them */
+    q->kind = NULL;
+    q->method = req->method;
+    q->trusted = req->trusted;
+    q->asker = req->from;
+    q->activity = req->activity;
+    q->from_count = q->to_count = 0;
+    q->i = q->j = q->slid = q->dlid = q->found = 0;
     bool get = req->method == FAB_METHOD_GET || req->method == FAB_METHOD_GET_TABLE;
     bool path = req->attr_id == FAB_SA_PATH_RECORD;
     bool trace = req->method == FAB_METHOD_GET_TRACE_TABLE && path;
@@ -174,7 +181,7 @@ int fab_sa_next(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record)
 {
     while (q->i < q->from_count) {
         if (q->j == 0)
-            q->inner = q->kind->count(q, q->from[q->i]);
+            q->inner = fab_sa_may_see(q, q->from[q->i]) ? q->kind->count(q, q->from[q->i]) : 0;
         if (q->j >= q->inner) {
             q->i++;
             q->j = 0;

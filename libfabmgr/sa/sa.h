@@ -44,6 +44,7 @@ struct fab_sa_request {
     uint64_t comp_mask;
     const uint8_t *data; /* FAB_SA_DATA_LEN bytes */
     bool trusted;        /* it came with our SM_Key */
+    uint32_t from;       /* the port that asks: it sees those it may talk to. FAB_NONE: all */
     uint32_t activity;   /* our SMInfo's ActCount */
 };
 /* Reads what follows the common header. FORMAT: a class version that is not the SA's, or an RMPP
@@ -61,7 +62,7 @@ struct fab_sa_query {
     uint32_t i, j, inner; /* where it stands, of how many */
     uint8_t method;
     bool trusted;
-    uint32_t activity;
+    uint32_t asker, activity;
     uint8_t want[FAB_REC_MAX],
         mask[FAB_REC_MAX];             /* the record asked for, and its bits that count */
     uint32_t own[FAB_MULTI_PATH_GIDS]; /* room for from and to */

@@ -46,6 +46,7 @@ static struct place place_of(struct fab_fabric *f, const char *engine, uint8_t l
     x.v = fab_view_new(7, f, t, &p, &verdict);
     ck_assert_int_eq(fab_sa_new(x.v, &x.sa), FAB_OK);
     x.req.method = FAB_METHOD_GET_TABLE;
+    x.req.from = FAB_NONE;
     return x;
 }
 
@@ -406,6 +407,23 @@ START_TEST(paths_keep_to_partitions)
         ck_assert_msg(table(&x, &r, sizeof r, 1) == (cases[i].becomes != 0), "case %zu", i);
         if (cases[i].becomes)
             ck_assert_msg(r.pkey == cases[i].becomes, "case %zu: %#x", i, r.pkey);
+    }
+    /* Host 2 sees itself; host 1 those with the default partition in full: hosts 0 and 3, switches
+     * (3), and itself. */
+    static const unsigned sees[4] = {6, 6, 1, 6};
+    for (uint32_t h = 0; h < 4; h++) {
+        uint8_t none[FAB_SA_DATA_LEN] = {0};
+        x.req = (struct fab_sa_request){.method = FAB_METHOD_GET_TABLE,
+                                        .attr_id = FAB_SA_NODE_RECORD,
+                                        .data = none,
+                                        .from = host(&x, h)};
+        ck_assert_uint_eq(table(&x, NULL, 0, 0), sees[h]);
+        x.req.trusted = true;
+        ck_assert_uint_eq(table(&x, NULL, 0, 0), 7);
+        x.req.trusted = false;
+        x.req.attr_id = FAB_SA_PATH_RECORD;
+        uint32_t paths = table(&x, NULL, 0, 0);
+        ck_assert_uint_eq(paths, h == 2 ? 1 : h == 1 ? 36 - 0 : 36);
     }
     leave(&x);
 }
