@@ -52,6 +52,7 @@ struct loop {
     struct timeline *timeline; /* NULL: real time */
     struct turns turns;
     bool stopped;
+    bool running; /* not in virtual time: turns are measured */
 };
 
 struct loop_timer {
@@ -212,6 +213,7 @@ int loop_run(struct loop *l)
     if (l->timeline)
         return run_virtual(l);
     l->stopped = false;
+    l->running = true;
     turns_begin(&l->turns, clock_cpu_ns());
     while (!l->stopped) {
         int r = event_base_loop(l->base, EVLOOP_ONCE);
@@ -224,7 +226,7 @@ int loop_run(struct loop *l)
 
 void loop_at(struct loop *l, const char *what)
 {
-    if (!l->timeline)
+    if (l->running)
         turns_at(&l->turns, clock_cpu_ns(), what);
 }
 
