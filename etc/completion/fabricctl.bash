@@ -15,6 +15,12 @@ _fabricctl_ports()
         grep -v '/0$'
 }
 
+_fabricctl_partitions()
+{
+    timeout 1 fabricctl "${server[@]}" -o json partition list 2>/dev/null |
+        sed -n 's/^ *{"name": "\(\([^"\\]\|\\.\)\+\)", "pkey".*/\1/p'
+}
+
 # _fabricctl_offer LINES: complete the current word with whole lines, blanks and all.
 _fabricctl_offer()
 {
@@ -52,6 +58,7 @@ _fabricctl_offer_names()
     'route compare'*) _fabricctl_offer_engines ;;
     'route show') _fabricctl_offer "$(_fabricctl_nodes switch)" ;;
     'port show' | 'port disable' | 'port enable' | 'link release' | 'sim '*) _fabricctl_offer_port ;;
+    'partition show') _fabricctl_offer "$(_fabricctl_partitions)" ;;
     'node show' | 'port list' | 'link list' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
     *) return 1 ;;
     esac
@@ -103,9 +110,10 @@ _fabricctl()
     done
     local offer=
     case "${words[*]:0:2}" in
-    '') offer='status node port link path route topo event sweep reroute version sim' ;;
+    '') offer='status node port partition link path route topo event sweep reroute version sim' ;;
     node) offer='list show' ;;
     port) offer='list show counters disable enable' ;;
+    partition) offer='list show' ;;
     link) offer='list flapping sick isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export' ;;
     topo) offer='export' ;;

@@ -15,7 +15,8 @@
 /* The row after which to go on. `list` keeps tokens of different lists apart. */
 struct page_key {
     char list;       /* 'n' nodes, 'p' ports, 'l' links, 'f' forwarding table, 'e' events,
-                        'r' reroutes, 'c' contingencies, 'x' counters */
+                        'r' reroutes, 'c' contingencies, 'x' counters, 'k' partitions,
+                        'm' their members */
     bool behind;     /* nodes, ports, links: behind the switches */
     uint64_t number; /* node GUID, LID, sequence number, generation, badness */
     uint32_t port;

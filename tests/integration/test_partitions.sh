@@ -62,6 +62,14 @@ TEXT
     same 'between switches nobody checks' 00 "$(enforces leaf-002 4)"
     same 'port 0 of a switch' 0x7fff "$(keys leaf-002 0)"
 
+    same 'fabricctl tells partitions' 'jobs 2 1' \
+        "$(ctl partition list | awk '$1 == "jobs" { print $1, $3, $4 }')"
+    same 'and their members' '0x8011 limited 1' \
+        "$(ctl partition show jobs | awk '$1 == "host-0004/1" { print "0x8011", $4, $5 }')"
+    same 'by P_Key, as JSON' 'host-0002 host-0003' "$(ctl partition show 0x11 -o json | "$python" -c '
+import json, sys
+print(*(m["node"] for m in json.load(sys.stdin)["members"] if m["membership"] == "full"))')"
+
     sed -i 's/, "host-0003"/, "host-0006"/' partitions.conf
     check 'takes another file while it runs' reload
     same 'the one that left' 0x7fff "$(keys host-0003 1)"

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ListPartitions and ListPartitionMembers: what the P_Key tables of the view's target say.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric/v1/partition.pb-c.h"
+#include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/page.h"
+#include "fabricd/rpc/server.h"
+#include "libfabmgr/base/status.h"
+
+struct counts {
+    uint32_t full, limited;
+};
+
+/* Members by P_Key. */
+static void count_members(const struct fab_view *v, struct counts by_pkey[FAB_PKEY_FULL])
+{
+    const struct fab_pkeys *pkeys = &v->target->pkeys;
+    for (uint32_t port = 0; port < pkeys->ports; port++) {
+        uint32_t count;
+        const uint16_t *key = fab_pkeys_of(pkeys, port, &count);
+        if (!fab_port_has_lid(v->fabric, port))
+            continue;
+        for (uint32_t i = 0; i < count; i++) {
+            struct counts *c = &by_pkey[fab_pkey_base(key[i])];
+            if (fab_pkey_is_full(key[i]))
+                c->full++;
+            else
+                c->limited++;
+        }
+    }
+}
+
+static Fabric__V1__Partition *convert_partition(struct answer *a, const struct fab_partitions *all,
+                                                const struct fab_partition *p,
+                                                const struct counts *members)
+{
+    Fabric__V1__Partition *m = answer_alloc(a, 1, sizeof *m);
+    if (m == NULL)
+        return NULL;
+    fabric__v1__partition__init(m);
+    m->name = answer_text(a, p->name);
+    m->pkey = p->pkey;
+    m->full_members = members->full;
+    m->limited_members = members->limited;
+    m->ipoib = p->ipoib;
+    m->service_level = p->sl;
+    for (size_t i = 0; i < all->mgroups; i++)
+        m->multicast_groups += &all->partition[all->mgroup[i].partition] == p;
+    return m;
+}
+
+static void fill_partitions(struct answer *a, const struct fab_view *v, uint32_t want,
+                            uint32_t first, Fabric__V1__ListPartitionsResponse *m)
+{
+    const struct fab_partitions *all = v->policy.partitions;
+    struct counts *counts = answer_alloc(a, FAB_PKEY_FULL, sizeof *counts);
+    m->partitions = answer_alloc(a, want, sizeof *m->partitions);
+    if (all == NULL || counts == NULL || m->partitions == NULL)
+        return;
+    memset(counts, 0, FAB_PKEY_FULL * sizeof *counts);
+    count_members(v, counts);
+    for (uint32_t pkey = first; pkey <= FAB_PKEY_DEFAULT; pkey++) {
+        const struct fab_partition *p = fab_partitions_find(all, (uint16_t)pkey);
+        if (p == NULL)
+            continue;
+        if (m->n_partitions == want) {
+            struct page_key last = {.list = 'k', .number = pkey - 1};
+            m->next_page_token = page_token(a, &last);
+            return;
+        }
+        m->partitions[m->n_partitions++] = convert_partition(a, all, p, &counts[pkey]);
+    }
+}
+
+void list_partitions(struct call *c, const void *request)
+{
+    const Fabric__V1__ListPartitionsRequest *q = request;
+    Fabric__V1__ListPartitionsResponse m = FABRIC__V1__LIST_PARTITIONS_RESPONSE__INIT;
+    struct answer a = {0};
+    struct page_key key;
+    bool given;
+    struct fab_view *v = need_target(c);
+    if (v == NULL)
+        return;
+    if (page_parse('k', q->page_token, &key, &given) < 0 ||
+        (given && key.number > FAB_PKEY_DEFAULT)) {
+        refuse_token(c, q->page_token);
+    } else {
+        m.generation = v->generation;
+        fill_partitions(&a, v, page_size(q->page_size), given ? (uint32_t)key.number + 1 : 1, &m);
+        answer_reply(&a, c, &m.base);
+    }
+    fab_view_unref(v);
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+/* By name, else by P_Key; NULL: there is none. */
+static const struct fab_partition *find_partition(const struct fab_partitions *all,
+                                                  const char *what)
+{
+    char *end;
+    unsigned long pkey = strtoul(what, &end, 0);
+    for (size_t i = 0; all != NULL && what[0] != '\0' && i < all->partitions; i++)
+        if (strcmp(all->partition[i].name, what) == 0)
+            return &all->partition[i];
+    if (all == NULL || end == what || *end != '\0' || pkey > UINT16_MAX)
+        return NULL;
+    return fab_partitions_find(all, (uint16_t)pkey);
+}
+
+static Fabric__V1__PartitionMember *convert_member(struct answer *a, const struct fab_view *v,
+                                                   uint32_t port, uint32_t index, bool full)
+{
+    Fabric__V1__PartitionMember *m = answer_alloc(a, 1, sizeof *m);
+    if (m == NULL)
+        return NULL;
+    fabric__v1__partition_member__init(m);
+    m->port = convert_port_ref(a, v, port);
+    m->guid = answer_guid(a, v->fabric->ports[port].guid);
+    m->lid = v->target->lids.base[port];
+    m->membership =
+        full ? FABRIC__V1__MEMBERSHIP__MEMBERSHIP_FULL : FABRIC__V1__MEMBERSHIP__MEMBERSHIP_LIMITED;
+    m->index = index;
+    return m;
+}
+
+static void fill_members(struct answer *a, const struct fab_view *v, uint32_t want, uint32_t first,
+                         uint16_t pkey, Fabric__V1__ListPartitionMembersResponse *m)
+{
+    const struct fab_pkeys *pkeys = &v->target->pkeys;
+    m->members = answer_alloc(a, want + 1, sizeof *m->members);
+    for (uint32_t port = first; m->members != NULL && port < pkeys->ports; port++) {
+        uint32_t count;
+        const uint16_t *key = fab_pkeys_of(pkeys, port, &count);
+        if (!fab_port_has_lid(v->fabric, port))
+            continue;
+        if (m->n_members >= want) { /* one of both memberships may be one too many */
+            struct page_key last = page_key_of_port(v->fabric, port - 1, 'm');
+            m->next_page_token = page_token(a, &last);
+            return;
+        }
+        for (uint32_t i = 0; i < count; i++)
+            if (fab_pkey_base(key[i]) == pkey)
+                m->members[m->n_members++] =
+                    convert_member(a, v, port, i, fab_pkey_is_full(key[i]));
+    }
+}
+
+void list_partition_members(struct call *c, const void *request)
+{
+    const Fabric__V1__ListPartitionMembersRequest *q = request;
+    Fabric__V1__ListPartitionMembersResponse m = FABRIC__V1__LIST_PARTITION_MEMBERS_RESPONSE__INIT;
+    struct answer a = {0};
+    struct page_key key;
+    bool given;
+    struct fab_view *v = need_target(c);
+    if (v == NULL)
+        return;
+    const struct fab_partition *p = find_partition(v->policy.partitions, q->partition);
+    if (page_parse('m', q->page_token, &key, &given) < 0) {
+        refuse_token(c, q->page_token);
+    } else if (p == NULL) {
+        call_finish(c, FAB_GRPC_NOT_FOUND, "there is no partition of that name or P_Key");
+    } else {
+        m.generation = v->generation;
+        fill_members(&a, v, page_size(q->page_size), given ? page_port(v->fabric, &key) : 0,
+                     p->pkey, &m);
+        answer_reply(&a, c, &m.base);
+    }
+    fab_view_unref(v);
+}
