@@ -175,6 +175,46 @@ START_TEST(disabled_ports_come_back)
 }
 END_TEST
 
+START_TEST(isolated_links_come_back)
+{
+    struct store *s = open_store();
+    struct store_isolated *rows = NULL;
+    size_t count = 9;
+    struct store_isolated a = {.guid = {GUID(1), GUID(2)},
+                               .port = {3, 254},
+                               .operated = true,
+                               .since_us = 12,
+                               .name = {"leaf-'1/3", "spine/254"},
+                               .cause = "by uid 0"};
+    struct store_isolated b = {.guid = {GUID(4), GUID(2)}, .port = {1, 2}, .since_us = 7};
+    ck_assert_int_eq(store_load_isolated(s, &rows, &count), FAB_OK);
+    ck_assert_uint_eq(count, 0);
+    store_put_isolated(s, &a, true);
+    store_put_isolated(s, &b, true);
+    store_put_isolated(s, &a, true);
+    store_close(s);
+    s = open_store();
+    ck_assert_int_eq(store_load_isolated(s, &rows, &count), FAB_OK);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_uint_eq(rows[0].guid[0], GUID(4)); /* the oldest first */
+    ck_assert_uint_eq(rows[1].guid[0], a.guid[0]);
+    ck_assert_uint_eq(rows[1].guid[1], a.guid[1]);
+    ck_assert_mem_eq(rows[1].port, a.port, sizeof(a.port));
+    ck_assert(rows[1].operated && !rows[0].operated);
+    ck_assert_str_eq(rows[1].name[0], a.name[0]);
+    ck_assert_str_eq(rows[1].name[1], a.name[1]);
+    ck_assert_str_eq(rows[1].cause, a.cause);
+    free(rows);
+    store_put_isolated(s, &b, false);
+    store_flush(s);
+    ck_assert_int_eq(store_load_isolated(s, &rows, &count), FAB_OK);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_uint_eq(rows[0].guid[0], a.guid[0]);
+    free(rows);
+    store_close(s);
+}
+END_TEST
+
 /* ---- the registry ---- */
 
 static void put_view(struct store *s, const struct fab_builder *b, uint64_t generation,
@@ -423,6 +463,7 @@ int main(void)
     tcase_add_test(tcase, events_come_back_in_pages);
     tcase_add_test(tcase, the_journal_is_trimmed);
     tcase_add_test(tcase, disabled_ports_come_back);
+    tcase_add_test(tcase, isolated_links_come_back);
     tcase_add_test(tcase, reroutes_are_kept_newest_first);
     tcase_add_test(tcase, the_registry_shows_the_fabric);
     tcase_add_loop_test(tcase, what_goes_away_is_kept_and_marked, 0, 2);

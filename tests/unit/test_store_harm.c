@@ -129,7 +129,7 @@ START_TEST(kill_while_it_is_made_leaves_all_or_nothing)
         kill(child, SIGKILL);
         ck_assert_int_eq(waitpid(child, NULL, 0), child);
         store_close(open_store());
-        ck_assert_int_eq(ask("PRAGMA user_version"), 2);
+        ck_assert_int_eq(ask("PRAGMA user_version"), schema_steps.count);
         if (kill_round % 3 != 2)
             ck_assert_int_eq(system(command), 0);
     }
@@ -224,15 +224,17 @@ END_TEST
 
 START_TEST(a_newer_schema_is_refused)
 {
+    char words[120];
+    snprintf(words, sizeof(words),
+             "has schema version 77, this fabricd knows versions up to %d; nothing was changed",
+             schema_steps.count);
     fill_store();
-    change("PRAGMA user_version = 7");
-    assert_refused(
-        FAB_E_UNSUPPORTED,
-        "has schema version 7, this fabricd knows versions up to 2; nothing was changed");
+    change("PRAGMA user_version = 77");
+    assert_refused(FAB_E_UNSUPPORTED, words);
 }
 END_TEST
 
-/* The version stands in the log only, the header of the file still says 2. */
+/* The version stands in the log only, the header of the file still says another. */
 START_TEST(a_newer_schema_in_the_log_is_refused)
 {
     char wal[300], copy[300], command[1200];
@@ -241,13 +243,13 @@ START_TEST(a_newer_schema_in_the_log_is_refused)
     snprintf(copy, sizeof(copy), "%s/copy", dir);
     sqlite3 *db = NULL;
     ck_assert_int_eq(sqlite3_open_v2(db_path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version = 9", NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version = 99", NULL, NULL, NULL), SQLITE_OK);
     snprintf(command, sizeof(command), "mkdir '%s' && cp '%s' '%s' '%s'", copy, db_path, wal, copy);
     ck_assert_int_eq(system(command), 0);
     sqlite3_close(db);
     snprintf(command, sizeof(command), "mv '%s'/* '%s'", copy, dir);
     ck_assert_int_eq(system(command), 0);
-    assert_refused(FAB_E_UNSUPPORTED, "has schema version 9");
+    assert_refused(FAB_E_UNSUPPORTED, "has schema version 99");
     ck_assert_int_eq(access(wal, F_OK), 0);
 }
 END_TEST
@@ -336,28 +338,33 @@ END_TEST
 
 START_TEST(an_older_schema_is_brought_up_after_a_copy)
 {
-    const char *three[] = {schema_steps.sql[0], schema_steps.sql[1],
-                           "ALTER TABLE lease ADD COLUMN note TEXT; UPDATE lease SET note = 'x'"};
-    const char *broken[] = {three[0], three[1], three[2], "CREATE TABLE a(b); CREATE TABLE a(b)"};
-    struct schema_steps to_three = {three, 3}, to_four = {broken, 4};
-    char why[600] = "", command[700];
+    enum { STEPS_MOST = 32 };
+    const int now = schema_steps.count;
+    const char *sql[STEPS_MOST] = {NULL};
+    ck_assert_int_le(now + 2, STEPS_MOST);
+    memcpy(sql, schema_steps.sql, (size_t)now * sizeof(*sql));
+    sql[now] = "ALTER TABLE lease ADD COLUMN note TEXT; UPDATE lease SET note = 'x'";
+    sql[now + 1] = "CREATE TABLE a(b); CREATE TABLE a(b)";
+    struct schema_steps good = {sql, now + 1}, broken = {sql, now + 2};
+    char why[600] = "", command[700], words[100];
     sqlite3 *db = NULL;
     fill_store();
-    ck_assert_int_eq(schema_open(db_path, &to_three, &db, why, sizeof(why)), FAB_OK);
+    ck_assert_int_eq(schema_open(db_path, &good, &db, why, sizeof(why)), FAB_OK);
     sqlite3_close(db);
     ck_assert_int_eq(ask("SELECT count(*) FROM lease WHERE note = 'x'"), SET_SIZE);
-    ck_assert_int_eq(ask("PRAGMA user_version"), 3);
+    ck_assert_int_eq(ask("PRAGMA user_version"), now + 1);
     snprintf(
         command, sizeof(command),
-        "set -- '%s'.v2-*; test $# = 1 && test \"$(sqlite3 \"$1\" 'PRAGMA user_version; SELECT "
-        "count(*) FROM lease' | tr '\\n' ' ')\" = '2 200 '",
-        db_path);
+        "set -- '%s'.v%d-*; test $# = 1 && test \"$(sqlite3 \"$1\" 'PRAGMA user_version; SELECT "
+        "count(*) FROM lease' | tr '\\n' ' ')\" = '%d 200 '",
+        db_path, now, now);
+    snprintf(words, sizeof(words), "could not be brought from schema version %d to %d", now + 1,
+             now + 2);
     if (system("command -v sqlite3 >/dev/null") == 0)
         ck_assert_int_eq(system(command), 0);
-    ck_assert_int_eq(schema_open(db_path, &to_four, &db, why, sizeof(why)) != FAB_OK, 1);
-    ck_assert_msg(strstr(why, "could not be brought from schema version 3 to 4") != NULL, "%s",
-                  why);
-    ck_assert_int_eq(ask("PRAGMA user_version"), 3);
+    ck_assert_int_eq(schema_open(db_path, &broken, &db, why, sizeof(why)) != FAB_OK, 1);
+    ck_assert_msg(strstr(why, words) != NULL, "%s", why);
+    ck_assert_int_eq(ask("PRAGMA user_version"), now + 1);
     ck_assert_int_eq(ask("SELECT count(*) FROM sqlite_schema WHERE name = 'a'"), 0);
 }
 END_TEST
