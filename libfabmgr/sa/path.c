@@ -215,33 +215,34 @@ static bool find_back(struct fab_sa_query *q, uint32_t dst, uint32_t slid, uint8
     return find(q, dst, slid, &back) && back.sl == sl;
 }
 
-/* The key at index i of a port's table; a port without one is a full member of the default
- * partition. */
-static uint16_t key_at(const struct fab_pkeys *k, uint32_t port, uint32_t i)
-{
+struct keys {
+    const uint16_t *key;
     uint32_t count;
-    const uint16_t *keys = fab_pkeys_of(k, port, &count);
-    if (keys == NULL)
-        return i == 0 ? PKEY_FULL : 0;
-    return i < count ? keys[i] : 0;
-}
+};
 
-static uint32_t keys_of(const struct fab_pkeys *k, uint32_t port)
+/* A port without a table is a full member of the default partition. */
+static struct keys keys_of(const struct fab_pkeys *k, uint32_t port)
 {
+    static const uint16_t full = PKEY_FULL;
+    struct keys keys = {.key = &full, .count = 1};
     uint32_t count;
-    return fab_pkeys_of(k, port, &count) != NULL ? count : 1;
+    const uint16_t *key = k->ports > 0 ? fab_pkeys_of(k, port, &count) : NULL;
+    if (key != NULL)
+        keys = (struct keys){key, count};
+    return keys;
 }
 
 uint16_t fab_sa_common_key(const struct fab_sa *sa, uint32_t a, uint32_t b, uint16_t wanted)
 {
     const struct fab_pkeys *k = &sa->view->target->pkeys;
-    for (uint32_t i = 0; i < keys_of(k, a); i++) {
-        uint16_t key = key_at(k, a, i);
+    const struct keys of_a = keys_of(k, a), of_b = keys_of(k, b);
+    for (uint32_t i = 0; i < of_a.count; i++) {
+        uint16_t key = of_a.key[i];
         if (wanted != 0 && fab_pkey_base(key) != fab_pkey_base(wanted))
             continue;
-        for (uint32_t n = 0; n < keys_of(k, b); n++)
-            if (fab_pkeys_match(key, key_at(k, b, n)) || (a == b && n == i && key != 0))
-                return key & key_at(k, b, n);
+        for (uint32_t n = 0; n < of_b.count; n++)
+            if (fab_pkeys_match(key, of_b.key[n]) || (a == b && n == i && key != 0))
+                return key & of_b.key[n];
     }
     return 0;
 }
