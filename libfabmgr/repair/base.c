@@ -89,6 +89,7 @@ int fab_repair_base_make(const struct fab_repair_input *in, struct fab_repair_ba
                                   .n = f->switch_count,
                                   .top = in->lids->top,
                                   .lanes = 1,
+                                  .sets = 1,
                                   .max_hops = in->policy->max_hops};
     if (b->n > 0)
         b->ports = f->nodes[b->n - 1].first_port + f->nodes[b->n - 1].num_ports + 1u;
@@ -132,5 +133,5 @@ size_t fab_repair_base_memory(const struct fab_repair_base *b)
            a_port = sizeof(*b->hop) + sizeof(*b->back);
     size_t a_lid = sizeof(*b->home) + (b->lane != NULL ? sizeof(*b->lane) : 0);
     return sizeof(*b) + a_switch * b->n + a_port * b->ports + a_lid * ((size_t)b->top + 1) +
-           sizeof(*b->label) * b->lanes * b->ports;
+           sizeof(*b->label) * b->sets * b->lanes * b->ports;
 }

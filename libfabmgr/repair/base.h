@@ -21,7 +21,8 @@ struct fab_repair_base {
     uint32_t *hosts;    /* [n] cables to ends */
     uint32_t *degree;   /* [n] cables to switches */
     uint32_t *order;    /* [n] labels go by this order of the switches; NULL: by chains */
-    uint32_t *label;    /* [lanes][ports] 1.., of channels; 0 for others */
+    uint32_t sets;      /* of labels, each good for the baseline */
+    uint32_t *label;    /* [sets][lanes][ports] 1.., of channels; 0 for others */
     const char *labels; /* how they were found */
 };
 /* All but label[]. */
@@ -121,6 +122,7 @@ struct fab_repair {
     struct fab_repair_base *base;
     uint32_t *label;              /* of the call at work; the base's, or own_label */
     uint32_t *own_label;          /* [lanes][ports]; NULL: nothing was ever lifted */
+    uint32_t set;                 /* of the tables in force */
     struct fab_repair_lift *lift; /* of the tables in force */
     size_t lifts;
     struct fab_repair_entry *entry; /* by LID */
@@ -168,6 +170,10 @@ uint32_t fab_repair_likely(struct fab_repair *r, uint32_t sw, uint8_t entry, uin
 void fab_repair_warm(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *place,
                      size_t count);
 
+static inline uint32_t *fab_repair_set(const struct fab_repair_base *b, uint32_t set)
+{
+    return b->label + (size_t)set * b->lanes * b->ports;
+}
 static inline const uint32_t *fab_repair_lane(const struct fab_repair *r, uint32_t lid)
 {
     const struct fab_repair_base *b = r->base;
@@ -184,7 +190,7 @@ int fab_repair_lifts_find(struct fab_repair *r, struct fab_repair_delta *d);
 void fab_repair_lifts_apply(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_lifts_undo(struct fab_repair *r, const struct fab_repair_delta *d);
 /* True when the labels are not those of the tables in force. */
-bool fab_repair_lifts_differ(const struct fab_repair *r, const struct fab_repair_delta *d);
+bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repair_delta *d);
 /* True when each turn between living cables that ascends in the base ascends after the lifts. */
 bool fab_repair_lifts_good(const struct fab_repair *r, const struct fab_repair_delta *d);
 /* island[s]: the lowest switch that living cables lead to. */

@@ -10,7 +10,10 @@
  *
  * Where none fits (other engines, files), a channel's label is the length of the longest chain of
  * dependencies up to it, lane by lane. That is a proof of the baseline as well; it leaves a repair
- * less freedom, for turns that nobody takes today may or may not ascend.
+ * less freedom, for turns that nobody takes today may or may not ascend. So there are several sets
+ * of labels, all of which the baseline ascends by: other orders of the same channels, each as near
+ * as the chains let it come to climbing to some switch and down again, by which everybody reaches
+ * everybody. A repair takes the first set that it finds its ways by.
  *
  * Not done: lanes apart where they depend on the source or on classes of ports. Where it takes them
  * to be free of cycles, there are no labels (UNSUPPORTED).
@@ -107,12 +110,19 @@ static int try_order(struct fab_repair_base *b, const struct fab_repair_input *i
 
 /* ---- by chains of dependencies --------------------------------------------------------------- */
 
+#define SETS 9
+
 struct chains {
     struct fab_repair_base *b;
     uint32_t words;
     uint64_t *next;  /* [ports][words] bit i: port i of the switch that the channel leads to */
     uint32_t *waits; /* [ports] channels before it that have no label yet */
-    uint32_t *queue; /* [ports] */
+    uint32_t *left;  /* [ports] of these, at work */
+    uint32_t *rank;  /* [ports] */
+    uint32_t *queue; /* [n] */
+    uint32_t *far;   /* [n] */
+    uint64_t *heap;  /* [ports] rank << 32 | channel */
+    uint32_t heaped;
 };
 
 static int chains_init(struct chains *c, struct fab_repair_base *b)
@@ -125,15 +135,49 @@ static int chains_init(struct chains *c, struct fab_repair_base *b)
     *c = (struct chains){.b = b, .words = (uint32_t)fab_bits_words(widest)};
     c->next = calloc((size_t)b->ports * c->words + 1, sizeof(*c->next));
     c->waits = calloc((size_t)b->ports + 1, sizeof(*c->waits));
-    c->queue = calloc((size_t)b->ports + 1, sizeof(*c->queue));
-    return c->next && c->waits && c->queue ? FAB_OK : FAB_E_NOMEM;
+    c->left = calloc((size_t)b->ports + 1, sizeof(*c->left));
+    c->rank = calloc((size_t)b->ports + 1, sizeof(*c->rank));
+    c->queue = calloc((size_t)b->n + 1, sizeof(*c->queue));
+    c->far = calloc((size_t)b->n + 1, sizeof(*c->far));
+    c->heap = calloc((size_t)b->ports + 1, sizeof(*c->heap));
+    return c->next && c->waits && c->left && c->rank && c->queue && c->far && c->heap ? FAB_OK
+                                                                                      : FAB_E_NOMEM;
 }
 
 static void chains_fini(struct chains *c)
 {
     free(c->next);
     free(c->waits);
+    free(c->left);
+    free(c->rank);
     free(c->queue);
+    free(c->far);
+    free(c->heap);
+}
+
+/* The least first. */
+static void push(struct chains *c, const uint32_t *rank, uint32_t channel)
+{
+    uint64_t item = (uint64_t)(rank != NULL ? rank[channel] : 0) << 32 | channel;
+    uint32_t i = c->heaped++;
+    for (; i > 0 && c->heap[(i - 1) / 2] > item; i = (i - 1) / 2)
+        c->heap[i] = c->heap[(i - 1) / 2];
+    c->heap[i] = item;
+}
+
+static uint32_t pop(struct chains *c)
+{
+    uint64_t top = c->heap[0], last = c->heap[--c->heaped];
+    uint32_t i = 0;
+    for (uint32_t child = 1; child < c->heaped; child = 2 * i + 1) {
+        child += child + 1 < c->heaped && c->heap[child + 1] < c->heap[child];
+        if (c->heap[child] >= last)
+            break;
+        c->heap[i] = c->heap[child];
+        i = child;
+    }
+    c->heap[i] = last;
+    return (uint32_t)top;
 }
 
 static void collect(struct chains *c, const struct fab_lft *t, uint32_t lane)
@@ -154,32 +198,85 @@ static void collect(struct chains *c, const struct fab_lft *t, uint32_t lane)
     }
 }
 
-/* Kahn's algorithm; false: a cycle. */
-static bool label_by_chains(struct chains *c, uint32_t *label)
+/* Kahn's algorithm, of those that may be next always the one with the least rank; each channel's
+ * label is above all that it has to be above: by one (rank: NULL), or it is its place in the order.
+ * False: a cycle. */
+static bool label_by_chains(struct chains *c, const uint32_t *rank, uint32_t *label)
 {
     const struct fab_repair_base *b = c->b;
-    uint32_t head = 0, tail = 0, channels = 0;
+    uint32_t placed = 0, channels = 0;
+    c->heaped = 0;
+    memcpy(c->left, c->waits, b->ports * sizeof(*c->left));
     for (uint32_t port = 0; port < b->ports; port++) {
         if (b->hop[port] == FAB_NONE)
             continue;
         channels++;
         label[port] = 1;
-        if (c->waits[port] == 0)
-            c->queue[tail++] = port;
+        if (c->left[port] == 0)
+            push(c, rank, port);
     }
-    while (head < tail) {
-        uint32_t channel = c->queue[head++], first = b->first[b->hop[channel]];
+    while (c->heaped > 0) {
+        uint32_t channel = pop(c), first = b->first[b->hop[channel]];
         const uint64_t *next = c->next + (size_t)channel * c->words;
         size_t bits = (size_t)c->words * 64;
+        placed++;
+        if (rank != NULL)
+            label[channel] = placed;
         for (size_t i = fab_bits_next(next, bits, 0); i < bits;
              i = fab_bits_next(next, bits, i + 1)) {
             uint32_t to = first + (uint32_t)i;
             label[to] = label[channel] >= label[to] ? label[channel] + 1 : label[to];
-            if (--c->waits[to] == 0)
-                c->queue[tail++] = to;
+            if (--c->left[to] == 0)
+                push(c, rank, to);
         }
     }
-    return tail == channels;
+    return placed == channels;
+}
+
+/* Ranks as climbing to `root` and down again would have them: up from afar to near, then down. */
+static void rank_by_root(struct chains *c, uint32_t root)
+{
+    const struct fab_repair_base *b = c->b;
+    uint32_t *far = c->far, *queue = c->queue, head = 0, tail = 0;
+    memset(far, 0xff, b->n * sizeof(*far));
+    far[root] = 0;
+    queue[tail++] = root;
+    for (uint32_t next = 0; head < tail || next < b->n;) {
+        if (head == tail) { /* another island */
+            if (far[next] == FAB_NONE) {
+                far[next] = 0;
+                queue[tail++] = next;
+            }
+            next++;
+            continue;
+        }
+        uint32_t sw = queue[head];
+        for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
+            if (b->hop[port] == FAB_NONE || far[b->hop[port]] != FAB_NONE)
+                continue;
+            far[b->hop[port]] = 0;
+            queue[tail++] = b->hop[port];
+        }
+        far[sw] = head++; /* its place counted from the root */
+    }
+    for (uint32_t port = 0; port < b->ports; port++) {
+        if (b->hop[port] == FAB_NONE)
+            continue;
+        uint32_t from = far[b->hop[fab_repair_far(b, port)]], to = far[b->hop[port]];
+        c->rank[port] = to < from ? b->n - from : b->n + from;
+    }
+}
+
+/* All sets for one lane. */
+static bool label_lane(struct chains *c, uint32_t lane)
+{
+    struct fab_repair_base *b = c->b;
+    bool fits = label_by_chains(c, NULL, b->label + (size_t)lane * b->ports);
+    for (uint32_t set = 1; fits && set < b->sets; set++) {
+        rank_by_root(c, (uint32_t)((uint64_t)(set - 1) * b->n / (b->sets - 1)));
+        label_by_chains(c, c->rank, fab_repair_set(b, set) + (size_t)lane * b->ports);
+    }
+    return fits;
 }
 
 static int try_chains(struct fab_repair_base *b, const struct fab_lft *t, bool *ret_fits)
@@ -187,10 +284,21 @@ static int try_chains(struct fab_repair_base *b, const struct fab_lft *t, bool *
     struct chains c;
     bool fits = true;
     int status = chains_init(&c, b);
+    size_t count = (size_t)SETS * b->lanes * b->ports + 1;
+    uint32_t *label = calloc(count, sizeof(*label));
+    if (label == NULL)
+        status = FAB_E_NOMEM;
+    if (status == FAB_OK) {
+        free(b->label);
+        b->label = label;
+        b->sets = SETS;
+        label = NULL;
+    }
     for (uint32_t lane = 0; status == FAB_OK && fits && lane < b->lanes; lane++) {
         collect(&c, t, lane);
-        fits = label_by_chains(&c, b->label + (size_t)lane * b->ports);
+        fits = label_lane(&c, lane);
     }
+    free(label);
     chains_fini(&c);
     if (status == FAB_OK)
         *ret_fits = fits;

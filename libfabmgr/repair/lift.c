@@ -166,6 +166,7 @@ static void relabel_all(struct fab_repair *r, const struct fab_repair_delta *d,
 
 void fab_repair_lifts_apply(struct fab_repair *r, const struct fab_repair_delta *d)
 {
+    r->label = fab_repair_set(r->base, d->set);
     if (d->lifts == 0)
         return;
     relabel_all(r, d, places_of(r, d->lift, d->lifts));
@@ -174,17 +175,16 @@ void fab_repair_lifts_apply(struct fab_repair *r, const struct fab_repair_delta 
 
 void fab_repair_lifts_undo(struct fab_repair *r, const struct fab_repair_delta *d)
 {
-    if (d->lifts == 0)
-        return;
-    relabel_all(r, d, r->base->order);
     r->label = r->base->label;
+    if (d->lifts > 0)
+        relabel_all(r, d, r->base->order);
 }
 
 /* ---- looking at them ------------------------------------------------------------------------- */
 
-bool fab_repair_lifts_differ(const struct fab_repair *r, const struct fab_repair_delta *d)
+bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repair_delta *d)
 {
-    return r->lifts != d->lifts ||
+    return r->set != d->set || r->lifts != d->lifts ||
            (d->lifts > 0 && memcmp(r->lift, d->lift, d->lifts * sizeof(*d->lift)) != 0);
 }
 

@@ -390,7 +390,8 @@ static int alloc_ordering(struct ordering *o)
 
 int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab_repair_delta *d)
 {
-    struct ordering o = {.r = r, .lft = lft, .d = d, .lifted = r->lifts > 0 || d->lifts > 0};
+    struct ordering o = {
+        .r = r, .lft = lft, .d = d, .lifted = d->lifts > 0 || fab_repair_labels_differ(r, d)};
     size_t left = 0;
     free(d->write);
     free(d->by_write);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Deltas in few bytes. Numbers are of 7 bits a byte, the least first, and signed ones zigzag. A
- * delta is: changes, blocks, steps, cut, lost, writes; then the writes as they are to be sent, each
- * a byte of flags, and how far its switch, step and block are from those of the write before.
- * The first write of a block brings the changes: how many, and for each its place in the block and
- * the new port, a byte each, less those of the change before. A second part of a block says instead
- * where these changes are and how many are its own. What comes of that is squeezed (squeeze.c): a
- * leaf's cable of a tree of 11,664 hosts 1,764 entries, 895 writes, 1 kB.
+ * delta is: changes, blocks, steps, cut, lost, labels, writes; then the writes as they are to be
+ * sent, each a byte of flags, and how far its switch, step and block are from those of the write
+ * before. The first write of a block brings the changes: how many, and for each its place in the
+ * block and the new port, a byte each, less those of the change before. A second part of a block
+ * says instead where these changes are and how many are its own. What comes of that is squeezed
+ * (squeeze.c): a leaf's cable of a tree of 11,664 hosts 1,764 entries, 895 writes, 1 kB.
  *
  * What the entries were is not in it: they are read when it is unpacked, which brings the blocks
  * into the caches in time for the writes.
@@ -95,6 +95,7 @@ int fab_repair_pack(const struct fab_repair_delta *d, uint8_t **ret, uint32_t *r
     at = fab_repair_put(at, d->steps);
     at = fab_repair_put(at, d->cut);
     at = fab_repair_put(at, d->lost);
+    at = fab_repair_put(at, d->set);
     at = fab_repair_put(at, d->writes);
     for (size_t i = 0; i < d->writes; i++)
         at = put_write(at, d, &d->write[i], moved, &placed);
@@ -247,6 +248,7 @@ int fab_repair_unpack(struct fab_repair *r, const struct fab_lft *lft, const uin
     d.steps = (uint32_t)fab_repair_get(&at);
     d.cut = fab_repair_get(&at);
     d.lost = fab_repair_get(&at);
+    d.set = (uint32_t)fab_repair_get(&at);
     d.writes = fab_repair_get(&at);
     d.change = fab_alloc_array(d.changes, sizeof(*d.change));
     d.by_write = fab_alloc_array(d.changes, sizeof(*d.by_write));

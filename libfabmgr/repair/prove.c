@@ -365,7 +365,8 @@ int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
                      const struct fab_repair_delta *d, struct fab_repair_change *ret_at)
 {
     struct fab_repair_change at = {0};
-    struct proof p = {.r = r, .lft = lft, .d = d, .at = &at, .anew = fab_repair_lifts_differ(r, d)};
+    struct proof p = {
+        .r = r, .lft = lft, .d = d, .at = &at, .anew = fab_repair_labels_differ(r, d)};
     fab_repair_darken(r, d);
     int status = check_all(&p);
     fab_repair_lighten(r, d);

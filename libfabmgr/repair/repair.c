@@ -97,6 +97,7 @@ int fab_repair_twin(const struct fab_repair *r, struct fab_repair **ret)
     twin->entries = r->entries;
     twin->deads = r->deads;
     twin->lifts = r->lifts;
+    twin->set = r->set;
     twin->commits = r->commits;
     *ret = twin;
     return FAB_OK;
@@ -585,19 +586,19 @@ static int find_labels(struct job *j)
     if (status != FAB_OK) /* as if there were none, for who lightens */
         j->d->lifts = 0;
     fab_repair_lifts_apply(j->r, j->d);
-    j->relabelled = fab_repair_lifts_differ(j->r, j->d);
+    j->relabelled = fab_repair_labels_differ(j->r, j->d);
     return status;
 }
 
-int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
-                    size_t count, struct fab_repair_delta *ret, char *why, size_t why_len)
+/* By one set of labels. */
+static int plan_by(struct fab_repair *r, uint32_t set, const struct fab_lft *lft,
+                   const uint32_t *dead, size_t count, struct fab_repair_delta *ret, char *why,
+                   size_t why_len)
 {
-    struct fab_repair_delta d = {0};
+    struct fab_repair_delta d = {.set = set};
     struct job j = {.r = r, .lft = lft, .d = &d, .why = why, .why_len = why_len};
     uint64_t *place = NULL;
     size_t places = 0;
-    if (lft->switch_count != r->base->n || lft->top < r->base->top)
-        return FAB_E_INVAL;
     int status = list_dead(r->base, dead, count, &d);
     fab_repair_darken(r, &d);
     if (status == FAB_OK)
@@ -616,6 +617,32 @@ int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint3
         *ret = d;
     else
         fab_repair_delta_fini(&d);
+    return status;
+}
+
+/* The first set that leaves nothing out, else the first that will do. */
+int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
+                    size_t count, struct fab_repair_delta *ret, char *why, size_t why_len)
+{
+    struct fab_repair_delta best = {0}, d;
+    int status = FAB_E_UNSUPPORTED;
+    if (lft->switch_count != r->base->n || lft->top < r->base->top)
+        return FAB_E_INVAL;
+    for (uint32_t set = 0; set < r->base->sets && (status != FAB_OK || best.lost > 0); set++) {
+        int one = plan_by(r, set, lft, dead, count, &d, why, why_len);
+        if (one == FAB_OK && (status != FAB_OK || d.lost == 0)) {
+            fab_repair_delta_fini(&best);
+            best = d;
+            status = FAB_OK;
+        } else if (one == FAB_OK) {
+            fab_repair_delta_fini(&d);
+        } else if (one != FAB_E_UNSUPPORTED) {
+            fab_repair_delta_fini(&best);
+            return one;
+        }
+    }
+    if (status == FAB_OK)
+        *ret = best;
     return status;
 }
 
@@ -645,6 +672,7 @@ void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_rep
     free(r->lift);
     r->lift = d->lift;
     r->lifts = d->lifts;
+    r->set = d->set;
     r->gathered.count = 0;
     r->commits++;
     d->dead = NULL;

@@ -94,6 +94,7 @@ struct fab_repair_delta {
     size_t entries;
     struct fab_repair_lift *lift; /* how labels differ from those of the baseline, then; private */
     size_t lifts;
+    uint32_t set; /* which labels; private */
 };
 
 /* What changes when exactly the cables of these ports (either end, any order, more than once is
