@@ -161,6 +161,10 @@ void fab_repair_wound(struct fab_repair *r, uint32_t sw); /* if its entry leads 
 void fab_repair_column_solve(struct fab_repair *r);
 void fab_repair_column_end(struct fab_repair *r);
 
+/* raise.c: ways for those that are cut off by nothing but others' entries. work: so far, in this
+ * plan. NOMEM. */
+int fab_repair_raise(struct fab_repair *r, uint32_t *work);
+
 /* Where the first candidate leads whose turn it is, when the switch's entry is dark; or FAB_NONE.
  */
 uint32_t fab_repair_likely(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid);

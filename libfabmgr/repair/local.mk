@@ -13,6 +13,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/order.c \
 	%D%/pack.c \
 	%D%/prove.c \
+	%D%/raise.c \
 	%D%/repair.c \
 	%D%/repair.h \
 	%D%/squeeze.c \

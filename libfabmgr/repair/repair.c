@@ -334,6 +334,7 @@ struct job {
     uint32_t *revived; /* [revivals] channels that were dead */
     uint32_t *stale;   /* [stales] switches with such an entry in the column at hand */
     size_t revivals, stales;
+    uint32_t raised; /* what was done about those without a way */
     bool islands_known, relabelled;
     char *why;
     size_t why_len;
@@ -374,22 +375,28 @@ static int note_entry(struct job *j, uint32_t lid, uint32_t sw, uint8_t base, ui
     return FAB_OK;
 }
 
-/* Only who is cut off by the cables may go without a way, and for a while what matters to switches
- * alone. (All that would send to one without a way are without one, too.) */
-static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
+static bool joined(struct job *j, uint32_t sw)
 {
     struct fab_repair *r = j->r;
     if (!j->islands_known)
         fab_repair_islands(r);
     j->islands_known = true;
-    bool joined = r->island[sw] == r->island[r->base->home[lid]];
-    if (joined && r->base->hosts[sw] > 0 && fab_bits_get(r->base->ends, lid)) {
+    return r->island[sw] == r->island[r->column.home];
+}
+
+/* Only who is cut off by the cables may go without a way, and for a while what matters to switches
+ * alone. (All that would send to one without a way are without one, too.) */
+static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
+{
+    struct fab_repair *r = j->r;
+    bool is_joined = joined(j, sw);
+    if (is_joined && r->base->hosts[sw] > 0 && fab_bits_get(r->base->ends, lid)) {
         snprintf(j->why, j->why_len, "no way that the labels allow from switch %u to LID %u", sw,
                  lid);
         return FAB_E_UNSUPPORTED;
     }
-    j->d->cut += !joined;
-    j->d->lost += joined;
+    j->d->cut += !is_joined;
+    j->d->lost += is_joined;
     return FAB_OK;
 }
 
@@ -513,11 +520,22 @@ static int take_column(struct job *j, const struct fab_repair_entry *known, size
     return status;
 }
 
+static int raise_all(struct job *j)
+{
+    const struct fab_repair_column *c = &j->r->column;
+    for (uint32_t i = 0; i < c->touches; i++) {
+        if (c->mark[c->touched[i]] == FAB_MARK_CUT && joined(j, c->touched[i]))
+            return fab_repair_raise(j->r, &j->raised);
+    }
+    return FAB_OK;
+}
+
 static int do_column(struct job *j, uint32_t lid, const uint64_t *place, size_t places,
                      const struct fab_repair_entry *known, size_t knowns)
 {
     struct fab_repair *r = j->r;
     uint32_t home = r->base->home[lid];
+    int status = FAB_OK;
     fab_repair_column_begin(r, j->lft, lid);
     for (size_t i = 0; i < knowns; i++)
         fab_repair_known(r, known[i].sw, known[i].base);
@@ -531,8 +549,10 @@ static int do_column(struct job *j, uint32_t lid, const uint64_t *place, size_t 
         for (size_t i = 0; i < places; i++)
             fab_repair_wound(r, (uint32_t)place[i]);
         fab_repair_column_solve(r);
+        status = raise_all(j);
     }
-    int status = take_column(j, known, knowns);
+    if (status == FAB_OK)
+        status = take_column(j, known, knowns);
     int stale = take_stale(j);
     fab_repair_column_end(r);
     return status == FAB_OK ? stale : status;
