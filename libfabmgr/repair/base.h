@@ -137,6 +137,7 @@ struct fab_repair {
     struct fab_repair_candidates *candidates; /* [FAB_REPAIR_CANDIDATES] by switch and key */
     struct fab_repair_column column;
     struct fab_repair_gathered gathered;
+    uint64_t raised; /* channels looked at for that, in the plan at work */
 };
 
 /* The entry of the tables in force. */
@@ -161,9 +162,8 @@ void fab_repair_wound(struct fab_repair *r, uint32_t sw); /* if its entry leads 
 void fab_repair_column_solve(struct fab_repair *r);
 void fab_repair_column_end(struct fab_repair *r);
 
-/* raise.c: ways for those that are cut off by nothing but others' entries. work: so far, in this
- * plan. NOMEM. */
-int fab_repair_raise(struct fab_repair *r, uint32_t *work);
+/* raise.c: ways for those that are cut off by nothing but others' entries. NOMEM. */
+int fab_repair_raise(struct fab_repair *r);
 
 /* Where the first candidate leads whose turn it is, when the switch's entry is dark; or FAB_NONE.
  */

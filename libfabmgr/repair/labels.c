@@ -11,9 +11,9 @@
  * Where none fits (other engines, files), a channel's label is the length of the longest chain of
  * dependencies up to it, lane by lane. That is a proof of the baseline as well; it leaves a repair
  * less freedom, for turns that nobody takes today may or may not ascend. So there are several sets
- * of labels, all of which the baseline ascends by: other orders of the same channels, each as near
- * as the chains let it come to climbing to some switch and down again, by which everybody reaches
- * everybody. A repair takes the first set that it finds its ways by.
+ * of labels, all of which the baseline ascends by: other orders of the same channels, some as near
+ * as the chains let them come to climbing to some switch and down again, by which everybody reaches
+ * everybody, some by lot. A repair takes the first set that it finds its ways by.
  *
  * Not done: lanes apart where they depend on the source or on classes of ports. Where it takes them
  * to be free of cycles, there are no labels (UNSUPPORTED).
@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/base.h"
@@ -110,7 +111,8 @@ static int try_order(struct fab_repair_base *b, const struct fab_repair_input *i
 
 /* ---- by chains of dependencies --------------------------------------------------------------- */
 
-#define SETS 9
+#define ROOTS 8
+#define SETS (1 + ROOTS + 8)
 
 struct chains {
     struct fab_repair_base *b;
@@ -267,13 +269,25 @@ static void rank_by_root(struct chains *c, uint32_t root)
     }
 }
 
+/* Every time the same lot. */
+static void rank_by_lot(struct chains *c, uint32_t seed)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, seed);
+    for (uint32_t port = 0; port < c->b->ports; port++)
+        c->rank[port] = (uint32_t)fab_prng_below(&prng, UINT32_MAX);
+}
+
 /* All sets for one lane. */
 static bool label_lane(struct chains *c, uint32_t lane)
 {
     struct fab_repair_base *b = c->b;
     bool fits = label_by_chains(c, NULL, b->label + (size_t)lane * b->ports);
     for (uint32_t set = 1; fits && set < b->sets; set++) {
-        rank_by_root(c, (uint32_t)((uint64_t)(set - 1) * b->n / (b->sets - 1)));
+        if (set <= ROOTS)
+            rank_by_root(c, (uint32_t)((uint64_t)(set - 1) * b->n / ROOTS));
+        else
+            rank_by_lot(c, set);
         label_by_chains(c, c->rank, fab_repair_set(b, set) + (size_t)lane * b->ports);
     }
     return fits;

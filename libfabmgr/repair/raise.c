@@ -120,13 +120,13 @@ static int alloc_raising(struct raising *g)
     return g->heap != NULL && g->best != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 
-int fab_repair_raise(struct fab_repair *r, uint32_t *work)
+int fab_repair_raise(struct fab_repair *r)
 {
     struct raising g = {.r = r};
     struct fab_repair_column *c = &r->column;
-    if (*work > WORK)
+    if (r->raised > WORK)
         return FAB_OK;
-    *work += r->base->ports;
+    r->raised += r->base->ports;
     int status = alloc_raising(&g);
     if (status == FAB_OK)
         find_best(&g);

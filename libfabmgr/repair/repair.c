@@ -334,7 +334,6 @@ struct job {
     uint32_t *revived; /* [revivals] channels that were dead */
     uint32_t *stale;   /* [stales] switches with such an entry in the column at hand */
     size_t revivals, stales;
-    uint32_t raised; /* what was done about those without a way */
     bool islands_known, relabelled;
     char *why;
     size_t why_len;
@@ -525,7 +524,7 @@ static int raise_all(struct job *j)
     const struct fab_repair_column *c = &j->r->column;
     for (uint32_t i = 0; i < c->touches; i++) {
         if (c->mark[c->touched[i]] == FAB_MARK_CUT && joined(j, c->touched[i]))
-            return fab_repair_raise(j->r, &j->raised);
+            return fab_repair_raise(j->r);
     }
     return FAB_OK;
 }
@@ -648,6 +647,7 @@ int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint3
     int status = FAB_E_UNSUPPORTED;
     if (lft->switch_count != r->base->n || lft->top < r->base->top)
         return FAB_E_INVAL;
+    r->raised = 0;
     for (uint32_t set = 0; set < r->base->sets && (status != FAB_OK || best.lost > 0); set++) {
         int one = plan_by(r, set, lft, dead, count, &d, why, why_len);
         if (one == FAB_OK && (status != FAB_OK || d.lost == 0)) {
