@@ -39,6 +39,11 @@ START_TEST(goes_round_a_pulled_cable_and_back)
 }
 END_TEST
 
+static void count(void *ctx)
+{
+    ++*(unsigned *)ctx;
+}
+
 /* The second cable goes before the look that checks the first repair. */
 START_TEST(mends_tables_in_place)
 {
@@ -47,6 +52,8 @@ START_TEST(mends_tables_in_place)
     struct sm_status before_it, after_it;
     struct reroute last;
     lab_bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
+    unsigned patches = 0;
+    sm_on_patch(lab.sm, count, &patches); /* told to who keeps a view */
     uint8_t *before = lab_tables(&lab, &len);
     for (uint8_t port = 22; port < 24; port++) {
         lab_forget_events(&lab);
@@ -58,6 +65,7 @@ START_TEST(mends_tables_in_place)
         ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
         ck_assert_uint_gt(last.blocks, 0);
         ck_assert_uint_eq(last.links_lost, 1);
+        ck_assert_uint_eq(patches, port - 21u);
         /* a glance at one or both ends of the cable, and the writes: no sweep */
         ck_assert_uint_le(after_it.smps_sent - before_it.smps_sent, 2 * 36 + last.blocks);
     }
