@@ -136,6 +136,7 @@ static void free_phases(struct sm *s)
     fab_plan_fini(&s->program.plan);
     free(s->program.touched);
     free(s->program.asked);
+    free(s->program.written);
     fab_target_unref(s->fresh);
     fab_verdict_fini(&s->verdict);
     free(s->port_op);
