@@ -145,7 +145,8 @@ START_TEST(each_scope_is_a_group)
     ck_assert_uint_eq(p->mgroups, 3);
     ck_assert_uint_eq(p->mgroup[0].mgid[1], 0x12);
     ck_assert_uint_eq(p->mgroup[1].mgid[1], 0x15);
-    ck_assert_uint_eq(p->mgroup[1].mgid[4] << 8 | p->mgroup[1].mgid[5], 0x8011);
+    ck_assert_uint_eq(p->mgroup[1].mgid[4], 0x80);
+    ck_assert_uint_eq(p->mgroup[1].mgid[5], 0x11);
     ck_assert_uint_eq(p->mgroup[1].mtu, 5);
     ck_assert_uint_eq(p->mgroup[2].mgid[1], 0x1e);
     ck_assert_uint_eq(p->mgroup[2].partition, 2);
