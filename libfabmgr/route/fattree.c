@@ -98,6 +98,19 @@ static void describe(const struct fattree *t, char *why, size_t why_len)
              fab_s(tree->levels), leaves, fab_plural(leaves, "f", "ves"), pods, rails, gaps);
 }
 
+/* Do most leaves have more hosts than cables up, and no multiple of these? No closed form spreads
+ * that evenly. */
+static bool uneven(const struct fattree *t)
+{
+    uint32_t leaves = 0, odd = 0;
+    for (uint32_t s = 0; s < t->graph.n; s++) {
+        uint32_t hosts = t->graph.hosts[s], up = t->tree.slot_at[s + 1] - t->tree.slot_at[s];
+        leaves += t->order.leaf[s];
+        odd += t->order.leaf[s] && up > 0 && hosts > up && hosts % up != 0;
+    }
+    return odd * 2 > leaves;
+}
+
 /* ---- the run --------------------------------------------------------------------------------- */
 
 static int prepare(struct fattree *t, char *why, size_t why_len)
@@ -134,7 +147,7 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
         status = fab_fill_all(&t.tree, &t.lanes, in->crew, &t.lft);
     if (status == FAB_OK) {
         describe(&t, why, why_len);
-        if (in->flawed != NULL && (t.tree.short_slots > 0 || t.tree.irregular > 0))
+        if (in->flawed != NULL && (t.tree.short_slots > 0 || t.tree.irregular > 0 || uneven(&t)))
             *in->flawed = true;
         *ret_lft = t.lft;
     } else {

@@ -16,8 +16,8 @@ struct fab_route_input {
     const struct fab_lids *lids;
     const struct fab_lft *prev;  /* tables in force (same ids), or NULL: keep what can be kept */
     const struct fab_crew *crew; /* helping hands, or NULL */
-    bool *flawed; /* out: set to true where something is missing or irregular, so that another
-                     engine may be better; else left as it is. May be NULL */
+    bool *flawed; /* out: set to true where something is missing, irregular or uneven, so that other
+                     tables may be better; else left as it is. May be NULL */
 };
 struct fab_route_engine {
     const char *name;

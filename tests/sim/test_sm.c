@@ -53,7 +53,7 @@ START_TEST(says_why_it_took_an_engine)
 {
     struct lab lab;
     struct fab_builder *b;
-    lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_bring_up(&lab, lab_leaf_spine(6, 3, 3), NULL);
     struct fab_view *v = sm_view(lab.sm);
     ck_assert_str_eq(v->target->engine, "fattree");
     ck_assert_str_eq(v->target->reason, "fat tree of 2 levels, 6 leaves");

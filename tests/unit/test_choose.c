@@ -154,11 +154,25 @@ static void assert_untouched(struct fab_fabric *f, const char *chain, bool flawe
 START_TEST(what_is_whole_or_configured_or_large_is_left)
 {
     assert_untouched(fat_tree(8, 3, 1), "auto", false);
-    assert_untouched(leaf_spine(6, 3, 4), "auto", false);
+    assert_untouched(leaf_spine(6, 3, 3), "auto", false);
     assert_untouched(tree_with_holes(1), "fattree, updn, nue", true);
     struct fab_prng prng;
     fab_prng_init(&prng, test_seed("large", 7));
     assert_untouched(damaged(fat_tree(18, 3, 1), &prng, 0.02, 0), "auto", true);
+}
+END_TEST
+
+/* Four hosts a leaf and three cables up: the closed form gives one cable twice as much. */
+START_TEST(what_is_uneven_is_polished)
+{
+    struct chosen c;
+    start(&c, leaf_spine(6, 3, 4), "auto");
+    ck_assert(c.flawed);
+    uint64_t before = score(&c, &c.choice.lft);
+    ck_assert_int_eq(fab_choose(&c.in, &c.chain, c.taken, &c.choice), FAB_OK);
+    ck_assert_uint_lt(score(&c, &c.choice.lft), before);
+    ck_assert(fab_verdict_good(&c.choice.verdict));
+    finish(&c);
 }
 END_TEST
 
@@ -209,6 +223,7 @@ int main(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, the_best_is_taken);
     tcase_add_test(tcase, what_is_whole_or_configured_or_large_is_left);
+    tcase_add_test(tcase, what_is_uneven_is_polished);
     tcase_add_test(tcase, the_reason_has_the_figures);
     tcase_add_test(tcase, without_memory_it_stays);
     suite_add_tcase(suite, tcase);
