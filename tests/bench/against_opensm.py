@@ -98,6 +98,7 @@ class Counts:
         if os.path.exists(path) and os.path.getsize(path) >= 48:
             values = struct.unpack('6Q', open(path, 'rb').read(48))
             self.sent, self.gets, self.sets, self.lft, self.last_lft, self.last_set = values
+        self.smps = self.gets + self.sets
 
 
 class Ibsim:
@@ -195,7 +196,7 @@ def measure(name, start, topology, counter, link, timeout):
             result['failed'] = 'ended' if process.poll() is not None else 'not up in %d s' % timeout
             return result
         result.update(up_s=time.time() - t0, cpu_s=cpu(process.pid), sim_cpu_s=ibsim.cpu() - sim0,
-                      mads=Counts(folder + '/counts').sent, lft=Counts(folder + '/counts').lft,
+                      mads=Counts(folder + '/counts').smps, lft=Counts(folder + '/counts').lft,
                       rss_mb=peak_mb(process.pid))
         for event, command in (('unlink', 'Unlink'), ('relink', 'ReLink')):
             time.sleep(3 if ibsim.hosts > 5000 else 1)
@@ -208,7 +209,7 @@ def measure(name, start, topology, counter, link, timeout):
             after = Counts(folder + '/counts')
             result[event + '_ms'] = max(0.0, after.last_lft / 1e9 - t0) * 1000
             result[event + '_cpu_s'] = cpu(process.pid) - c0
-            result[event + '_mads'] = after.sent - before.sent
+            result[event + '_mads'] = after.smps - before.smps
             result[event + '_lft'] = after.lft - before.lft
         return result
     finally:

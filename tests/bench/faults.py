@@ -57,11 +57,11 @@ class Topology:
 
 
 def quiet(counts, seconds, most):
-    """Waits until nothing was sent for so long."""
-    end, sent, since = time.time() + most, counts().sent, time.time()
+    """Waits until no SMP was sent for so long. Counters are read all the time."""
+    end, sent, since = time.time() + most, counts().smps, time.time()
     while time.time() < end and time.time() - since < seconds:
         time.sleep(0.02)
-        now = counts().sent
+        now = counts().smps
         if now != sent:
             sent, since = now, time.time()
 
