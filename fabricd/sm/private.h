@@ -148,7 +148,14 @@ struct sm_sminfo {
     struct fab_path info_paths[SM_MAX_OTHERS];
     uint16_t info_lids[SM_MAX_OTHERS];
 };
-enum sm_touched { SM_WRITTEN = 1, SM_SILENT = 2, SM_UNSURE = 4, SM_LANES_FAILED = 8 };
+enum sm_touched {
+    SM_WRITTEN = 1,
+    SM_SILENT = 2,
+    SM_UNSURE = 4,
+    SM_LANES_FAILED = 8,
+    SM_BY_LID = 16, /* its tables are written so */
+    SM_BY_PATH = 32
+};
 struct sm_programming {
     struct fab_plan plan;
     struct fab_plan_input in;
@@ -410,6 +417,9 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan); /* for "programming" 
 /* Sends no more; the round ends when all that was sent is answered. The tables in force are not the
  * ones that stand, then, until a round carries them out. */
 void sm_program_stop(struct sm *s);
+/* by_lid.c: the LID by which a switch can be written to, there and back by entries that stand and
+ * stay; 0: by a directed route only. */
+uint16_t sm_lid_of_switch(const struct sm *s, uint32_t sw);
 int sm_publish(struct sm *s);      /* publish.c: what the model has is the view from now on */
 int sm_publish_bare(struct sm *s); /* the fabric alone, where there are no tables yet */
 void sm_tell_cut(struct sm *s);    /* changes.c: cables that a glance found dead */

@@ -146,6 +146,18 @@ static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
         p->touched[op->node] |= SM_LANES_FAILED;
 }
 
+/* Tables go by LID where they can: decided once for each switch. */
+static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
+{
+    uint8_t *touched = &s->program.touched[sw];
+    if (!(*touched & (SM_BY_LID | SM_BY_PATH)))
+        *touched |= sm_lid_of_switch(s, sw) != 0 ? SM_BY_LID : SM_BY_PATH;
+    if (*touched & SM_BY_LID) {
+        ret->mgmt_class = FAB_CLASS_SMP_LID;
+        ret->dlid = (uint16_t)s->model.target->lids.base[fab_port_id(s->model.fabric, sw, 0)];
+    }
+}
+
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     struct sm_programming *p = &s->program;
@@ -164,6 +176,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         }
         ret->method = FAB_METHOD_SET;
         ret->attr_id = op->attr_id;
+        if (op->attr_id == FAB_ATTR_LFT)
+            go_by_lid(s, op->node, ret);
         p->writes++;
         if (op->attr_id == FAB_ATTR_LFT && !p->first_write_us)
             p->first_write_us = clock_now_us();

@@ -75,9 +75,9 @@ void fab_mads_free(struct fab_mads *m)
 
 static bool is_valid(const struct fab_mads_request *req)
 {
-    if (req->mgmt_class != FAB_CLASS_SMP_DIRECTED)
-        return true;
-    return req->path != NULL && req->path->hops <= FAB_MAX_HOPS;
+    if (req->mgmt_class == FAB_CLASS_SMP_DIRECTED && req->path == NULL)
+        return false;
+    return req->path == NULL || req->path->hops <= FAB_MAX_HOPS;
 }
 
 int fab_mads_submit(struct fab_mads *m, const struct fab_mads_request *req)
@@ -172,10 +172,19 @@ static struct fab_mad_addr address(const struct fab_mads_request *req)
     };
 }
 
+/* What got lost on its way by LID goes along its path. */
+static void direct(struct fab_slot *s)
+{
+    if (s->req.mgmt_class == FAB_CLASS_SMP_LID && s->req.path != NULL)
+        s->req.mgmt_class = FAB_CLASS_SMP_DIRECTED;
+}
+
 static struct fab_slot *take_next(struct fab_mads *m)
 {
     struct fab_slot *s = fab_slot_list_pop(&m->again);
-    if (s == NULL)
+    if (s != NULL)
+        direct(s);
+    else
         s = fab_slot_list_pop(&m->ready);
     return s != NULL ? s : take_from_source(m);
 }

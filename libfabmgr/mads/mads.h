@@ -41,7 +41,8 @@ struct fab_mads_request {
     uint32_t attr_mod;
     uint64_t m_key;
     uint16_t dlid;               /* LID routed (class 0x01 and GMPs) */
-    const struct fab_path *path; /* directed: must live until done is called */
+    const struct fab_path *path; /* directed: must live until done is called. With class 0x01: how
+                                  * it goes if it is not answered when it goes by LID; or NULL */
     uint8_t data[FAB_SMP_DATA];  /* SMPs: the attribute; GMPs: what follows the common header */
     fab_mads_done *done; /* called exactly once, from input or expire; may submit; or NULL */
     void *ctx;

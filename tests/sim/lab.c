@@ -21,6 +21,7 @@ static void count(struct lab *lab, const struct fab_mad *mad)
     bool set = mad->method == FAB_METHOD_SET;
     lab->sets_port_info += set && mad->attr_id == FAB_ATTR_PORT_INFO;
     lab->sets_lft += set && mad->attr_id == FAB_ATTR_LFT;
+    lab->sets_by_lid += set && mad->attr_id == FAB_ATTR_LFT && mad->mgmt_class == FAB_CLASS_SMP_LID;
     lab->sets_switch_info += set && mad->attr_id == FAB_ATTR_SWITCH_INFO;
     lab->gets_lft += !set && mad->attr_id == FAB_ATTR_LFT;
 }
@@ -279,6 +280,7 @@ void lab_forget_events(struct lab *lab)
 
 void lab_forget_writes(struct lab *lab)
 {
+    lab->sets_by_lid = 0;
     lab->sets_port_info = lab->sets_lft = lab->sets_switch_info = lab->gets_lft = 0;
 }
 

@@ -53,11 +53,13 @@ START_TEST(mends_tables_in_place)
     struct reroute last;
     lab_bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
     unsigned patches = 0;
-    sm_on_patch(lab.sm, count, &patches); /* told to who keeps a view */
+    ck_assert_uint_eq(lab.sets_by_lid, 0); /* nothing was known of the tables */
+    sm_on_patch(lab.sm, count, &patches);  /* told to who keeps a view */
     uint8_t *before = lab_tables(&lab, &len);
     for (uint8_t port = 22; port < 24; port++) {
         lab_forget_events(&lab);
         sm_get_status(lab.sm, &before_it);
+        lab_forget_writes(&lab);
         lab_unlink(&lab, "leaf-003", port);
         lab_await(&lab, 0.1, "reroute-done");
         sm_get_status(lab.sm, &after_it);
@@ -65,6 +67,8 @@ START_TEST(mends_tables_in_place)
         ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
         ck_assert_uint_gt(last.blocks, 0);
         ck_assert_uint_eq(last.links_lost, 1);
+        /* all but to those that the cable led to, or from */
+        ck_assert_uint_ge(lab.sets_by_lid, last.blocks - last.blocks / 4);
         ck_assert_uint_eq(patches, port - 21u);
         /* a glance at one or both ends of the cable, and the writes: no sweep */
         ck_assert_uint_le(after_it.smps_sent - before_it.smps_sent, 2 * 36 + last.blocks);

@@ -382,6 +382,37 @@ START_TEST(gmps_and_lid_routed_smps_have_their_addresses)
 }
 END_TEST
 
+/* It goes by LID once, and then along the path; the answer to either will do. */
+START_TEST(what_is_lost_by_lid_goes_along_its_path)
+{
+    struct fab_mads *m = session(4, 2);
+    struct outcome o = {0};
+    uint8_t mad[FAB_MAD_SIZE];
+    struct fab_mad_addr to;
+    struct fab_mads_request req = get(&o, 1);
+    req.mgmt_class = FAB_CLASS_SMP_LID;
+    req.dlid = 0x77;
+    ck_assert_int_eq(fab_mads_submit(m, &req), FAB_OK);
+    ck_assert(fab_mads_output(m, 0, mad, &to));
+    ck_assert_uint_eq(to.dlid, 0x77);
+    ck_assert_uint_eq(mad[1], FAB_CLASS_SMP_LID);
+    fab_mads_expire(m, TIMEOUT);
+    ck_assert(fab_mads_output(m, TIMEOUT, mad, &to));
+    ck_assert_uint_eq(to.dlid, FAB_LID_PERMISSIVE);
+    ck_assert_uint_eq(mad[1], FAB_CLASS_SMP_DIRECTED);
+    ck_assert_uint_eq(mad[7], path.hops);
+    answer(mad, 0, 9);
+    ck_assert(fab_mads_input(m, TIMEOUT + 1, mad, sizeof mad, false));
+    ck_assert_int_eq(o.status, FAB_OK);
+    ck_assert_uint_eq(o.calls, 1);
+    ck_assert_uint_eq(o.first, 9);
+    struct fab_path long_way = {.hops = FAB_MAX_HOPS + 1};
+    req.path = &long_way;
+    ck_assert_int_eq(fab_mads_submit(m, &req), FAB_E_INVAL);
+    fab_mads_free(m);
+}
+END_TEST
+
 static bool one_bad_one_good(void *ctx, struct fab_mads_request *ret)
 {
     struct outcome *o = ctx;
@@ -473,6 +504,7 @@ static TCase *step_cases(void)
     tcase_add_test(tcase, cancel_forgets_everything_quietly);
     tcase_add_test(tcase, cancels_those_of_one);
     tcase_add_test(tcase, gmps_and_lid_routed_smps_have_their_addresses);
+    tcase_add_test(tcase, what_is_lost_by_lid_goes_along_its_path);
     tcase_add_test(tcase, a_bad_request_of_the_source_is_done_at_once);
     tcase_add_test(tcase, done_may_submit);
     return tcase;
