@@ -349,8 +349,6 @@ static bool change_to(struct world *w, const bool *dead, struct fab_prng *prng)
     fab_prng_shuffle(prng, ports, count);
     int status = fab_repair_plan(w->repair, &w->lft, ports, count, &d, why, sizeof(why));
     if (status == FAB_E_UNSUPPORTED) {
-        if (getenv("DBG"))
-            printf("# %s: %u dead: %s\n", w->name, count, why);
         w->refused++;
         free(ports);
         return false;
