@@ -66,4 +66,13 @@ call_handler list_partitions, list_partition_members;            /* service_part
 call_handler list_reroutes, get_reroute;                         /* service_reroute.c */
 call_handler list_events, watch_events;                          /* service_event.c */
 
+/* Which ports a list is about: [first, end). */
+struct port_range {
+    uint32_t first, end;
+};
+/* Of a page of a list of ports, all or those of one node ("": all). kind: see page_parse. Finishes
+ * the call unless OK. */
+int read_port_range(struct call *c, const struct fab_view *v, char kind, const char *page_token,
+                    const char *node, struct port_range *ret);
+
 #endif

@@ -11,30 +11,25 @@
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
 
-/* Which ports a list is about: [first, end). Finishes the call unless OK. */
-struct range {
-    uint32_t first, end;
-};
-
-static int port_range(struct call *c, const struct fab_view *v,
-                      const Fabric__V1__ListPortsRequest *q, struct range *ret)
+int read_port_range(struct call *c, const struct fab_view *v, char kind, const char *page_token,
+                    const char *node, struct port_range *ret)
 {
     const struct fab_fabric *f = v->fabric;
-    struct range r = {0, f->port_count};
+    struct port_range r = {0, f->port_count};
     struct page_key key;
     bool given;
-    uint32_t node;
-    int rc = page_parse('p', q->page_token, &key, &given);
+    uint32_t id;
+    int rc = page_parse(kind, page_token, &key, &given);
     if (rc < 0) {
-        refuse_token(c, q->page_token);
+        refuse_token(c, page_token);
         return rc;
     }
-    if (q->node[0] != '\0') {
-        rc = find_node(c, v, q->node, &node);
+    if (node[0] != '\0') {
+        rc = find_node(c, v, node, &id);
         if (rc < 0)
             return rc;
-        r.first = f->nodes[node].first_port;
-        r.end = r.first + f->nodes[node].num_ports + 1u;
+        r.first = f->nodes[id].first_port;
+        r.end = r.first + f->nodes[id].num_ports + 1u;
     }
     uint32_t from = given ? page_port(f, &key) : 0;
     r.first = from > r.first ? from : r.first;
@@ -51,7 +46,7 @@ static bool is_wanted(const struct fab_fabric *f, uint32_t port, Fabric__V1__Por
 }
 
 static void fill_ports(struct answer *a, const struct fab_view *v,
-                       const Fabric__V1__ListPortsRequest *q, struct range r,
+                       const Fabric__V1__ListPortsRequest *q, struct port_range r,
                        Fabric__V1__ListPortsResponse *m)
 {
     uint32_t want = page_size(q->page_size), i;
@@ -74,9 +69,9 @@ void list_ports(struct call *c, const void *request)
     const Fabric__V1__ListPortsRequest *q = request;
     Fabric__V1__ListPortsResponse m = FABRIC__V1__LIST_PORTS_RESPONSE__INIT;
     struct answer a = {0};
-    struct range r;
+    struct port_range r;
     struct fab_view *v = need_view(c);
-    if (v != NULL && port_range(c, v, q, &r) == FAB_OK) {
+    if (v != NULL && read_port_range(c, v, 'p', q->page_token, q->node, &r) == FAB_OK) {
         m.generation = v->generation;
         fill_ports(&a, v, q, r, &m);
         answer_reply(&a, c, &m.base);

@@ -253,38 +253,8 @@ static Fabric__V1__PortCounters *convert_counters(struct answer *a, const struct
     return m;
 }
 
-struct range {
-    uint32_t first, end;
-};
-
-static int read_range(struct call *c, const struct fab_view *v,
-                      const Fabric__V1__ListPortCountersRequest *q, struct range *ret)
-{
-    const struct fab_fabric *f = v->fabric;
-    struct range r = {0, f->port_count};
-    struct page_key key;
-    bool given;
-    uint32_t node;
-    int rc = page_parse('x', q->page_token, &key, &given);
-    if (rc < 0) {
-        refuse_token(c, q->page_token);
-        return rc;
-    }
-    if (q->node[0] != '\0') {
-        rc = find_node(c, v, q->node, &node);
-        if (rc < 0)
-            return rc;
-        r.first = f->nodes[node].first_port;
-        r.end = r.first + f->nodes[node].num_ports + 1u;
-    }
-    uint32_t from = given ? page_port(f, &key) : 0;
-    r.first = from > r.first ? from : r.first;
-    *ret = r;
-    return FAB_OK;
-}
-
 static void fill_counters(struct call *c, struct answer *a, const struct fab_view *v,
-                          const Fabric__V1__ListPortCountersRequest *q, struct range r,
+                          const Fabric__V1__ListPortCountersRequest *q, struct port_range r,
                           Fabric__V1__ListPortCountersResponse *m)
 {
     uint32_t want = page_size(q->page_size), i;
@@ -310,9 +280,9 @@ void list_port_counters(struct call *c, const void *request)
     const Fabric__V1__ListPortCountersRequest *q = request;
     Fabric__V1__ListPortCountersResponse m = FABRIC__V1__LIST_PORT_COUNTERS_RESPONSE__INIT;
     struct answer a = {0};
-    struct range r;
+    struct port_range r;
     struct fab_view *v = need_view(c);
-    if (v != NULL && read_range(c, v, q, &r) == FAB_OK) {
+    if (v != NULL && read_port_range(c, v, 'x', q->page_token, q->node, &r) == FAB_OK) {
         m.generation = v->generation;
         fill_counters(c, &a, v, q, r, &m);
         answer_reply(&a, c, &m.base);
