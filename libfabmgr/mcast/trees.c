@@ -46,7 +46,7 @@ struct tree {
     size_t members, member_room;
 };
 struct fab_trees {
-    struct fab_fabric *f;
+    struct net *net;
     struct ways ways;
     struct tree **tree; /* [slots] by LID, from FAB_MLID_FIRST on; NULL: none */
     uint32_t slots;
@@ -128,15 +128,21 @@ static struct member *add_member(struct tree *t, uint64_t guid)
     return &more[i];
 }
 
+static uint32_t slot_of(const struct tree *tree)
+{
+    return (uint32_t)tree->mlid - FAB_MLID_FIRST;
+}
+
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 static int put_bit(struct fab_trees *t, const struct tree *tree, uint32_t port, bool value)
 {
-    const struct fab_port *p = &t->f->ports[port];
-    uint16_t *entry = fab_blocks_at(&t->tables, p->node, fab_mft_number(tree->mlid, p->num));
+    uint8_t num = net_num(t->net, port);
+    uint16_t *entry =
+        fab_blocks_at(&t->tables, t->net->node[port], fab_mft_number(tree->mlid, num));
     if (entry == NULL)
         return FAB_E_NOMEM;
-    uint16_t bit = (uint16_t)(1u << p->num % 16);
+    uint16_t bit = (uint16_t)(1u << num % 16);
     entry += (tree->mlid - FAB_MLID_FIRST) % FAB_BLOCK_ENTRIES;
     *entry = (uint16_t)(value ? *entry | bit : *entry & ~bit);
     return FAB_OK;
@@ -146,14 +152,14 @@ static int put_bit(struct fab_trees *t, const struct tree *tree, uint32_t port, 
 
 static uint32_t parent(const struct fab_trees *t, const struct spot *s)
 {
-    return fab_peer_node(t->f, s->up);
+    return net_across(t->net, s->up);
 }
 
 /* The branch of a spot that has none; its upper end is a spot. */
 static int add_branch(struct fab_trees *t, struct tree *tree, struct spot *s, uint32_t port)
 {
-    uint32_t peer = t->f->ports[port].peer;
-    struct spot *above = spot_of(tree, t->f->ports[peer].node);
+    uint32_t peer = t->net->peer[port];
+    struct spot *above = spot_of(tree, t->net->node[peer]);
     int r = put_bit(t, tree, port, true);
     if (r == FAB_OK)
         r = put_bit(t, tree, peer, true);
@@ -170,8 +176,8 @@ static int add_branch(struct fab_trees *t, struct tree *tree, struct spot *s, ui
 /* (Clearing bits of blocks that are there needs no memory.) */
 static void remove_branch(struct fab_trees *t, struct tree *tree, struct spot *s)
 {
-    uint32_t port = s->up, peer = t->f->ports[port].peer;
-    struct spot *above = spot_of(tree, t->f->ports[peer].node);
+    uint32_t port = s->up, peer = t->net->peer[port];
+    struct spot *above = spot_of(tree, t->net->node[peer]);
     (void)put_bit(t, tree, port, false);
     (void)put_bit(t, tree, peer, false);
     s->up = FAB_NONE;
@@ -220,12 +226,11 @@ static void trim(struct fab_trees *t, struct tree *tree)
 static uint32_t way_up(const struct fab_trees *t, const struct tree *tree, const uint16_t *dist,
                        uint32_t sw, uint32_t hint)
 {
-    const struct fab_node *n = &t->f->nodes[sw];
-    uint32_t best = FAB_NONE;
-    for (uint32_t i = 0; i < n->num_ports; i++) {
-        uint32_t port = n->first_port + 1 + (i + tree->mlid) % n->num_ports;
-        uint32_t peer = ways_across(t->f, port);
-        if (peer == FAB_NONE || dist[t->f->ports[peer].node] + 1 != dist[sw])
+    const struct net *n = t->net;
+    uint32_t best = FAB_NONE, first = n->first_port[sw] + 1, count = n->first_port[sw + 1] - first;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t port = first + (i + tree->mlid) % count, above = net_across(n, port);
+        if (above == FAB_NONE || dist[above] == WAYS_FAR || dist[above] + 1 != dist[sw])
             continue;
         if (port == hint)
             return port;
@@ -245,12 +250,12 @@ struct hints {
 static int climb(struct fab_trees *t, struct tree *tree, uint32_t sw, const struct hints *hints,
                  uint32_t *ret_end)
 {
-    const uint16_t *dist = ways_to(&t->ways, tree->root);
+    const uint16_t *dist = ways_to(&t->ways, tree->root, slot_of(tree));
     if (dist == NULL)
         return FAB_E_NOMEM;
     while (sw != tree->root) {
         uint32_t port = way_up(t, tree, dist, sw, hints->up != NULL ? hints->up[sw] : FAB_NONE);
-        uint32_t above = fab_peer_node(t->f, port);
+        uint32_t above = net_across(t->net, port);
         bool meets = spot_of(tree, above) != NULL;
         if (!meets && add_spot(tree, above) == NULL)
             return FAB_E_NOMEM;
@@ -288,13 +293,13 @@ static int attach(struct fab_trees *t, struct tree *tree, uint32_t sw, const str
 
 /* The port of a switch that a member's packets come out of: before it, or port 0 of its own.
  * FAB_NONE: it has no working cable to a switch, or is not there. */
-static uint32_t outlet(const struct fab_fabric *f, uint32_t port)
+static uint32_t outlet(const struct net *n, uint32_t port)
 {
     if (port == FAB_NONE)
         return FAB_NONE;
-    if (fab_node_is_switch(f, f->ports[port].node))
-        return fab_port_id(f, f->ports[port].node, 0);
-    return ways_across(f, port);
+    if (n->node[port] < n->switches)
+        return n->cap[n->node[port]] > 0 ? n->first_port[n->node[port]] : FAB_NONE;
+    return n->peer[port];
 }
 
 /* Nothing is left of the tree but its members. */
@@ -306,7 +311,7 @@ static void scrap(struct fab_trees *t, struct tree *tree)
     for (size_t i = 0; i < tree->members; i++) {
         struct member *m = &tree->member[i];
         if (m->port != FAB_NONE)
-            (void)put_bit(t, tree, outlet(t->f, m->port), false);
+            (void)put_bit(t, tree, outlet(t->net, m->port), false);
         m->port = FAB_NONE;
     }
     tree->spots = 0;
@@ -320,11 +325,11 @@ static int choose_root(struct fab_trees *t, struct tree *tree, uint32_t sw)
 {
     uint32_t best = sw;
     bool found = false;
-    for (uint32_t i = 0; i < t->f->switch_count; i++) {
-        uint32_t root = (i + tree->mlid) % t->f->switch_count;
+    for (uint32_t i = 0; i < t->net->switches; i++) {
+        uint32_t root = (i + tree->mlid) % t->net->switches;
         if (!fab_bits_get(t->ways.core, root) || (found && t->roots[root] >= t->roots[best]))
             continue;
-        const uint16_t *dist = ways_to(&t->ways, root);
+        const uint16_t *dist = ways_to(&t->ways, root, slot_of(tree));
         if (dist == NULL)
             return FAB_E_NOMEM;
         if (dist[sw] == WAYS_FAR)
@@ -350,14 +355,14 @@ static void drop_root(struct fab_trees *t, struct tree *tree)
 static int bring_in(struct fab_trees *t, struct tree *tree, struct member *m,
                     const struct hints *hints)
 {
-    uint32_t port = fab_fabric_port_by_guid(t->f, m->guid), out = outlet(t->f, port);
+    uint32_t port = net_port(t->net, m->guid), out = outlet(t->net, port);
     if (out == FAB_NONE)
         return FAB_OK;
-    uint32_t sw = t->f->ports[out].node;
+    uint32_t sw = t->net->node[out];
     int r = tree->root == FAB_NONE ? choose_root(t, tree, sw) : FAB_OK;
     if (r != FAB_OK)
         return r;
-    const uint16_t *dist = ways_to(&t->ways, tree->root);
+    const uint16_t *dist = ways_to(&t->ways, tree->root, slot_of(tree));
     if (dist == NULL)
         return FAB_E_NOMEM;
     if (dist[sw] == WAYS_FAR)
@@ -378,7 +383,7 @@ static void take_out(struct fab_trees *t, struct tree *tree, struct member *m)
 {
     if (m->port == FAB_NONE)
         return;
-    uint32_t out = outlet(t->f, m->port), sw = t->f->ports[out].node;
+    uint32_t out = outlet(t->net, m->port), sw = t->net->node[out];
     if (m->receives > 0)
         (void)put_bit(t, tree, out, false);
     m->port = FAB_NONE;
@@ -412,25 +417,29 @@ void fab_trees_free(struct fab_trees *t)
     for (uint32_t i = 0; i < t->slots; i++)
         tree_free(t->tree[i]);
     free(t->tree);
-    ways_fini(&t->ways);
+    if (t->ways.net != NULL)
+        ways_fini(&t->ways);
     free(t->load);
     free(t->roots);
     fab_blocks_fini(&t->tables);
-    fab_fabric_unref(t->f);
+    net_free(t->net);
     free(t);
 }
 
-int fab_trees_new(const struct fab_fabric *f, struct fab_trees **ret)
+/* Takes over the net, also on failure. */
+static int trees_new(struct net *net, struct fab_trees **ret)
 {
     struct fab_trees *t = calloc(1, sizeof(*t));
-    if (t == NULL)
+    if (t == NULL) {
+        net_free(net);
         return FAB_E_NOMEM;
-    t->f = fab_fabric_ref(f);
-    t->load = calloc((size_t)f->port_count + 1, sizeof(*t->load));
-    t->roots = calloc((size_t)f->switch_count + 1, sizeof(*t->roots));
+    }
+    t->net = net;
+    t->load = calloc((size_t)net->ports + 1, sizeof(*t->load));
+    t->roots = calloc((size_t)net->switches + 1, sizeof(*t->roots));
     int r = t->load != NULL && t->roots != NULL ? FAB_OK : FAB_E_NOMEM;
     if (r == FAB_OK)
-        r = ways_init(&t->ways, t->f);
+        r = ways_init(&t->ways, net);
     if (r == FAB_OK)
         *ret = t;
     else
@@ -438,17 +447,26 @@ int fab_trees_new(const struct fab_fabric *f, struct fab_trees **ret)
     return r;
 }
 
+int fab_trees_new(const struct fab_fabric *f, struct fab_trees **ret)
+{
+    struct net *net;
+    int r = net_new(f, &net);
+    return r == FAB_OK ? trees_new(net, ret) : r;
+}
+
 uint32_t fab_trees_room(const struct fab_trees *t, uint32_t *ret_switch)
 {
-    uint32_t room = MLIDS, fewest = FAB_NONE;
-    for (uint32_t sw = 0; sw < t->f->switch_count; sw++)
-        if (t->f->switches[sw].multicast_fdb_cap < room) {
-            room = t->f->switches[sw].multicast_fdb_cap;
+    uint32_t room = MLIDS, fewest = FAB_NONE, able = 0;
+    for (uint32_t sw = 0; sw < t->net->switches; sw++) {
+        able += t->net->cap[sw] > 0;
+        if (t->net->cap[sw] > 0 && t->net->cap[sw] < room) {
+            room = t->net->cap[sw];
             fewest = sw;
         }
+    }
     if (ret_switch != NULL)
         *ret_switch = fewest;
-    return room;
+    return t->net->switches > 0 && able == 0 ? 0 : room;
 }
 
 static struct tree *tree_of(const struct fab_trees *t, uint16_t mlid)
@@ -512,7 +530,7 @@ static int count_anew(struct fab_trees *t, struct tree *tree, struct member *m, 
     bool changes = m->port == FAB_NONE || (m->receives > 0) != (receives > 0);
     int r = FAB_OK;
     if (m->port != FAB_NONE && changes && (receives > 0 || sends > 0)) {
-        r = put_bit(t, tree, outlet(t->f, m->port), receives > 0);
+        r = put_bit(t, tree, outlet(t->net, m->port), receives > 0);
         m->receives = receives;
         m->sends = sends;
         return r;
@@ -586,7 +604,7 @@ uint32_t fab_trees_missing(const struct fab_trees *t, uint16_t mlid)
 
 /* Ids of the old snapshot's switches and ports in the new one; FAB_NONE: not there. */
 struct move {
-    const struct fab_fabric *old;
+    const struct net *old;
     struct fab_trees *to;
     uint32_t *sw; /* [old switch_count] */
     uint32_t *up; /* [new switch_count] hints, all FAB_NONE between trees */
@@ -594,11 +612,11 @@ struct move {
 
 static uint32_t moved_port(const struct move *m, uint32_t port)
 {
-    const struct fab_port *p = &m->old->ports[port];
-    uint32_t node = m->sw[p->node];
-    if (node == FAB_NONE || m->to->f->nodes[node].num_ports < p->num)
-        return FAB_NONE;
-    return fab_port_id(m->to->f, node, p->num);
+    const struct net *now = m->to->net;
+    uint32_t sw = m->sw[m->old->node[port]], num = net_num(m->old, port);
+    return sw != FAB_NONE && now->first_port[sw] + num < now->first_port[sw + 1]
+               ? now->first_port[sw] + num
+               : FAB_NONE;
 }
 
 static void set_hints(const struct move *m, const struct tree *was, bool set)
@@ -660,17 +678,16 @@ static int move_tree(const struct move *m, const struct tree *was)
     return r;
 }
 
-static int move_all(struct fab_trees *t, struct move *m)
+static int move_all(struct fab_trees *t, struct move *m, const struct fab_fabric *now)
 {
-    const struct fab_fabric *now = m->to->f;
     int r = FAB_OK;
-    m->sw = fab_alloc_array(m->old->switch_count, sizeof(*m->sw));
+    m->sw = fab_alloc_array(m->old->switches, sizeof(*m->sw));
     m->up = fab_alloc_array(now->switch_count, sizeof(*m->up));
     if (m->sw == NULL || m->up == NULL)
         return FAB_E_NOMEM;
     memset(m->up, 0xff, now->switch_count * sizeof(*m->up));
-    for (uint32_t sw = 0; sw < m->old->switch_count; sw++) {
-        uint32_t node = fab_fabric_node_by_guid(now, m->old->nodes[sw].guid);
+    for (uint32_t sw = 0; sw < m->old->switches; sw++) {
+        uint32_t node = fab_fabric_node_by_guid(now, m->old->guid[sw]);
         m->sw[sw] = node < now->switch_count ? node : FAB_NONE;
     }
     for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++)
@@ -681,11 +698,18 @@ static int move_all(struct fab_trees *t, struct move *m)
 
 int fab_trees_follow(struct fab_trees *t, const struct fab_fabric *now)
 {
-    struct move m = {.old = t->f};
-    int r = fab_trees_new(now, &m.to);
+    struct move m = {.old = t->net};
+    struct net *net;
+    int r = net_new(now, &net);
+    if (r == FAB_OK && net_same(t->net, net)) {
+        net_free(net);
+        return FAB_OK;
+    }
+    if (r == FAB_OK)
+        r = trees_new(net, &m.to);
     if (r != FAB_OK)
         return r;
-    r = move_all(t, &m);
+    r = move_all(t, &m, now);
     free(m.sw);
     free(m.up);
     if (r == FAB_OK) {

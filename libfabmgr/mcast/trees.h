@@ -4,7 +4,7 @@
  * entries of multicast forwarding tables. A change of members or of the fabric moves the branches
  * that it touches, and no others.
  *
- * A mutable value, for one owner. Unicast routes know nothing of it, nor does their proof: packets
+ * A mutable value, for one owner; it keeps what it needs of a fabric, not the snapshot. Unicast routes know nothing of it, nor does their proof: packets
  * on trees wait for buffers, too, and where the routes between switches are not those of one tree,
  * the two together may in theory lock up (as with any subnet manager on such fabrics).
  */
@@ -24,8 +24,9 @@ struct fab_trees;
 int fab_trees_new(const struct fab_fabric *f, struct fab_trees **ret); /* NOMEM */
 void fab_trees_free(struct fab_trees *t);                              /* NULL is fine */
 
-/* Multicast LIDs that all switches have entries for, from the first one on; 0: some switch has
- * none. *ret_switch, if not NULL: the one with the fewest, or FAB_NONE. */
+/* Multicast LIDs that all switches have entries for, from the first one on; those that have none at
+ * all do not count, as no tree leads over them. 0: no switch has any. *ret_switch, if not NULL: the
+ * one with the fewest, or FAB_NONE. (Trees with LIDs beyond, from before it came, avoid it.) */
 uint32_t fab_trees_room(const struct fab_trees *t, uint32_t *ret_switch);
 
 /* Adds a member, named by the GUID of its port: one that packets come to, or one that only sends

@@ -15,54 +15,35 @@
 
 #define ROOTS_MAX 64
 
-uint32_t ways_across(const struct fab_fabric *f, uint32_t port)
+/* From those in queue[count], which have distance 0, over switches that have that entry. */
+static void search(const struct ways *w, uint16_t *dist, uint32_t count, uint32_t slot)
 {
-    uint32_t peer = fab_peer_node(f, port);
-    bool there = peer != FAB_NONE && fab_node_is_switch(f, peer) && fab_port_is_up(f, port);
-    return there ? f->ports[port].peer : FAB_NONE;
-}
-
-static bool has_ends(const struct fab_fabric *f, uint32_t sw)
-{
-    const struct fab_node *n = &f->nodes[sw];
-    for (uint32_t num = 1; num <= n->num_ports; num++) {
-        uint32_t peer = fab_peer_node(f, n->first_port + num);
-        if (peer != FAB_NONE && !fab_node_is_switch(f, peer))
-            return true;
-    }
-    return false;
-}
-
-/* From those in queue[count], which have distance 0. */
-static void search(const struct ways *w, uint16_t *dist, uint32_t count)
-{
-    const struct fab_fabric *f = w->f;
+    const struct net *n = w->net;
     for (uint32_t at = 0; at < count; at++) {
         uint32_t sw = w->queue[at];
-        const struct fab_node *n = &f->nodes[sw];
-        for (uint32_t num = 1; num <= n->num_ports; num++) {
-            uint32_t peer = ways_across(f, n->first_port + num);
-            if (peer == FAB_NONE || dist[f->ports[peer].node] != WAYS_FAR)
+        for (uint32_t port = n->first_port[sw] + 1; port < n->first_port[sw + 1]; port++) {
+            uint32_t to = net_across(n, port);
+            if (to == FAB_NONE || dist[to] != WAYS_FAR || n->cap[to] <= slot)
                 continue;
-            dist[f->ports[peer].node] = (uint16_t)(dist[sw] + 1);
-            w->queue[count++] = f->ports[peer].node;
+            dist[to] = (uint16_t)(dist[sw] + 1);
+            w->queue[count++] = to;
         }
     }
 }
 
 static uint16_t *new_row(const struct ways *w)
 {
-    uint16_t *dist = fab_alloc_array(w->f->switch_count, sizeof(*dist));
+    uint16_t *dist = fab_alloc_array(w->net->switches, sizeof(*dist));
     if (dist != NULL)
-        memset(dist, 0xff, w->f->switch_count * sizeof(*dist));
+        memset(dist, 0xff, w->net->switches * sizeof(*dist));
     return dist;
 }
 
 /* Some of the core do, evenly chosen: distances are kept for each. */
 static void thin_out(struct ways *w)
 {
-    size_t count = fab_bits_count(w->core, w->f->switch_count), seen = 0;
-    for (uint32_t sw = 0; count > ROOTS_MAX && sw < w->f->switch_count; sw++) {
+    size_t count = fab_bits_count(w->core, w->net->switches), seen = 0;
+    for (uint32_t sw = 0; count > ROOTS_MAX && sw < w->net->switches; sw++) {
         if (!fab_bits_get(w->core, sw))
             continue;
         if (seen * ROOTS_MAX / count == (seen + 1) * ROOTS_MAX / count)
@@ -73,33 +54,35 @@ static void thin_out(struct ways *w)
 
 static int find_core(struct ways *w)
 {
-    const struct fab_fabric *f = w->f;
     uint16_t *rank = new_row(w), most = 0;
     uint32_t count = 0;
     if (rank == NULL)
         return FAB_E_NOMEM;
-    for (uint32_t sw = 0; sw < f->switch_count; sw++)
-        if (has_ends(f, sw)) {
+    for (uint32_t sw = 0; sw < w->net->switches; sw++)
+        if (fab_bits_get(w->net->has_ends, sw)) {
             rank[sw] = 0;
             w->queue[count++] = sw;
         }
-    search(w, rank, count);
-    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+    search(w, rank, count, 0);
+    for (uint32_t sw = 0; sw < w->net->switches; sw++)
         if (rank[sw] != WAYS_FAR && rank[sw] > most)
             most = rank[sw];
-    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+    for (uint32_t sw = 0; sw < w->net->switches; sw++)
         fab_bits_put(w->core, sw, rank[sw] == most);
     free(rank);
     thin_out(w);
     return FAB_OK;
 }
 
-int ways_init(struct ways *w, const struct fab_fabric *f)
+int ways_init(struct ways *w, const struct net *n)
 {
-    *w = (struct ways){.f = f};
-    w->core = fab_bits_new(f->switch_count);
-    w->dist = calloc((size_t)f->switch_count + 1, sizeof(*w->dist));
-    w->queue = fab_alloc_array(f->switch_count, sizeof(*w->queue));
+    *w = (struct ways){.net = n, .least = UINT32_MAX, .few_root = FAB_NONE};
+    for (uint32_t sw = 0; sw < n->switches; sw++)
+        if (n->cap[sw] > 0 && n->cap[sw] < w->least)
+            w->least = n->cap[sw];
+    w->core = fab_bits_new(n->switches);
+    w->dist = calloc((size_t)n->switches + 1, sizeof(*w->dist));
+    w->queue = fab_alloc_array(n->switches, sizeof(*w->queue));
     int r = w->core != NULL && w->dist != NULL && w->queue != NULL ? FAB_OK : FAB_E_NOMEM;
     if (r == FAB_OK)
         r = find_core(w);
@@ -110,16 +93,38 @@ int ways_init(struct ways *w, const struct fab_fabric *f)
 
 void ways_fini(struct ways *w)
 {
-    for (uint32_t sw = 0; w->dist != NULL && sw < w->f->switch_count; sw++)
+    for (uint32_t sw = 0; w->dist != NULL && sw < w->net->switches; sw++)
         free(w->dist[sw]);
     free(w->dist);
     free(w->core);
     free(w->queue);
+    free(w->few);
     memset(w, 0, sizeof(*w));
 }
 
-const uint16_t *ways_to(struct ways *w, uint32_t root)
+static const uint16_t *few_to(struct ways *w, uint32_t root, uint32_t slot)
 {
+    if (w->few_root == root && w->few_slot == slot)
+        return w->few;
+    if (w->few == NULL)
+        w->few = new_row(w);
+    if (w->few == NULL)
+        return NULL;
+    memset(w->few, 0xff, w->net->switches * sizeof(*w->few));
+    w->few_root = root;
+    w->few_slot = slot;
+    if (w->net->cap[root] <= slot)
+        return w->few;
+    w->few[root] = 0;
+    w->queue[0] = root;
+    search(w, w->few, 1, slot);
+    return w->few;
+}
+
+const uint16_t *ways_to(struct ways *w, uint32_t root, uint32_t slot)
+{
+    if (slot >= w->least)
+        return few_to(w, root, slot);
     if (w->dist[root] != NULL)
         return w->dist[root];
     uint16_t *dist = new_row(w);
@@ -127,7 +132,7 @@ const uint16_t *ways_to(struct ways *w, uint32_t root)
         return NULL;
     dist[root] = 0;
     w->queue[0] = root;
-    search(w, dist, 1);
+    search(w, dist, 1, 0);
     w->dist[root] = dist;
     return dist;
 }

@@ -3,21 +3,23 @@
 #ifndef LIBFABMGR_MCAST_WAYS_H
 #define LIBFABMGR_MCAST_WAYS_H
 
-#include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/mcast/net.h"
 
 #define WAYS_FAR UINT16_MAX
 
 struct ways {
-    const struct fab_fabric *f;
+    const struct net *net;
     uint64_t *core;  /* bitset of switches: those farthest from ends */
-    uint16_t **dist; /* [switch_count] by root: hops to it by switch; NULL: not computed yet */
-    uint32_t *queue; /* [switch_count] for computing */
+    uint16_t **dist; /* [switches] by root: hops to it by switch; NULL: not computed yet */
+    uint32_t *queue; /* [switches] for computing */
+    uint32_t least;  /* the smallest table, in multicast LIDs; for LIDs beyond: */
+    uint16_t *few;   /* [switches] hops to few_root over switches that have entry few_slot */
+    uint32_t few_root, few_slot;
 };
-int ways_init(struct ways *w, const struct fab_fabric *f); /* NOMEM */
+int ways_init(struct ways *w, const struct net *n); /* NOMEM */
 void ways_fini(struct ways *w);
-/* Hops to a root by switch, WAYS_FAR: no way; NULL: NOMEM. */
-const uint16_t *ways_to(struct ways *w, uint32_t root);
-/* The port at the other end of a working cable between switches, or FAB_NONE. */
-uint32_t ways_across(const struct fab_fabric *f, uint32_t port);
+/* Hops to a root by switch, over those whose tables have that entry; WAYS_FAR: no way. NULL: NOMEM.
+ * Valid until the next call. */
+const uint16_t *ways_to(struct ways *w, uint32_t root, uint32_t slot);
 
 #endif
