@@ -25,7 +25,8 @@
  * remembered: it comes back when that client goes, or has had it for too long.
  *
  * Everything a client writes is hostile. A control datagram counts only when it comes from the
- * process that connected; LIDs of senders and lengths are not believed but set here.
+ * process that connected; LIDs of senders are not believed but set here, and so are lengths, but
+ * those of tables of subnet administration.
  */
 #include "cli/sim/hub.h"
 
@@ -34,7 +35,7 @@
 
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/wire/gs.h"
+#include "libfabmgr/wire/sa.h"
 
 #define MAGIC 0xdeadbeefu
 #define NODE_NAME_MAX 32
@@ -289,14 +290,23 @@ static void turn_round(uint8_t *packet)
     memcpy(packet + SQPN_AT, was, 4);
 }
 
-/* What the hub knows better than the client: who it is, and how long a MAD is. */
+/* An answer with RMPP may say that it is shorter than a MAD: that is how many records it has. */
+static uint64_t length_of(const uint8_t *packet)
+{
+    const uint8_t *mad = packet + MAD_AT;
+    uint64_t said = fab_be64(packet + MAD_LENGTH_AT);
+    bool rmpp = mad[CLASS_AT] == FAB_CLASS_SA && (mad[FAB_RMPP_AT + 2] & FAB_RMPP_ACTIVE) != 0;
+    return rmpp && said >= FAB_SA_DATA && said < FAB_MAD_SIZE ? said : FAB_MAD_SIZE;
+}
+
+/* What the hub knows better than the client: who it is, and mostly how long a MAD is. */
 static void correct(const struct hub *h, unsigned id, uint8_t *packet, uint16_t dlid)
 {
     uint8_t *mad = packet + MAD_AT;
     bool permissive = dlid == FAB_LID_PERMISSIVE;
     address(packet, dlid, permissive ? dlid : port_info(h, &h->clients[id])->lid);
     fab_put_be32(packet + STATUS_AT, 0);
-    fab_put_be64(packet + MAD_LENGTH_AT, FAB_MAD_SIZE);
+    fab_put_be64(packet + MAD_LENGTH_AT, length_of(packet));
     if (!is_response(mad))
         fab_put_be16(mad + TID_AT, (uint16_t)id);
 }

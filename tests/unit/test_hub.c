@@ -12,6 +12,7 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/fault.h"
+#include "libfabmgr/wire/sa.h"
 #include "tests/unit/fabrics.h"
 
 enum {
@@ -263,6 +264,41 @@ START_TEST(requests_to_the_sm_and_back)
     ck_assert_uint_eq(status_of(x.last[asks]), 0);
     ck_assert_uint_eq(x.last[asks][32 + 3], FAB_METHOD_GET_RESP);
     ck_assert_uint_eq(x.hub.wait_count, 0);
+    lab_end(&x);
+}
+END_TEST
+
+/* A table that ends early says so; nothing else may be of another length than a MAD's. */
+START_TEST(short_tables)
+{
+    struct lab x;
+    lab_start(&x);
+    int sm = come(&x, 10, "host-0001", true), asks = come(&x, 11, "host-0001", false);
+    struct fab_mad get = {.mgmt_class = FAB_CLASS_SA,
+                          .class_version = 2,
+                          .method = FAB_METHOD_GET_TABLE,
+                          .attr_id = FAB_SA_NODE_RECORD};
+    static const struct {
+        uint64_t said, told;
+        uint8_t flags;
+    } answers[] = {{56 + 112, 56 + 112, FAB_RMPP_ACTIVE},
+                   {56, 56, FAB_RMPP_ACTIVE},
+                   {55, 256, FAB_RMPP_ACTIVE},
+                   {UINT64_MAX, 256, FAB_RMPP_ACTIVE},
+                   {56 + 112, 256, 0}};
+    for (unsigned i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        (void)request(&x, asks, FAB_LID_PERMISSIVE, &get);
+        ck_assert_uint_eq(x.count[sm], i + 1);
+        uint8_t answer[HUB_PACKET_SIZE];
+        memcpy(answer, x.last[sm], sizeof answer);
+        ck_assert_uint_eq(fab_be64(answer + 24), FAB_MAD_SIZE);
+        answer[32 + 3] |= FAB_METHOD_RESPONSE;
+        answer[32 + FAB_RMPP_AT + 2] = answers[i].flags;
+        fab_put_be64(answer + 24, answers[i].said);
+        hub_packet(&x.hub, (unsigned)sm, answer, sizeof answer);
+        ck_assert_uint_eq(x.count[asks], i + 1);
+        ck_assert_uint_eq(fab_be64(x.last[asks] + 24), answers[i].told);
+    }
     lab_end(&x);
 }
 END_TEST
@@ -644,6 +680,7 @@ static Suite *suite(void)
     tcase_add_test(c, questions);
     tcase_add_test(c, nobody_speaks_for_others);
     tcase_add_test(c, requests_to_the_sm_and_back);
+    tcase_add_test(c, short_tables);
     tcase_add_test(c, lost_comes_back);
     tcase_add_test(c, lost_answer);
     tcase_add_test(c, unanswered);
