@@ -18,6 +18,7 @@ include libfabmgr/damping/local.mk
 include libfabmgr/counters/local.mk
 include libfabmgr/isolation/local.mk
 include libfabmgr/address/local.mk
+include libfabmgr/congestion/local.mk
 include libfabmgr/mcast/local.mk
 include libfabmgr/partition/local.mk
 include libfabmgr/route/local.mk

@@ -53,6 +53,12 @@ noinst_PROGRAMS += tests/bench/bench_repair
 tests_bench_bench_repair_SOURCES = tests/bench/bench_repair.c
 tests_bench_bench_repair_LDADD = libfabmgr/libfabmgr.la
 
+# ---- congestion control
+UNIT_TESTS += tests/unit/test_congestion
+tests_unit_test_congestion_SOURCES = tests/unit/test_congestion.c
+tests_unit_test_congestion_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_congestion_LDADD = $(LIB_TEST_LIBS)
+
 # ---- base
 UNIT_TESTS += tests/unit/test_base
 tests_unit_test_base_SOURCES = tests/unit/test_base.c

@@ -1,4 +1,6 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/congestion.c \
+	%D%/congestion.h \
 	%D%/gid.c \
 	%D%/gid.h \
 	%D%/partitions.c \

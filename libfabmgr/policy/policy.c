@@ -37,6 +37,7 @@ void fab_policy_defaults(struct fab_policy *p)
         .enforce = 3,
         .max_hops = 64,
     };
+    fab_policy_congestion_defaults(&p->congestion);
 }
 
 /* ---- validation -------------------------------------------------------------------------------
@@ -184,6 +185,8 @@ int fab_policy_validate(const struct fab_policy *p, char *why, size_t why_len)
         status = check_roots(p, why, why_len);
     if (status == FAB_OK)
         status = check_rest(p, why, why_len);
+    if (status == FAB_OK)
+        status = fab_policy_congestion_validate(&p->congestion, why, why_len);
     return status;
 }
 

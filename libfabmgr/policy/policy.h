@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libfabmgr/policy/congestion.h"
 #include "libfabmgr/policy/partitions.h"
 #include "libfabmgr/policy/tables.h"
 
@@ -32,6 +33,7 @@ struct fab_policy {
     bool both_pkeys;                   /* members can be full and limited at once */
     uint8_t enforce;   /* where switches check P_Keys: 1 inbound, 2 outbound, 3 both, 0 not */
     uint16_t max_hops; /* proof: longest accepted path in switches, default 64 */
+    struct fab_policy_congestion congestion;
 };
 
 void fab_policy_defaults(struct fab_policy *p);

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Settings of all ports. A port's basis is gathered first; ports of the same basis share a setting,
+ * which is derived once (derive.c). What is known of the fabric as a whole is in survey.c.
+ */
+#include "libfabmgr/congestion/congestion.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/congestion/derive.h"
+#include "libfabmgr/congestion/survey.h"
+
+#define NS_A_METRE 5
+#define ENTRIES 128 /* where it is not known how many a device has */
+
+struct bases { /* different ones, in the order in which they were met */
+    struct fab_congestion_basis *items;
+    size_t count, capacity;
+};
+struct work {
+    const struct fab_congestion_input *in;
+    const struct fab_policy_congestion *policy;
+    struct survey survey;
+    struct fab_congestion_basis common;
+    struct bases ports, adapters;
+};
+
+/* ---- what all have in common ------------------------------------------------------------------
+ */
+
+/* The next power of two, so that a few ends more or less seldom count. */
+static uint32_t rounded(uint32_t n)
+{
+    uint32_t power = 2;
+    while (power < n && power < 1u << 31)
+        power *= 2;
+    return power;
+}
+
+static void count_on(struct work *w)
+{
+    struct fab_congestion_basis *b = &w->common;
+    uint32_t any = w->policy->fan_in, most = 0;
+    b->fan_in_from = any > 0 ? FAB_CONGESTION_FROM_POLICY : FAB_CONGESTION_FROM_FABRIC;
+    if (any == 0)
+        any = rounded(b->ends > 1 ? b->ends - 1 : 1);
+    for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
+        uint32_t of_class = w->in->fan_in != NULL && w->policy->fan_in == 0 ? w->in->fan_in[sl] : 0;
+        if (of_class > 0)
+            b->fan_in_from = FAB_CONGESTION_FROM_CLASS;
+        b->sl_fan_in[sl] = of_class > 0 ? of_class : any;
+        most = b->sl_fan_in[sl] > most ? b->sl_fan_in[sl] : most;
+    }
+    b->fan_in = most;
+}
+
+static uint32_t bounded(uint64_t x)
+{
+    return x < UINT32_MAX ? (uint32_t)x : UINT32_MAX;
+}
+
+static void see_times(struct work *w)
+{
+    const struct fab_policy_congestion *p = w->policy;
+    struct fab_congestion_basis *b = &w->common;
+    uint64_t way = (uint64_t)b->hops * p->hop_ns + 2 * (uint64_t)p->end_ns +
+                   (b->hops + 1) * (uint64_t)p->cable_m * NS_A_METRE;
+    b->rtt_ns = bounded(2 * way);
+    if (b->slowest > 0)
+        b->queue_ns = bounded((uint64_t)p->queue_kb * 1024 * 8 * 1000 / b->slowest);
+}
+
+static void gather(struct work *w)
+{
+    const struct survey *s = &w->survey;
+    uint32_t most = fab_mtu_bytes(w->in->policy->max_mtu);
+    uint32_t hops = w->in->hops > 0 ? w->in->hops : s->hops;
+    w->common = (struct fab_congestion_basis){
+        .profile = w->policy->profile,
+        .hops = (uint8_t)(hops < UINT8_MAX ? hops : UINT8_MAX),
+        .mtu = (uint16_t)(s->mtu < most ? s->mtu : most),
+        .slowest = s->slowest,
+        .ends = rounded(s->ends),
+        .taper = 100,
+    };
+    count_on(w);
+    see_times(w);
+}
+
+/* ---- ports ------------------------------------------------------------------------------------
+ */
+
+static int find(struct bases *all, const struct fab_congestion_basis *b, uint16_t *ret)
+{
+    size_t i = 0;
+    while (i < all->count && memcmp(&all->items[i], b, sizeof *b) != 0)
+        i++;
+    if (i == FAB_CONGESTION_NONE)
+        return FAB_E_LIMIT;
+    if (i == all->capacity) {
+        void *grown = fab_grow(all->items, sizeof *all->items, i + 1, &all->capacity);
+        if (grown == NULL)
+            return FAB_E_NOMEM;
+        all->items = grown;
+    }
+    if (i == all->count)
+        all->items[all->count++] = *b;
+    *ret = (uint16_t)i;
+    return FAB_OK;
+}
+
+static uint16_t entries_of(const struct fab_congestion_input *in, uint32_t node)
+{
+    uint32_t blocks = in->table_blocks != NULL ? in->table_blocks[node] : 0;
+    uint32_t entries = blocks * FAB_CONGESTION_BLOCK;
+    if (entries == 0)
+        return ENTRIES;
+    return (uint16_t)(entries < FAB_CONGESTION_TABLE_MOST ? entries : FAB_CONGESTION_TABLE_MOST);
+}
+
+static int place(struct work *w, uint32_t port, uint16_t *ret)
+{
+    const struct fab_fabric *f = w->in->fabric;
+    uint32_t node = f->ports[port].node;
+    struct fab_congestion_basis b;
+    memcpy(&b, &w->common, sizeof b); /* with what is between fields: it is compared as bytes */
+    b.rate = fab_link_rate(&f->ports[port].info);
+    if (!fab_node_is_switch(f, node)) {
+        b.entries = entries_of(w->in, node);
+        return find(&w->adapters, &b, ret);
+    }
+    b.edge = !fab_node_is_switch(f, fab_peer_node(f, port));
+    b.taper = b.edge ? 100 : w->survey.taper[node];
+    return find(&w->ports, &b, ret);
+}
+
+static int place_all(struct work *w, uint16_t *of_port)
+{
+    const struct fab_fabric *f = w->in->fabric;
+    int rc = FAB_OK;
+    for (uint32_t p = 0; rc == FAB_OK && p < f->port_count; p++) {
+        of_port[p] = FAB_CONGESTION_NONE;
+        if (f->ports[p].num > 0 && fab_port_is_up(f, p))
+            rc = place(w, p, &of_port[p]);
+    }
+    return rc;
+}
+
+static int derive_all(struct work *w, struct fab_congestion *c)
+{
+    c->port_count = (uint16_t)w->ports.count;
+    c->adapter_count = (uint16_t)w->adapters.count;
+    c->port = fab_alloc_array(c->port_count, sizeof *c->port);
+    c->adapter = fab_alloc_array(c->adapter_count, sizeof *c->adapter);
+    if (c->port == NULL || c->adapter == NULL)
+        return FAB_E_NOMEM;
+    for (uint32_t i = 0; i < c->port_count; i++)
+        derive_port(&w->ports.items[i], w->policy, &c->port[i]);
+    for (uint32_t i = 0; i < c->adapter_count; i++)
+        derive_adapter(&w->adapters.items[i], w->policy, &c->adapter[i]);
+    return FAB_OK;
+}
+
+int fab_congestion_compute(const struct fab_congestion_input *in, struct fab_congestion *ret)
+{
+    struct work w = {.in = in, .policy = &in->policy->congestion};
+    struct fab_congestion c = {.ports = in->fabric->port_count};
+    int rc = survey_init(in->fabric, &w.survey);
+    if (rc == FAB_OK) {
+        gather(&w);
+        c.of_port = fab_alloc_array(c.ports, sizeof *c.of_port);
+        rc = c.of_port != NULL ? place_all(&w, c.of_port) : FAB_E_NOMEM;
+    }
+    if (rc == FAB_OK)
+        rc = derive_all(&w, &c);
+    c.port_basis = w.ports.items;
+    c.adapter_basis = w.adapters.items;
+    survey_fini(&w.survey);
+    if (rc == FAB_OK)
+        *ret = c;
+    else
+        fab_congestion_fini(&c);
+    return rc;
+}
+
+void fab_congestion_fini(struct fab_congestion *c)
+{
+    free(c->of_port);
+    free(c->port);
+    free(c->adapter);
+    free(c->port_basis);
+    free(c->adapter_basis);
+    *c = (struct fab_congestion){0};
+}
+
+static uint16_t index_of(const struct fab_congestion *c, const struct fab_fabric *f, uint32_t port,
+                         bool of_switch)
+{
+    if (port >= c->ports || fab_node_is_switch(f, f->ports[port].node) != of_switch)
+        return FAB_CONGESTION_NONE;
+    return c->of_port[port];
+}
+
+const struct fab_congestion_port *
+fab_congestion_of_switch(const struct fab_congestion *c, const struct fab_fabric *f, uint32_t port)
+{
+    uint16_t i = index_of(c, f, port, true);
+    return i != FAB_CONGESTION_NONE ? &c->port[i] : NULL;
+}
+
+const struct fab_congestion_adapter *
+fab_congestion_of_adapter(const struct fab_congestion *c, const struct fab_fabric *f, uint32_t port)
+{
+    uint16_t i = index_of(c, f, port, false);
+    return i != FAB_CONGESTION_NONE ? &c->adapter[i] : NULL;
+}

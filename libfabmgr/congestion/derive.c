@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Values from what is known. Let n senders crowd one end, whose link takes t for a packet.
+ *
+ * - Each sender has to come down to 1/n of the end's rate: the table's last delay.
+ * - The end's port can mark no more than all its packets, 1/t a second, which tells each sender
+ *   once in n * t that it should slow down. Meanwhile its timer lets it speed up again by one step
+ *   each `timer`: with an increase of k steps a mark it stays slow only if timer >= n * t / k.
+ * - The timer is also longer than the loop of control: a sender that speeds up again before it
+ *   could be told of what it did would never settle.
+ * - Ports to ends are where crowds meet, and mark soon, with or without credits, since a slow
+ *   end gives few. Ports between switches mark late where all fits that ends bring in: a queue
+ *   there passes. Where it does not fit (a tapered tree) they are places to meet, too.
+ */
+#include "libfabmgr/congestion/derive.h"
+
+#define TICK_NS 1024u
+#define ALL_SLS 0xffffu
+
+/* What profiles differ in. */
+static const struct tuning {
+    uint8_t edge, between, tapered; /* thresholds: to ends; between switches; of a tapered switch */
+    uint8_t marking_rate;
+    uint8_t packet_size;
+    uint8_t increase;
+    uint8_t loops;  /* of control that a timer lasts at least */
+    uint16_t limit; /* the greatest index, if the device has it */
+} tunings[FAB_CONGESTION_PROFILES] = {
+    [FAB_CONGESTION_BALANCED] = {15, 8, 12, 0, 8, 4, 2, 127},
+    [FAB_CONGESTION_INCAST] = {15, 8, 12, 0, 8, 4, 4, 127},
+    [FAB_CONGESTION_COLLECTIVE] = {12, 4, 8, 0, 8, 4, 2, 63},
+};
+
+static uint16_t chosen(const struct fab_policy_congestion *p, enum fab_congestion_value which,
+                       uint32_t computed)
+{
+    uint32_t most = fab_congestion_domains[which].most, least = fab_congestion_domains[which].least;
+    if (p->set[which])
+        return p->value[which];
+    return (uint16_t)(computed > most ? most : computed < least ? least : computed);
+}
+
+void derive_port(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
+                 struct fab_congestion_port *ret)
+{
+    const struct tuning *t = &tunings[b->profile];
+    *ret = (struct fab_congestion_port){0};
+    if (b->profile == FAB_CONGESTION_OFF)
+        return;
+    uint8_t threshold = b->edge ? t->edge : b->taper > 100 ? t->tapered : t->between;
+    ret->threshold = (uint8_t)chosen(
+        p, b->edge ? FAB_CONGESTION_THRESHOLD : FAB_CONGESTION_SWITCH_THRESHOLD, threshold);
+    ret->packet_size = (uint8_t)chosen(p, FAB_CONGESTION_PACKET_SIZE, t->packet_size);
+    ret->marking_rate = chosen(p, FAB_CONGESTION_MARKING_RATE, t->marking_rate);
+    ret->victim = b->edge && chosen(p, FAB_CONGESTION_VICTIM_MASK, 1);
+}
+
+/* ns that a packet of the greatest size takes at the slowest end. */
+static uint64_t packet_ns(const struct fab_congestion_basis *b)
+{
+    return b->slowest > 0 ? (uint64_t)b->mtu * 8000 / b->slowest : 0;
+}
+
+static void derive_sl(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
+                      uint32_t fan_in, uint16_t limit, struct fab_congestion_sl *ret)
+{
+    const struct tuning *t = &tunings[b->profile];
+    uint64_t marked = 1u + chosen(p, FAB_CONGESTION_MARKING_RATE, t->marking_rate);
+    uint64_t loop = (uint64_t)t->loops * (b->rtt_ns + b->queue_ns);
+    ret->increase = (uint8_t)chosen(p, FAB_CONGESTION_INCREASE, t->increase);
+    uint64_t told = fan_in * marked * packet_ns(b) / ret->increase;
+    uint64_t ticks = ((told > loop ? told : loop) + TICK_NS - 1) / TICK_NS;
+    ret->timer = chosen(p, FAB_CONGESTION_TIMER, ticks > UINT16_MAX ? UINT16_MAX : (uint32_t)ticks);
+    ret->trigger = (uint8_t)chosen(p, FAB_CONGESTION_TRIGGER_THRESHOLD, limit);
+    ret->min = (uint8_t)chosen(p, FAB_CONGESTION_MIN, 0);
+}
+
+static uint16_t limit_of(const struct fab_congestion_basis *b,
+                         const struct fab_policy_congestion *p)
+{
+    uint32_t limit = chosen(p, FAB_CONGESTION_LIMIT, tunings[b->profile].limit);
+    uint32_t last = p->table_count > 0 ? p->table_count - 1u : FAB_CONGESTION_TABLE_MOST - 1;
+    limit = limit > last ? last : limit;
+    return (uint16_t)(limit >= b->entries ? b->entries - 1u : limit);
+}
+
+static void table_of(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
+                     uint16_t limit, struct fab_congestion_table *ret)
+{
+    double slowest = b->slowest > 0 && b->slowest < b->rate ? b->slowest : b->rate;
+    double ratio = slowest > 0 ? b->fan_in * (double)b->rate / slowest : b->fan_in;
+    if (p->table_count == 0) {
+        derive_table(ratio > 1 ? ratio : 1, limit, ret);
+        return;
+    }
+    *ret = (struct fab_congestion_table){.limit = limit};
+    for (uint32_t i = 0; i <= limit; i++)
+        ret->entry[i] = p->table[i];
+}
+
+void derive_adapter(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
+                    struct fab_congestion_adapter *ret)
+{
+    *ret = (struct fab_congestion_adapter){0};
+    if (b->profile == FAB_CONGESTION_OFF)
+        return;
+    uint16_t limit = limit_of(b, p);
+    ret->sls = ALL_SLS;
+    for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)
+        derive_sl(b, p, b->sl_fan_in[sl], limit, &ret->sl[sl]);
+    table_of(b, p, limit, &ret->table);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What congestion control has to know of the fabric as a whole. For this room's files only. */
+#ifndef LIBFABMGR_CONGESTION_SURVEY_H
+#define LIBFABMGR_CONGESTION_SURVEY_H
+
+#include "libfabmgr/fabric/fabric.h"
+
+struct survey {
+    uint32_t ends;    /* ports of adapters that can send and receive */
+    uint32_t slowest; /* Mb/s, of their links; 0: no end */
+    uint16_t mtu;     /* bytes: the greatest of theirs */
+    uint8_t hops;     /* switches on the longest of the shortest ways between ends */
+    uint16_t *taper;  /* [switch_count] percent, in steps of 50 from 100 on: what ends bring in to
+                         what leads on to other switches */
+};
+int survey_init(const struct fab_fabric *f, struct survey *ret); /* NOMEM */
+void survey_fini(struct survey *s);
+/* The cable of `port` leads to an end (from a switch), or `port` is an end. */
+bool survey_is_end(const struct fab_fabric *f, uint32_t port);
+
+#endif
