@@ -96,6 +96,14 @@ struct record *record_of_reroute(const struct reroute *reroute)
     return r;
 }
 
+struct record *record_of_hosts(const struct record_hosts *hosts)
+{
+    struct record *r = record_new(RECORD_HOSTS, 0);
+    if (r != NULL)
+        r->hosts = *hosts;
+    return r;
+}
+
 /* ---- batches ---- */
 
 void batch_init(struct batch *b)

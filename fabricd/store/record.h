@@ -16,7 +16,14 @@
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/view/view.h"
 
-enum record_kind { RECORD_EVENT, RECORD_SET, RECORD_DISABLED, RECORD_REROUTE, RECORD_ISOLATED };
+enum record_kind {
+    RECORD_EVENT,
+    RECORD_SET,
+    RECORD_DISABLED,
+    RECORD_REROUTE,
+    RECORD_ISOLATED,
+    RECORD_HOSTS
+};
 
 /* A set of tables that was published. */
 struct record_set {
@@ -39,6 +46,20 @@ struct record_isolated {
     bool isolated;
 };
 
+/* What a host registered, or took back. */
+enum hosts_kind { HOSTS_SERVICE, HOSTS_SUBSCRIPTION, HOSTS_GROUP, HOSTS_MEMBER, HOSTS_ALIAS };
+struct record_hosts {
+    enum hosts_kind kind;
+    bool there;
+    union {
+        struct store_service service;
+        struct fab_inform_info_record subscription;
+        struct fab_mc_member_record group;
+        struct store_member member;
+        struct store_alias alias;
+    };
+};
+
 struct record {
     STAILQ_ENTRY(record) next;
     enum record_kind kind;
@@ -48,6 +69,7 @@ struct record {
         struct record_disabled disabled;
         struct record_isolated isolated;
         struct reroute reroute;
+        struct record_hosts hosts;
     };
     char texts[]; /* what the pointers above point to */
 };
@@ -58,6 +80,7 @@ struct record *record_of_view(const struct fab_view *v, const char *reason, uint
 struct record *record_of_disabled(uint64_t node_guid, uint8_t port, bool disabled);
 struct record *record_of_isolated(const struct store_isolated *link, bool isolated);
 struct record *record_of_reroute(const struct reroute *reroute);
+struct record *record_of_hosts(const struct record_hosts *hosts);
 
 /* Everything that goes into one transaction. Of leases and views only the latest counts. */
 struct batch {

@@ -155,8 +155,44 @@ static const char step_3[] = "CREATE TABLE isolated_link ("
                              "  PRIMARY KEY (node_a, port_a)"
                              ") WITHOUT ROWID;";
 
-static const char *const steps_sql[] = {step_1, step_2, step_3};
-const struct schema_steps schema_steps = {steps_sql, 3};
+/* What hosts registered at the subnet administrator; record: as it was on the wire. GIDs are text,
+ * eight groups of four hex digits. */
+static const char step_4[] = "CREATE TABLE service ("
+                             "  id TEXT NOT NULL,"
+                             "  gid TEXT NOT NULL,"
+                             "  pkey INTEGER NOT NULL,"
+                             "  ends_us INTEGER NOT NULL," /* 0: never */
+                             "  record BLOB NOT NULL,"     /* ServiceRecord */
+                             "  PRIMARY KEY (id, gid, pkey)"
+                             ") WITHOUT ROWID;"
+                             "CREATE TABLE subscription ("
+                             "  gid TEXT NOT NULL,"
+                             "  number INTEGER NOT NULL,"
+                             "  record BLOB NOT NULL," /* InformInfoRecord */
+                             "  PRIMARY KEY (gid, number)"
+                             ") WITHOUT ROWID;"
+                             "CREATE TABLE multicast_group ("
+                             "  mgid TEXT PRIMARY KEY,"
+                             "  mlid INTEGER NOT NULL,"
+                             "  record BLOB NOT NULL" /* MCMemberRecord, of no member */
+                             ") WITHOUT ROWID;"
+                             /* Also of groups of the configuration, which have no row above. */
+                             "CREATE TABLE multicast_member ("
+                             "  mgid TEXT NOT NULL,"
+                             "  gid TEXT NOT NULL,"
+                             "  join_state INTEGER NOT NULL,"
+                             "  proxy_join INTEGER NOT NULL,"
+                             "  PRIMARY KEY (mgid, gid)"
+                             ") WITHOUT ROWID;"
+                             "CREATE TABLE alias_guid ("
+                             "  port_guid TEXT NOT NULL,"
+                             "  place INTEGER NOT NULL," /* in the port's GUIDInfo */
+                             "  guid TEXT NOT NULL,"
+                             "  PRIMARY KEY (port_guid, place)"
+                             ") WITHOUT ROWID;";
+
+static const char *const steps_sql[] = {step_1, step_2, step_3, step_4};
+const struct schema_steps schema_steps = {steps_sql, 4};
 
 /* ---- small things ---- */
 

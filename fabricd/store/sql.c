@@ -8,7 +8,9 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/policy/gid.h"
 
 static const char *const texts[SQL_COUNT] = {
     [SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -75,6 +77,23 @@ static const char *const texts[SQL_COUNT] = {
                          "name_a, name_b, since_us, operated, cause) "
                          "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [SQL_ISOLATED_DELETE] = "DELETE FROM isolated_link WHERE node_a = ?1 AND port_a = ?2",
+
+    [SQL_SERVICE_PUT] = "INSERT OR REPLACE INTO service(id, gid, pkey, ends_us, record) "
+                        "VALUES (?1, ?2, ?3, ?4, ?5)",
+    [SQL_SERVICE_DELETE] = "DELETE FROM service WHERE id = ?1 AND gid = ?2 AND pkey = ?3",
+    [SQL_SUBSCRIPTION_PUT] =
+        "INSERT OR REPLACE INTO subscription(gid, number, record) VALUES (?1, ?2, ?3)",
+    [SQL_SUBSCRIPTION_DELETE] = "DELETE FROM subscription WHERE gid = ?1 AND number = ?2",
+    [SQL_GROUP_PUT] =
+        "INSERT OR REPLACE INTO multicast_group(mgid, mlid, record) VALUES (?1, ?2, ?3)",
+    [SQL_GROUP_DELETE] = "DELETE FROM multicast_group WHERE mgid = ?1",
+    [SQL_GROUP_EMPTY] = "DELETE FROM multicast_member WHERE mgid = ?1",
+    [SQL_MEMBER_PUT] = "INSERT OR REPLACE INTO multicast_member(mgid, gid, join_state, proxy_join) "
+                       "VALUES (?1, ?2, ?3, ?4)",
+    [SQL_MEMBER_DELETE] = "DELETE FROM multicast_member WHERE mgid = ?1 AND gid = ?2",
+    [SQL_ALIAS_PUT] =
+        "INSERT OR REPLACE INTO alias_guid(port_guid, place, guid) VALUES (?1, ?2, ?3)",
+    [SQL_ALIAS_DELETE] = "DELETE FROM alias_guid WHERE port_guid = ?1 AND place = ?2",
 };
 
 int sql_status(int code)
@@ -134,26 +153,59 @@ static int bind_text(sqlite3_stmt *stmt, int at, const char *text)
                         : sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
 }
 
+struct words { /* what bound texts point to, until the statement has run */
+    char text[4][SQL_GID_SIZE];
+    unsigned used;
+};
+
+static void bind_guid(sqlite3_stmt *stmt, int at, uint64_t guid, struct words *w)
+{
+    sql_guid_text(guid, w->text[w->used]);
+    sqlite3_bind_text(stmt, at, w->text[w->used++], SQL_GUID_SIZE - 1, SQLITE_STATIC);
+}
+
+static void bind_gid(sqlite3_stmt *stmt, int at, const uint64_t *gid, struct words *w)
+{
+    sql_gid_text(gid, w->text[w->used]);
+    sqlite3_bind_text(stmt, at, w->text[w->used++], SQL_GID_SIZE - 1, SQLITE_STATIC);
+}
+
+/* (Bytes take two arguments: the second is read behind the first.) */
+static void bind_next(sqlite3_stmt *stmt, int at, char type, va_list *args, struct words *w)
+{
+    uint64_t guid;
+    const void *bytes;
+    switch (type) {
+    case 'i':
+        sqlite3_bind_int64(stmt, at, va_arg(*args, int64_t));
+        break;
+    case 't':
+        bind_text(stmt, at, va_arg(*args, const char *));
+        break;
+    case 'b':
+        bytes = va_arg(*args, const void *);
+        sqlite3_bind_blob(stmt, at, bytes, va_arg(*args, int), SQLITE_STATIC);
+        break;
+    case 'G':
+        bind_gid(stmt, at, va_arg(*args, const uint64_t *), w);
+        break;
+    default:
+        guid = va_arg(*args, uint64_t);
+        if (guid == 0 && type == 'g')
+            sqlite3_bind_null(stmt, at);
+        else
+            bind_guid(stmt, at, guid, w);
+    }
+}
+
 int sql_run(struct sql *q, enum sql_id id, const char *types, ...)
 {
-    char guids[4][SQL_GUID_SIZE];
-    unsigned used = 0;
+    struct words words = {.used = 0};
     sqlite3_stmt *stmt = q->statements[id];
     va_list args;
     va_start(args, types);
-    for (int i = 0; types[i] != '\0'; i++) {
-        uint64_t guid;
-        if (types[i] == 'i') {
-            sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t));
-        } else if (types[i] == 't') {
-            bind_text(stmt, i + 1, va_arg(args, const char *));
-        } else if ((guid = va_arg(args, uint64_t)) == 0) {
-            sqlite3_bind_null(stmt, i + 1);
-        } else {
-            sql_guid_text(guid, guids[used]);
-            sqlite3_bind_text(stmt, i + 1, guids[used++], SQL_GUID_SIZE - 1, SQLITE_STATIC);
-        }
-    }
+    for (int i = 0; types[i] != '\0'; i++)
+        bind_next(stmt, i + 1, types[i], &args, &words);
     va_end(args);
     int code = sqlite3_step(stmt);
     sqlite3_reset(stmt);
@@ -184,4 +236,27 @@ int sql_guid_parse(const char *text, uint64_t *ret)
     }
     *ret = value;
     return FAB_OK;
+}
+
+void sql_gid_text(const uint64_t gid[2], char text[SQL_GID_SIZE])
+{
+    char digits[SQL_GUID_SIZE];
+    for (int half = 0; half < 2; half++) {
+        sql_guid_text(gid[half], digits);
+        for (int group = 0; group < 4; group++, text += 5) {
+            memcpy(text, digits + 2 + 4 * group, 4);
+            text[4] = half == 1 && group == 3 ? '\0' : ':';
+        }
+    }
+}
+
+int sql_gid_parse(const char *text, uint64_t ret[2])
+{
+    uint8_t bytes[16];
+    int status = text != NULL ? fab_gid_parse(text, bytes) : FAB_E_FORMAT;
+    if (status == FAB_OK) {
+        ret[0] = fab_be64(bytes);
+        ret[1] = fab_be64(bytes + 8);
+    }
+    return status;
 }

@@ -39,6 +39,17 @@ enum sql_id {
     SQL_ISOLATED_DELETE,
     SQL_REROUTE_PUT,
     SQL_REROUTE_TRIM,
+    SQL_SERVICE_PUT,
+    SQL_SERVICE_DELETE,
+    SQL_SUBSCRIPTION_PUT,
+    SQL_SUBSCRIPTION_DELETE,
+    SQL_GROUP_PUT,
+    SQL_GROUP_DELETE,
+    SQL_GROUP_EMPTY,
+    SQL_MEMBER_PUT,
+    SQL_MEMBER_DELETE,
+    SQL_ALIAS_PUT,
+    SQL_ALIAS_DELETE,
     SQL_COUNT
 };
 
@@ -51,7 +62,8 @@ int sql_init(struct sql *q, sqlite3 *db);
 void sql_fini(struct sql *q); /* the statements; the connection stays the caller's */
 
 /* Runs a statement that returns no rows. types has one letter a parameter: i int64_t, t text (NULL
- * is NULL), g uint64_t as a GUID (0 is NULL). See sql_status for the result. */
+ * is NULL), g uint64_t as a GUID (0 is NULL), x likewise, but 0 is 0, G const uint64_t[2] as a GID,
+ * b const void * and int, bytes. See sql_status for the result. */
 int sql_run(struct sql *q, enum sql_id id, const char *types, ...);
 
 /* What a result code of SQLite means to us: OK; BUSY, IO, NOMEM, DENIED: may go away; FORMAT: the
@@ -62,5 +74,9 @@ int sql_status(int sqlite_code);
 #define SQL_GUID_SIZE 19
 void sql_guid_text(uint64_t guid, char text[SQL_GUID_SIZE]);
 int sql_guid_parse(const char *text, uint64_t *ret); /* FORMAT */
+/* GIDs are eight groups of four hex digits, with colons. */
+#define SQL_GID_SIZE 40
+void sql_gid_text(const uint64_t gid[2], char text[SQL_GID_SIZE]);
+int sql_gid_parse(const char *text, uint64_t ret[2]); /* FORMAT */
 
 #endif

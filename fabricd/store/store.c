@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "fabricd/base/log.h"
+#include "fabricd/store/hosts.h"
 #include "fabricd/store/lock.h"
 #include "fabricd/store/schema.h"
 #include "fabricd/store/tables.h"
@@ -132,6 +133,55 @@ void store_put_isolated(struct store *s, const struct store_isolated *link, bool
         writer_put_lasting(s->writer, r);
     else
         tell_no_memory("an isolated link");
+}
+
+static void put_hosts(struct store *s, const struct record_hosts *hosts)
+{
+    struct record *r = record_of_hosts(hosts);
+    if (r != NULL)
+        writer_put_urgent(s->writer, r);
+    else
+        tell_no_memory("what a host registered");
+}
+
+void store_put_service(struct store *s, const struct store_service *service, bool there)
+{
+    put_hosts(s, &(struct record_hosts){HOSTS_SERVICE, there, .service = *service});
+}
+
+void store_put_subscription(struct store *s, const struct fab_inform_info_record *r, bool there)
+{
+    put_hosts(s, &(struct record_hosts){HOSTS_SUBSCRIPTION, there, .subscription = *r});
+}
+
+void store_put_group(struct store *s, const struct fab_mc_member_record *group, bool there)
+{
+    put_hosts(s, &(struct record_hosts){HOSTS_GROUP, there, .group = *group});
+}
+
+void store_put_member(struct store *s, const struct store_member *member, bool there)
+{
+    put_hosts(s, &(struct record_hosts){HOSTS_MEMBER, there, .member = *member});
+}
+
+void store_put_alias(struct store *s, const struct store_alias *alias, bool there)
+{
+    put_hosts(s, &(struct record_hosts){HOSTS_ALIAS, there, .alias = *alias});
+}
+
+uint64_t store_mark(struct store *s)
+{
+    return writer_mark(s->writer);
+}
+
+bool store_is_written(struct store *s, uint64_t mark)
+{
+    return writer_is_written(s->writer, mark);
+}
+
+bool store_is_behind(struct store *s)
+{
+    return writer_is_behind(s->writer);
 }
 
 void store_put_reroute(struct store *s, const struct reroute *reroute)
@@ -295,6 +345,54 @@ int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *re
     } else {
         free(rows);
     }
+    return status;
+}
+
+/* ---- what hosts registered ---- */
+
+int store_load_services(struct store *s, struct store_service **ret, size_t *ret_count)
+{
+    void *rows = NULL;
+    int status = hosts_load(s->reader, HOSTS_SERVICE, &rows, ret_count);
+    if (status == FAB_OK)
+        *ret = rows;
+    return status;
+}
+
+int store_load_subscriptions(struct store *s, struct fab_inform_info_record **ret,
+                             size_t *ret_count)
+{
+    void *rows = NULL;
+    int status = hosts_load(s->reader, HOSTS_SUBSCRIPTION, &rows, ret_count);
+    if (status == FAB_OK)
+        *ret = rows;
+    return status;
+}
+
+int store_load_groups(struct store *s, struct fab_mc_member_record **ret, size_t *ret_count)
+{
+    void *rows = NULL;
+    int status = hosts_load(s->reader, HOSTS_GROUP, &rows, ret_count);
+    if (status == FAB_OK)
+        *ret = rows;
+    return status;
+}
+
+int store_load_members(struct store *s, struct store_member **ret, size_t *ret_count)
+{
+    void *rows = NULL;
+    int status = hosts_load(s->reader, HOSTS_MEMBER, &rows, ret_count);
+    if (status == FAB_OK)
+        *ret = rows;
+    return status;
+}
+
+int store_load_aliases(struct store *s, struct store_alias **ret, size_t *ret_count)
+{
+    void *rows = NULL;
+    int status = hosts_load(s->reader, HOSTS_ALIAS, &rows, ret_count);
+    if (status == FAB_OK)
+        *ret = rows;
     return status;
 }
 

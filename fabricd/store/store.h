@@ -14,6 +14,7 @@
 #include "fabricd/base/reroute.h"
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/view/view.h"
+#include "libfabmgr/wire/sa.h"
 
 struct store;
 /* Opens or creates DIR/fabricd.db and takes the lock of the directory (two managers on one state
@@ -54,6 +55,51 @@ struct store_isolated {
 };
 void store_put_isolated(struct store *s, const struct store_isolated *link, bool isolated);
 int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *ret_count);
+
+/* ---- what hosts registered at the subnet administrator ---------------------------------------
+ */
+
+/* Kept over restarts and crashes, and written at once, not gathered: see store_is_written. Each put
+ * replaces what has the same key, or takes it away (`there` false: only the key counts). Loads give
+ * malloc'd arrays, in the order of keys; rows that somebody spoilt by hand are left out. NOMEM, IO,
+ * FORMAT. */
+struct store_service { /* key: record.id, gid, pkey */
+    struct fab_service_record record;
+    int64_t ends_us; /* Unix; 0: never */
+};
+void store_put_service(struct store *s, const struct store_service *service, bool there);
+int store_load_services(struct store *s, struct store_service **ret, size_t *ret_count);
+
+/* key: subscriber_gid, number */
+void store_put_subscription(struct store *s, const struct fab_inform_info_record *r, bool there);
+int store_load_subscriptions(struct store *s, struct fab_inform_info_record **ret,
+                             size_t *ret_count);
+
+/* A group that a join made; key: mgid. Members go with it, and are not written here. */
+void store_put_group(struct store *s, const struct fab_mc_member_record *group, bool there);
+int store_load_groups(struct store *s, struct fab_mc_member_record **ret, size_t *ret_count);
+struct store_member { /* key: mgid, port_gid */
+    uint64_t mgid[2], port_gid[2];
+    uint8_t join_state, proxy_join;
+};
+void store_put_member(struct store *s, const struct store_member *member, bool there);
+int store_load_members(struct store *s, struct store_member **ret, size_t *ret_count);
+
+struct store_alias { /* key: port_guid, place */
+    uint64_t port_guid, guid;
+    uint16_t place; /* index in the port's GUIDInfo, 1.. */
+};
+void store_put_alias(struct store *s, const struct store_alias *alias, bool there);
+int store_load_aliases(struct store *s, struct store_alias **ret, size_t *ret_count);
+
+/* How many records were put until now; and whether so many are in the database, so that a crash
+ * takes none away. An answer to a host that registers waits for that. While the database cannot be
+ * written all count as written: who waits would wait for long. */
+uint64_t store_mark(struct store *s);
+bool store_is_written(struct store *s, uint64_t mark);
+/* The database is so far behind that no more should be put that can be refused. */
+bool store_is_behind(struct store *s);
+
 /* Records (events, table sets) that were lost because the database was behind. */
 uint64_t store_dropped(struct store *s);
 void store_flush(struct store *s); /* waits until all is written; tests and shutdown only */

@@ -7,7 +7,9 @@
  * When a transaction fails (the disk is full, somebody holds the database) `work` stays and is
  * tried again, later each time. Meanwhile the queue fills: beyond QUEUE_MAX, events and table sets
  * are dropped and counted. Leases and the registry are not: only their latest state waits. Disabled
- * ports are not: there are few, and each is an operator's word.
+ * ports are not: there are few, and each is an operator's word. What hosts register is not, either:
+ * whoever puts it looks first whether we are behind. It does not wait for more, as somebody waits
+ * for it to be written; what comes during a transaction is in the next.
  */
 #include "fabricd/store/writer.h"
 
@@ -21,6 +23,7 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
+#include "fabricd/store/hosts.h"
 #include "fabricd/store/sql.h"
 #include "fabricd/store/tables.h"
 #include "libfabmgr/base/status.h"
@@ -48,8 +51,10 @@ struct writer {
     uint32_t keep;     /* events */
     unsigned flushing;
     bool stop;
-    bool unwritten; /* work holds something */
-    bool failing;   /* the last transaction failed */
+    bool unwritten;        /* work holds something */
+    bool failing;          /* the last transaction failed */
+    bool urgent;           /* pending holds what somebody waits for */
+    uint64_t put, written; /* records, ever */
 
     /* of the thread */
     struct sql sql;
@@ -131,6 +136,8 @@ static int put_record(struct writer *w, const struct record *r)
         return put_isolated(w, &r->isolated);
     case RECORD_REROUTE:
         return put_reroute(w, &r->reroute);
+    case RECORD_HOSTS:
+        return hosts_write(&w->sql, &r->hosts);
     }
     return FAB_E_INVAL;
 }
@@ -278,6 +285,7 @@ static void write_and_settle(struct writer *w, uint32_t keep)
     pthread_mutex_lock(&w->mutex);
     w->unwritten = !done;
     w->queued -= done ? records : 0;
+    w->written += done ? records : 0;
     if (status == FAB_OK)
         note_success(w);
     else
@@ -300,7 +308,7 @@ static struct timespec in(uint64_t us)
 /* Nothing is gained by waiting for more. */
 static bool is_hurried(const struct writer *w)
 {
-    return w->stop || w->flushing > 0 || (!w->failing && w->queued >= QUEUE_HURRY);
+    return w->stop || w->flushing > 0 || (!w->failing && (w->urgent || w->queued >= QUEUE_HURRY));
 }
 
 /* Waits until there is something to do (mutex held). False: it is over. */
@@ -340,6 +348,7 @@ static void *writer_main(void *arg)
         last = w->stop && w->failing; /* one more try, then it is lost */
         batch_move(&w->work, &w->pending);
         w->unwritten = true;
+        w->urgent = false;
         pthread_mutex_unlock(&w->mutex);
         write_and_settle(w, keep);
         pthread_mutex_lock(&w->mutex);
@@ -462,12 +471,19 @@ static void end_put(struct writer *w, bool was_empty)
     pthread_mutex_unlock(&w->mutex);
 }
 
+/* (mutex held) */
+static void put_in(struct writer *w, struct record *r)
+{
+    batch_put_record(&w->pending, r);
+    w->queued++;
+    w->put++;
+}
+
 /* (mutex held) Takes r in any case. */
 static void put_bounded(struct writer *w, struct record *r)
 {
     if (w->queued < QUEUE_MAX) {
-        batch_put_record(&w->pending, r);
-        w->queued++;
+        put_in(w, r);
         return;
     }
     if (w->dropped++ == w->dropped_told)
@@ -507,9 +523,42 @@ void writer_put_lasting(struct writer *w, struct record *r)
 {
     bool was_empty;
     begin_put(w, &was_empty);
-    batch_put_record(&w->pending, r);
-    w->queued++;
+    put_in(w, r);
     end_put(w, was_empty);
+}
+
+void writer_put_urgent(struct writer *w, struct record *r)
+{
+    bool was_empty;
+    begin_put(w, &was_empty);
+    put_in(w, r);
+    was_empty = was_empty || !w->urgent;
+    w->urgent = true;
+    end_put(w, was_empty);
+}
+
+uint64_t writer_mark(struct writer *w)
+{
+    pthread_mutex_lock(&w->mutex);
+    uint64_t put = w->put;
+    pthread_mutex_unlock(&w->mutex);
+    return put;
+}
+
+bool writer_is_written(struct writer *w, uint64_t mark)
+{
+    pthread_mutex_lock(&w->mutex);
+    bool written = w->failing || w->written >= mark;
+    pthread_mutex_unlock(&w->mutex);
+    return written;
+}
+
+bool writer_is_behind(struct writer *w)
+{
+    pthread_mutex_lock(&w->mutex);
+    bool behind = w->queued >= QUEUE_MAX;
+    pthread_mutex_unlock(&w->mutex);
+    return behind;
 }
 
 void writer_keep(struct writer *w, uint32_t events)

@@ -18,7 +18,11 @@ void writer_stop(struct writer *w); /* writes what waits; NULL is fine */
 void writer_put_leases(struct writer *w, struct fab_lease *leases, size_t count);
 void writer_put_view(struct writer *w, struct fab_view *view, struct record *set);
 void writer_put_event(struct writer *w, struct record *r);
-void writer_put_lasting(struct writer *w, struct record *r);
+void writer_put_lasting(struct writer *w, struct record *r); /* is never dropped */
+void writer_put_urgent(struct writer *w, struct record *r);  /* nor does it wait for more */
+uint64_t writer_mark(struct writer *w);
+bool writer_is_written(struct writer *w, uint64_t mark);
+bool writer_is_behind(struct writer *w);
 void writer_keep(struct writer *w, uint32_t events);
 void writer_flush(struct writer *w);
 uint64_t writer_dropped(struct writer *w);
