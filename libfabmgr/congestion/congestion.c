@@ -143,7 +143,8 @@ static int place_all(struct work *w, uint16_t *of_port)
     int rc = FAB_OK;
     for (uint32_t p = 0; rc == FAB_OK && p < f->port_count; p++) {
         of_port[p] = FAB_CONGESTION_NONE;
-        if (f->ports[p].num > 0 && fab_port_is_up(f, p))
+        bool of_switch = fab_node_is_switch(f, f->ports[p].node);
+        if (of_switch ? f->ports[p].num > 0 && fab_port_is_up(f, p) : survey_is_end(f, p))
             rc = place(w, p, &of_port[p]);
     }
     return rc;

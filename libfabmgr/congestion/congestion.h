@@ -91,7 +91,7 @@ struct fab_congestion_input {
 struct fab_congestion {
     uint32_t ports;    /* of the fabric */
     uint16_t *of_port; /* [ports] which of `port` (switches) or `adapter`; FAB_CONGESTION_NONE: no
-                          setting (no cable; port 0) */
+                          setting (no cable; port 0; aggregation nodes) */
     uint16_t port_count, adapter_count;
     struct fab_congestion_port *port;
     struct fab_congestion_adapter *adapter;
