@@ -3,11 +3,13 @@
  * What paths are like: the tables in force are followed from switch to switch, and the least MTU
  * and rate of the cables on the way is that of the path.
  *
- * Four things make that fast. Of each port only 16 bytes are looked at, in an array of their own.
- * What was found is kept by switch of the source and LID of the destination, since all ends of a
- * leaf go the same way; the rows are cleared memory that costs nothing until it is touched. Nothing
- * is allocated. And where it does not matter which way a packet goes, as all cables between
- * switches are alike, nobody needs to go it: that there is one between any two ends is proved.
+ * Three things make that fast. Of each port only 16 bytes are looked at, in an array of their own.
+ * What was found is kept in a byte by switch of the source and LID of the destination, since all
+ * ends of a leaf go the same way; the rows are cleared memory that costs nothing until it is
+ * touched. And where it does not matter which way a packet goes, nobody needs to go it: that there
+ * is one between any two ends is proved. It does not matter where the cables between switches are
+ * alike, or all better than those of ends; and where only a few are not, it matters for those LIDs
+ * that have one of them on a way, which their switches' tables tell.
  */
 #include <stdlib.h>
 
@@ -18,12 +20,13 @@
 
 #define KNOWN_MOST ((size_t)64 << 20) /* bytes */
 #define HOPS_MOST 63
-/* A way as a number: 1 bit that says that it is known, hops, rank and MTU; 1 alone: there is none.
- */
-#define KNOWN 1u
-#define NO_WAY KNOWN
 #define NO_BOUND_MTU 7
 #define NO_BOUND_RANK 31
+/* A way in a byte: MTU and rank, which is never 30; MTU and rank 0, which does not exist, is not
+ * known. */
+#define RANK_BITS 5
+#define NO_WAY (NO_BOUND_MTU << RANK_BITS | (NO_BOUND_RANK - 1))
+#define ODD_SHARE 8 /* tables of one switch in so many are searched for LIDs, not more */
 
 /* ---- preparing --------------------------------------------------------------------------------
  */
@@ -112,20 +115,78 @@ static bool is_switch_port(const struct fab_sa *sa, uint32_t port)
     return port < sa->first_port[sa->view->fabric->switch_count];
 }
 
-/* Whether the cables between switches are alike; *ret: what they are like. */
-static bool cables_alike(const struct fab_sa *sa, struct fab_sa_cable *ret)
+static bool between_switches(const struct fab_sa *sa, uint32_t port)
 {
-    uint32_t switches = sa->view->fabric->switch_count;
-    *ret = (struct fab_sa_cable){.mtu = NO_BOUND_MTU, .rank = NO_BOUND_RANK};
-    for (uint32_t port = 0; port < sa->first_port[switches]; port++) {
-        const struct fab_sa_cable *c = &sa->cables[port];
-        if (c->peer == FAB_NONE || c->node >= switches)
+    return sa->cables[port].node < sa->view->fabric->switch_count;
+}
+
+/* The most that an end can make use of. */
+static struct fab_sa_cable best_of_ends(const struct fab_sa *sa)
+{
+    struct fab_sa_cable best = {0};
+    for (uint32_t i = 0; i < sa->end_count; i++) {
+        const struct fab_sa_cable *c = &sa->cables[sa->ends[i]];
+        if (c->peer == FAB_NONE)
             continue;
-        if (ret->mtu != NO_BOUND_MTU && (ret->mtu != c->mtu || ret->rank != c->rank))
-            return false;
-        *ret = *c;
+        best.mtu = c->mtu > best.mtu ? c->mtu : best.mtu;
+        best.rank = c->rank > best.rank ? c->rank : best.rank;
     }
-    return true;
+    return best;
+}
+
+/* What ends have of a cable, in a byte. */
+static uint8_t use_of(const struct fab_sa_cable *c, const struct fab_sa_cable *best)
+{
+    return (uint8_t)(lesser(c->mtu, best->mtu) << RANK_BITS | lesser(c->rank, best->rank));
+}
+
+/* Most cables between switches are like that. */
+static uint8_t most_common_use(const struct fab_sa *sa, const struct fab_sa_cable *best)
+{
+    uint32_t count[256] = {0};
+    uint8_t most = 0;
+    for (uint32_t port = 0; port < sa->first_port[sa->view->fabric->switch_count]; port++)
+        if (between_switches(sa, port)) {
+            uint8_t use = use_of(&sa->cables[port], best);
+            if (++count[use] > count[most])
+                most = use;
+        }
+    return most;
+}
+
+/* Marks the LIDs that a switch sends to by a cable that is not like most; false: it has none. */
+static bool mark_odd(struct fab_sa *sa, uint32_t sw, uint8_t most, const struct fab_sa_cable *best)
+{
+    const struct fab_lft *lft = &sa->view->target->lft;
+    const uint8_t *row = fab_lft_row(lft, sw);
+    bool odd[256] = {0}, any = false;
+    for (uint32_t port = sa->first_port[sw] + 1; port < sa->first_port[sw + 1]; port++)
+        if (between_switches(sa, port) && use_of(&sa->cables[port], best) != most)
+            any = odd[port - sa->first_port[sw]] = true;
+    for (uint32_t lid = 0; any && lid <= lft->top; lid++)
+        if (odd[row[lid]])
+            sa->odd[lid / 64] |= UINT64_C(1) << lid % 64;
+    return any;
+}
+
+/* Finds out for which LIDs it does not matter which way; without memory, or if there are too many
+ * kinds of cables: for none. */
+static void find_odd(struct fab_sa *sa)
+{
+    const struct fab_view *v = sa->view;
+    uint32_t lids =
+        v->target->lids.top > v->target->lft.top ? v->target->lids.top : v->target->lft.top;
+    uint32_t left = v->fabric->switch_count / ODD_SHARE + 2;
+    const struct fab_sa_cable best = best_of_ends(sa);
+    uint8_t most = most_common_use(sa, &best);
+    sa->odd = calloc(lids / 64u + 1, sizeof *sa->odd);
+    sa->between =
+        (struct fab_sa_cable){.mtu = most >> RANK_BITS, .rank = most & ((1u << RANK_BITS) - 1)};
+    for (uint32_t sw = 0; sa->odd != NULL && sw < v->fabric->switch_count; sw++)
+        if (mark_odd(sa, sw, most, &best) && left-- == 0) {
+            free(sa->odd);
+            sa->odd = NULL;
+        }
 }
 
 /* Whether cables join all ends. Without memory to find out: no. */
@@ -166,7 +227,8 @@ int fab_sa_new(const struct fab_view *v, struct fab_sa **ret)
     look_at_ports(sa);
     number_rows(sa);
     sa->proved = sa->max_lmc == 0 && v->verdict.pairs > 0 && fab_verdict_good(&v->verdict);
-    sa->alike = sa->proved && cables_alike(sa, &sa->between) && all_joined(sa);
+    if (sa->proved && all_joined(sa))
+        find_odd(sa);
     *ret = sa;
     return FAB_OK;
 }
@@ -181,6 +243,7 @@ void fab_sa_free(struct fab_sa *sa)
     free(sa->first_port);
     free(sa->row);
     free(sa->known);
+    free(sa->odd);
     free(sa);
 }
 
@@ -202,8 +265,8 @@ static void narrow(struct way *w, const struct fab_sa_cable *c)
     w->rank = c->rank < w->rank ? c->rank : w->rank;
 }
 
-/* From a switch to a LID. */
-static uint16_t follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid)
+/* From a switch to a LID. False: there is no way. */
+static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct way *ret)
 {
     const struct fab_view *v = sa->view;
     uint32_t owner = v->target->lids.owner[lid];
@@ -211,33 +274,36 @@ static uint16_t follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid)
     for (; w.hops <= HOPS_MOST; w.hops++) {
         uint32_t out = fab_sa_out(sa, sw, lid);
         if (out == FAB_NONE)
-            return NO_WAY;
+            return false;
         const struct fab_sa_cable *c = &sa->cables[out];
         narrow(&w, c);
+        *ret = w;
         if (out == sa->first_port[sw]) /* its own port 0 */
-            return (uint16_t)(owner == out ? KNOWN | w.hops << 1 | w.rank << 7 | w.mtu << 12
-                                           : NO_WAY);
+            return owner == out;
         if (c->peer == FAB_NONE)
-            return NO_WAY;
+            return false;
         if (c->node >= v->fabric->switch_count)
-            return (uint16_t)(c->peer == owner ? KNOWN | w.hops << 1 | w.rank << 7 | w.mtu << 12
-                                               : NO_WAY);
+            return c->peer == owner;
         sw = c->node;
     }
-    return NO_WAY;
+    return false;
 }
 
-static uint16_t follow_or_recall(struct fab_sa *sa, uint32_t sw, uint32_t lid)
+/* The same, but for hops. */
+static bool follow_or_recall(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct way *ret)
 {
     if (sa->known == NULL || sa->row[sw] == FAB_NONE)
-        return follow(sa, sw, lid);
-    uint16_t *known = &sa->known[(size_t)sa->row[sw] * (sa->view->target->lids.top + 1) + lid];
+        return follow(sa, sw, lid, ret);
+    uint8_t *known = &sa->known[(size_t)sa->row[sw] * (sa->view->target->lids.top + 1) + lid];
     if (*known == 0)
-        *known = follow(sa, sw, lid);
-    return *known;
+        *known = follow(sa, sw, lid, ret) ? (uint8_t)(ret->mtu << RANK_BITS | ret->rank) : NO_WAY;
+    ret->mtu = *known >> RANK_BITS;
+    ret->rank = *known & ((1u << RANK_BITS) - 1);
+    return *known != NO_WAY;
 }
 
-static int walk(struct fab_sa *sa, uint32_t src, uint32_t lid, struct way *ret)
+/* hops: they are wanted, too. */
+static int walk(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct way *ret)
 {
     const struct fab_view *v = sa->view;
     const struct fab_sa_cable *c = &sa->cables[src];
@@ -249,22 +315,25 @@ static int walk(struct fab_sa *sa, uint32_t src, uint32_t lid, struct way *ret)
                          (sw >= v->fabric->switch_count && c->peer != v->target->lids.owner[lid])))
         return FAB_E_UNREACHABLE;
     if (sw < v->fabric->switch_count) {
-        uint16_t rest = follow_or_recall(sa, sw, lid);
-        if (rest == NO_WAY)
+        struct way rest = {0};
+        if (!(hops ? follow(sa, sw, lid, &rest) : follow_or_recall(sa, sw, lid, &rest)))
             return FAB_E_UNREACHABLE;
-        narrow(&w, &(struct fab_sa_cable){.rank = rest >> 7 & 31, .mtu = (uint8_t)(rest >> 12)});
-        w.hops = rest >> 1 & 63;
+        narrow(&w, &(struct fab_sa_cable){.rank = (uint8_t)rest.rank, .mtu = (uint8_t)rest.mtu});
+        w.hops = rest.hops;
     }
     *ret = w;
     return FAB_OK;
 }
 
 /* Between adapters, where it does not matter which way. */
-static bool without_walking(const struct fab_sa *sa, uint32_t src, uint32_t dst, struct way *ret)
+static bool without_walking(const struct fab_sa *sa, uint32_t src, uint32_t lid, struct way *ret)
 {
+    if (sa->odd == NULL || (sa->odd[lid / 64] >> lid % 64 & 1) != 0)
+        return false;
+    uint32_t dst = sa->view->target->lids.owner[lid];
     const struct fab_sa_cable *a = &sa->cables[src], *b = &sa->cables[dst];
     uint32_t switches = sa->view->fabric->switch_count;
-    if (!sa->alike || is_switch_port(sa, src) || is_switch_port(sa, dst) || a->node >= switches ||
+    if (is_switch_port(sa, src) || is_switch_port(sa, dst) || a->node >= switches ||
         b->node >= switches) /* FAB_NONE, too */
         return false;
     *ret = (struct way){.mtu = a->mtu, .rank = a->rank};
@@ -291,8 +360,8 @@ int fab_sa_least(struct fab_sa *sa, uint32_t src_port, uint32_t lid, uint8_t *re
         return FAB_E_UNREACHABLE;
     if (lids->owner[lid] == src_port)
         w = loopback(sa, src_port);
-    else if (!without_walking(sa, src_port, lids->owner[lid], &w))
-        r = walk(sa, src_port, lid, &w);
+    else if (!without_walking(sa, src_port, lid, &w))
+        r = walk(sa, src_port, lid, false, &w);
     if (r != FAB_OK)
         return r;
     *ret_mtu = (uint8_t)w.mtu;
@@ -310,7 +379,7 @@ int fab_sa_path(struct fab_sa *sa, uint32_t src_port, uint32_t lid, struct fab_s
     if (lids->owner[lid] == src_port)
         w = loopback(sa, src_port);
     else
-        r = walk(sa, src_port, lid, &w);
+        r = walk(sa, src_port, lid, true, &w);
     if (r == FAB_OK)
         *ret = (struct fab_sa_path){.mtu = (uint8_t)w.mtu,
                                     .rate = fab_sa_rate_of_rank((uint8_t)w.rank),

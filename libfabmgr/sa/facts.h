@@ -18,14 +18,17 @@ struct fab_sa {
     uint32_t end_count;
     struct fab_sa_cable *cables; /* [port_count] */
     uint32_t *first_port;        /* [switch_count] */
-    /* What is known of the ways from switches that have ends to LIDs: a row of top + 1 numbers for
+    /* What is known of the ways from switches that have ends to LIDs: a row of top + 1 bytes for
      * each, 0: not known yet. NULL: too many. */
-    uint16_t *known;
+    uint8_t *known;
     uint32_t *row; /* [switch_count] which, or FAB_NONE */
     uint8_t max_lmc;
     bool proved; /* who reaches whom is reached by it: base LIDs, and there are no others */
-    bool alike;  /* proved, all reach each other, and cables between switches are all like this: */
+    /* Where proved, and all reach each other: what ways over ordinary cables between switches are
+     * like for ends, and a bit for each LID that some way to it has others on. NULL: each way is
+     * walked. */
     struct fab_sa_cable between;
+    uint64_t *odd;
     /* Most ask for paths in the same way: the last ComponentMask, and what it means. */
     uint64_t path_mask;
     struct fab_path_record path_given;

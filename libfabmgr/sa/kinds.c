@@ -259,8 +259,10 @@ const struct fab_sa_kind *fab_sa_kind_of(uint16_t attr_id)
         {&fab_service_record, false, false, none, fill_none},
         {&fab_inform_info_record, false, false, none, fill_none},
     };
+    if (attr_id == FAB_SA_PATH_RECORD)
+        return &fab_sa_kind_path;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (kinds[i].rec->id == attr_id)
             return &kinds[i];
-    return attr_id == FAB_SA_PATH_RECORD ? &fab_sa_kind_path : NULL;
+    return NULL;
 }

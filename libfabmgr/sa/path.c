@@ -81,7 +81,7 @@ static void count_pairs(struct fab_sa_query *q)
 uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
     uint32_t src, dst;
-    (void)fab_rec_unpack(&fab_path_record, req->data, FAB_SA_DATA_LEN, &q->path);
+    fab_path_record_unpack(req->data, &q->path);
     if (q->sa->path_mask != req->comp_mask) {
         q->sa->path_mask = req->comp_mask;
         fab_rec_given(&fab_path_record, req->comp_mask, &q->sa->path_given);

@@ -168,9 +168,20 @@ static bool agrees(const struct fab_sa_query *q, const uint8_t *record)
     return differ == 0;
 }
 
+static bool make_path(struct fab_sa_query *q, uint32_t k, uint8_t *record)
+{
+    struct fab_path_record path;
+    if (!q->kind->fill(q, q->from[q->i], k, &path))
+        return false;
+    fab_path_record_pack(&path, record);
+    return true;
+}
+
 static bool make_record(struct fab_sa_query *q, uint32_t k, uint8_t *record)
 {
     _Alignas(8) uint8_t made[STRUCT_MOST];
+    if (q->kind == &fab_sa_kind_path)
+        return make_path(q, k, record);
     memset(made, 0, q->rec->struct_size);
     return q->kind->fill(q, q->from[q->i], k, made) &&
            fab_rec_pack(q->rec, made, record, fab_rec_stride(q->rec)) == FAB_OK &&

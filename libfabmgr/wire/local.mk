@@ -3,6 +3,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/link.c \
 	%D%/mad.c \
 	%D%/notice.c \
+	%D%/path.c \
 	%D%/print.c \
 	%D%/rec.c \
 	%D%/sa.h \

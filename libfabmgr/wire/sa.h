@@ -257,6 +257,10 @@ const struct fab_rec *fab_rec_of(uint16_t attr_id); /* NULL: none */
 /* As fab_attr_unpack and fab_attr_pack; pack writes wire_size bytes and zeros behind them. */
 int fab_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len, void *ret_struct);
 int fab_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);
+/* The same for the record that is asked for most; excess bits are cut off. */
+#define FAB_PATH_RECORD_LEN 64
+void fab_path_record_unpack(const uint8_t bytes[FAB_PATH_RECORD_LEN], struct fab_path_record *ret);
+void fab_path_record_pack(const struct fab_path_record *r, uint8_t ret[FAB_PATH_RECORD_LEN]);
 /* From one record to the next in a table, in bytes: a multiple of 8. */
 static inline uint16_t fab_rec_stride(const struct fab_rec *r)
 {

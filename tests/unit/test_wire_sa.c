@@ -174,6 +174,26 @@ START_TEST(random_bytes_make_the_round_trip)
 }
 END_TEST
 
+START_TEST(paths_by_hand_are_as_by_table)
+{
+    struct fab_prng prng;
+    struct fab_path_record table, hand;
+    uint8_t bytes[FAB_PATH_RECORD_LEN], by_table[FAB_PATH_RECORD_LEN], by_hand[FAB_PATH_RECORD_LEN];
+    fab_prng_init(&prng, test_seed("paths", 7));
+    for (int i = 0; i < 1000; i++) {
+        for (size_t n = 0; n < sizeof bytes; n++)
+            bytes[n] = (uint8_t)fab_prng_next(&prng);
+        ck_assert_int_eq(fab_rec_unpack(&fab_path_record, bytes, sizeof bytes, &table), FAB_OK);
+        fab_path_record_unpack(bytes, &hand);
+        for (size_t p = 0; p < fab_path_record.part_count; p++)
+            ck_assert_ptr_null(fab_attr_diff(fab_path_record.parts[p].attr, &table, &hand));
+        ck_assert_int_eq(fab_rec_pack(&fab_path_record, &table, by_table, sizeof by_table), FAB_OK);
+        fab_path_record_pack(&hand, by_hand);
+        ck_assert_mem_eq(by_table, by_hand, sizeof by_hand);
+    }
+}
+END_TEST
+
 START_TEST(values_too_large_are_refused)
 {
     uint8_t bytes[64] = {5};
@@ -345,6 +365,7 @@ int main(void)
     tcase_add_test(tcase, sizes_are_those_of_the_standard);
     tcase_add_test(tcase, tables_are_well_formed);
     tcase_add_test(tcase, random_bytes_make_the_round_trip);
+    tcase_add_test(tcase, paths_by_hand_are_as_by_table);
     tcase_add_test(tcase, values_too_large_are_refused);
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("components");
