@@ -505,3 +505,6 @@ if TESTS_ENABLED
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif
+# Those that read files of the tree: make distcheck TESTS='$(TARBALL_TESTS)' sees that the tarball
+# has them, without minutes of random fabrics.
+TARBALL_TESTS = tests/layers.sh tests/unit/test_config tests/sim/run_scenarios $(FUZZ_TARGETS)

@@ -448,7 +448,7 @@ static void survive(uint64_t seed)
 START_TEST(hostile_answers)
 {
     uint64_t seed = test_seed("hostile answers", 4242);
-    for (uint64_t i = 0; i < 4000; i++)
+    for (uint64_t i = 0; i < test_rounds(4000); i++)
         survive(seed + i);
 }
 END_TEST
@@ -602,7 +602,7 @@ static void faults_by_seed(uint64_t seed)
 START_TEST(scoped_sees_what_whole_sees)
 {
     uint64_t seed = test_seed("scoped", 99);
-    for (uint64_t i = 0; i < 300; i++)
+    for (uint64_t i = 0; i < test_rounds(300); i++)
         faults_by_seed(seed + i);
 }
 END_TEST
@@ -667,7 +667,7 @@ static void moved_by_seed(uint64_t seed)
 START_TEST(scoped_sees_cables_that_moved)
 {
     uint64_t seed = test_seed("moved cables", 77);
-    for (uint64_t i = 0; i < 400; i++)
+    for (uint64_t i = 0; i < test_rounds(400); i++)
         moved_by_seed(seed + i);
 }
 END_TEST

@@ -7,8 +7,8 @@
 #include "tests/unit/crowds.h"
 #include "tests/unit/naive.h"
 
-#define RANDOM_FABRICS 1500
-#define DAMAGED_TREES 300
+#define RANDOM_FABRICS test_rounds(1500)
+#define DAMAGED_TREES test_rounds(300)
 #define TURN_FABRICS 60
 
 static struct fab_target *nue_routed(const struct fab_fabric *f, const struct fab_policy *p,
@@ -96,7 +96,7 @@ END_TEST
 
 START_TEST(modern_trees_are_proven)
 {
-    crowd_modern(200, 5, check_fabric, NULL);
+    crowd_modern(test_rounds(200), 5, check_fabric, NULL);
 }
 END_TEST
 
@@ -107,7 +107,7 @@ START_TEST(the_order_of_discovery_changes_nothing)
     char why[200];
     fab_policy_defaults(&p);
     fab_prng_init(&prng, test_seed("order of discovery", 6));
-    for (unsigned i = 0; i < 150; i++) {
+    for (unsigned i = 0; i < test_rounds(150); i++) {
         struct fab_fabric *f =
             i % 3 == 0 ? fat_tree(6, 3, 1)
                        : random_fabric(2 + i % 30, 3 + i % 4, i % 4, fab_prng_next(&prng));

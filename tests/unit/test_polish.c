@@ -100,8 +100,8 @@ START_TEST(random_fabrics)
     static const char *const engines[] = {"updn", "nue", "dfsssp"};
     for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++) {
         struct crowd c = {.engine = engines[i]};
-        crowd_random(100, 1 + i, check, &c);
-        say_crowd(&c, "random fabrics", 20);
+        crowd_random(test_rounds(100), 1 + i, check, &c);
+        say_crowd(&c, "random fabrics", test_rounds(20));
     }
 }
 END_TEST
@@ -111,10 +111,10 @@ START_TEST(trees_and_families)
     static const char *const engines[] = {"fattree", "updn", "nue"};
     for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++) {
         struct crowd c = {.engine = engines[i]};
-        crowd_trees(30, 1 + i, check, &c);
-        crowd_modern(30, 1 + i, check, &c);
+        crowd_trees(test_rounds(30), 1 + i, check, &c);
+        crowd_modern(test_rounds(30), 1 + i, check, &c);
         crowd_families(1 + i, check, &c);
-        say_crowd(&c, "trees and families", 20);
+        say_crowd(&c, "trees and families", test_rounds(20));
     }
 }
 END_TEST

@@ -8,8 +8,8 @@
 #include "tests/unit/crowds.h"
 #include "tests/unit/naive.h"
 
-#define RANDOM_FABRICS 300
-#define DAMAGED_TREES 120
+#define RANDOM_FABRICS test_rounds(300)
+#define DAMAGED_TREES test_rounds(120)
 
 static const char *const names[] = {"minhop", "sssp", "dfsssp"};
 enum { MINHOP, SSSP, DFSSSP, ENGINES };

@@ -31,4 +31,15 @@ static inline uint64_t test_seed(const char *what, uint64_t seed)
     return seed;
 }
 
+/* How often to repeat something random: `rounds` times, and a quarter of it under a sanitizer,
+ * where each takes about four times as long. */
+static inline unsigned test_rounds(unsigned rounds)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return (rounds + 3) / 4;
+#else
+    return rounds;
+#endif
+}
+
 #endif
