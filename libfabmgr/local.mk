@@ -31,6 +31,7 @@ include libfabmgr/repair/local.mk
 include libfabmgr/view/local.mk
 include libfabmgr/sa/local.mk
 include libfabmgr/export/local.mk
+include libfabmgr/traffic/local.mk
 include libfabmgr/sim/local.mk
 include libfabmgr/recording/local.mk
 include libfabmgr/client/local.mk

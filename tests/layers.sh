@@ -52,6 +52,7 @@ library_floors='
 5 quality
 5 whatif
 5 repair
+5 traffic
 6 view
 6 choose
 7 sa

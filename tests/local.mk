@@ -422,6 +422,17 @@ EXTRA_PROGRAMS += tests/bench/bench_quality
 tests_bench_bench_quality_SOURCES = tests/bench/bench_quality.c
 tests_bench_bench_quality_LDADD = libfabmgr/libfabmgr.la
 
+# ---- traffic
+UNIT_TESTS += tests/unit/test_traffic
+tests_unit_test_traffic_SOURCES = tests/unit/test_traffic.c
+tests_unit_test_traffic_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_traffic_LDADD = $(LIB_TEST_LIBS)
+
+# `make tests/bench/bench_traffic`, and run it by hand
+EXTRA_PROGRAMS += tests/bench/bench_traffic
+tests_bench_bench_traffic_SOURCES = tests/bench/bench_traffic.c
+tests_bench_bench_traffic_LDADD = libfabmgr/libfabmgr.la
+
 # ---- whatif
 UNIT_TESTS += tests/unit/test_whatif
 tests_unit_test_whatif_SOURCES = tests/unit/test_whatif.c

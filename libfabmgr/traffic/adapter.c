@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ends: flows take turns within their SL, SLs within their VL, VLs by arbitration; BECNs go first.
+ * A flow that has to wait, for its rate or after a packet by congestion control, is in no queue
+ * until it may go on; where a whole SL has to, it is held.
+ */
+#include "libfabmgr/traffic/model.h"
+
+/* ---- queues of flows ------------------------------------------------------------------------- */
+
+static void push(struct fab_traffic *t, struct traffic_end *e, uint32_t flow)
+{
+    uint8_t sl = t->flows[flow].sl;
+    struct traffic_fifo *fifo = &e->sl[sl];
+    t->flows[flow].next = TRAFFIC_NONE;
+    if ((e->waiting >> sl & 1) == 0)
+        fifo->head = flow;
+    else
+        t->flows[fifo->tail].next = flow;
+    fifo->tail = flow;
+    e->waiting |= (uint16_t)(1u << sl);
+}
+
+static void pop(struct fab_traffic *t, struct traffic_end *e, uint8_t sl)
+{
+    e->sl[sl].head = t->flows[e->sl[sl].head].next;
+    if (e->sl[sl].head == TRAFFIC_NONE)
+        e->waiting &= (uint16_t) ~(1u << sl);
+}
+
+void traffic_ready(struct fab_traffic *t, uint32_t flow)
+{
+    struct traffic_end *e = &t->ends[t->flows[flow].end];
+    if (!t->flows[flow].open)
+        return;
+    push(t, e, flow);
+    traffic_wake(t, e->port);
+}
+
+void traffic_unhold(struct fab_traffic *t, uint32_t end, uint8_t sl)
+{
+    t->ends[end].held &= (uint16_t) ~(1u << sl);
+    traffic_wake(t, t->ends[end].port);
+}
+
+void traffic_notify(struct fab_traffic *t, uint32_t flow)
+{
+    struct traffic_end *e = &t->ends[t->flows[flow].to_end];
+    t->flows[flow].next_notice = TRAFFIC_NONE;
+    if (e->notices.head == TRAFFIC_NONE)
+        e->notices.head = flow;
+    else
+        t->flows[e->notices.tail].next_notice = flow;
+    e->notices.tail = flow;
+    traffic_wake(t, e->port);
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static uint32_t lane_of_sl(const struct fab_traffic *t, uint32_t port, uint8_t sl)
+{
+    return traffic_lane_id(t, port, fab_vls_vl(t->vls, port, port, sl));
+}
+
+static uint32_t packet_bytes(const struct fab_traffic *t, const struct traffic_flow *f)
+{
+    return (uint32_t)(f->left < t->mtu ? f->left : t->mtu) + FAB_TRAFFIC_HEADER;
+}
+
+static bool inject(struct fab_traffic *t, uint32_t flow, uint32_t lane, uint32_t bytes, bool notice)
+{
+    uint32_t packet = traffic_packet_new(t);
+    if (packet == TRAFFIC_NONE)
+        return false;
+    t->packets[packet] = (struct traffic_packet){.flow = flow,
+                                                 .next = TRAFFIC_NONE,
+                                                 .from = TRAFFIC_NONE,
+                                                 .to = lane,
+                                                 .born = t->now,
+                                                 .bytes = (uint16_t)bytes,
+                                                 .notice = notice};
+    t->totals.injected++;
+    traffic_send(t, packet);
+    return true;
+}
+
+/* False: it has no credits. */
+static bool send_notice(struct fab_traffic *t, struct traffic_end *e)
+{
+    uint32_t flow = e->notices.head, lane = lane_of_sl(t, e->port, t->flows[flow].back_sl);
+    if (!traffic_has_room(t, lane, TRAFFIC_NOTICE))
+        return false;
+    e->notices.head = t->flows[flow].next_notice;
+    t->flows[flow].notice = false;
+    (void)inject(t, flow, lane, TRAFFIC_NOTICE, true);
+    return true;
+}
+
+/* Flows at the head whose time is over leave. */
+static void retire(struct fab_traffic *t, struct traffic_end *e, uint8_t sl)
+{
+    while ((e->waiting >> sl & 1) != 0 && t->now >= t->flows[e->sl[sl].head].stop) {
+        t->flows[e->sl[sl].head].open = false;
+        pop(t, e, sl);
+    }
+}
+
+/* SLs that may send, and have credits for it; their VLs in *ret_vls. */
+static uint16_t sendable(struct fab_traffic *t, struct traffic_end *e, uint32_t *ret_vls)
+{
+    uint16_t sls = 0;
+    for (uint32_t left = e->waiting & ~(uint32_t)e->held; left != 0; left &= left - 1) {
+        uint8_t sl = (uint8_t)__builtin_ctz(left);
+        retire(t, e, sl);
+        if ((e->waiting >> sl & 1) == 0)
+            continue;
+        uint32_t lane = lane_of_sl(t, e->port, sl);
+        if (!traffic_has_room(t, lane, packet_bytes(t, &t->flows[e->sl[sl].head])))
+            continue;
+        sls |= (uint16_t)(1u << sl);
+        *ret_vls |= 1u << traffic_lane_vl(t, lane);
+    }
+    return sls;
+}
+
+/* The next SL after the last one, of those of the VL. */
+static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_end *e, uint16_t sls,
+                       uint8_t vl)
+{
+    uint8_t sl = e->last_sl;
+    do
+        sl = (uint8_t)((sl + 1) % FAB_SLS);
+    while ((sls >> sl & 1) == 0 || fab_vls_vl(t->vls, e->port, e->port, sl) != vl);
+    return sl;
+}
+
+/* After a packet that took ps of the port's time: when its flow is next. */
+static void go_on(struct fab_traffic *t, struct traffic_end *e, uint32_t flow, uint32_t bytes,
+                  uint64_t ps)
+{
+    struct traffic_flow *f = &t->flows[flow];
+    uint64_t free_at = t->now + ps, next = free_at, delay = traffic_delay(t, f, ps);
+    if (t->in.by_sl && delay > 0) {
+        e->held |= (uint16_t)(1u << f->sl);
+        traffic_schedule(t, free_at + delay, TRAFFIC_SL, f->end * FAB_SLS + f->sl, 0);
+    } else {
+        next += delay;
+    }
+    uint64_t paced = t->now + traffic_ps(f->pace, bytes);
+    if (paced > next)
+        next = paced;
+    f->open = f->left > 0 && next < f->stop;
+    if (f->open && next > free_at)
+        traffic_schedule(t, next, TRAFFIC_READY, flow, 0);
+    else if (f->open)
+        push(t, e, flow);
+}
+
+static void send_data(struct fab_traffic *t, struct traffic_end *e, uint8_t sl)
+{
+    uint32_t flow = e->sl[sl].head, bytes = packet_bytes(t, &t->flows[flow]);
+    struct traffic_flow *f = &t->flows[flow];
+    pop(t, e, sl);
+    e->last_sl = sl;
+    if (!inject(t, flow, lane_of_sl(t, e->port, sl), bytes, false))
+        return;
+    uint32_t data = bytes - FAB_TRAFFIC_HEADER;
+    f->left -= f->left == FAB_TRAFFIC_EVER ? 0 : data;
+    f->stats.sent += data;
+    f->flying++;
+    go_on(t, e, flow, bytes, traffic_ps(t->ports[e->port].ps, bytes));
+}
+
+void traffic_serve_end(struct fab_traffic *t, uint32_t port)
+{
+    struct traffic_port *p = &t->ports[port];
+    struct traffic_end *e = &t->ends[p->end];
+    uint32_t vls = 0;
+    if (e->notices.head == TRAFFIC_NONE || !send_notice(t, e)) {
+        uint16_t sls = sendable(t, e, &vls);
+        if (sls == 0) {
+            traffic_waits(t, p, traffic_end_has_work(e));
+            return;
+        }
+        uint8_t vl = traffic_turn(t, p, vls), sl = next_sl(t, e, sls, vl);
+        traffic_turn_done(t, p, vl, packet_bytes(t, &t->flows[e->sl[sl].head]));
+        send_data(t, e, sl);
+    }
+    if (traffic_end_has_work(e))
+        traffic_wake(t, port);
+}
+
+/* ---- receiving ------------------------------------------------------------------------------- */
+
+static void count_data(struct fab_traffic *t, struct traffic_flow *f,
+                       const struct traffic_packet *x)
+{
+    struct fab_traffic_flow_stats *s = &f->stats;
+    uint64_t latency = t->now - x->born;
+    s->delivered += x->bytes - FAB_TRAFFIC_HEADER;
+    s->first = s->packets == 0 ? t->now : s->first;
+    s->last = t->now;
+    s->packets++;
+    s->latency += latency;
+    s->latency_max = latency > s->latency_max ? latency : s->latency_max;
+    f->flying--;
+    if (f->left == 0 && f->flying == 0)
+        s->done = t->now;
+}
+
+void traffic_deliver(struct fab_traffic *t, uint32_t packet)
+{
+    const struct traffic_packet *x = &t->packets[packet];
+    struct traffic_flow *f = &t->flows[x->flow];
+    t->totals.delivered++;
+    if (x->notice) {
+        traffic_becn(t, f);
+    } else {
+        count_data(t, f, x);
+        if (x->marked && !f->notice) {
+            f->notice = true;
+            traffic_schedule(t, t->now + t->adapter, TRAFFIC_NOTIFY, x->flow, 0);
+        }
+    }
+    traffic_packet_free(t, packet);
+}

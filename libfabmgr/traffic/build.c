@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The model at time 0: ports, lanes with all their credits, queues, ends; nothing on its way. */
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/traffic/model.h"
+
+#define RATE_UNKNOWN 100000 /* Mb/s: 4x EDR */
+#define PACKETS_LEAST 4     /* room of a lane */
+#define METRE_PS 5000
+
+/* ps for 64 KiB. */
+static uint64_t pace_of(uint32_t mbps)
+{
+    return (UINT64_C(65536) * 8 * 1000000 + mbps / 2) / mbps;
+}
+
+static uint32_t rate_of(const struct fab_fabric *f, uint32_t port)
+{
+    uint32_t a = fab_link_rate(&f->ports[port].info);
+    uint32_t b = fab_link_rate(&f->ports[f->ports[port].peer].info);
+    uint32_t least = a != 0 && (b == 0 || a < b) ? a : b;
+    return least != 0 ? least : RATE_UNKNOWN;
+}
+
+static uint32_t room_of_lane(const struct fab_traffic *t)
+{
+    uint32_t room = t->in.buffer / t->vl_count,
+             least = PACKETS_LEAST * (t->mtu + FAB_TRAFFIC_HEADER);
+    return traffic_blocks(room > least ? room : least);
+}
+
+/* ---- ports and lanes ------------------------------------------------------------------------- */
+
+static void build_marks(struct fab_traffic *t, uint32_t port)
+{
+    const struct fab_congestion *c = t->in.congestion;
+    const struct fab_congestion_port *set =
+        c != NULL ? fab_congestion_of_switch(c, t->in.fabric, port) : NULL;
+    struct traffic_port *p = &t->ports[port];
+    p->limit = UINT32_MAX;
+    if (set == NULL || set->threshold == 0)
+        return;
+    uint32_t weight = set->threshold < 15 ? set->threshold : 15;
+    p->limit = room_of_lane(t) * TRAFFIC_BLOCK / 16 * (16 - weight);
+    p->rate = set->marking_rate;
+    p->least = (uint16_t)(set->packet_size * TRAFFIC_BLOCK);
+    p->victim = set->victim;
+}
+
+static void build_lanes(struct fab_traffic *t, uint32_t port)
+{
+    const struct traffic_port *p = &t->ports[port];
+    for (uint8_t vl = 0; vl < t->vl_count; vl++) {
+        struct traffic_lane *lane = &t->lanes[traffic_lane_id(t, port, vl)];
+        lane->credits = lane->capacity = room_of_lane(t);
+        lane->fifos = (uint32_t)t->fifo_count;
+        t->fifo_count += p->inputs;
+    }
+}
+
+static void build_port(struct fab_traffic *t, uint32_t port)
+{
+    const struct fab_fabric *f = t->in.fabric;
+    struct traffic_port *p = &t->ports[port];
+    uint32_t node = f->ports[port].node, metres = t->in.cable_m ? t->in.cable_m[port] : 0;
+    *p = (struct traffic_port){.peer = TRAFFIC_NONE, .end = TRAFFIC_NONE};
+    if (!fab_port_is_up(f, port))
+        return;
+    p->peer = f->ports[port].peer;
+    p->ps = pace_of(rate_of(f, port));
+    p->cable = metres > 0 ? (uint64_t)metres * METRE_PS : (uint64_t)t->in.cable_ns * 1000;
+    p->to_end = !fab_node_is_switch(f, f->ports[p->peer].node);
+    p->ahead = (uint64_t)t->in.switch_ns * 1000;
+    if (t->in.arbitration != NULL)
+        p->high_left = (int64_t)t->in.arbitration->high_limit * 4096 + 1;
+    if (fab_node_is_switch(f, node)) {
+        p->inputs = f->nodes[node].num_ports;
+        build_marks(t, port);
+    } else {
+        p->end = t->end_count++;
+    }
+    build_lanes(t, port);
+}
+
+static void build_end(struct fab_traffic *t, uint32_t port)
+{
+    struct traffic_end *e = &t->ends[t->ports[port].end];
+    *e = (struct traffic_end){.port = port,
+                              .notices = {TRAFFIC_NONE, TRAFFIC_NONE},
+                              .phase = fab_prng_below(&t->prng, 64 * FAB_TRAFFIC_US)};
+    if (t->in.congestion != NULL)
+        e->congestion = fab_congestion_of_adapter(t->in.congestion, t->in.fabric, port);
+}
+
+int traffic_build(struct fab_traffic *t)
+{
+    uint32_t ports = t->in.fabric->port_count;
+    t->ports = fab_alloc_array(ports, sizeof *t->ports);
+    t->lanes = calloc(ports + 1, t->vl_count * sizeof *t->lanes);
+    if (t->ports == NULL || t->lanes == NULL)
+        return FAB_E_NOMEM;
+    for (uint32_t port = 0; port < ports; port++)
+        build_port(t, port);
+    t->fifos = fab_alloc_array(t->fifo_count, sizeof *t->fifos);
+    t->ends = fab_alloc_array(t->end_count, sizeof *t->ends);
+    if (t->fifos == NULL || t->ends == NULL)
+        return FAB_E_NOMEM;
+    for (uint32_t port = 0; port < ports; port++)
+        if (t->ports[port].end != TRAFFIC_NONE)
+            build_end(t, port);
+    return FAB_OK;
+}
+
+/* ---- flows ----------------------------------------------------------------------------------- */
+
+static uint32_t lid_of(const struct fab_traffic *t, uint32_t port, uint32_t offset)
+{
+    const struct fab_lids *lids = t->in.lids;
+    return lids->base[port] != 0 && offset >> lids->lmc[port] == 0 ? lids->base[port] + offset : 0;
+}
+
+static int check_flow(const struct fab_traffic *t, const struct fab_traffic_flow *flow)
+{
+    uint32_t ports = t->in.fabric->port_count;
+    if (flow->from >= ports || flow->to >= ports || flow->from == flow->to ||
+        t->ports[flow->from].end == TRAFFIC_NONE || t->ports[flow->to].end == TRAFFIC_NONE ||
+        flow->bytes == 0)
+        return FAB_E_INVAL;
+    if (flow->sl >= FAB_SLS && flow->sl != FAB_TRAFFIC_SL_PATH)
+        return FAB_E_RANGE;
+    if (lid_of(t, flow->from, 0) == 0 || lid_of(t, flow->to, flow->offset) == 0)
+        return FAB_E_NOT_FOUND;
+    return FAB_OK;
+}
+
+static void build_flow(struct fab_traffic *t, uint32_t index, const struct fab_traffic_flow *from)
+{
+    const struct fab_fabric *f = t->in.fabric;
+    struct traffic_flow *x = &t->flows[index];
+    bool path = from->sl == FAB_TRAFFIC_SL_PATH;
+    *x = (struct traffic_flow){
+        .end = t->ports[from->from].end,
+        .to_end = t->ports[from->to].end,
+        .slid = lid_of(t, from->from, 0),
+        .dlid = lid_of(t, from->to, from->offset),
+        .open = true,
+        .left = from->bytes,
+        .stop = from->end,
+        .pace = from->rate > 0 ? pace_of(from->rate) : 0,
+    };
+    x->sl = path ? fab_target_sl(f, t->in.lids, t->vls, from->from, x->dlid) : from->sl;
+    x->back_sl = path ? fab_target_sl(f, t->in.lids, t->vls, from->to, x->slid) : from->sl;
+    x->throttle = t->in.by_sl ? x->end * FAB_SLS + x->sl : index;
+    x->stats.done = FAB_TRAFFIC_EVER;
+    traffic_schedule(t, from->start, TRAFFIC_READY, index, 0);
+}
+
+int traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow *flows, uint32_t count)
+{
+    size_t throttles = t->in.by_sl ? (size_t)t->end_count * FAB_SLS : count;
+    t->flows = fab_alloc_array(count, sizeof *t->flows);
+    t->throttles = calloc(throttles + 1, sizeof *t->throttles);
+    if (t->flows == NULL || t->throttles == NULL)
+        return FAB_E_NOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        int status = check_flow(t, &flows[i]);
+        if (status != FAB_OK)
+            return status;
+        build_flow(t, i, &flows[i]);
+    }
+    t->flow_count = count;
+    return t->status;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The queue of events: a wheel of slots for what happens within the next two microseconds, which is
+ * nearly all, and a heap for the rest (Brown, "Calendar queues", CACM 1988, with a heap in place of
+ * later years).
+ *
+ * A slot is 64 ps wide and holds a list in reverse order of making. When time reaches it, it is
+ * opened: sorted by time, the older before the younger, so that runs repeat exactly. What is put
+ * into the open slot goes to its place. A bitmap finds the next slot with anything in it.
+ */
+#include "libfabmgr/traffic/events.h"
+
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+#define SLOTS (1u << 15)
+#define SLOT_SHIFT 6 /* 64 ps */
+#define NONE UINT32_MAX
+#define USED UINT32_MAX /* kind of events in the free list */
+
+int traffic_events_init(struct traffic_events *q)
+{
+    *q = (struct traffic_events){.free = NONE, .open = NONE};
+    q->slot = fab_alloc_array(SLOTS, sizeof *q->slot);
+    q->bits = fab_bits_new(SLOTS);
+    if (q->slot == NULL || q->bits == NULL) {
+        traffic_events_fini(q);
+        return FAB_E_NOMEM;
+    }
+    for (uint32_t i = 0; i < SLOTS; i++)
+        q->slot[i] = NONE;
+    return FAB_OK;
+}
+
+void traffic_events_fini(struct traffic_events *q)
+{
+    free(q->pool);
+    free(q->slot);
+    free(q->bits);
+    free(q->far);
+    *q = (struct traffic_events){.free = NONE, .open = NONE};
+}
+
+static uint64_t slot_of(uint64_t time)
+{
+    return time >> SLOT_SHIFT;
+}
+
+/* ---- the heap -------------------------------------------------------------------------------- */
+
+static bool is_before(const struct traffic_far *a, const struct traffic_far *b)
+{
+    return a->time != b->time ? a->time < b->time : a->made < b->made;
+}
+
+static int far_put(struct traffic_events *q, uint32_t event)
+{
+    if (q->far_count == q->far_room) {
+        void *grown = fab_grow(q->far, sizeof *q->far, q->far_count + 1, &q->far_room);
+        if (grown == NULL)
+            return FAB_E_NOMEM;
+        q->far = grown;
+    }
+    struct traffic_far x = {q->pool[event].time, q->made++, event};
+    size_t i = q->far_count++;
+    for (; i > 0 && is_before(&x, &q->far[(i - 1) / 2]); i = (i - 1) / 2)
+        q->far[i] = q->far[(i - 1) / 2];
+    q->far[i] = x;
+    return FAB_OK;
+}
+
+static uint32_t far_take(struct traffic_events *q)
+{
+    uint32_t first = q->far[0].event;
+    struct traffic_far x = q->far[--q->far_count];
+    size_t i = 0, child;
+    while ((child = 2 * i + 1) < q->far_count) {
+        if (child + 1 < q->far_count && is_before(&q->far[child + 1], &q->far[child]))
+            child++;
+        if (!is_before(&q->far[child], &x))
+            break;
+        q->far[i] = q->far[child];
+        i = child;
+    }
+    q->far[i] = x;
+    return first;
+}
+
+/* ---- the wheel ------------------------------------------------------------------------------- */
+
+static void near_put(struct traffic_events *q, uint32_t event)
+{
+    uint32_t at = (uint32_t)(slot_of(q->pool[event].time) % SLOTS);
+    q->pool[event].next = q->slot[at];
+    q->slot[at] = event;
+    fab_bits_set(q->bits, at);
+}
+
+/* Into the open slot; `after` those of the same time, or before them. */
+static void open_put(struct traffic_events *q, uint32_t event, bool after)
+{
+    uint64_t time = q->pool[event].time;
+    uint32_t *at = &q->open;
+    while (*at != NONE && (q->pool[*at].time < time || (after && q->pool[*at].time == time)))
+        at = &q->pool[*at].next;
+    q->pool[event].next = *at;
+    *at = event;
+}
+
+/* The next slot with anything in it after the open one, as counted from 0; UINT64_MAX: none. */
+static uint64_t next_slot(const struct traffic_events *q)
+{
+    size_t here = q->now % SLOTS;
+    size_t at = fab_bits_next(q->bits, SLOTS, here + 1);
+    if (at < SLOTS)
+        return q->now + (at - here);
+    at = fab_bits_next(q->bits, here + 1, 0);
+    return at <= here ? q->now + (SLOTS - here + at) : UINT64_MAX;
+}
+
+/* Opens the next slot. False: there is none until `until`. */
+static bool advance(struct traffic_events *q, uint64_t until)
+{
+    uint64_t now = next_slot(q);
+    if (q->far_count > 0 && slot_of(q->far[0].time) < now)
+        now = slot_of(q->far[0].time);
+    if (now == UINT64_MAX || now > slot_of(until))
+        return false;
+    q->now = now;
+    while (q->far_count > 0 && slot_of(q->far[0].time) < now + SLOTS)
+        near_put(q, far_take(q));
+    uint32_t e = q->slot[now % SLOTS], next;
+    q->slot[now % SLOTS] = NONE;
+    fab_bits_clear(q->bits, now % SLOTS);
+    for (; e != NONE; e = next) {
+        next = q->pool[e].next;
+        open_put(q, e, false);
+    }
+    return true;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+static uint32_t new_event(struct traffic_events *q)
+{
+    uint32_t e = q->free;
+    if (e != NONE) {
+        q->free = q->pool[e].next;
+        return e;
+    }
+    if (q->used == q->room) {
+        void *grown =
+            q->used < NONE ? fab_grow(q->pool, sizeof *q->pool, q->used + 1, &q->room) : NULL;
+        if (grown == NULL)
+            return NONE;
+        q->pool = grown;
+    }
+    return (uint32_t)q->used++;
+}
+
+int traffic_events_put(struct traffic_events *q, const struct traffic_event *what)
+{
+    uint32_t e = new_event(q);
+    if (e == NONE)
+        return FAB_E_NOMEM;
+    q->pool[e] = *what;
+    uint64_t slot = slot_of(what->time);
+    int status = FAB_OK;
+    if (slot <= q->now)
+        open_put(q, e, true);
+    else if (slot < q->now + SLOTS)
+        near_put(q, e);
+    else
+        status = far_put(q, e);
+    q->count += status == FAB_OK;
+    return status;
+}
+
+bool traffic_events_take(struct traffic_events *q, uint64_t until, struct traffic_event *ret)
+{
+    if (q->open == NONE && !advance(q, until))
+        return false;
+    uint32_t e = q->open;
+    if (q->pool[e].time > until)
+        return false;
+    *ret = q->pool[e];
+    q->open = ret->next;
+    q->pool[e].next = q->free;
+    q->pool[e].kind = (uint16_t)USED;
+    q->free = e;
+    q->count--;
+    return true;
+}
+
+bool traffic_events_next(const struct traffic_events *q, size_t *cursor, struct traffic_event *ret)
+{
+    while (*cursor < q->used && q->pool[*cursor].kind == (uint16_t)USED)
+        ++*cursor;
+    if (*cursor >= q->used)
+        return false;
+    *ret = q->pool[(*cursor)++];
+    return true;
+}

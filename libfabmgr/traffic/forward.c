@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Switches: packets wait for their lane by the port they came in by; lanes take from these in turn.
+ */
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/traffic/model.h"
+
+static struct traffic_fifo *fifo_of(struct fab_traffic *t, const struct traffic_lane *lane,
+                                    uint32_t input)
+{
+    return &t->fifos[lane->fifos + input];
+}
+
+void traffic_arrive(struct fab_traffic *t, uint32_t packet)
+{
+    struct traffic_packet *x = &t->packets[packet];
+    struct traffic_lane *lane = &t->lanes[x->to];
+    uint32_t input = x->in - 1u, port = traffic_lane_port(t, x->to);
+    struct traffic_fifo *fifo = fifo_of(t, lane, input);
+    x->next = TRAFFIC_NONE;
+    if (fab_bits_take(lane->waiting, input))
+        fifo->head = packet;
+    else
+        t->packets[fifo->tail].next = packet;
+    fifo->tail = packet;
+    lane->queued += x->bytes;
+    t->ports[port].pending++;
+    traffic_wake(t, port);
+}
+
+uint32_t traffic_next_input(const struct traffic_lane *lane, uint32_t inputs)
+{
+    size_t at = fab_bits_next(lane->waiting, inputs, lane->last + 1);
+    return (uint32_t)(at < inputs ? at : fab_bits_next(lane->waiting, inputs, 0));
+}
+
+/* Takes the first packet of the lane's next input out of its queue. */
+static uint32_t take(struct fab_traffic *t, struct traffic_port *p, struct traffic_lane *lane)
+{
+    uint32_t input = traffic_next_input(lane, p->inputs);
+    struct traffic_fifo *fifo = fifo_of(t, lane, input);
+    uint32_t packet = fifo->head;
+    lane->last = input;
+    fifo->head = t->packets[packet].next;
+    if (fifo->head == TRAFFIC_NONE)
+        fab_bits_clear(lane->waiting, input);
+    p->pending--;
+    lane->queued -= t->packets[packet].bytes;
+    return packet;
+}
+
+/* VLs with a packet that may go; *ret_blocked: some other one has no credits. */
+static uint32_t sendable(struct fab_traffic *t, uint32_t port, bool *ret_blocked)
+{
+    const struct traffic_port *p = &t->ports[port];
+    uint32_t mask = 0;
+    for (uint8_t vl = 0; vl < t->vl_count; vl++) {
+        uint32_t id = traffic_lane_id(t, port, vl);
+        struct traffic_lane *lane = &t->lanes[id];
+        uint32_t input = lane->queued > 0 ? traffic_next_input(lane, p->inputs) : p->inputs;
+        if (input == p->inputs)
+            continue;
+        if (traffic_has_room(t, id, t->packets[fifo_of(t, lane, input)->head].bytes)) {
+            mask |= 1u << vl;
+        } else {
+            lane->starved = true;
+            *ret_blocked = true;
+        }
+    }
+    return mask;
+}
+
+void traffic_serve_switch(struct fab_traffic *t, uint32_t port)
+{
+    struct traffic_port *p = &t->ports[port];
+    bool blocked = false;
+    uint32_t mask = p->pending > 0 ? sendable(t, port, &blocked) : 0;
+    if (mask == 0) {
+        traffic_waits(t, p, blocked);
+        return;
+    }
+    uint8_t vl = traffic_turn(t, p, mask);
+    struct traffic_lane *lane = &t->lanes[traffic_lane_id(t, port, vl)];
+    uint32_t packet = take(t, p, lane);
+    struct traffic_packet *x = &t->packets[packet];
+    if (traffic_marks(t, p, lane, x))
+        x->marked = true;
+    lane->starved = false;
+    traffic_turn_done(t, p, vl, x->bytes);
+    traffic_send(t, packet);
+    if (p->pending > 0)
+        traffic_wake(t, port);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Packets and cables: what happens when a port sends one. Everything about the next hop is known
+ * then (tables do not change), so that a hop is two events, the packet's coming and its credits'
+ * return, and a third where more waits behind it.
+ */
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/traffic/model.h"
+
+uint32_t traffic_packet_new(struct fab_traffic *t)
+{
+    uint32_t p = t->packet_free;
+    if (p != TRAFFIC_NONE) {
+        t->packet_free = t->packets[p].next;
+        return p;
+    }
+    if (t->packet_used == t->packet_room) {
+        void *grown = t->packet_used < TRAFFIC_NONE ? fab_grow(t->packets, sizeof *t->packets,
+                                                               t->packet_used + 1, &t->packet_room)
+                                                    : NULL;
+        if (grown == NULL) {
+            t->status = FAB_E_NOMEM;
+            return TRAFFIC_NONE;
+        }
+        t->packets = grown;
+    }
+    return (uint32_t)t->packet_used++;
+}
+
+void traffic_packet_free(struct fab_traffic *t, uint32_t packet)
+{
+    t->packets[packet].flow = TRAFFIC_NONE;
+    t->packets[packet].next = t->packet_free;
+    t->packet_free = packet;
+}
+
+void traffic_waits(struct fab_traffic *t, struct traffic_port *p, bool waits)
+{
+    if (p->waits && !waits)
+        p->stats.wait += t->now - p->wait_since;
+    if (!p->waits && waits)
+        p->wait_since = t->now;
+    p->waits = waits;
+}
+
+/* Its room in the buffer it leaves is free at `when`. */
+static void give_back(struct fab_traffic *t, const struct traffic_packet *packet, uint64_t when)
+{
+    if (packet->from == TRAFFIC_NONE)
+        return;
+    const struct traffic_port *p = &t->ports[traffic_lane_port(t, packet->from)];
+    traffic_schedule(t, when + p->cable, TRAFFIC_CREDIT, packet->from,
+                     traffic_blocks(packet->bytes));
+}
+
+/* The lane by which it leaves the switch that it goes to by `port`; TRAFFIC_NONE: nowhere. */
+static uint32_t next_lane(const struct fab_traffic *t, const struct traffic_packet *packet,
+                          const struct traffic_port *port)
+{
+    const struct fab_fabric *f = t->in.fabric;
+    const struct traffic_flow *flow = &t->flows[packet->flow];
+    uint32_t sw = f->ports[port->peer].node, lid = packet->notice ? flow->slid : flow->dlid;
+    uint8_t num = lid <= t->in.lft->top ? fab_lft_row(t->in.lft, sw)[lid] : FAB_LFT_NO_ROUTE;
+    if (num == 0 || num > f->nodes[sw].num_ports || packet->hops >= TRAFFIC_HOPS)
+        return TRAFFIC_NONE;
+    uint32_t out = fab_port_id(f, sw, num);
+    if (t->ports[out].peer == TRAFFIC_NONE)
+        return TRAFFIC_NONE;
+    uint8_t sl = packet->notice ? flow->back_sl : flow->sl;
+    return traffic_lane_id(t, out, fab_vls_vl(t->vls, port->peer, out, sl));
+}
+
+static void drop(struct fab_traffic *t, uint32_t packet, uint64_t tail)
+{
+    give_back(t, &t->packets[packet], tail);
+    t->flows[t->packets[packet].flow].flying -= !t->packets[packet].notice;
+    t->totals.dropped++;
+    traffic_packet_free(t, packet);
+}
+
+/* To a switch, where it may leave when its head has been looked at, and not so early that a faster
+ * cable would run out of bytes. */
+static void send_on(struct fab_traffic *t, uint32_t packet, const struct traffic_port *p,
+                    uint64_t ps)
+{
+    struct traffic_packet *x = &t->packets[packet];
+    x->hops++;
+    uint32_t to = next_lane(t, x, p);
+    if (to == TRAFFIC_NONE) {
+        drop(t, packet, t->now + ps + p->cable);
+        return;
+    }
+    uint64_t there = traffic_ps(t->ports[traffic_lane_port(t, to)].ps, x->bytes);
+    x->to = to;
+    x->in = t->in.fabric->ports[p->peer].num;
+    traffic_schedule(t, t->now + p->cable + p->ahead + (ps > there ? ps - there : 0),
+                     TRAFFIC_ARRIVE, packet, 0);
+}
+
+void traffic_send(struct fab_traffic *t, uint32_t packet)
+{
+    struct traffic_packet *x = &t->packets[packet];
+    uint32_t lane = x->to, port = traffic_lane_port(t, lane);
+    struct traffic_port *p = &t->ports[port];
+    uint64_t ps = traffic_ps(p->ps, x->bytes);
+    traffic_waits(t, p, false);
+    p->free_at = t->now + ps;
+    p->stats.bytes += x->bytes;
+    p->stats.packets++;
+    give_back(t, x, p->free_at);
+    x->from = lane;
+    if (p->to_end) {
+        x->from = TRAFFIC_NONE;
+        traffic_schedule(t, p->free_at + p->cable, TRAFFIC_DELIVER, packet, 0);
+        return;
+    }
+    t->lanes[lane].credits -= traffic_blocks(x->bytes);
+    send_on(t, packet, p, ps);
+}
+
+void traffic_credit(struct fab_traffic *t, uint32_t lane, uint32_t blocks)
+{
+    t->lanes[lane].credits += blocks;
+    traffic_wake(t, traffic_lane_port(t, lane));
+}

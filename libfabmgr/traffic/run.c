@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One event after the other. */
+#include <stdlib.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/traffic/model.h"
+
+#define CHECK_EVERY (50 * FAB_TRAFFIC_US) /* for lanes that wait for each other */
+#define MTU 4096
+#define BUFFER 65536
+#define SWITCH_NS 200
+#define CABLE_NS 25
+#define ADAPTER_NS 1200
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+static void set_defaults(struct fab_traffic *t, const struct fab_traffic_input *in)
+{
+    t->in = *in;
+    t->mtu = in->mtu != 0 ? in->mtu : MTU;
+    t->in.buffer = in->buffer != 0 ? in->buffer : BUFFER;
+    t->in.switch_ns = in->switch_ns != 0 ? in->switch_ns : SWITCH_NS;
+    t->in.cable_ns = in->cable_ns != 0 ? in->cable_ns : CABLE_NS;
+    t->adapter = (uint64_t)(in->adapter_ns != 0 ? in->adapter_ns : ADAPTER_NS) * 1000;
+    t->vls = in->vls != NULL ? in->vls : &t->one;
+    t->vl_count = fab_vls_count(t->vls);
+    t->packet_free = TRAFFIC_NONE;
+    fab_prng_init(&t->prng, in->seed);
+}
+
+int fab_traffic_new(const struct fab_traffic_input *in, const struct fab_traffic_flow *flows,
+                    uint32_t count, struct fab_traffic **ret)
+{
+    if (in->mtu > 4096 || in->mtu % 64 != 0 || in->buffer > 1u << 30)
+        return FAB_E_RANGE;
+    struct fab_traffic *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return FAB_E_NOMEM;
+    set_defaults(t, in);
+    int status = traffic_events_init(&t->events);
+    if (status == FAB_OK)
+        status = traffic_build(t);
+    if (status == FAB_OK)
+        status = traffic_build_flows(t, flows, count);
+    if (status == FAB_OK)
+        *ret = t;
+    else
+        fab_traffic_free(t);
+    return status;
+}
+
+void fab_traffic_free(struct fab_traffic *t)
+{
+    if (t == NULL)
+        return;
+    traffic_events_fini(&t->events);
+    free(t->ports);
+    free(t->lanes);
+    free(t->fifos);
+    free(t->ends);
+    free(t->flows);
+    free(t->throttles);
+    free(t->packets);
+    free(t->cycle);
+    free(t);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+void traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kind kind, uint32_t arg,
+                      uint32_t blocks)
+{
+    struct traffic_event e = {
+        .time = time, .arg = arg, .kind = (uint16_t)kind, .blocks = (uint16_t)blocks};
+    int status = traffic_events_put(&t->events, &e);
+    if (status != FAB_OK)
+        t->status = status;
+}
+
+static void serve(struct fab_traffic *t, uint32_t port)
+{
+    if (t->ports[port].end == TRAFFIC_NONE)
+        traffic_serve_switch(t, port);
+    else
+        traffic_serve_end(t, port);
+}
+
+void traffic_wake(struct fab_traffic *t, uint32_t port)
+{
+    struct traffic_port *p = &t->ports[port];
+    if (p->awake)
+        return;
+    if (t->now >= p->free_at) {
+        serve(t, port);
+    } else {
+        p->awake = true;
+        traffic_schedule(t, p->free_at, TRAFFIC_WAKE, port, 0);
+    }
+}
+
+static void handle(struct fab_traffic *t, const struct traffic_event *e)
+{
+    switch ((enum traffic_kind)e->kind) {
+    case TRAFFIC_ARRIVE:
+        traffic_arrive(t, e->arg);
+        break;
+    case TRAFFIC_DELIVER:
+        traffic_deliver(t, e->arg);
+        break;
+    case TRAFFIC_CREDIT:
+        traffic_credit(t, e->arg, e->blocks);
+        break;
+    case TRAFFIC_WAKE:
+        t->ports[e->arg].awake = false;
+        serve(t, e->arg);
+        break;
+    case TRAFFIC_READY:
+        traffic_ready(t, e->arg);
+        break;
+    case TRAFFIC_SL:
+        traffic_unhold(t, e->arg / FAB_SLS, (uint8_t)(e->arg % FAB_SLS));
+        break;
+    case TRAFFIC_NOTIFY:
+        traffic_notify(t, e->arg);
+        break;
+    }
+}
+
+static void look_for_cycle(struct fab_traffic *t)
+{
+    t->checked = t->now;
+    t->status = traffic_find_cycle(t);
+}
+
+int fab_traffic_run(struct fab_traffic *t, uint64_t until)
+{
+    struct traffic_event e;
+    while (t->status == FAB_OK && traffic_events_take(&t->events, until, &e)) {
+        t->now = e.time;
+        t->totals.events++;
+        handle(t, &e);
+        if (t->now - t->checked >= CHECK_EVERY && t->status == FAB_OK)
+            look_for_cycle(t);
+    }
+    if (t->status == FAB_OK && t->events.count == 0)
+        look_for_cycle(t);
+    if (t->status == FAB_OK && until != FAB_TRAFFIC_EVER && until > t->now)
+        t->now = until;
+    return t->status;
+}
+
+/* ---- what is asked --------------------------------------------------------------------------- */
+
+uint64_t fab_traffic_now(const struct fab_traffic *t)
+{
+    return t->now;
+}
+
+bool fab_traffic_idle(const struct fab_traffic *t)
+{
+    return t->events.count == 0;
+}
+
+const uint32_t *fab_traffic_cycle(const struct fab_traffic *t, uint32_t *ret_count)
+{
+    *ret_count = t->cycle_count;
+    return t->cycle;
+}
+
+void fab_traffic_flow_stats(const struct fab_traffic *t, uint32_t flow,
+                            struct fab_traffic_flow_stats *ret)
+{
+    *ret = t->flows[flow].stats;
+}
+
+void fab_traffic_port_stats(const struct fab_traffic *t, uint32_t port,
+                            struct fab_traffic_port_stats *ret)
+{
+    const struct traffic_port *p = &t->ports[port];
+    *ret = p->stats;
+    ret->wait += p->waits ? t->now - p->wait_since : 0;
+}
+
+struct fab_traffic_totals fab_traffic_totals(const struct fab_traffic *t)
+{
+    return t->totals;
+}
+
+uint64_t fab_traffic_queue(const struct fab_traffic *t, uint32_t port)
+{
+    uint64_t bytes = 0;
+    for (uint8_t vl = 0; vl < t->vl_count; vl++)
+        bytes += t->lanes[traffic_lane_id(t, port, vl)].queued;
+    return bytes;
+}
