@@ -178,8 +178,10 @@ int recording_restore(const struct recording *r, struct store *store)
         if (e->kind == FAB_RECORD_DISABLED)
             store_put_disabled(store, e->guid, e->small, true);
     }
-    if (count)
+    if (count) { /* it was no new store, so hosts had been asked to register */
         store_put_leases(store, leases, count);
+        store_put_asked(store);
+    }
     store_flush(store);
     free(leases);
     return FAB_OK;

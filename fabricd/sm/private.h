@@ -290,6 +290,10 @@ struct sm {
     struct sm_flaps flaps;
     void (*on_patch)(void *ctx); /* sm_on_patch, or NULL */
     void *on_patch_ctx;
+    void (*on_publish)(void *ctx); /* sm_on_publish, or NULL */
+    void *on_publish_ctx;
+    sm_notice *on_notice; /* or NULL */
+    void *on_notice_ctx;
     struct sm_rebalance rebalance;
     struct fab_target *fresh;   /* LIDs, then tables, of this round; NULL: keep those in force */
     struct fab_verdict verdict; /* of fresh */
@@ -319,6 +323,7 @@ struct sm {
                            engine's; 0: none did */
     uint32_t unchecked; /* switches that do not check P_Keys as they are told, of late */
     bool tune;          /* the policy changed: write timers and thresholds too */
+    bool ask, asking;   /* hosts to register again, as we know nothing of them; and the plan does */
 
     struct reroute *reroutes; /* ring of SM_REROUTES, or NULL: none yet */
     uint64_t reroute_count;

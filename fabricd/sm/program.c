@@ -60,6 +60,7 @@ struct fab_plan_input sm_program_input(const struct sm *s)
         .observed = &s->model.observed,
         .sm_lid = s->model.target->lids.base[s->model.fabric->self_port],
         .tune = s->tune,
+        .ask = s->ask,
     };
 }
 
@@ -83,6 +84,8 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan)
     if (r != FAB_OK)
         return r;
     s->tune = false;
+    s->asking |= s->ask;
+    s->ask = false;
     note_unsure(s);
     s->program.tables_wait = tables_wait(s);
     return FAB_OK;

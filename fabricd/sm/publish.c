@@ -40,6 +40,8 @@ int sm_publish(struct sm *s)
     s->generation++;
     fab_view_unref(s->model.view);
     s->model.view = view;
+    if (s->on_publish)
+        s->on_publish(s->on_publish_ctx);
     return FAB_OK;
 }
 
@@ -137,6 +139,14 @@ static void tell_tables(struct sm *s)
             fab_es(s->verdict.longest_path), s->model.target->reason);
 }
 
+/* Ports that were not reached are not asked again before they come up again. */
+static void note_asked(struct sm *s)
+{
+    if (s->asking && s->in.store)
+        store_put_asked(s->in.store);
+    s->asking = false;
+}
+
 static void plan_retry(struct sm *s)
 {
     if (s->program.failed || s->program.unsure)
@@ -162,6 +172,7 @@ static int enter(struct sm *s)
     tell_tables(s);
     tell_sweep(s);
     plan_retry(s);
+    note_asked(s);
     sm_port_recheck(s);
     sm_isolate_settle(s);
     return FAB_OK;

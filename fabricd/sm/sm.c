@@ -51,6 +51,7 @@ static int load(struct sm *s)
     if (!s->in.store)
         return FAB_OK;
     s->generation = store_last_generation(s->in.store);
+    s->ask = !store_was_asked(s->in.store);
     int r = store_load_leases(s->in.store, &s->model.leases, &s->model.lease_count);
     if (r == FAB_OK)
         r = store_load_disabled(s->in.store, &s->disabled, &s->disabled_count);
@@ -233,6 +234,18 @@ void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx)
 {
     s->on_patch = fn;
     s->on_patch_ctx = ctx;
+}
+
+void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx)
+{
+    s->on_publish = fn;
+    s->on_publish_ctx = ctx;
+}
+
+void sm_on_notice(struct sm *s, sm_notice *fn, void *ctx)
+{
+    s->on_notice = fn;
+    s->on_notice_ctx = ctx;
 }
 
 static int wait_for(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx)

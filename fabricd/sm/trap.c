@@ -4,7 +4,8 @@
  *
  * A trap is repressed at once with the same notice, so that the device stops repeating it. Traps
  * 128 (a link of a switch changed) and 144 (capabilities of a port changed) make their node a
- * suspect: a scoped look follows. All other traps are told and nothing more.
+ * suspect: a scoped look follows. All other traps are told and nothing more. Whoever listens (the
+ * agent of subnet administration) hears all of them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -124,4 +125,6 @@ void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_
     if (notice.generic && (notice.trap == TRAP_LINK_STATE || notice.trap == TRAP_LOCAL_CHANGE))
         suspect(s, guid, notice.trap);
     tell(s, &notice, guid);
+    if (s->on_notice)
+        s->on_notice(s->on_notice_ctx, &notice);
 }

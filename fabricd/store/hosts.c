@@ -24,20 +24,21 @@ static int write_service(struct sql *q, const struct store_service *s, bool ther
         return sql_run(q, SQL_SERVICE_DELETE, "xGi", r->id, r->gid, (int64_t)r->pkey);
     int status = fab_rec_pack(&fab_service_record, r, bytes, sizeof(bytes));
     if (status == FAB_OK)
-        status = sql_run(q, SQL_SERVICE_PUT, "xGiib", r->id, r->gid, (int64_t)r->pkey, s->ends_us,
-                         bytes, (int)fab_service_record.wire_size);
+        status = sql_run(q, SQL_SERVICE_PUT, "xGiixb", r->id, r->gid, (int64_t)r->pkey, s->ends_us,
+                         s->owner, bytes, (int)fab_service_record.wire_size);
     return status;
 }
 
-static int write_subscription(struct sql *q, const struct fab_inform_info_record *r, bool there)
+static int write_subscription(struct sql *q, const struct store_subscription *s, bool there)
 {
+    const struct fab_inform_info_record *r = &s->record;
     uint8_t bytes[FAB_REC_MAX];
     if (!there)
         return sql_run(q, SQL_SUBSCRIPTION_DELETE, "Gi", r->subscriber_gid, (int64_t)r->number);
     int status = fab_rec_pack(&fab_inform_info_record, r, bytes, sizeof(bytes));
     if (status == FAB_OK)
-        status = sql_run(q, SQL_SUBSCRIPTION_PUT, "Gib", r->subscriber_gid, (int64_t)r->number,
-                         bytes, (int)fab_inform_info_record.wire_size);
+        status = sql_run(q, SQL_SUBSCRIPTION_PUT, "Giib", r->subscriber_gid, (int64_t)r->number,
+                         (int64_t)s->trusted, bytes, (int)fab_inform_info_record.wire_size);
     return status;
 }
 
@@ -83,6 +84,8 @@ int hosts_write(struct sql *q, const struct record_hosts *r)
         return write_member(q, &r->member, r->there);
     case HOSTS_ALIAS:
         return write_alias(q, &r->alias, r->there);
+    case HOSTS_ASKED:
+        return sql_run(q, SQL_META_PUT, "tt", "hosts_asked", "1");
     }
     return FAB_E_INVAL;
 }
@@ -100,12 +103,15 @@ static int read_service(sqlite3_stmt *stmt, void *ret)
 {
     struct store_service *s = ret;
     s->ends_us = sqlite3_column_int64(stmt, 1);
-    return read_record(stmt, 0, &fab_service_record, &s->record);
+    int status = sql_guid_parse((const char *)sqlite3_column_text(stmt, 2), &s->owner);
+    return status == FAB_OK ? read_record(stmt, 0, &fab_service_record, &s->record) : status;
 }
 
 static int read_subscription(sqlite3_stmt *stmt, void *ret)
 {
-    return read_record(stmt, 0, &fab_inform_info_record, ret);
+    struct store_subscription *s = ret;
+    s->trusted = sqlite3_column_int(stmt, 1) != 0;
+    return read_record(stmt, 0, &fab_inform_info_record, &s->record);
 }
 
 static int read_group(sqlite3_stmt *stmt, void *ret)
@@ -141,10 +147,10 @@ struct table {
     int (*read)(sqlite3_stmt *stmt, void *ret); /* FORMAT: edited by hand */
 };
 static const struct table tables[] = {
-    [HOSTS_SERVICE] = {"SELECT record, ends_us FROM service ORDER BY id, gid, pkey",
+    [HOSTS_SERVICE] = {"SELECT record, ends_us, owner FROM service ORDER BY id, gid, pkey",
                        sizeof(struct store_service), read_service},
-    [HOSTS_SUBSCRIPTION] = {"SELECT record FROM subscription ORDER BY gid, number",
-                            sizeof(struct fab_inform_info_record), read_subscription},
+    [HOSTS_SUBSCRIPTION] = {"SELECT record, trusted FROM subscription ORDER BY gid, number",
+                            sizeof(struct store_subscription), read_subscription},
     [HOSTS_GROUP] = {"SELECT record FROM multicast_group ORDER BY mgid",
                      sizeof(struct fab_mc_member_record), read_group},
     [HOSTS_MEMBER] = {"SELECT mgid, gid, join_state, proxy_join FROM multicast_member "

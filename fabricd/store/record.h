@@ -47,13 +47,20 @@ struct record_isolated {
 };
 
 /* What a host registered, or took back. */
-enum hosts_kind { HOSTS_SERVICE, HOSTS_SUBSCRIPTION, HOSTS_GROUP, HOSTS_MEMBER, HOSTS_ALIAS };
+enum hosts_kind {
+    HOSTS_SERVICE,
+    HOSTS_SUBSCRIPTION,
+    HOSTS_GROUP,
+    HOSTS_MEMBER,
+    HOSTS_ALIAS,
+    HOSTS_ASKED
+};
 struct record_hosts {
     enum hosts_kind kind;
     bool there;
     union {
         struct store_service service;
-        struct fab_inform_info_record subscription;
+        struct store_subscription subscription;
         struct fab_mc_member_record group;
         struct store_member member;
         struct store_alias alias;

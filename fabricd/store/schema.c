@@ -162,13 +162,15 @@ static const char step_4[] = "CREATE TABLE service ("
                              "  gid TEXT NOT NULL,"
                              "  pkey INTEGER NOT NULL,"
                              "  ends_us INTEGER NOT NULL," /* 0: never */
+                             "  owner TEXT NOT NULL,"      /* GUID of the port that registered it */
                              "  record BLOB NOT NULL,"     /* ServiceRecord */
                              "  PRIMARY KEY (id, gid, pkey)"
                              ") WITHOUT ROWID;"
                              "CREATE TABLE subscription ("
                              "  gid TEXT NOT NULL,"
                              "  number INTEGER NOT NULL,"
-                             "  record BLOB NOT NULL," /* InformInfoRecord */
+                             "  trusted INTEGER NOT NULL," /* by one who knew the SM_Key */
+                             "  record BLOB NOT NULL,"     /* InformInfoRecord */
                              "  PRIMARY KEY (gid, number)"
                              ") WITHOUT ROWID;"
                              "CREATE TABLE multicast_group ("

@@ -78,11 +78,11 @@ static const char *const texts[SQL_COUNT] = {
                          "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [SQL_ISOLATED_DELETE] = "DELETE FROM isolated_link WHERE node_a = ?1 AND port_a = ?2",
 
-    [SQL_SERVICE_PUT] = "INSERT OR REPLACE INTO service(id, gid, pkey, ends_us, record) "
-                        "VALUES (?1, ?2, ?3, ?4, ?5)",
+    [SQL_SERVICE_PUT] = "INSERT OR REPLACE INTO service(id, gid, pkey, ends_us, owner, record) "
+                        "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     [SQL_SERVICE_DELETE] = "DELETE FROM service WHERE id = ?1 AND gid = ?2 AND pkey = ?3",
-    [SQL_SUBSCRIPTION_PUT] =
-        "INSERT OR REPLACE INTO subscription(gid, number, record) VALUES (?1, ?2, ?3)",
+    [SQL_SUBSCRIPTION_PUT] = "INSERT OR REPLACE INTO subscription(gid, number, trusted, record) "
+                             "VALUES (?1, ?2, ?3, ?4)",
     [SQL_SUBSCRIPTION_DELETE] = "DELETE FROM subscription WHERE gid = ?1 AND number = ?2",
     [SQL_GROUP_PUT] =
         "INSERT OR REPLACE INTO multicast_group(mgid, mlid, record) VALUES (?1, ?2, ?3)",

@@ -149,9 +149,10 @@ void store_put_service(struct store *s, const struct store_service *service, boo
     put_hosts(s, &(struct record_hosts){HOSTS_SERVICE, there, .service = *service});
 }
 
-void store_put_subscription(struct store *s, const struct fab_inform_info_record *r, bool there)
+void store_put_subscription(struct store *s, const struct store_subscription *subscription,
+                            bool there)
 {
-    put_hosts(s, &(struct record_hosts){HOSTS_SUBSCRIPTION, there, .subscription = *r});
+    put_hosts(s, &(struct record_hosts){HOSTS_SUBSCRIPTION, there, .subscription = *subscription});
 }
 
 void store_put_group(struct store *s, const struct fab_mc_member_record *group, bool there)
@@ -167,6 +168,11 @@ void store_put_member(struct store *s, const struct store_member *member, bool t
 void store_put_alias(struct store *s, const struct store_alias *alias, bool there)
 {
     put_hosts(s, &(struct record_hosts){HOSTS_ALIAS, there, .alias = *alias});
+}
+
+void store_put_asked(struct store *s)
+{
+    put_hosts(s, &(struct record_hosts){HOSTS_ASKED, true, .alias = {0}});
 }
 
 uint64_t store_mark(struct store *s)
@@ -348,6 +354,11 @@ int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *re
     return status;
 }
 
+bool store_was_asked(struct store *s)
+{
+    return read_number(s, "SELECT count(*) FROM meta WHERE key = 'hosts_asked'") > 0;
+}
+
 /* ---- what hosts registered ---- */
 
 int store_load_services(struct store *s, struct store_service **ret, size_t *ret_count)
@@ -359,8 +370,7 @@ int store_load_services(struct store *s, struct store_service **ret, size_t *ret
     return status;
 }
 
-int store_load_subscriptions(struct store *s, struct fab_inform_info_record **ret,
-                             size_t *ret_count)
+int store_load_subscriptions(struct store *s, struct store_subscription **ret, size_t *ret_count)
 {
     void *rows = NULL;
     int status = hosts_load(s->reader, HOSTS_SUBSCRIPTION, &rows, ret_count);

@@ -66,14 +66,18 @@ int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *re
 struct store_service { /* key: record.id, gid, pkey */
     struct fab_service_record record;
     int64_t ends_us; /* Unix; 0: never */
+    uint64_t owner;  /* GUID of the port that registered it */
 };
 void store_put_service(struct store *s, const struct store_service *service, bool there);
 int store_load_services(struct store *s, struct store_service **ret, size_t *ret_count);
 
-/* key: subscriber_gid, number */
-void store_put_subscription(struct store *s, const struct fab_inform_info_record *r, bool there);
-int store_load_subscriptions(struct store *s, struct fab_inform_info_record **ret,
-                             size_t *ret_count);
+struct store_subscription { /* key: record.subscriber_gid, number */
+    struct fab_inform_info_record record;
+    bool trusted; /* by one who knew the SM_Key */
+};
+void store_put_subscription(struct store *s, const struct store_subscription *subscription,
+                            bool there);
+int store_load_subscriptions(struct store *s, struct store_subscription **ret, size_t *ret_count);
 
 /* A group that a join made; key: mgid. Members go with it, and are not written here. */
 void store_put_group(struct store *s, const struct fab_mc_member_record *group, bool there);
@@ -91,6 +95,11 @@ struct store_alias { /* key: port_guid, place */
 };
 void store_put_alias(struct store *s, const struct store_alias *alias, bool there);
 int store_load_aliases(struct store *s, struct store_alias **ret, size_t *ret_count);
+
+/* Whether all hosts were asked to register, since the database was made or had no such tables: if
+ * not, what they registered before is not here. */
+void store_put_asked(struct store *s);
+bool store_was_asked(struct store *s);
 
 /* How many records were put until now; and whether so many are in the database, so that a crash
  * takes none away. An answer to a host that registers waits for that. While the database cannot be

@@ -65,6 +65,8 @@ static void want_port(const struct fab_plan_input *in, uint32_t port, struct fab
     const struct fab_fabric *f = in->fabric;
     const struct fab_pkeys *pkeys = &in->target->pkeys;
     fab_target_port_info(f, in->policy, &in->target->lids, port, in->sm_lid, ret);
+    if (in->ask && fab_port_has_lid(f, port))
+        ret->client_reregister = fab_target_can_reregister(ret);
     if (pkeys->ports == 0 || f->ports[port].num == 0 || !fab_node_is_switch(f, f->ports[port].node))
         return;
     if (in->observed != NULL &&
@@ -80,6 +82,8 @@ static bool port_differs(const struct draft *d, uint32_t port)
     struct fab_port_info want;
     want_port(d->in, port, &want);
     if (fab_plan_port_differs(&p->info, &want, p->num == 0))
+        return true;
+    if (d->in->ask && p->num != 0 && want.client_reregister)
         return true;
     return d->in->tune && fab_plan_tuning_differs(&p->info, &want);
 }

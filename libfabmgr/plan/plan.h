@@ -119,6 +119,7 @@ struct fab_plan_input {
     uint32_t sm_lid;
     bool tune; /* the policy changed: write timers and thresholds to ports that are up, too; else
                   they go along with other writes only, since some devices do not keep them */
+    bool ask;  /* ends that are up are told to register again (ClientReregister), too */
 };
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
 void fab_plan_fini(struct fab_plan *p);

@@ -44,18 +44,25 @@ static void no_state_change(struct fab_port_info *want)
     want->client_reregister = 0;
 }
 
-/* Ends and port 0: who it is, who its manager is. */
-static void address_fields(const struct fab_policy *p, const struct fab_lids *lids, uint32_t port,
-                           uint32_t sm_lid, struct fab_port_info *want)
+bool fab_target_can_reregister(const struct fab_port_info *info)
 {
-    bool new_manager = want->sm_lid != (uint16_t)sm_lid;
+    return (info->cap_mask & CAP_CLIENT_REREGISTER) != 0;
+}
+
+/* Ends and port 0: who it is, who its manager is. What its host registered is with another manager,
+ * or, as its link was down, with none: it shall do so again (14.4.11). */
+static void address_fields(const struct fab_policy *p, const struct fab_lids *lids, uint32_t port,
+                           uint32_t sm_lid, bool was_down, struct fab_port_info *want)
+{
+
+    bool is_new = want->sm_lid != (uint16_t)sm_lid || was_down;
     want->lid = (uint16_t)lids->base[port];
     want->lmc = lids->lmc[port];
     want->sm_lid = (uint16_t)sm_lid;
     want->m_key = p->m_key;
     want->gid_prefix = p->subnet_prefix;
     want->subnet_timeout = p->subnet_timeout;
-    want->client_reregister = new_manager && (want->cap_mask & CAP_CLIENT_REREGISTER) != 0;
+    want->client_reregister = is_new && fab_target_can_reregister(want);
 }
 
 static uint8_t op_vls(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port)
@@ -108,9 +115,10 @@ void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p
     uint32_t node = f->ports[port].node;
     bool is_switch = fab_node_is_switch(f, node);
     struct fab_port_info want = f->ports[port].info;
+    uint8_t state = want.port_state;
     no_state_change(&want);
     if (!is_switch || f->ports[port].num == 0)
-        address_fields(p, lids, port, sm_lid, &want);
+        address_fields(p, lids, port, sm_lid, state == FAB_STATE_INIT, &want);
     if (f->ports[port].num == 0) {
         port0_fields(f, p, node, &want);
     } else {

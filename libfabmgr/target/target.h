@@ -66,6 +66,7 @@ bool fab_target_is_shared(const struct fab_target *t); /* others hold references
 /* A copy of its own, for changes. NOMEM. */
 int fab_target_clone(const struct fab_target *t, struct fab_target **ret_clone);
 
+bool fab_target_can_reregister(const struct fab_port_info *info); /* by its CapabilityMask */
 /* The PortInfo that `port` shall have, given what was read of it and of its peer: LID and LMC,
  * SM LID, M_Key, prefix, timers, NeighborMTU (the lesser of both ends and of the policy), OpVLs
  * (likewise), HOQ and stall (leaf values towards adapters), error thresholds; link state fields

@@ -320,6 +320,51 @@ START_TEST(a_changed_policy_tunes_ports_that_are_up)
 }
 END_TEST
 
+static struct fab_port_info written(const struct fab_plan_input *in, const struct fab_plan_op *op)
+{
+    struct fab_port_info info;
+    uint8_t data[FAB_SMP_DATA];
+    uint32_t mod;
+    ck_assert_int_eq(fab_plan_encode(in, op, data, &mod), FAB_OK);
+    ck_assert_int_eq(fab_attr_unpack(&fab_attr_port_info, data, sizeof data, &info), FAB_OK);
+    return info;
+}
+
+/* Those that are up, when asked for; and always who comes up, once, when it is armed. */
+START_TEST(hosts_are_asked_to_register_again)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    struct fab_plan plan;
+    uint32_t hosts = w.f->node_count - w.f->switch_count, armed = 0;
+    for (uint32_t n = w.f->switch_count; n < w.f->node_count; n++)
+        w.f->ports[fab_port_id(w.f, n, 1)].info.cap_mask |= 1u << 25;
+    w.f->ports[fab_port_id(w.f, w.f->switch_count, 1)].info.cap_mask &= ~(1u << 25);
+    struct fab_plan_input in = input_of(&w);
+    ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+    for (uint32_t i = 0; i < plan.stage_start[FAB_STAGE_COUNT]; i++) {
+        const struct fab_plan_op *op = &plan.ops[i];
+        if (op->attr_id != FAB_ATTR_PORT_INFO || op->node < w.f->switch_count)
+            continue;
+        ck_assert_uint_eq(written(&in, op).client_reregister,
+                          op->state == FAB_STATE_ARMED && op->node != w.f->switch_count);
+        armed += op->state == FAB_STATE_ARMED;
+    }
+    ck_assert_uint_eq(armed, hosts);
+    fab_plan_fini(&plan);
+    carry_out(&w);
+    in = input_of(&w);
+    in.ask = true;
+    ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_COUNT], hosts - 1); /* not who cannot */
+    for (uint32_t i = 0; i < hosts - 1; i++) {
+        ck_assert_uint_eq(plan.ops[i].state, FAB_STATE_NOP);
+        ck_assert_uint_eq(written(&in, &plan.ops[i]).client_reregister, 1);
+    }
+    fab_plan_fini(&plan);
+    world_fini(&w);
+}
+END_TEST
+
 START_TEST(knowledge_moves_by_guid)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -407,6 +452,7 @@ int main(void)
         only_blocks_that_differ_are_written,
         stale_entries_drop_before_cables_rise,
         a_changed_policy_tunes_ports_that_are_up,
+        hosts_are_asked_to_register_again,
         knowledge_moves_by_guid,
         fields_fit_the_kind_of_port,
         references_are_counted,

@@ -21,7 +21,8 @@ static struct store_service service(uint64_t id, uint64_t guid, uint16_t pkey)
                                          .data16 = {[7] = 0xfffe},
                                          .data32 = {[3] = 5},
                                          .data64 = {9, UINT64_MAX}},
-                              .ends_us = 1700000000000000};
+                              .ends_us = 1700000000000000,
+                              .owner = GUID(70)};
     memcpy(s.record.name, "a '\0\xff name", 10);
     return s;
 }
@@ -50,6 +51,7 @@ START_TEST(services_come_back)
     ck_assert_int_eq(rows[0].ends_us, 0);
     ck_assert_mem_eq(&rows[1].record, &b.record, sizeof(b.record));
     ck_assert_int_eq(rows[1].ends_us, b.ends_us);
+    ck_assert_uint_eq(rows[1].owner, b.owner);
     free(rows);
     store_close(s);
     ck_assert_int_eq(ask("SELECT count(*) FROM service WHERE id = '0x0000000000000000' AND "
@@ -61,33 +63,36 @@ END_TEST
 START_TEST(subscriptions_come_back)
 {
     struct store *s = open_store();
-    struct fab_inform_info_record *rows = NULL;
+    struct store_subscription *rows = NULL;
     size_t count = 0;
-    struct fab_inform_info_record a = {.subscriber_gid = {0, GUID(1)},
-                                       .number = 3,
-                                       .info = {.lid_begin = 0xffff,
-                                                .generic = 1,
-                                                .subscribe = 1,
-                                                .type = 0xffff,
-                                                .trap = 64,
-                                                .qpn = 0xabcdef,
-                                                .resp_time = 18,
-                                                .producer = 4}},
-                                  b = a;
-    b.number = 0;
+    struct store_subscription a = {.record = {.subscriber_gid = {0, GUID(1)},
+                                              .number = 3,
+                                              .info = {.lid_begin = 0xffff,
+                                                       .generic = 1,
+                                                       .subscribe = 1,
+                                                       .type = 0xffff,
+                                                       .trap = 64,
+                                                       .qpn = 0xabcdef,
+                                                       .resp_time = 18,
+                                                       .producer = 4}},
+                                   .trusted = true},
+                              b = a;
+    b.trusted = false;
+    b.record.number = 0;
     store_put_subscription(s, &a, true);
     store_put_subscription(s, &b, true);
     s = reopen(s);
     ck_assert_int_eq(store_load_subscriptions(s, &rows, &count), FAB_OK);
     ck_assert_uint_eq(count, 2);
-    ck_assert_mem_eq(&rows[0], &b, sizeof(b));
-    ck_assert_mem_eq(&rows[1], &a, sizeof(a));
+    ck_assert_mem_eq(&rows[0].record, &b.record, sizeof(b.record));
+    ck_assert_mem_eq(&rows[1].record, &a.record, sizeof(a.record));
+    ck_assert(rows[1].trusted && !rows[0].trusted);
     free(rows);
     store_put_subscription(s, &b, false);
     store_flush(s);
     ck_assert_int_eq(store_load_subscriptions(s, &rows, &count), FAB_OK);
     ck_assert_uint_eq(count, 1);
-    ck_assert_uint_eq(rows[0].number, 3);
+    ck_assert_uint_eq(rows[0].record.number, 3);
     free(rows);
     store_close(s);
 }
@@ -182,13 +187,13 @@ START_TEST(spoilt_rows_are_left_out)
 {
     struct store *s = open_store();
     struct store_service *services = NULL;
-    struct fab_inform_info_record *subscriptions = NULL;
+    struct store_subscription *subscriptions = NULL;
     struct fab_mc_member_record *groups = NULL;
     struct store_member *members = NULL;
     struct store_alias *aliases = NULL;
     size_t count[5] = {9, 9, 9, 9, 9};
-    change("INSERT INTO service VALUES ('x', 'y', 1, 0, x'0102');"
-           "INSERT INTO subscription VALUES ('', 1, '');"
+    change("INSERT INTO service VALUES ('x', 'y', 1, 0, '0x0002c90300000001', x'0102');"
+           "INSERT INTO subscription VALUES ('', 1, 0, '');"
            "INSERT INTO multicast_group VALUES ('', 1, 'a');"
            "INSERT INTO multicast_member VALUES ('::1', 'q', 1, 1);"
            "INSERT INTO alias_guid VALUES ('0x', 1, '0x0002c90300000001');"
@@ -288,6 +293,8 @@ START_TEST(a_database_of_before_gets_the_tables)
     sqlite3_close(db);
     change("INSERT INTO lease VALUES ('0x0002c90300000001', 4, 0, 1, 1, 1)");
     struct store *s = open_store();
+    ck_assert(!store_was_asked(s));
+    store_put_asked(s);
     struct fab_lease want = {GUID(1), 4, 0};
     struct store_alias *rows = NULL, a = {GUID(1), GUID(2), 3};
     size_t count = 9;
@@ -299,6 +306,7 @@ START_TEST(a_database_of_before_gets_the_tables)
     s = reopen(s);
     ck_assert_int_eq(store_load_aliases(s, &rows, &count), FAB_OK);
     ck_assert_uint_eq(count, 1);
+    ck_assert(store_was_asked(s));
     free(rows);
     store_close(s);
     ck_assert_int_eq(ask("PRAGMA user_version"), schema_steps.count);
