@@ -35,10 +35,10 @@ size_t fab_repair_base_memory(const struct fab_repair_base *b);
 int fab_repair_labels_find(struct fab_repair_base *b, const struct fab_repair_input *in, char *why,
                            size_t why_len);
 #define FAB_REPAIR_SPACE 16 /* between the places of an order: room for what is lifted */
-/* Of a channel from a switch at place `from` to one at `to`. */
-static inline uint32_t fab_repair_label(const struct fab_repair_base *b, uint32_t from, uint32_t to)
+/* Of a channel from a switch at place `from`. */
+static inline uint32_t fab_repair_label(const struct fab_repair_base *b, uint32_t from, bool climbs)
 {
-    return to > from ? 1 + from : 2 * (b->n + 1) * FAB_REPAIR_SPACE - from;
+    return climbs ? 1 + from : 2 * (b->n + 1) * FAB_REPAIR_SPACE - from;
 }
 
 /* The channel that entry `num` of a switch means, or FAB_NONE. */

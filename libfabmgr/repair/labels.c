@@ -86,7 +86,8 @@ static void label_by_order(struct fab_repair_base *b, const uint32_t *order)
         for (uint32_t port = b->first[sw]; port < b->first[sw + 1]; port++) {
             if (b->hop[port] == FAB_NONE)
                 continue;
-            uint32_t label = fab_repair_label(b, b->order[sw], b->order[b->hop[port]]);
+            bool climbs = b->order[b->hop[port]] > b->order[sw];
+            uint32_t label = fab_repair_label(b, b->order[sw], climbs);
             for (uint32_t lane = 0; lane < b->lanes; lane++)
                 b->label[(size_t)lane * b->ports + port] = label;
         }

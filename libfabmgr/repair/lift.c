@@ -15,6 +15,10 @@
  * lost. When the cable is back, so is the order, and entries that went s-y-up drop for the time of
  * the change.
  *
+ * A dead cable may join y, or s, with a switch that is on its other side now. It does not turn
+ * round: its label says what may have come there before it died, and whoever has to find another
+ * way begins with that (column.c).
+ *
  * Which switches are lifted is a function of the order and the dead cables alone.
  */
 #include <stdlib.h>
@@ -142,9 +146,10 @@ static void relabel(struct fab_repair *r, const uint32_t *place, uint32_t channe
 {
     const struct fab_repair_base *b = r->base;
     uint32_t from = b->hop[fab_repair_far(b, channel)], to = b->hop[channel];
+    const uint32_t *order = fab_bits_get(r->dark, channel) ? b->order : place;
+    uint32_t label = fab_repair_label(b, place[from], order[to] > order[from]);
     for (uint32_t lane = 0; lane < b->lanes; lane++)
-        r->own_label[(size_t)lane * b->ports + channel] =
-            fab_repair_label(b, place[from], place[to]);
+        r->own_label[(size_t)lane * b->ports + channel] = label;
 }
 
 static void relabel_all(struct fab_repair *r, const struct fab_repair_delta *d,

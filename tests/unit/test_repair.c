@@ -606,6 +606,36 @@ START_TEST(sequences_over_random_fabrics)
 }
 END_TEST
 
+/* Two cables at once, and then a third, wherever they are. In the random one a switch is lifted
+ * over another to which its own cable is dead, too. */
+START_TEST(pairs_of_faults)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("pairs of faults", 6));
+    struct {
+        const char *name, *engine;
+        struct fab_fabric *f;
+    } all[] = {{"random, pairs", "updn", random_fabric(10, 3, 1, 879)},
+               {"cables side by side, pairs", "updn", modern_tree(3, 3, 1, 0, 2)},
+               {"tree, pairs", "fattree", fat_tree(4, 3, 1)}};
+    for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        struct world *w = world_new(all[i].name, all[i].f, all[i].engine);
+        w->looked_at = true;
+        for (uint32_t k = 0; k < w->count * w->count; k++) {
+            uint32_t one = k / w->count, other = k % w->count;
+            if (other <= one)
+                continue;
+            w->dead[one] = w->dead[other] = true;
+            change_to(w, w->dead, &prng);
+            w->dead[fab_prng_below(&prng, w->count)] = true;
+            change_to(w, w->dead, &prng);
+            memset(w->dead, 0, w->count * sizeof(*w->dead));
+        }
+        run_sequence(w, &prng, 0);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("repair");
@@ -615,6 +645,7 @@ static Suite *suite(void)
     } all[] = {{"families", sequences_over_every_family},
                {"lone faults", lone_faults_in_trees_are_repaired},
                {"lone faults by chains", lone_faults_by_chains},
+               {"pairs", pairs_of_faults},
                {"engines", every_engine},
                {"random fabrics", sequences_over_random_fabrics}};
     for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
