@@ -230,6 +230,7 @@ static void apply(struct daemon *d, struct config *now)
     d->config.sweep = now->sweep;
     d->config.flapping = now->flapping;
     d->config.counters = now->counters;
+    d->config.multicast = now->multicast;
     d->config.log_level = now->log_level;
     d->config.journal_keep = now->journal_keep;
     log_init(now->log_level);

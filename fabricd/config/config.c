@@ -46,6 +46,7 @@ int config_defaults(struct config *ret)
         .sweep = {.light_interval_s = 10, .full_interval_s = 600, .trap_settle_ms = 10},
         .flapping = {.falls = 4, .within_s = 60, .hold_s = 10, .most_s = 600, .share = 50},
         .counters = {.interval_s = 60, .within_s = 60},
+        .multicast = {.share = FAB_SHARE_SHORT, .absent_s = 60},
         .smp = {.timeout_ms = 200, .retries = 3, .window = 0},
         .contingency_mb = 64,
         .rebalance_s = 60,

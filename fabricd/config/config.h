@@ -12,6 +12,7 @@
 
 #include "fabricd/base/log.h"
 #include "libfabmgr/counters/counters.h"
+#include "libfabmgr/mcast/groups.h"
 #include "libfabmgr/policy/policy.h"
 
 enum config_listen_kind { CONFIG_LISTEN_UNIX, CONFIG_LISTEN_TLS };
@@ -51,6 +52,12 @@ struct config_counters {
     uint32_t most[FAB_COUNTERS]; /* a rise by as much is too much; 0: never */
 };
 
+struct config_multicast {
+    uint32_t mlids; /* the most that are used; 0: as many as the smallest table has */
+    enum fab_mgroups_share share;
+    uint32_t absent_s; /* how long a port that is gone stays a member */
+};
+
 struct config_smp {
     uint32_t timeout_ms; /* of the first try */
     uint32_t retries;    /* tries after the first */
@@ -69,6 +76,7 @@ struct config {
     struct config_sweep sweep;
     struct config_flapping flapping;
     struct config_counters counters;
+    struct config_multicast multicast;
     struct config_smp smp;
     uint32_t contingency_mb; /* memory for plans of faults to come; 0: none are made */
     uint32_t rebalance_s;    /* quiet after which repaired tables are computed anew; 0: never */

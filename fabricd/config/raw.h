@@ -52,6 +52,10 @@ struct raw_partitions {
     char *file, *enforce, *allow_both;
 };
 
+struct raw_multicast {
+    char *mlids, *share, *absent;
+};
+
 struct raw_contingency {
     char *memory;
 };
@@ -72,6 +76,7 @@ struct raw {
     struct raw_subnet *subnet;
     struct raw_routing *routing;
     struct raw_partitions *partitions;
+    struct raw_multicast *multicast;
     struct raw_contingency *contingency;
     struct raw_journal *journal;
 };

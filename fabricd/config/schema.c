@@ -120,6 +120,13 @@ static const cyaml_schema_field_t partitions_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t multicast_fields[] = {
+    TEXT(raw_multicast, mlids, 1, TEXT_MAX),
+    TEXT(raw_multicast, share, 1, TEXT_MAX),
+    TEXT(raw_multicast, absent, 1, TEXT_MAX),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t contingency_fields[] = {
     TEXT(raw_contingency, memory, 1, TEXT_MAX),
     CYAML_FIELD_END,
@@ -145,6 +152,7 @@ static const cyaml_schema_field_t top_fields[] = {
     GROUP(subnet),
     GROUP(routing),
     GROUP(partitions),
+    GROUP(multicast),
     GROUP(contingency),
     GROUP(journal),
     CYAML_FIELD_END,

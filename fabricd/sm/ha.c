@@ -28,6 +28,7 @@ static void became_standby(struct sm *s)
 {
     const struct sm_sminfo *x = &s->sminfo;
     sm_model_forget(&s->model);
+    sm_multicast_forget(s);
     s->master_guid = s->role.master_guid;
     s->master_path.hops = FAB_PATH_UNKNOWN;
     for (uint32_t i = 0; i < x->info_count; i++)
@@ -141,10 +142,11 @@ void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fa
         became_master(s);
     own_info(s, own);
     sm_reply(s, mad, FAB_METHOD_GET_RESP, status, own);
-    if (before == FAB_SM_MASTER && s->role.state != FAB_SM_MASTER)
+    if (before == FAB_SM_MASTER && s->role.state != FAB_SM_MASTER) {
         sm_model_forget(&s->model);
-    if (before == FAB_SM_MASTER && s->role.state != FAB_SM_MASTER)
+        sm_multicast_forget(s);
         sm_survey_drop(s);
+    }
     if (before == FAB_SM_MASTER && s->role.state != FAB_SM_MASTER && sm_run_busy(s)) {
         sm_run_abort(s);
         sm_round_ended(s, FAB_OK);

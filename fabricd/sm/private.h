@@ -12,6 +12,8 @@
 #include "libfabmgr/damping/damping.h"
 #include "libfabmgr/discover/discover.h"
 #include "libfabmgr/isolation/isolation.h"
+#include "libfabmgr/mcast/groups.h"
+#include "libfabmgr/plan/mfts.h"
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/repair/contingency.h"
 #include "libfabmgr/repair/stand.h"
@@ -232,6 +234,34 @@ struct sm_rebalance { /* rebalance.c */
     struct sm_gain gain; /* of the running one */
     char said[256];      /* of the last one */
 };
+struct sm_absent {
+    uint64_t guid; /* of a port */
+    uint64_t since_us;
+};
+struct sm_multicast { /* multicast.c */
+    struct sm *s;
+    struct fab_mgroups *groups; /* NULL: no fabric is known yet */
+    bool stale;                 /* the trees' fabric is not the published one */
+    bool configured;            /* groups of the configuration are as it says */
+    bool full;                  /* was told: no multicast LID is left */
+    uint16_t *top;              /* LinearFDBTop of the switches of the trees' net, as last seen */
+    struct sm_absent *absent;   /* members that are not there */
+    size_t absents, absent_room;
+    struct loop_timer *timer, *absent_timer;
+    /* mfts.c: all by the ids of the trees' net */
+    struct fab_blocks held;             /* what switches are known to hold */
+    uint64_t open[FAB_MFT_GROUPS / 64]; /* groups of LIDs that may differ from it */
+    uint64_t *silent;                   /* bitset of switches */
+    uint32_t silents;
+    struct loop_timer *retry;
+    uint64_t retry_us, writes;
+    struct fab_mft_plan plan; /* that is carried out; with `busy`: */
+    bool busy, failed;
+    unsigned stage;
+    size_t next, outstanding; /* ops of the stage */
+    struct fab_path *path;    /* of each */
+    uint64_t *asked;          /* bitset of ops without an answer */
+};
 struct sm_survey_job;
 struct sm_survey { /* survey.c */
     struct sm *s;
@@ -295,6 +325,9 @@ struct sm {
     sm_notice *on_notice; /* or NULL */
     void *on_notice_ctx;
     struct sm_rebalance rebalance;
+    struct sm_multicast multicast;
+    sm_mgroup_fn *on_mgroup; /* sm_on_mgroup, or NULL */
+    void *on_mgroup_ctx;
     struct fab_target *fresh;   /* LIDs, then tables, of this round; NULL: keep those in force */
     struct fab_verdict verdict; /* of fresh */
     struct sm_port_op *port_op; /* running */
@@ -497,6 +530,25 @@ void sm_silent_suspect(struct sm *s); /* look at them again */
 /* Tells what changed between what was published and what is now. */
 int sm_tell_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                     size_t *ret_count);
+
+/* ---- multicast.c ---- */
+int sm_multicast_init(struct sm *s);
+void sm_multicast_fini(struct sm *s);
+void sm_multicast_kick(struct sm *s);    /* something may have to be done, soon */
+void sm_multicast_looked(struct sm *s);  /* the model has another fabric; not published yet */
+void sm_multicast_changed(struct sm *s); /* it is, or cables were cut in place */
+void sm_multicast_reload(struct sm *s);
+void sm_multicast_forget(struct sm *s); /* another manager may write */
+
+/* ---- mfts.c ---- */
+int sm_mfts_init(struct sm *s);
+void sm_mfts_fini(struct sm *s);
+int sm_mfts_go_on(struct sm *s); /* NOMEM */
+void sm_mfts_drop(struct sm *s); /* what is under way */
+void sm_mfts_open_all(struct sm *s);
+int sm_mfts_move(struct sm *s, const struct fab_fabric *now); /* before the trees follow; NOMEM */
+/* urgent: only if there are few. */
+bool sm_mfts_next(struct sm *s, bool urgent, struct fab_mads_request *ret);
 
 /* ---- partition.c ---- */
 /* A port has acknowledged a PortInfo of ours. */

@@ -175,6 +175,7 @@ static int enter(struct sm *s)
     note_asked(s);
     sm_port_recheck(s);
     sm_isolate_settle(s);
+    sm_multicast_changed(s);
     return FAB_OK;
 }
 
@@ -187,6 +188,7 @@ static int enter_told(struct sm *s)
             sm_isolate_done(s, &s->cut.cable[i]);
         else
             sm_flap_fell(s, s->model.fabric, &s->cut.cable[i]);
+    sm_multicast_changed(s);
     sm_flap_arm(s);
     tell_reroute(s);
     sm_reroute_record(s);

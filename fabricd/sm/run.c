@@ -54,10 +54,13 @@ static bool run_next(void *ctx, struct fab_mads_request *ret)
     return true;
 }
 
-/* What runs beside a round comes after it. */
+/* What runs beside a round comes after it, but for a few writes of multicast tables. */
 static bool any_next(void *ctx, struct fab_mads_request *ret)
 {
-    return run_next(ctx, ret) || sm_survey_next(ctx, ret);
+    struct sm *s = ctx;
+    bool mends = s->run.phases && s->run.kind == SM_ROUND_MEND;
+    return (!mends && sm_mfts_next(s, true, ret)) || run_next(ctx, ret) ||
+           sm_mfts_next(s, false, ret) || sm_survey_next(ctx, ret);
 }
 
 /* The session asks its source again, which may have had nothing a moment ago. */

@@ -86,6 +86,8 @@ int sm_new(const struct sm_input *in, struct sm **ret)
         r = sm_ahead_init(s);
     if (r == FAB_OK)
         r = sm_rebalance_init(s);
+    if (r == FAB_OK)
+        r = sm_multicast_init(s);
     if (r != FAB_OK) {
         sm_free(s);
         return r;
@@ -126,6 +128,7 @@ int sm_reload(struct sm *s)
         sm_want_full(s);
     }
     s->want.reroute = true;
+    sm_multicast_reload(s);
     sm_schedule(s);
     return FAB_OK;
 }
@@ -156,6 +159,7 @@ void sm_free(struct sm *s)
         s->in.transport->ops->set_is_sm(s->in.transport, false);
     sm_rounds_fini(s);
     sm_rebalance_fini(s);
+    sm_multicast_fini(s);
     sm_flap_fini(s);
     sm_ha_fini(s);
     sm_run_fini(s);

@@ -20,6 +20,7 @@
 #include "fabricd/store/store.h"
 #include "fabricd/transport/transport.h"
 #include "libfabmgr/damping/damping.h"
+#include "libfabmgr/mcast/groups.h"
 #include "libfabmgr/repair/contingency.h"
 #include "libfabmgr/view/view.h"
 
@@ -146,6 +147,34 @@ struct sm_isolation {
 uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t max);
 /* We are master, and nothing is under way: time for what is not urgent. */
 bool sm_is_quiet(const struct sm *s);
+
+/* Multicast groups: joins and leaves change them at once; the switches' tables follow, without a
+ * sweep. Statuses as those of fab_mgroups_join and _leave; FAB_SMP_BUSY: nothing is known yet, or
+ * we are not master. */
+uint16_t sm_mgroup_join(struct sm *s, const struct fab_mgroup_ask *ask,
+                        struct fab_mc_member_record *ret);
+uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mgroup_ask *ask,
+                         struct fab_mc_member_record *ret);
+/* Until the caller returns to the loop; NULL: none are known yet. */
+const struct fab_mgroups *sm_mgroups(const struct sm *s);
+/* Told when a group was made, or goes: of what it is, members' fields 0. One listener; fn NULL:
+ * none. */
+typedef void sm_mgroup_fn(void *ctx, const struct fab_mc_member_record *group, bool made);
+void sm_on_mgroup(struct sm *s, sm_mgroup_fn *fn, void *ctx);
+/* What a switch is known to hold, by its id in fab_trees_net and fab_mft_number: 32 port masks;
+ * NULL: nobody asked. */
+const uint16_t *sm_mft_block(const struct sm *s, uint32_t sw, uint32_t number);
+struct sm_multicast_status {
+    uint32_t groups, mlids;
+    uint64_t members;
+    uint32_t room;     /* multicast LIDs that the smallest table has entries for */
+    uint64_t smallest; /* node GUID of a switch that has it; 0: none is smaller than need be */
+    uint32_t absent;   /* ports that are members, and not there */
+    uint32_t silent;   /* switches that did not take their tables */
+    bool pending;      /* tables are being written, or will be */
+    uint64_t writes;   /* blocks, since the start */
+};
+void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret);
 
 /* Requests; they return at once. The outcome is told by `done` (status, a sentence) on the loop
  * thread; done may be NULL. DENIED: we are not master. BUSY: nothing is known yet. sm_forget drops

@@ -39,6 +39,7 @@ static void drop(struct sm *s, void *ctx)
     struct look *l = ctx;
     if (s && l->lent) {
         sm_model_take_back(&s->model, &l->model);
+        sm_multicast_looked(s);
         l->lent = false;
         if (l->status == FAB_OK && !l->same)
             sm_model_take_target(&s->model, NULL);
@@ -204,6 +205,7 @@ static int leave_adopt(struct sm *s)
     struct look *l = sm_apart_take(s);
     int r = l->status;
     sm_model_take_back(&s->model, &l->model);
+    sm_multicast_looked(s);
     l->lent = false;
     s->run.same = l->same;
     if (r == FAB_OK && !l->same)

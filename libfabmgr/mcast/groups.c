@@ -157,13 +157,14 @@ static bool can_take(const struct fab_mgroup_ask *ask, const struct fab_mc_membe
            (ask->rate == 0 || rate_rank(ask->rate) >= rate_rank(is->rate));
 }
 
-static void answer(const struct fab_mgroup *group, const uint64_t gid[2], uint8_t join_state,
+static void answer(const struct fab_mgroup *group, const struct fab_mgroup_member *m,
                    struct fab_mc_member_record *ret)
 {
     *ret = group->is;
-    ret->port_gid[0] = gid[0];
-    ret->port_gid[1] = gid[1];
-    ret->join_state = join_state;
+    ret->port_gid[0] = m->gid[0];
+    ret->port_gid[1] = m->gid[1];
+    ret->join_state = m->join_state;
+    ret->proxy_join = m->proxy_join;
 }
 
 /* ---- new groups ------------------------------------------------------------------------------ */
@@ -203,6 +204,7 @@ static uint16_t create(struct fab_mgroups *g, const struct fab_mgroup_ask *ask,
     is.mtu_selector = is.rate_selector = is.life_selector = FAB_SELECT_EXACTLY;
     is.port_gid[0] = is.port_gid[1] = 0;
     is.join_state = is.proxy_join = 0;
+    is.mlid = 0; /* ours to choose */
     if (!has(ask, C_HOP_LIMIT))
         is.hop_limit = 0;
     is.scope = unnamed ? (has(ask, C_SCOPE) && is.scope != 0 ? is.scope : 2)
@@ -229,13 +231,15 @@ uint16_t fab_mgroups_join(struct fab_mgroups *g, const struct fab_mgroup_ask *as
     if (status != 0)
         return status;
     const struct fab_mgroup_member *m = store_member(group, a->port_gid[1]);
-    uint8_t state = (uint8_t)((m != NULL ? m->join_state : 0) | (a->join_state & 15));
-    if (store_join(g, group, a->port_gid, state) != FAB_OK) {
+    struct fab_mgroup_member as = {.gid = {a->port_gid[0], a->port_gid[1]},
+                                   .proxy_join = m != NULL ? m->proxy_join : ask->proxy};
+    as.join_state = (uint8_t)((m != NULL ? m->join_state : 0) | (a->join_state & 15));
+    if (store_join(g, group, &as) != FAB_OK) {
         if (!store_is_wanted(group))
             store_remove(g, group);
         return FAB_SA_NO_RESOURCES;
     }
-    answer(group, a->port_gid, state, ret);
+    answer(group, &as, ret);
     return 0;
 }
 
@@ -250,9 +254,11 @@ uint16_t fab_mgroups_leave(struct fab_mgroups *g, const struct fab_mgroup_ask *a
     uint8_t taken = a->join_state & 15;
     if (m == NULL || taken == 0 || (m->join_state & taken) != taken)
         return FAB_SA_REQ_INVALID;
-    uint8_t state = (uint8_t)(m->join_state & ~taken);
-    answer(group, m->gid, taken, ret);
-    if (store_join(g, group, a->port_gid, state) != FAB_OK)
+    struct fab_mgroup_member as = *m;
+    as.join_state = taken;
+    answer(group, &as, ret);
+    as.join_state = (uint8_t)(m->join_state & ~taken);
+    if (store_join(g, group, &as) != FAB_OK)
         return FAB_SA_NO_RESOURCES;
     if (!store_is_wanted(group))
         store_remove(g, group);
@@ -264,13 +270,39 @@ void fab_mgroups_drop(struct fab_mgroups *g, uint64_t port_guid)
     for (size_t i = g->groups; i-- > 0;) {
         struct fab_mgroup *group = g->group[i];
         const struct fab_mgroup_member *m = store_member(group, port_guid);
-        const uint64_t gid[2] = {m != NULL ? m->gid[0] : 0, port_guid};
         if (m == NULL)
             continue;
-        (void)store_join(g, group, gid, 0);
+        const struct fab_mgroup_member none = {.gid = {m->gid[0], port_guid}};
+        (void)store_join(g, group, &none);
         if (!store_is_wanted(group))
             store_remove(g, group);
     }
+}
+
+/* ---- from before a restart --------------------------------------------------------------------
+ */
+
+int fab_mgroups_restore(struct fab_mgroups *g, const struct fab_mc_member_record *is)
+{
+    struct fab_mc_member_record bare = *is;
+    struct fab_mgroup *group;
+    bare.port_gid[0] = bare.port_gid[1] = 0;
+    bare.join_state = bare.proxy_join = 0;
+    return store_find(g, is->mgid) != NULL ? FAB_OK : store_add(g, &bare, &group);
+}
+
+int fab_mgroups_restore_member(struct fab_mgroups *g, const uint64_t mgid[2],
+                               const struct fab_mgroup_member *member)
+{
+    struct fab_mgroup *group = store_find(g, mgid);
+    return group != NULL ? store_join(g, group, member) : FAB_E_NOT_FOUND;
+}
+
+void fab_mgroups_prune(struct fab_mgroups *g)
+{
+    for (size_t i = g->groups; i-- > 0;)
+        if (!store_is_wanted(g->group[i]))
+            store_remove(g, g->group[i]);
 }
 
 /* ---- from the configuration ------------------------------------------------------------------
@@ -327,11 +359,9 @@ int fab_mgroups_configure(struct fab_mgroups *g, const struct fab_partitions *p,
         struct fab_mc_member_record is = record_of(p, &p->mgroup[i], life);
         r = fix(g, &is, &left_out);
     }
-    for (size_t i = g->groups; r != FAB_E_NOMEM && i-- > 0;)
-        if (!store_is_wanted(g->group[i]))
-            store_remove(g, g->group[i]);
     if (r == FAB_E_NOMEM)
         return r;
+    fab_mgroups_prune(g);
     *ret_left_out = left_out;
     return left_out > 0 ? FAB_E_LIMIT : FAB_OK;
 }

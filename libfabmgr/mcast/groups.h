@@ -33,6 +33,9 @@ struct fab_mgroup {
     struct fab_mgroup_member *member; /* by GUID */
     size_t members, room;
 };
+/* When groups of solicited nodes of IPv6 share LIDs; other groups of IP do when none is left,
+ * unless it is never. */
+enum fab_mgroups_share { FAB_SHARE_NEVER, FAB_SHARE_SHORT, FAB_SHARE_ALWAYS };
 struct fab_mgroups {
     struct fab_trees *trees;
     struct fab_mgroup **group; /* by MGID */
@@ -40,6 +43,17 @@ struct fab_mgroups {
     uint32_t *users; /* [mlids] groups that have the LID */
     uint32_t mlids;
     uint64_t given; /* MGIDs that were made up */
+    uint32_t most;  /* multicast LIDs that are given out; 0: as many as there is room for */
+    enum fab_mgroups_share share; /* SHORT at first */
+    struct fab_mgroups_listener {
+        void *ctx;
+        /* A group was made, and has its LID; or it goes, and has no members any more. NULL: nobody
+         * listens. */
+        void (*group)(void *ctx, const struct fab_mgroup *group, bool made);
+        /* What a member is changed; join_state 0: it is none any more. */
+        void (*member)(void *ctx, const struct fab_mgroup *group,
+                       const struct fab_mgroup_member *member);
+    } listener;
 };
 int fab_mgroups_new(const struct fab_fabric *f, struct fab_mgroups **ret);   /* NOMEM */
 void fab_mgroups_free(struct fab_mgroups *g);                                /* NULL is fine */
@@ -53,6 +67,7 @@ struct fab_mgroup_ask {
     uint64_t comp_mask;
     uint8_t mtu, rate; /* of the port, as MCMemberRecord numbers them */
     uint8_t life;      /* PacketLifeTime of new groups that do not say it */
+    bool proxy;        /* another port asks for it */
 };
 /* The status of the answer (0, enum fab_sa_status), and on 0 its record. Joins add to what the
  * member's JoinState was. A group that is not there is made for a full member that names Q_Key,
@@ -63,6 +78,13 @@ uint16_t fab_mgroups_join(struct fab_mgroups *g, const struct fab_mgroup_ask *as
 /* Takes bits away from JoinState. A group without full members goes, with all that are left. */
 uint16_t fab_mgroups_leave(struct fab_mgroups *g, const struct fab_mgroup_ask *ask,
                            struct fab_mc_member_record *ret);
+/* What stood before a restart, and is not there yet: with its LID if that is free, else with
+ * another one. LIMIT: none is. NOMEM. */
+int fab_mgroups_restore(struct fab_mgroups *g, const struct fab_mc_member_record *is);
+int fab_mgroups_restore_member(struct fab_mgroups *g, const uint64_t mgid[2],
+                               const struct fab_mgroup_member *member); /* NOT_FOUND, NOMEM */
+/* Those whom nobody keeps: no full member came back. */
+void fab_mgroups_prune(struct fab_mgroups *g);
 /* A port that has gone for good leaves all groups. */
 void fab_mgroups_drop(struct fab_mgroups *g, uint64_t port_guid);
 

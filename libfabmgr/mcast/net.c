@@ -12,7 +12,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-void net_free(struct net *n)
+void fab_mnet_free(struct fab_mnet *n)
 {
     if (n == NULL)
         return;
@@ -27,7 +27,7 @@ void net_free(struct net *n)
     free(n);
 }
 
-static int allocate(struct net *n)
+static int allocate(struct fab_mnet *n)
 {
     n->guid = fab_alloc_array(n->switches, sizeof(*n->guid));
     n->cap = fab_alloc_array(n->switches, sizeof(*n->cap));
@@ -51,7 +51,7 @@ static uint32_t peer_of(const struct fab_fabric *f, uint32_t port)
     return f->ports[port].peer;
 }
 
-static int read_port(struct net *n, const struct fab_fabric *f, uint32_t port)
+static int read_port(struct fab_mnet *n, const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = &f->ports[port];
     uint32_t across = fab_peer_node(f, port);
@@ -65,7 +65,7 @@ static int read_port(struct net *n, const struct fab_fabric *f, uint32_t port)
     return owns ? fab_map_put(&n->by_guid, p->guid, port) : FAB_OK;
 }
 
-static int read_fabric(struct net *n, const struct fab_fabric *f)
+static int read_fabric(struct fab_mnet *n, const struct fab_fabric *f)
 {
     int r = FAB_OK;
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
@@ -80,9 +80,9 @@ static int read_fabric(struct net *n, const struct fab_fabric *f)
     return r;
 }
 
-int net_new(const struct fab_fabric *f, struct net **ret)
+int fab_mnet_new(const struct fab_fabric *f, struct fab_mnet **ret)
 {
-    struct net *n = calloc(1, sizeof(*n));
+    struct fab_mnet *n = calloc(1, sizeof(*n));
     if (n == NULL)
         return FAB_E_NOMEM;
     n->switches = f->switch_count;
@@ -93,11 +93,11 @@ int net_new(const struct fab_fabric *f, struct net **ret)
     if (r == FAB_OK)
         *ret = n;
     else
-        net_free(n);
+        fab_mnet_free(n);
     return r;
 }
 
-bool net_same(const struct net *a, const struct net *b)
+bool fab_mnet_same(const struct fab_mnet *a, const struct fab_mnet *b)
 {
     return a->switches == b->switches && a->ports == b->ports &&
            memcmp(a->guid, b->guid, a->switches * sizeof(*a->guid)) == 0 &&
@@ -107,7 +107,7 @@ bool net_same(const struct net *a, const struct net *b)
            memcmp(a->port_guid, b->port_guid, a->ports * sizeof(*a->port_guid)) == 0;
 }
 
-uint32_t net_port(const struct net *n, uint64_t port_guid)
+uint32_t fab_mnet_port(const struct fab_mnet *n, uint64_t port_guid)
 {
     uint32_t port;
     return fab_map_get(&n->by_guid, port_guid, &port) ? port : FAB_NONE;

@@ -99,12 +99,20 @@ static uint16_t free_mlid(const struct fab_mgroups *g, uint32_t room, uint32_t *
     return first < room ? (uint16_t)(FAB_MLID_FIRST + first) : 0;
 }
 
+uint32_t store_room(const struct fab_mgroups *g)
+{
+    uint32_t room = fab_trees_room(g->trees, NULL);
+    return g->most > 0 && g->most < room ? g->most : room;
+}
+
 static uint16_t choose_mlid(const struct fab_mgroups *g, const struct fab_mc_member_record *is)
 {
-    uint32_t left, room = fab_trees_room(g->trees, NULL);
+    uint32_t left, room = store_room(g);
     uint16_t own = free_mlid(g, room, &left), shared = 0;
     enum likeness like = likeness(is->mgid);
-    if (like != OTHER && (own == 0 || (like == SOLICITED && left < room / 8 + 1)))
+    bool shares = own == 0 || (like == SOLICITED && left < room / 8 + 1) ||
+                  (like == SOLICITED && g->share == FAB_SHARE_ALWAYS);
+    if (like != OTHER && g->share != FAB_SHARE_NEVER && shares)
         shared = shared_mlid(g, is);
     return shared != 0 ? shared : own;
 }
@@ -136,9 +144,27 @@ static int insert(struct fab_mgroups *g, struct fab_mgroup *group)
     return FAB_OK;
 }
 
+/* That which it had before, if nobody else has it, or its like has. */
+static uint16_t same_mlid(const struct fab_mgroups *g, const struct fab_mc_member_record *is)
+{
+    uint32_t slot = (uint32_t)is->mlid - FAB_MLID_FIRST;
+    if (is->mlid < FAB_MLID_FIRST || slot >= store_room(g))
+        return 0;
+    bool shares = slot < g->mlids && g->users[slot] > 0;
+    for (size_t i = 0; i < g->groups && shares; i++) {
+        const struct fab_mc_member_record *other = &g->group[i]->is;
+        if (other->mlid == is->mlid && (likeness(is->mgid) == OTHER || other->pkey != is->pkey ||
+                                        likeness(other->mgid) != likeness(is->mgid)))
+            return 0;
+    }
+    return is->mlid;
+}
+
 int store_add(struct fab_mgroups *g, const struct fab_mc_member_record *is, struct fab_mgroup **ret)
 {
-    uint16_t mlid = choose_mlid(g, is);
+    uint16_t mlid = is->mlid != 0 ? same_mlid(g, is) : 0;
+    if (mlid == 0)
+        mlid = choose_mlid(g, is);
     struct fab_mgroup *group = mlid != 0 ? calloc(1, sizeof(*group)) : NULL;
     if (group == NULL)
         return mlid != 0 ? FAB_E_NOMEM : FAB_E_LIMIT;
@@ -147,11 +173,14 @@ int store_add(struct fab_mgroups *g, const struct fab_mc_member_record *is, stru
     int r = use_mlid(g, mlid);
     if (r == FAB_OK && (r = insert(g, group)) != FAB_OK)
         g->users[mlid - FAB_MLID_FIRST]--;
-    if (r == FAB_OK)
-        *ret = group;
-    else
+    if (r != FAB_OK) {
         free(group);
-    return r;
+        return r;
+    }
+    if (g->listener.group != NULL)
+        g->listener.group(g->listener.ctx, group, true);
+    *ret = group;
+    return FAB_OK;
 }
 
 /* ---- members --------------------------------------------------------------------------------- */
@@ -194,29 +223,40 @@ static int move_member(struct fab_mgroups *g, const struct fab_mgroup *group, ui
     return r;
 }
 
-static int insert_member(struct fab_mgroup *group, const uint64_t gid[2])
+static int insert_member(struct fab_mgroup *group, const struct fab_mgroup_member *as)
 {
     struct fab_mgroup_member *more =
         fab_grow(group->member, sizeof(*more), group->members + 1, &group->room);
     if (more == NULL)
         return FAB_E_NOMEM;
     group->member = more;
-    size_t i = member_index(group, gid[1]);
+    size_t i = member_index(group, as->gid[1]);
     memmove(&more[i + 1], &more[i], (group->members++ - i) * sizeof(*more));
-    more[i] = (struct fab_mgroup_member){.gid = {gid[0], gid[1]}};
+    more[i] = *as;
+    more[i].join_state = 0;
     return FAB_OK;
 }
 
-int store_join(struct fab_mgroups *g, struct fab_mgroup *group, const uint64_t gid[2],
-               uint8_t join_state)
+static void tell_member(struct fab_mgroups *g, const struct fab_mgroup *group,
+                        const struct fab_mgroup_member *m)
 {
-    struct fab_mgroup_member *m = store_member(group, gid[1]);
-    int r = m == NULL && join_state != 0 ? insert_member(group, gid) : FAB_OK;
-    if (r != FAB_OK || (m = store_member(group, gid[1])) == NULL)
+    if (g->listener.member != NULL)
+        g->listener.member(g->listener.ctx, group, m);
+}
+
+int store_join(struct fab_mgroups *g, struct fab_mgroup *group, const struct fab_mgroup_member *as)
+{
+    uint64_t guid = as->gid[1];
+    struct fab_mgroup_member *m = store_member(group, guid);
+    int r = m == NULL && as->join_state != 0 ? insert_member(group, as) : FAB_OK;
+    if (r != FAB_OK || (m = store_member(group, guid)) == NULL)
         return r;
-    r = move_member(g, group, gid[1], m->join_state, join_state);
+    bool changes = m->join_state != as->join_state;
+    r = move_member(g, group, guid, m->join_state, as->join_state);
     if (r == FAB_OK)
-        m->join_state = join_state;
+        m->join_state = as->join_state;
+    if (r == FAB_OK && changes)
+        tell_member(g, group, m);
     if (m->join_state == 0) {
         size_t i = (size_t)(m - group->member);
         memmove(m, m + 1, (--group->members - i) * sizeof(*m));
@@ -227,12 +267,16 @@ int store_join(struct fab_mgroups *g, struct fab_mgroup *group, const uint64_t g
 void store_remove(struct fab_mgroups *g, struct fab_mgroup *group)
 {
     while (group->members > 0) {
-        const struct fab_mgroup_member *m = &group->member[--group->members];
-        (void)fab_trees_leave(g->trees, group->is.mlid, m->gid[1], receives(m->join_state));
+        struct fab_mgroup_member m = group->member[--group->members];
+        (void)fab_trees_leave(g->trees, group->is.mlid, m.gid[1], receives(m.join_state));
+        m.join_state = 0;
+        tell_member(g, group, &m);
     }
     g->users[group->is.mlid - FAB_MLID_FIRST]--;
     size_t i = index_of(g, group->is.mgid);
     memmove(&g->group[i], &g->group[i + 1], (--g->groups - i) * sizeof(struct fab_mgroup *));
+    if (g->listener.group != NULL)
+        g->listener.group(g->listener.ctx, group, false);
     free(group->member);
     free(group);
 }
@@ -244,6 +288,7 @@ int fab_mgroups_new(const struct fab_fabric *f, struct fab_mgroups **ret)
     struct fab_mgroups *g = calloc(1, sizeof(*g));
     if (g == NULL)
         return FAB_E_NOMEM;
+    g->share = FAB_SHARE_SHORT;
     int r = fab_trees_new(f, &g->trees);
     if (r == FAB_OK)
         *ret = g;

@@ -6,15 +6,17 @@
 #include "libfabmgr/mcast/groups.h"
 
 struct fab_mgroup *store_find(const struct fab_mgroups *g, const uint64_t mgid[2]);
-/* A group with a multicast LID; all of `is` but that counts. LIMIT: none is left. NOMEM. */
+/* A group with a multicast LID; that of `is`, if not 0 and free. LIMIT: none is left. NOMEM. */
 int store_add(struct fab_mgroups *g, const struct fab_mc_member_record *is,
               struct fab_mgroup **ret);
 void store_remove(struct fab_mgroups *g, struct fab_mgroup *group); /* with its members */
 
+uint32_t store_room(const struct fab_mgroups *g); /* multicast LIDs that may be given out */
+
 struct fab_mgroup_member *store_member(const struct fab_mgroup *group, uint64_t guid);
-/* Sets what a member's JoinState is; 0: it is none. NOMEM, only where there is more of it. */
-int store_join(struct fab_mgroups *g, struct fab_mgroup *group, const uint64_t gid[2],
-               uint8_t join_state);
+/* Sets what a member's JoinState is; 0: it is none. ProxyJoin is that of its first join. NOMEM,
+ * only where there is more of it. */
+int store_join(struct fab_mgroups *g, struct fab_mgroup *group, const struct fab_mgroup_member *as);
 bool store_is_wanted(const struct fab_mgroup *group); /* fixed, or somebody is a full member */
 
 #endif

@@ -46,7 +46,7 @@ struct tree {
     size_t members, member_room;
 };
 struct fab_trees {
-    struct net *net;
+    struct fab_mnet *net;
     struct ways ways;
     struct tree **tree; /* [slots] by LID, from FAB_MLID_FIRST on; NULL: none */
     uint32_t slots;
@@ -54,6 +54,7 @@ struct fab_trees {
     uint32_t *load;  /* [port_count] trees on the cable, at both ends */
     uint32_t *roots; /* [switch_count] trees that have it as root */
     struct fab_blocks tables;
+    uint64_t changed[FAB_TREES_GROUPS / 64];
 };
 #define MLIDS (FAB_MLID_LAST - FAB_MLID_FIRST + 1)
 
@@ -137,11 +138,12 @@ static uint32_t slot_of(const struct tree *tree)
 
 static int put_bit(struct fab_trees *t, const struct tree *tree, uint32_t port, bool value)
 {
-    uint8_t num = net_num(t->net, port);
+    uint8_t num = fab_mnet_num(t->net, port);
     uint16_t *entry =
         fab_blocks_at(&t->tables, t->net->node[port], fab_mft_number(tree->mlid, num));
     if (entry == NULL)
         return FAB_E_NOMEM;
+    fab_bits_set(t->changed, slot_of(tree) / FAB_BLOCK_ENTRIES);
     uint16_t bit = (uint16_t)(1u << num % 16);
     entry += (tree->mlid - FAB_MLID_FIRST) % FAB_BLOCK_ENTRIES;
     *entry = (uint16_t)(value ? *entry | bit : *entry & ~bit);
@@ -152,7 +154,7 @@ static int put_bit(struct fab_trees *t, const struct tree *tree, uint32_t port, 
 
 static uint32_t parent(const struct fab_trees *t, const struct spot *s)
 {
-    return net_across(t->net, s->up);
+    return fab_mnet_across(t->net, s->up);
 }
 
 /* The branch of a spot that has none; its upper end is a spot. */
@@ -226,10 +228,10 @@ static void trim(struct fab_trees *t, struct tree *tree)
 static uint32_t way_up(const struct fab_trees *t, const struct tree *tree, const uint16_t *dist,
                        uint32_t sw, uint32_t hint)
 {
-    const struct net *n = t->net;
+    const struct fab_mnet *n = t->net;
     uint32_t best = FAB_NONE, first = n->first_port[sw] + 1, count = n->first_port[sw + 1] - first;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t port = first + (i + tree->mlid) % count, above = net_across(n, port);
+        uint32_t port = first + (i + tree->mlid) % count, above = fab_mnet_across(n, port);
         if (above == FAB_NONE || dist[above] == WAYS_FAR || dist[above] + 1 != dist[sw])
             continue;
         if (port == hint)
@@ -255,7 +257,7 @@ static int climb(struct fab_trees *t, struct tree *tree, uint32_t sw, const stru
         return FAB_E_NOMEM;
     while (sw != tree->root) {
         uint32_t port = way_up(t, tree, dist, sw, hints->up != NULL ? hints->up[sw] : FAB_NONE);
-        uint32_t above = net_across(t->net, port);
+        uint32_t above = fab_mnet_across(t->net, port);
         bool meets = spot_of(tree, above) != NULL;
         if (!meets && add_spot(tree, above) == NULL)
             return FAB_E_NOMEM;
@@ -293,7 +295,7 @@ static int attach(struct fab_trees *t, struct tree *tree, uint32_t sw, const str
 
 /* The port of a switch that a member's packets come out of: before it, or port 0 of its own.
  * FAB_NONE: it has no working cable to a switch, or is not there. */
-static uint32_t outlet(const struct net *n, uint32_t port)
+static uint32_t outlet(const struct fab_mnet *n, uint32_t port)
 {
     if (port == FAB_NONE)
         return FAB_NONE;
@@ -355,7 +357,7 @@ static void drop_root(struct fab_trees *t, struct tree *tree)
 static int bring_in(struct fab_trees *t, struct tree *tree, struct member *m,
                     const struct hints *hints)
 {
-    uint32_t port = net_port(t->net, m->guid), out = outlet(t->net, port);
+    uint32_t port = fab_mnet_port(t->net, m->guid), out = outlet(t->net, port);
     if (out == FAB_NONE)
         return FAB_OK;
     uint32_t sw = t->net->node[out];
@@ -422,16 +424,16 @@ void fab_trees_free(struct fab_trees *t)
     free(t->load);
     free(t->roots);
     fab_blocks_fini(&t->tables);
-    net_free(t->net);
+    fab_mnet_free(t->net);
     free(t);
 }
 
 /* Takes over the net, also on failure. */
-static int trees_new(struct net *net, struct fab_trees **ret)
+static int trees_new(struct fab_mnet *net, struct fab_trees **ret)
 {
     struct fab_trees *t = calloc(1, sizeof(*t));
     if (t == NULL) {
-        net_free(net);
+        fab_mnet_free(net);
         return FAB_E_NOMEM;
     }
     t->net = net;
@@ -449,8 +451,8 @@ static int trees_new(struct net *net, struct fab_trees **ret)
 
 int fab_trees_new(const struct fab_fabric *f, struct fab_trees **ret)
 {
-    struct net *net;
-    int r = net_new(f, &net);
+    struct fab_mnet *net;
+    int r = fab_mnet_new(f, &net);
     return r == FAB_OK ? trees_new(net, ret) : r;
 }
 
@@ -574,9 +576,22 @@ int fab_trees_leave(struct fab_trees *t, uint16_t mlid, uint64_t port_guid, bool
     return r;
 }
 
+const struct fab_mnet *fab_trees_net(const struct fab_trees *t)
+{
+    return t->net;
+}
+
 const struct fab_blocks *fab_trees_tables(const struct fab_trees *t)
 {
     return &t->tables;
+}
+
+void fab_trees_take_changed(struct fab_trees *t, uint64_t set[FAB_TREES_GROUPS / 64])
+{
+    for (size_t i = 0; i < FAB_TREES_GROUPS / 64; i++) {
+        set[i] |= t->changed[i];
+        t->changed[i] = 0;
+    }
 }
 
 uint32_t fab_trees_count(const struct fab_trees *t)
@@ -604,7 +619,7 @@ uint32_t fab_trees_missing(const struct fab_trees *t, uint16_t mlid)
 
 /* Ids of the old snapshot's switches and ports in the new one; FAB_NONE: not there. */
 struct move {
-    const struct net *old;
+    const struct fab_mnet *old;
     struct fab_trees *to;
     uint32_t *sw; /* [old switch_count] */
     uint32_t *up; /* [new switch_count] hints, all FAB_NONE between trees */
@@ -612,8 +627,8 @@ struct move {
 
 static uint32_t moved_port(const struct move *m, uint32_t port)
 {
-    const struct net *now = m->to->net;
-    uint32_t sw = m->sw[m->old->node[port]], num = net_num(m->old, port);
+    const struct fab_mnet *now = m->to->net;
+    uint32_t sw = m->sw[m->old->node[port]], num = fab_mnet_num(m->old, port);
     return sw != FAB_NONE && now->first_port[sw] + num < now->first_port[sw + 1]
                ? now->first_port[sw] + num
                : FAB_NONE;
@@ -690,19 +705,23 @@ static int move_all(struct fab_trees *t, struct move *m, const struct fab_fabric
         uint32_t node = fab_fabric_node_by_guid(now, m->old->guid[sw]);
         m->sw[sw] = node < now->switch_count ? node : FAB_NONE;
     }
-    for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++)
-        if (t->tree[i] != NULL)
-            r = move_tree(m, t->tree[i]);
+    memcpy(m->to->changed, t->changed, sizeof(t->changed));
+    for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++) {
+        if (t->tree[i] == NULL)
+            continue;
+        fab_bits_set(m->to->changed, i / FAB_BLOCK_ENTRIES);
+        r = move_tree(m, t->tree[i]);
+    }
     return r;
 }
 
 int fab_trees_follow(struct fab_trees *t, const struct fab_fabric *now)
 {
     struct move m = {.old = t->net};
-    struct net *net;
-    int r = net_new(now, &net);
-    if (r == FAB_OK && net_same(t->net, net)) {
-        net_free(net);
+    struct fab_mnet *net;
+    int r = fab_mnet_new(now, &net);
+    if (r == FAB_OK && fab_mnet_same(t->net, net)) {
+        fab_mnet_free(net);
         return FAB_OK;
     }
     if (r == FAB_OK)

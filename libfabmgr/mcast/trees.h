@@ -4,9 +4,10 @@
  * entries of multicast forwarding tables. A change of members or of the fabric moves the branches
  * that it touches, and no others.
  *
- * A mutable value, for one owner; it keeps what it needs of a fabric, not the snapshot. Unicast routes know nothing of it, nor does their proof: packets
- * on trees wait for buffers, too, and where the routes between switches are not those of one tree,
- * the two together may in theory lock up (as with any subnet manager on such fabrics).
+ * A mutable value, for one owner; it keeps what it needs of a fabric, not the snapshot. Unicast
+ * routes know nothing of it, nor does their proof: packets on trees wait for buffers, too, and
+ * where the routes between switches are not those of one tree, the two together may in theory lock
+ * up (as with any subnet manager on such fabrics).
  */
 #ifndef LIBFABMGR_MCAST_TREES_H
 #define LIBFABMGR_MCAST_TREES_H
@@ -15,6 +16,7 @@
 #include <stdint.h>
 
 #include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/mcast/net.h"
 #include "libfabmgr/target/blocks.h"
 
 #define FAB_MLID_FIRST 0xc000u
@@ -42,9 +44,14 @@ int fab_trees_leave(struct fab_trees *t, uint16_t mlid, uint64_t port_guid, bool
  * the tree's root any more, moves; the rest stays. NOMEM: nothing has changed. */
 int fab_trees_follow(struct fab_trees *t, const struct fab_fabric *now);
 
+/* Of the fabric that they follow; valid until then. */
+const struct fab_mnet *fab_trees_net(const struct fab_trees *t);
 /* The tables: id: of the switch, by the fabric; number: fab_mft_number; entry: port masks. Blocks
  * that no tree uses any more are zeros. */
 const struct fab_blocks *fab_trees_tables(const struct fab_trees *t);
+#define FAB_TREES_GROUPS 512 /* of 32 multicast LIDs: block numbers without their position */
+/* Adds to a bitset the groups whose tables may have changed since it was last asked. */
+void fab_trees_take_changed(struct fab_trees *t, uint64_t set[FAB_TREES_GROUPS / 64]);
 uint32_t fab_trees_count(const struct fab_trees *t); /* multicast LIDs with a member */
 /* Whether the tree reaches this member now, and how many it does not. */
 bool fab_trees_reaches(const struct fab_trees *t, uint16_t mlid, uint64_t port_guid);

@@ -18,11 +18,11 @@
 /* From those in queue[count], which have distance 0, over switches that have that entry. */
 static void search(const struct ways *w, uint16_t *dist, uint32_t count, uint32_t slot)
 {
-    const struct net *n = w->net;
+    const struct fab_mnet *n = w->net;
     for (uint32_t at = 0; at < count; at++) {
         uint32_t sw = w->queue[at];
         for (uint32_t port = n->first_port[sw] + 1; port < n->first_port[sw + 1]; port++) {
-            uint32_t to = net_across(n, port);
+            uint32_t to = fab_mnet_across(n, port);
             if (to == FAB_NONE || dist[to] != WAYS_FAR || n->cap[to] <= slot)
                 continue;
             dist[to] = (uint16_t)(dist[sw] + 1);
@@ -74,7 +74,7 @@ static int find_core(struct ways *w)
     return FAB_OK;
 }
 
-int ways_init(struct ways *w, const struct net *n)
+int ways_init(struct ways *w, const struct fab_mnet *n)
 {
     *w = (struct ways){.net = n, .least = UINT32_MAX, .few_root = FAB_NONE};
     for (uint32_t sw = 0; sw < n->switches; sw++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which switches make roots, and how far all others are from them. Private to the room. */
+/* Which switches make roots, and how far all others are from them. */
 #ifndef LIBFABMGR_MCAST_WAYS_H
 #define LIBFABMGR_MCAST_WAYS_H
 
@@ -8,7 +8,7 @@
 #define WAYS_FAR UINT16_MAX
 
 struct ways {
-    const struct net *net;
+    const struct fab_mnet *net;
     uint64_t *core;  /* bitset of switches: those farthest from ends */
     uint16_t **dist; /* [switches] by root: hops to it by switch; NULL: not computed yet */
     uint32_t *queue; /* [switches] for computing */
@@ -16,7 +16,7 @@ struct ways {
     uint16_t *few;   /* [switches] hops to few_root over switches that have entry few_slot */
     uint32_t few_root, few_slot;
 };
-int ways_init(struct ways *w, const struct net *n); /* NOMEM */
+int ways_init(struct ways *w, const struct fab_mnet *n); /* NOMEM */
 void ways_fini(struct ways *w);
 /* Hops to a root by switch, over those whose tables have that entry; WAYS_FAR: no way. NULL: NOMEM.
  * Valid until the next call. */

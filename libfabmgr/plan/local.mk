@@ -3,6 +3,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/differ.h \
 	%D%/lanes.c \
 	%D%/lanes.h \
+	%D%/mfts.c \
+	%D%/mfts.h \
 	%D%/observed.c \
 	%D%/order.c \
 	%D%/order.h \

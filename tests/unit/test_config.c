@@ -101,6 +101,7 @@ static const char everything[] =
     "  max_hops: 32\n"
     "  rebalance_after: 34\n"
     "partitions: {enforce: in, allow_both: yes}\n"
+    "multicast: {mlids: 100, share: always, absent: 8}\n"
     "contingency: {memory: 5}\n"
     "journal: {keep: 77}\n";
 
@@ -143,6 +144,9 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(c.smp.timeout_ms, 4);
     ck_assert_uint_eq(c.smp.retries, 5);
     ck_assert_uint_eq(c.smp.window, 6);
+    ck_assert_uint_eq(c.multicast.mlids, 100);
+    ck_assert_uint_eq(c.multicast.share, FAB_SHARE_ALWAYS);
+    ck_assert_uint_eq(c.multicast.absent_s, 8);
     ck_assert_uint_eq(c.contingency_mb, 5);
     ck_assert_uint_eq(c.rebalance_s, 34);
     ck_assert_uint_eq(p->subnet_prefix, 0xfec0000000000001);
@@ -191,7 +195,7 @@ static const struct {
     {"foo: 1\n",
      "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, listen, "
      "socket_group, log_level, metrics, tls, sweep, flapping, counters, smp, subnet, routing, "
-     "partitions, contingency, journal"},
+     "partitions, multicast, contingency, journal"},
     {"counters: {sick: isol}\n",
      "f.yaml:1:18: counters.sick is 'isol', expected report, isolate or disable"},
     {"counters: {clear: or}\n", "f.yaml:1:19: counters.clear is 'or', expected no or yes"},

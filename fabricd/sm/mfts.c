@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The multicast tables of switches: what the trees want is compared with what switches are known to
+ * hold, and written in two steps (libfabmgr/plan/mfts.h says which), beside the rounds: a join
+ * waits for no sweep. A few requests go ahead of a round's, many behind them. Blocks that are not
+ * known are read first: after a restart, those of switches that a tree leads over.
+ *
+ * A switch that does not take a write is left alone for a while, and told of; trees keep away from
+ * it where it matters. All ids are those of the trees' net; the ways to switches are looked up by
+ * GUID, so that writes go on while a look gives the model another fabric.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/size.h"
+
+#define FEW 64 /* requests that go ahead of a round's */
+#define RETRY_US 1000000u
+
+static struct fab_mft_ops *stage_ops(struct sm_multicast *m)
+{
+    return &m->plan.stage[m->stage];
+}
+
+static const struct fab_mnet *net_of(const struct sm_multicast *m)
+{
+    return fab_trees_net(m->groups->trees);
+}
+
+static void plan_fini(struct sm_multicast *m)
+{
+    fab_mft_plan_fini(&m->plan);
+    free(m->path);
+    free(m->asked);
+    m->path = NULL;
+    m->asked = NULL;
+    m->busy = false;
+    m->next = m->outstanding = 0;
+}
+
+/* What was written and not answered is not known. */
+void sm_mfts_drop(struct sm *s)
+{
+    struct sm_multicast *m = &s->multicast;
+    if (!m->busy)
+        return;
+    fab_mads_cancel(s->mads, m);
+    for (size_t i = 0; i < m->next; i++)
+        if (fab_bits_get(m->asked, i))
+            fab_blocks_forget(&m->held, stage_ops(m)->op[i].sw, stage_ops(m)->op[i].number);
+    plan_fini(m);
+}
+
+void sm_mfts_open_all(struct sm *s)
+{
+    memset(s->multicast.open, 0xff, sizeof(s->multicast.open));
+}
+
+/* ---- planning ---------------------------------------------------------------------------------
+ */
+
+static size_t ops_left(const struct sm_multicast *m)
+{
+    size_t left = 0;
+    for (unsigned stage = m->stage; stage < FAB_MFT_STAGES; stage++)
+        left += m->plan.stage[stage].count;
+    return left - m->next;
+}
+
+static int begin_stage(struct sm_multicast *m)
+{
+    size_t count = stage_ops(m)->count;
+    free(m->path);
+    free(m->asked);
+    m->path = fab_alloc_array(count, sizeof(*m->path));
+    m->asked = fab_bits_new(count);
+    m->next = 0;
+    return m->path && m->asked ? FAB_OK : FAB_E_NOMEM;
+}
+
+static int make_plan(struct sm_multicast *m)
+{
+    const struct fab_mft_input in = {.net = net_of(m),
+                                     .want = fab_trees_tables(m->groups->trees),
+                                     .held = &m->held,
+                                     .silent = m->silents ? m->silent : NULL,
+                                     .groups = m->open};
+    fab_trees_take_changed(m->groups->trees, m->open);
+    int r = fab_mft_plan_make(&in, &m->plan);
+    if (r != FAB_OK)
+        return r;
+    m->stage = FAB_MFT_READ;
+    while (m->stage < FAB_MFT_SECOND && stage_ops(m)->count == 0)
+        m->stage++;
+    m->busy = stage_ops(m)->count > 0;
+    if (m->busy)
+        r = begin_stage(m);
+    else if (!m->silents)
+        m->retry_us = RETRY_US;
+    if (!m->busy)
+        memset(m->open, 0, sizeof(m->open));
+    if (r != FAB_OK || !m->busy)
+        plan_fini(m);
+    return r;
+}
+
+int sm_mfts_go_on(struct sm *s)
+{
+    struct sm_multicast *m = &s->multicast;
+    if (!m->busy)
+        return make_plan(m);
+    if (m->outstanding || m->next < stage_ops(m)->count)
+        return FAB_OK;
+    bool over = m->stage != FAB_MFT_FIRST || m->failed || m->plan.stage[FAB_MFT_SECOND].count == 0;
+    m->failed = false;
+    if (!over) {
+        m->stage = FAB_MFT_SECOND;
+        return begin_stage(m);
+    }
+    plan_fini(m);
+    return make_plan(m);
+}
+
+/* ---- asking and answers ------------------------------------------------------------------------
+ */
+
+static void note_over(struct sm_multicast *m)
+{
+    if (!m->outstanding && m->next == stage_ops(m)->count)
+        sm_multicast_kick(m->s);
+}
+
+static void failed(struct sm_multicast *m, uint32_t sw)
+{
+    char name[SM_PLACE_LEN];
+    m->failed = true;
+    if (!fab_bits_take(m->silent, sw))
+        return;
+    m->silents++;
+    sm_place_name(m->s->model.fabric, net_of(m)->guid[sw], 0, name);
+    bus_say(m->s->in.bus, EVENT_WARNING, "multicast-silent", name, net_of(m)->guid[sw], 0,
+            "%s does not take its multicast table: groups keep away from it for now", name);
+    if (!loop_timer_pending(m->retry))
+        loop_timer_set(m->retry, m->retry_us);
+}
+
+static void keep(struct sm_multicast *m, const struct fab_mft_op *op, const uint8_t *data)
+{
+    uint16_t entry[FAB_BLOCK_ENTRIES];
+    for (unsigned i = 0; i < FAB_BLOCK_ENTRIES; i++)
+        entry[i] = fab_be16(data + 2 * i);
+    m->writes += m->stage != FAB_MFT_READ;
+    if (fab_blocks_put(&m->held, op->sw, op->number, entry) != FAB_OK)
+        fab_blocks_forget(&m->held, op->sw, op->number);
+}
+
+static void answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct sm_multicast *m = ctx;
+    const struct fab_mft_op *op = &stage_ops(m)->op[tag];
+    m->outstanding--;
+    fab_bits_clear(m->asked, tag);
+    if (a->status == FAB_OK && a->len >= FAB_SMP_DATA)
+        keep(m, op, a->data);
+    else
+        failed(m, op->sw);
+    note_over(m);
+}
+
+/* NULL: none is known. */
+static const struct fab_path *path_to(const struct sm_multicast *m, uint32_t sw)
+{
+    const struct sm_model *model = &m->s->model;
+    uint32_t node = fab_fabric_node_by_guid(model->fabric, net_of(m)->guid[sw]);
+    bool known = node != FAB_NONE && model->paths[node].hops != FAB_PATH_UNKNOWN;
+    return known && !fab_bits_get(m->silent, sw) ? &model->paths[node] : NULL;
+}
+
+static void fill(struct sm_multicast *m, size_t i, struct fab_mads_request *ret)
+{
+    const struct fab_mft_op *op = &stage_ops(m)->op[i];
+    *ret = (struct fab_mads_request){.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                                     .method = FAB_METHOD_GET,
+                                     .attr_id = FAB_ATTR_MFT,
+                                     .attr_mod = fab_mft_modifier(op->number),
+                                     .m_key = m->s->policy.m_key,
+                                     .dlid = 0xffff,
+                                     .path = &m->path[i],
+                                     .done = answer,
+                                     .ctx = m,
+                                     .tag = i};
+    if (m->stage == FAB_MFT_READ)
+        return;
+    ret->method = FAB_METHOD_SET;
+    for (unsigned e = 0; e < FAB_BLOCK_ENTRIES; e++)
+        fab_put_be16(ret->data + 2 * e, op->entry[e]);
+}
+
+bool sm_mfts_next(struct sm *s, bool urgent, struct fab_mads_request *ret)
+{
+    struct sm_multicast *m = &s->multicast;
+    if (!m->busy || (urgent && ops_left(m) > FEW))
+        return false;
+    while (m->next < stage_ops(m)->count) {
+        size_t i = m->next++;
+        const struct fab_path *path = path_to(m, stage_ops(m)->op[i].sw);
+        if (!path) {
+            failed(m, stage_ops(m)->op[i].sw);
+            note_over(m);
+            continue;
+        }
+        m->path[i] = *path;
+        fill(m, i, ret);
+        fab_bits_set(m->asked, i);
+        m->outstanding++;
+        return true;
+    }
+    return false;
+}
+
+/* ---- switches ---------------------------------------------------------------------------------
+ */
+
+/* Those that were silent may answer again. */
+static void on_retry(void *ctx)
+{
+    struct sm *s = ctx;
+    struct sm_multicast *m = &s->multicast;
+    m->retry_us = m->retry_us < 32 * RETRY_US ? m->retry_us * 2 : m->retry_us;
+    for (uint32_t sw = 0; m->groups && m->silents && sw < net_of(m)->switches; sw++)
+        if (fab_bits_get(m->silent, sw)) {
+            fab_mft_forget(&m->held, sw);
+            fab_bits_clear(m->silent, sw);
+        }
+    m->silents = 0;
+    sm_mfts_open_all(s);
+    sm_multicast_kick(s);
+}
+
+/* The trees follow: what switches hold, by the ids that they will have. */
+int sm_mfts_move(struct sm *s, const struct fab_fabric *now)
+{
+    struct sm_multicast *m = &s->multicast;
+    struct fab_blocks held = {0};
+    uint64_t *silent = fab_bits_new(now->switch_count);
+    int r = silent ? FAB_OK : FAB_E_NOMEM;
+    for (uint32_t sw = 0; m->silents && sw < net_of(m)->switches; sw++)
+        if (fab_bits_get(m->silent, sw))
+            fab_mft_forget(&m->held, sw);
+    if (r == FAB_OK)
+        r = fab_mft_move(&m->held, net_of(m)->guid, net_of(m)->switches, now, &held);
+    if (r != FAB_OK) {
+        free(silent);
+        return r;
+    }
+    fab_blocks_fini(&m->held);
+    free(m->silent);
+    m->held = held;
+    m->silent = silent;
+    m->silents = 0;
+    return FAB_OK;
+}
+
+int sm_mfts_init(struct sm *s)
+{
+    s->multicast.retry_us = RETRY_US;
+    s->multicast.retry = loop_timer_new(s->in.loop, on_retry, s);
+    return s->multicast.retry ? FAB_OK : FAB_E_NOMEM;
+}
+
+void sm_mfts_fini(struct sm *s)
+{
+    struct sm_multicast *m = &s->multicast;
+    plan_fini(m);
+    loop_timer_free(m->retry);
+    fab_blocks_fini(&m->held);
+    free(m->silent);
+}
