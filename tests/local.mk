@@ -482,7 +482,7 @@ tests_unit_test_hub_LDADD = cli/libfabsim.la $(LIB_TEST_LIBS)
 
 # ---- fabsim serve: what it costs (bench_serve.py runs this)
 EXTRA_PROGRAMS += tests/bench/flood
-tests_bench_flood_SOURCES = tests/bench/flood.c
+tests_bench_flood_SOURCES = tests/bench/flood.c tests/bench/raw_client.h
 tests_bench_flood_LDADD = libfabmgr/libfabmgr.la
 
 # ---- (a fuzz target looks like this)

@@ -31,7 +31,6 @@ tests_sim_test_sa_agent_LDADD = $(DAEMON_TEST_LIBS)
 
 # Path answers over a wire, beside OpenSM (not a test).
 EXTRA_PROGRAMS += tests/bench/sa_flood
-tests_bench_sa_flood_SOURCES = tests/bench/sa_flood.c
-tests_bench_sa_flood_CFLAGS = $(AM_CFLAGS) $(UMAD_CFLAGS)
-tests_bench_sa_flood_LDADD = libfabmgr/libfabmgr.la $(UMAD_LIBS)
+tests_bench_sa_flood_SOURCES = tests/bench/sa_flood.c tests/bench/raw_client.h
+tests_bench_sa_flood_LDADD = libfabmgr/libfabmgr.la
 EXTRA_DIST += tests/bench/sa_against_opensm.sh

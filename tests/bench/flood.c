@@ -15,72 +15,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/wire/wire.h"
-
-#define PACKET 288
-#define CONTROL 80
-#define BATCH 32
+#include "tests/bench/raw_client.h"
 
 struct settings {
     unsigned clients, window, hops;
     uint64_t mads; /* of each client */
 };
 
-static void die(const char *what)
-{
-    perror(what);
-    exit(1);
-}
-
-static void name_socket(struct sockaddr_un *a, socklen_t *len, const char *role, long number)
-{
-    const char *base = getenv("IBSIM_SOCKNAME");
-    char digits[24] = "";
-    if (number >= 0)
-        snprintf(digits, sizeof digits, "%ld", number);
-    *a = (struct sockaddr_un){.sun_family = AF_UNIX};
-    int n = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "%s:%s%s",
-                     base != NULL ? base : "sim", role, digits);
-    *len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n + 1);
-}
-
-static int open_socket(const char *role, long number)
-{
-    struct sockaddr_un a;
-    socklen_t len;
-    int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
-    name_socket(&a, &len, role, number);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&a, len) != 0)
-        die(role);
-    return fd;
-}
-
-static void connect_socket(int fd, const char *role, long number)
-{
-    struct sockaddr_un a;
-    socklen_t len;
-    name_socket(&a, &len, role, number);
-    if (connect(fd, (struct sockaddr *)&a, len) != 0)
-        die(role);
-}
-
-static uint32_t control(int fd, uint32_t type, uint32_t id, uint32_t pid)
-{
-    uint32_t words[CONTROL / 4] = {0xdeadbeef, id, type, 44, pid};
-    if (send(fd, words, CONTROL, 0) != CONTROL || recv(fd, words, CONTROL, 0) != CONTROL)
-        die("control");
-    if (words[2] != type) {
-        fprintf(stderr, "flood: refused\n");
-        exit(1);
-    }
-    return words[4];
-}
+#define BATCH 32
 
 static void make_request(uint8_t *packet, uint64_t n, unsigned hops)
 {
@@ -97,7 +45,7 @@ static void make_request(uint8_t *packet, uint64_t n, unsigned hops)
     memset(packet, 0xff, 2);
     memset(packet + 4, 0xff, 2);
     fab_put_be64(packet + 24, FAB_MAD_SIZE);
-    if (fab_smp_pack(&mad, NULL, packet + 32) != 0)
+    if (fab_smp_pack(&mad, NULL, packet + PACKET_MAD) != 0)
         exit(1);
 }
 
@@ -140,11 +88,8 @@ static void fill(struct run *r, const struct settings *s)
 static void flood(const struct settings *s, int out)
 {
     uint8_t packets[BATCH][PACKET];
-    int ctl = open_socket("ctl", getpid());
-    connect_socket(ctl, "ctl", -1);
-    struct run r = {.fd = open_socket("in", getpid())};
-    uint32_t id = control(ctl, 1, 0, (uint32_t)getpid());
-    connect_socket(r.fd, "out", (long)id);
+    struct raw_client c = raw_connect(NULL);
+    struct run r = {.fd = c.fd};
     while (r.answered < s->mads) {
         fill(&r, s);
         struct pollfd p = {.fd = r.fd, .events = POLLIN};
@@ -154,7 +99,7 @@ static void flood(const struct settings *s, int out)
         }
         drain(&r, packets);
     }
-    (void)control(ctl, 2, id, 0);
+    raw_leave(&c);
     uint64_t counts[2] = {r.answered, r.lost};
     if (write(out, counts, sizeof counts) != sizeof counts)
         die("write");

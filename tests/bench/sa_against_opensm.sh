@@ -1,6 +1,7 @@
 #!/bin/bash
 # sa_against_opensm.sh [LEAVES SPINES HOSTS [SECONDS]]: path answers a second, fabricd's and OpenSM's,
-# one after the other on a fresh ibsim each, from one host (sa_flood). Prints, judges nothing.
+# one after the other on a fresh ibsim (SIMULATOR=fabsim: fabsim serve) each, from one host (sa_flood).
+# Prints, judges nothing.
 # BUILD_DIR: where fabricd and sa_flood were built (make tests/bench/sa_flood).
 . "$(dirname "$0")/../integration/lib.sh"
 need ibsim opensm ibnetdiscover
@@ -12,12 +13,20 @@ host=$(sed -n 's/^Ca.*"\(H-[0-9a-f]*\)".*/\1/p' net.net | head -1)
 other=$(sed -n 's/^Ca.*"\(H-[0-9a-f]*\)".*/\1/p' net.net | sed -n 2p)
 lids=$(grep -cE '^(Switch|Ca)' net.net)
 
+# floods NAME PID: CPU time, user and system, of the manager and of the simulator, an answer.
 floods() {
-    local window before
+    local window before sim said answers
     for window in 1 8 64; do
-        before=$(cpu_ms "$2")
-        echo "# $1, $window at a time: $(at "$other" "$flood" "$lids" "$seconds" "$window" 2>&1); CPU $(($(cpu_ms "$2") - before)) ms"
+        before=$(cpu_ms "$2") sim=$(cpu_ms "$sim_pid")
+        said=$(timeout $((seconds + 10)) "$flood" "$other" "$lids" "$seconds" "$window" 2>&1)
+        answers=$(sed -n 's/.* of \([0-9]*\) good.*/\1/p' <<<"$said")
+        echo "# $1, $window at a time: $said; CPU an answer $(us_each "$2" "$before"), simulator $(us_each "$sim_pid" "$sim")"
     done
+}
+
+# us_each PID BEFORE: CPU time since then, an answer.
+us_each() {
+    awk -v ms=$(($(cpu_ms "$1") - $2)) -v n="${answers:-1}" 'BEGIN { printf "%.1f us", ms * 1000 / n }'
 }
 
 # cpu_ms PID: of all its threads, so far.

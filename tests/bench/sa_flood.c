@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host that asks for paths as fast as it gets them: `sa_flood LIDS SECONDS WINDOW`, on any port
- * of libibumad (sa_against_opensm.sh runs it on ibsim). Get(PathRecord) between random LIDs
- * 1..LIDS, so many at a time. Prints answers a second and how long they took.
+ * A host that asks for paths as fast as it gets them: `sa_flood NODE LIDS SECONDS WINDOW` sits at
+ * that node of a simulator and speaks its socket's protocol itself (raw_client.h), for libumad2sim
+ * takes longer than what is measured. Get(PathRecord) between random LIDs 1..LIDS, so many at a
+ * time. Prints answers a second and how long they took.
  */
-#include <infiniband/umad.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <errno.h>
+#include <poll.h>
 #include <time.h>
 
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/wire/sa.h"
+#include "tests/bench/raw_client.h"
 
 #define WINDOW_MOST 1024
 #define TIMES_MOST (1u << 22)
 #define WAIT_MS 500
+#define BATCH 32
 
 struct flood {
-    int port, agent;
+    struct raw_client c;
     uint16_t sm_lid;
     uint32_t lids;
     struct fab_prng prng;
     uint64_t sent_us[WINDOW_MOST];
     uint32_t *times, answers, good, lost;
+    uint8_t request[PACKET]; /* all of it but TID and LIDs */
 };
 
 static uint64_t now_us(void)
@@ -39,37 +41,55 @@ static uint16_t some_lid(struct flood *f)
     return (uint16_t)(1 + fab_prng_next(&f->prng) % f->lids);
 }
 
-static void ask(struct flood *f, uint32_t slot)
+static void make_request(struct flood *f)
 {
-    _Alignas(16) uint8_t umad[512] = {0};
-    uint8_t *mad = umad_get_mad(umad);
-    struct fab_mad head = {.mgmt_class = FAB_CLASS_SA,
-                           .method = FAB_METHOD_GET,
-                           .tid = slot + 1,
-                           .attr_id = FAB_SA_PATH_RECORD};
+    uint8_t *mad = f->request + PACKET_MAD;
+    struct fab_mad head = {
+        .mgmt_class = FAB_CLASS_SA, .method = FAB_METHOD_GET, .attr_id = FAB_SA_PATH_RECORD};
     struct fab_sa_header sa = {.comp_mask = fab_rec_component(&fab_path_record, "SLID") |
                                             fab_rec_component(&fab_path_record, "DLID")};
-    struct fab_path_record path = {.slid = some_lid(f), .dlid = some_lid(f)};
+    fab_put_be16(f->request, f->sm_lid);
+    fab_put_be32(f->request + 8, 1); /* the queue pairs */
+    fab_put_be32(f->request + 12, 1);
+    fab_put_be64(f->request + 24, FAB_MAD_SIZE);
     fab_gmp_pack(&head, NULL, 0, mad);
     fab_attr_pack(&fab_attr_sa_header, &sa, mad + FAB_SA_HEADER, FAB_SA_DATA - FAB_SA_HEADER);
-    fab_rec_pack(&fab_path_record, &path, mad + FAB_SA_DATA, FAB_SA_DATA_LEN);
-    umad_set_addr(umad, f->sm_lid, 1, 0, (int)0x80010000);
+}
+
+/* The SM's LID, from our own port. 0: no answer. */
+static uint16_t find_sm(const struct raw_client *c)
+{
+    uint8_t packet[PACKET] = {0xff, 0xff, 0, 0, 0xff, 0xff};
+    struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                          .method = FAB_METHOD_GET,
+                          .tid = 1,
+                          .attr_id = FAB_ATTR_PORT_INFO};
+    struct fab_port_info info = {0};
+    fab_put_be64(packet + 24, FAB_MAD_SIZE);
+    fab_smp_pack(&mad, NULL, packet + PACKET_MAD);
+    if (send(c->fd, packet, PACKET, 0) == PACKET && recv(c->fd, packet, PACKET, 0) == PACKET)
+        fab_attr_unpack(&fab_attr_port_info, packet + PACKET_MAD + 64, 64, &info);
+    return info.sm_lid;
+}
+
+static void ask(struct flood *f, uint32_t slot)
+{
+    uint8_t *mad = f->request + PACKET_MAD;
+    fab_put_be64(mad + 8, slot + 1);
+    fab_put_be16(mad + FAB_SA_DATA + 40, some_lid(f));
+    fab_put_be16(mad + FAB_SA_DATA + 42, some_lid(f));
     f->sent_us[slot] = now_us();
-    if (umad_send(f->port, f->agent, umad, FAB_MAD_SIZE, WAIT_MS, 0) != 0)
+    if (send(f->c.fd, f->request, PACKET, 0) != PACKET)
         f->lost++;
 }
 
-static bool take(struct flood *f, uint32_t window)
+static void take_one(struct flood *f, const uint8_t *packet, uint32_t window)
 {
-    _Alignas(16) uint8_t umad[512];
-    int len = FAB_MAD_SIZE;
-    if (umad_recv(f->port, umad, &len, WAIT_MS) < 0)
-        return false;
-    const uint8_t *mad = umad_get_mad(umad);
+    const uint8_t *mad = packet + PACKET_MAD;
     uint32_t slot = fab_be32(mad + 12) - 1;
     if (slot >= window)
-        return true;
-    if (umad_status(umad) != 0) {
+        return;
+    if (fab_be32(packet + 16) != 0) {
         f->lost++;
     } else {
         f->good += fab_be16(mad + 4) == 0;
@@ -77,7 +97,22 @@ static bool take(struct flood *f, uint32_t window)
             f->times[f->answers++] = (uint32_t)(now_us() - f->sent_us[slot]);
     }
     ask(f, slot);
-    return true;
+}
+
+static bool take(struct flood *f, uint32_t window)
+{
+    static uint8_t packets[BATCH][PACKET];
+    struct mmsghdr m[BATCH];
+    struct iovec parts[BATCH];
+    struct pollfd p = {.fd = f->c.fd, .events = POLLIN};
+    for (unsigned i = 0; i < BATCH; i++) {
+        parts[i] = (struct iovec){packets[i], PACKET};
+        m[i] = (struct mmsghdr){.msg_hdr = {.msg_iov = &parts[i], .msg_iovlen = 1}};
+    }
+    int n = poll(&p, 1, WAIT_MS) == 1 ? recvmmsg(f->c.fd, m, BATCH, MSG_DONTWAIT, NULL) : 0;
+    for (int i = 0; i < n; i++)
+        take_one(f, packets[i], window);
+    return n > 0;
 }
 
 static int compare(const void *a, const void *b)
@@ -96,29 +131,30 @@ static void report(struct flood *f, uint64_t us)
 
 int main(int argc, char **argv)
 {
-    struct flood f = {.times = calloc(TIMES_MOST, sizeof(uint32_t))};
-    umad_port_t port;
-    if (argc != 4 || !f.times || umad_init() < 0 || umad_get_port(NULL, 0, &port) < 0) {
-        fprintf(stderr, "usage: sa_flood LIDS SECONDS WINDOW, at a port of libibumad\n");
+    static struct flood f;
+    f.times = calloc(TIMES_MOST, sizeof(uint32_t));
+    if (argc != 5 || !f.times) {
+        fprintf(stderr, "usage: sa_flood NODE LIDS SECONDS WINDOW\n");
         return 1;
     }
-    f.lids = (uint32_t)strtoul(argv[1], NULL, 0);
-    uint64_t seconds = strtoull(argv[2], NULL, 0), start = now_us();
-    uint32_t window = (uint32_t)strtoul(argv[3], NULL, 0);
-    f.sm_lid = (uint16_t)port.sm_lid;
-    f.port = umad_open_port(port.ca_name, port.portnum);
-    f.agent = umad_register(f.port, FAB_CLASS_SA, 2, 1, NULL);
-    fab_prng_init(&f.prng, 1);
-    if (f.agent < 0 || f.lids == 0 || window == 0 || window > WINDOW_MOST)
+    f.lids = (uint32_t)strtoul(argv[2], NULL, 0);
+    uint64_t seconds = strtoull(argv[3], NULL, 0);
+    uint32_t window = (uint32_t)strtoul(argv[4], NULL, 0);
+    if (f.lids == 0 || window == 0 || window > WINDOW_MOST)
         return 1;
+    f.c = raw_connect(argv[1]);
+    f.sm_lid = find_sm(&f.c);
+    fab_prng_init(&f.prng, 1);
+    make_request(&f);
+    uint64_t start = now_us();
     for (uint32_t slot = 0; slot < window; slot++)
         ask(&f, slot);
     while (now_us() - start < seconds * 1000000 && take(&f, window))
         ;
-    if (f.answers == 0) {
+    if (f.answers == 0)
         printf("no answer\n");
-        return 1;
-    }
-    report(&f, now_us() - start);
-    return 0;
+    else
+        report(&f, now_us() - start);
+    raw_leave(&f.c);
+    return f.answers == 0;
 }
