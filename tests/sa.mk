@@ -33,4 +33,4 @@ tests_sim_test_sa_agent_LDADD = $(DAEMON_TEST_LIBS)
 EXTRA_PROGRAMS += tests/bench/sa_flood
 tests_bench_sa_flood_SOURCES = tests/bench/sa_flood.c tests/bench/raw_client.h
 tests_bench_sa_flood_LDADD = libfabmgr/libfabmgr.la
-EXTRA_DIST += tests/bench/sa_against_opensm.sh
+EXTRA_DIST += tests/bench/sa_against_opensm.sh tests/bench/sa_under_faults.sh

@@ -112,7 +112,8 @@ static void note_answer(struct umad_transport *t, const struct transport_mad *ma
 static int umad_transport_send(struct transport *base, const struct transport_mad *mad)
 {
     struct umad_transport *t = (struct umad_transport *)base;
-    if (is_full(t))
+    bool answer_due = mad->addr.timeout_us != 0;
+    if (answer_due && is_full(t)) /* answers to others do not wait for our own questions */
         return FAB_E_BUSY;
     _Alignas(16) uint8_t umad[UMAD_BYTES];
     memset(umad, 0, umad_size());
