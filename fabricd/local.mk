@@ -25,6 +25,7 @@ include fabricd/agent/local.mk
 include fabricd/store/local.mk
 include fabricd/sm/local.mk
 include fabricd/pm/local.mk
+include fabricd/cc/local.mk
 include fabricd/metrics/local.mk
 include fabricd/sa/local.mk
 include fabricd/rpc/local.mk

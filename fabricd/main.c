@@ -2,7 +2,8 @@
 /*
  * fabricd: arguments, wiring, service manager, and tear-down in reverse.
  *
- *     config -> store -> bus -> transport (umad, or the embedded fabric) -> sm -> pm -> sa -> rpc
+ *     config -> store -> bus -> transport (umad, or the embedded fabric) -> sm -> pm -> cc -> sa ->
+ * rpc
  *
  * With --replay the transport is a recording, the loop is in virtual time, and nobody is served.
  *
@@ -19,6 +20,7 @@
 
 #include "fabricd/base/bus.h"
 #include "fabricd/base/log.h"
+#include "fabricd/cc/cc.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/metrics/metrics.h"
 #include "fabricd/options.h"
@@ -52,6 +54,7 @@ struct daemon {
     struct recording recording; /* that is replayed */
     struct sm *sm;
     struct pm *pm;
+    struct cc *cc;
     struct sa *sa;
     struct rpc *rpc;
     struct metrics *metrics;
@@ -256,6 +259,7 @@ static void on_reload(void *ctx)
         if (sm_reload(d->sm) != FAB_OK)
             log_error("config", "out of memory: the policy stays as it was");
         pm_reload(d->pm);
+        cc_reload(d->cc);
         log_notice("config", "read %s again", d->options.config_file);
     }
     sd_notify(0, "READY=1");
@@ -345,6 +349,18 @@ static int start_pm(struct daemon *d)
     return pm_new(&in, &d->pm);
 }
 
+static int start_cc(struct daemon *d)
+{
+    struct cc_input in = {
+        .loop = d->loop,
+        .transport = d->transport,
+        .sm = d->sm,
+        .bus = d->bus,
+        .config = &d->config,
+    };
+    return cc_new(&in, &d->cc);
+}
+
 static int start_sa(struct daemon *d)
 {
     struct sa_input in = {.loop = d->loop, .transport = d->transport, .sm = d->sm};
@@ -395,6 +411,8 @@ static int start(struct daemon *d, char *why)
     if (r == FAB_OK)
         r = start_pm(d);
     if (r == FAB_OK && !d->options.replay)
+        r = start_cc(d);
+    if (r == FAB_OK && !d->options.replay)
         r = start_sa(d);
     if (r == FAB_OK && !d->options.replay)
         r = start_rpc(d, why);
@@ -409,6 +427,7 @@ static void stop(struct daemon *d)
     metrics_stop(d->metrics);
     rpc_stop(d->rpc);
     sa_stop(d->sa);
+    cc_free(d->cc);
     pm_free(d->pm);
     sm_free(d->sm);
     transport_close(d->recorder);

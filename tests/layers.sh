@@ -71,6 +71,7 @@ daemon_floors='
 3 agent
 4 sm
 5 pm
+5 cc
 5 sa
 6 rpc
 6 metrics

@@ -195,6 +195,27 @@ static int take_roots(const struct raw *raw, struct report *report, struct confi
     return FAB_OK;
 }
 
+static int take_control_table(const struct raw *raw, struct report *report, struct config *c)
+{
+    struct fab_policy_congestion *to = &c->policy.congestion;
+    unsigned count = raw->congestion != NULL ? raw->congestion->table_count : 0;
+    char path[32];
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t value;
+        int rc = setting_parse_number(raw->congestion->table[i], &value);
+        if (rc == FAB_OK && value > UINT16_MAX)
+            rc = FAB_E_RANGE;
+        snprintf(path, sizeof(path), "congestion.table[%u]", i);
+        if (rc != FAB_OK) {
+            report_value(report, path, "shift << 14 | multiplier, such as 0xc008");
+            return rc;
+        }
+        to->table[i] = (uint16_t)value;
+    }
+    to->table_count = (uint16_t)count;
+    return FAB_OK;
+}
+
 /* The tables for the engine "file". */
 static int take_tables(const struct raw *raw, struct report *report, struct config *c)
 {
@@ -366,6 +387,8 @@ static int fill(const struct raw *raw, struct report *report, struct config *c)
         rc = take_metrics(raw, report, c);
     if (rc == FAB_OK)
         rc = take_roots(raw, report, c);
+    if (rc == FAB_OK)
+        rc = take_control_table(raw, report, c);
     if (rc == FAB_OK)
         rc = take_tables(raw, report, c);
     if (rc == FAB_OK)

@@ -56,6 +56,14 @@ struct raw_multicast {
     char *mlids, *share, *absent;
 };
 
+struct raw_congestion {
+    char *apply, *profile, *cc_key, *fan_in, *hop_ns, *end_ns, *cable_m, *queue_kb;
+    char *threshold, *switch_threshold, *marking_rate, *packet_size, *victim_mask;
+    char *timer, *increase, *trigger_threshold, *min, *limit;
+    char **table;
+    unsigned table_count;
+};
+
 struct raw_contingency {
     char *memory;
 };
@@ -77,6 +85,7 @@ struct raw {
     struct raw_routing *routing;
     struct raw_partitions *partitions;
     struct raw_multicast *multicast;
+    struct raw_congestion *congestion;
     struct raw_contingency *contingency;
     struct raw_journal *journal;
 };
@@ -98,6 +107,9 @@ int settings_apply(const struct raw *raw, struct report *report, struct config *
 const char *setting_path(const char *sentence);
 /* A GUID or prefix as people write it: "0x0002c90300000001", "0002:c903:0000:0001". INVAL. */
 int setting_parse_guid(const char *text, uint64_t *ret);
+
+/* Decimal, or hexadecimal after 0x. No octal: nobody means eight by 010. INVAL, RANGE. */
+int setting_parse_number(const char *text, uint64_t *ret);
 
 /* ---- listen.c ---- */
 

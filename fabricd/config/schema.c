@@ -17,6 +17,7 @@
 #include "fabricd/base/log.h"
 #include "fabricd/config/raw.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/policy/congestion.h"
 
 #define LISTEN_MAX 16
 #define ROOTS_MAX 4096
@@ -127,6 +128,29 @@ static const cyaml_schema_field_t multicast_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t congestion_fields[] = {
+    TEXT(raw_congestion, apply, 1, TEXT_MAX),
+    TEXT(raw_congestion, profile, 1, TEXT_MAX),
+    TEXT(raw_congestion, cc_key, 1, TEXT_MAX),
+    TEXT(raw_congestion, fan_in, 1, TEXT_MAX),
+    TEXT(raw_congestion, hop_ns, 1, TEXT_MAX),
+    TEXT(raw_congestion, end_ns, 1, TEXT_MAX),
+    TEXT(raw_congestion, cable_m, 1, TEXT_MAX),
+    TEXT(raw_congestion, queue_kb, 1, TEXT_MAX),
+    TEXT(raw_congestion, threshold, 1, TEXT_MAX),
+    TEXT(raw_congestion, switch_threshold, 1, TEXT_MAX),
+    TEXT(raw_congestion, marking_rate, 1, TEXT_MAX),
+    TEXT(raw_congestion, packet_size, 1, TEXT_MAX),
+    TEXT(raw_congestion, victim_mask, 1, TEXT_MAX),
+    TEXT(raw_congestion, timer, 1, TEXT_MAX),
+    TEXT(raw_congestion, increase, 1, TEXT_MAX),
+    TEXT(raw_congestion, trigger_threshold, 1, TEXT_MAX),
+    TEXT(raw_congestion, min, 1, TEXT_MAX),
+    TEXT(raw_congestion, limit, 1, TEXT_MAX),
+    LIST(raw_congestion, table, FAB_CONGESTION_TABLE_MOST),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t contingency_fields[] = {
     TEXT(raw_contingency, memory, 1, TEXT_MAX),
     CYAML_FIELD_END,
@@ -153,6 +177,7 @@ static const cyaml_schema_field_t top_fields[] = {
     GROUP(routing),
     GROUP(partitions),
     GROUP(multicast),
+    GROUP(congestion),
     GROUP(contingency),
     GROUP(journal),
     CYAML_FIELD_END,

@@ -22,6 +22,7 @@ enum kind {
     KIND_GUID,     /* uint64_t */
     KIND_TEXT,     /* char *, a copy */
     KIND_NAME,     /* char[size] */
+    KIND_AUTO,     /* int32_t: a number, or -1 for the word auto */
     KIND_CHOICE,   /* one of the words that are expected, as its place among them */
     KIND_ELSEWHERE /* a list or a group: only its expectation */
 };
@@ -42,6 +43,11 @@ struct setting {
 #define NUMBER(group, key, member, least, most, note)                                              \
     {                                                                                              \
 #group "." #key, KIND_NUMBER, IN(group, key), TO(member), least, most, note                \
+    }
+#define AUTO(key, which, least, most)                                                              \
+    {                                                                                              \
+        "congestion." #key, KIND_AUTO, IN(congestion, key),                                        \
+            TO(policy.congestion.value[FAB_CONGESTION_##which]), least, most, "or auto"            \
     }
 #define OTHER(kind, group, key, member, expected)                                                  \
     {                                                                                              \
@@ -138,6 +144,28 @@ static const struct setting settings[] = {
     NUMBER(multicast, mlids, multicast.mlids, 0, 16383, "0: as many as the smallest table has"),
     OTHER(KIND_CHOICE, multicast, share, multicast.share, "never, short or always"),
     NUMBER(multicast, absent, multicast.absent_s, 0, 86400, "seconds"),
+    GROUP(congestion),
+    OTHER(KIND_CHOICE, congestion, apply, policy.congestion.apply, "no or yes"),
+    OTHER(KIND_CHOICE, congestion, profile, policy.congestion.profile,
+          "off, balanced, incast or collective"),
+    NUMBER(congestion, cc_key, policy.congestion.key, 0, UINT64_MAX, NULL),
+    NUMBER(congestion, fan_in, policy.congestion.fan_in, 0, FAB_CONGESTION_FAN_IN_MOST,
+           "senders to one end, 0: from the fabric"),
+    NUMBER(congestion, hop_ns, policy.congestion.hop_ns, 0, 1000000, "nanoseconds"),
+    NUMBER(congestion, end_ns, policy.congestion.end_ns, 0, 1000000, "nanoseconds"),
+    NUMBER(congestion, cable_m, policy.congestion.cable_m, 0, 100000, "metres"),
+    NUMBER(congestion, queue_kb, policy.congestion.queue_kb, 1, 65536, "KiB"),
+    AUTO(threshold, THRESHOLD, 0, 15),
+    AUTO(switch_threshold, SWITCH_THRESHOLD, 0, 15),
+    AUTO(marking_rate, MARKING_RATE, 0, 65535),
+    AUTO(packet_size, PACKET_SIZE, 0, 255),
+    AUTO(victim_mask, VICTIM_MASK, 0, 1),
+    AUTO(timer, TIMER, 1, 65535),
+    AUTO(increase, INCREASE, 1, 255),
+    AUTO(trigger_threshold, TRIGGER_THRESHOLD, 0, 255),
+    AUTO(min, MIN, 0, 255),
+    AUTO(limit, LIMIT, 1, 255),
+    ELSEWHERE("congestion.table", "a list of at most 256 entries of 16 bits, such as [0, 0xc008]"),
     GROUP(contingency),
     NUMBER(contingency, memory, contingency_mb, 0, 65536, "MiB, 0: none are made"),
     GROUP(journal),
@@ -154,7 +182,7 @@ const char *setting_expected(const char *path, char *buffer, size_t len)
         s++;
     if (s == end)
         return "another value";
-    if (s->kind != KIND_NUMBER)
+    if (s->kind != KIND_NUMBER && s->kind != KIND_AUTO)
         return s->expected;
     if (s->most == UINT64_MAX)
         snprintf(buffer, len, "a number of up to 64 bits, such as 0x1a2b");
@@ -202,8 +230,7 @@ int setting_parse_guid(const char *text, uint64_t *ret)
     return FAB_OK;
 }
 
-/* Decimal, or hexadecimal after 0x. No octal: nobody means eight by 010. */
-static int parse_number(const char *text, uint64_t *ret)
+int setting_parse_number(const char *text, uint64_t *ret)
 {
     bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
     const char *digits = text + (hex ? 2 : 0);
@@ -252,7 +279,7 @@ static void store_number(void *to, size_t size, uint64_t value)
 static int apply_number(const struct setting *s, const char *text, void *to)
 {
     uint64_t value;
-    int rc = parse_number(text, &value);
+    int rc = setting_parse_number(text, &value);
     if (rc == FAB_OK && (value < s->least || value > s->most))
         rc = FAB_E_RANGE;
     if (rc == FAB_OK)
@@ -260,10 +287,18 @@ static int apply_number(const struct setting *s, const char *text, void *to)
     return rc;
 }
 
+static int apply_auto(const struct setting *s, const char *text, void *to)
+{
+    if (strcmp(text, "auto") != 0)
+        return apply_number(s, text, to);
+    store_number(to, s->size, (uint64_t)FAB_CONGESTION_AUTO);
+    return FAB_OK;
+}
+
 static int apply_enum(const struct setting *s, const char *text, void *to)
 {
     uint64_t value;
-    int rc = parse_number(text, &value);
+    int rc = setting_parse_number(text, &value);
     if (rc == FAB_OK && (value = find_enum(s->kind == KIND_MTU ? mtu_bytes : vl_count, value)) == 0)
         rc = FAB_E_RANGE;
     if (rc == FAB_OK)
@@ -323,6 +358,8 @@ static int apply_value(const struct setting *s, const char *text, void *to)
     switch (s->kind) {
     case KIND_NUMBER:
         return apply_number(s, text, to);
+    case KIND_AUTO:
+        return apply_auto(s, text, to);
     case KIND_LEVEL:
         return apply_level(text, to);
     case KIND_MTU:

@@ -45,11 +45,10 @@
 #define UMAD_BYTES 512 /* umad header and a MAD, with room to spare */
 
 /* The classes that we manage with. SMPs and requests to the SA come unasked. */
-enum { AGENT_LID, AGENT_DIRECTED, AGENT_PERF, AGENT_SA, AGENTS };
+enum { AGENT_LID, AGENT_DIRECTED, AGENT_PERF, AGENT_CC, AGENT_SA, AGENTS };
 static const uint8_t agent_classes[AGENTS] = {
-    [AGENT_LID] = FAB_CLASS_SMP_LID,
-    [AGENT_DIRECTED] = FAB_CLASS_SMP_DIRECTED,
-    [AGENT_PERF] = FAB_CLASS_PERF,
+    [AGENT_LID] = FAB_CLASS_SMP_LID, [AGENT_DIRECTED] = FAB_CLASS_SMP_DIRECTED,
+    [AGENT_PERF] = FAB_CLASS_PERF,   [AGENT_CC] = FAB_CLASS_CC,
     [AGENT_SA] = FAB_CLASS_SA,
 };
 
@@ -297,8 +296,8 @@ static void set_method(long mask[16 / sizeof(long)], unsigned method)
 
 static void register_to_drop(struct umad_transport *t)
 {
-    static const uint8_t classes[] = {0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c,
-                                      0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x21, 0x2c};
+    static const uint8_t classes[] = {0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b,
+                                      0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x2c};
     static const uint8_t vendor_classes[] = {0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x41, 0x4f};
     long any[16 / sizeof(long)] = {0};
     uint8_t oui[3] = {0x00, 0x14, 0x05}; /* OpenIB's, as ibping and ibsysstat use */
@@ -328,12 +327,13 @@ static int register_agents(struct umad_transport *t, char *why, size_t why_len)
     set_method(mask, FAB_METHOD_SET);
     set_method(mask, FAB_METHOD_TRAP);
     set_method(mask, FAB_METHOD_TRAP_REPRESS);
-    const int directed = AGENT_DIRECTED, lid = AGENT_LID, perf = AGENT_PERF;
+    const int directed = AGENT_DIRECTED, lid = AGENT_LID, perf = AGENT_PERF, cc = AGENT_CC;
     t->agent[directed] = umad_register(t->port_id, agent_classes[directed], 1, 0, mask);
     t->agent[lid] = umad_register(t->port_id, agent_classes[lid], 1, 0, mask);
     t->agent[perf] = umad_register(t->port_id, agent_classes[perf], 1, 0, NULL);
+    t->agent[cc] = umad_register(t->port_id, agent_classes[cc], 2, 0, NULL);
     register_sa(t);
-    if (t->agent[directed] < 0 || t->agent[lid] < 0 || t->agent[perf] < 0 ||
+    if (t->agent[directed] < 0 || t->agent[lid] < 0 || t->agent[perf] < 0 || t->agent[cc] < 0 ||
         t->agent[AGENT_SA] < 0) {
         snprintf(why, why_len,
                  "%s: cannot register for subnet management; is another subnet manager running on "

@@ -35,8 +35,8 @@ static uint16_t chosen(const struct fab_policy_congestion *p, enum fab_congestio
                        uint32_t computed)
 {
     uint32_t most = fab_congestion_domains[which].most, least = fab_congestion_domains[which].least;
-    if (p->set[which])
-        return p->value[which];
+    if (p->value[which] != FAB_CONGESTION_AUTO)
+        return (uint16_t)p->value[which];
     return (uint16_t)(computed > most ? most : computed < least ? least : computed);
 }
 
@@ -55,22 +55,33 @@ void derive_port(const struct fab_congestion_basis *b, const struct fab_policy_c
     ret->victim = b->edge && chosen(p, FAB_CONGESTION_VICTIM_MASK, 1);
 }
 
-/* ns that a packet of the greatest size takes at the slowest end. */
-static uint64_t packet_ns(const struct fab_congestion_basis *b)
+static uint8_t increase_of(const struct fab_congestion_basis *b,
+                           const struct fab_policy_congestion *p)
 {
-    return b->slowest > 0 ? (uint64_t)b->mtu * 8000 / b->slowest : 0;
+    return (uint8_t)chosen(p, FAB_CONGESTION_INCREASE, tunings[b->profile].increase);
+}
+
+void derive_times(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
+                  uint32_t fan_in, struct derive_times *ret)
+{
+    const struct tuning *t = &tunings[b->profile];
+    uint64_t marked = 1u + chosen(p, FAB_CONGESTION_MARKING_RATE, t->marking_rate);
+    *ret = (struct derive_times){.crowd = fan_in, .loops = t->loops};
+    if (b->slowest > 0)
+        ret->packet_ns = b->mtu * 8000u / b->slowest;
+    ret->told_ns = fan_in * marked * ret->packet_ns / increase_of(b, p);
+    ret->loop_ns = (uint64_t)t->loops * ((uint64_t)b->rtt_ns + b->queue_ns);
 }
 
 static void derive_sl(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
                       uint32_t fan_in, uint16_t limit, struct fab_congestion_sl *ret)
 {
-    const struct tuning *t = &tunings[b->profile];
-    uint64_t marked = 1u + chosen(p, FAB_CONGESTION_MARKING_RATE, t->marking_rate);
-    uint64_t loop = (uint64_t)t->loops * (b->rtt_ns + b->queue_ns);
-    ret->increase = (uint8_t)chosen(p, FAB_CONGESTION_INCREASE, t->increase);
-    uint64_t told = fan_in * marked * packet_ns(b) / ret->increase;
-    uint64_t ticks = ((told > loop ? told : loop) + TICK_NS - 1) / TICK_NS;
+    struct derive_times d;
+    derive_times(b, p, fan_in, &d);
+    uint64_t ns = d.told_ns > d.loop_ns ? d.told_ns : d.loop_ns;
+    uint64_t ticks = (ns + TICK_NS - 1) / TICK_NS;
     ret->timer = chosen(p, FAB_CONGESTION_TIMER, ticks > UINT16_MAX ? UINT16_MAX : (uint32_t)ticks);
+    ret->increase = increase_of(b, p);
     ret->trigger = (uint8_t)chosen(p, FAB_CONGESTION_TRIGGER_THRESHOLD, limit);
     ret->min = (uint8_t)chosen(p, FAB_CONGESTION_MIN, 0);
 }

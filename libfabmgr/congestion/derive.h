@@ -9,6 +9,17 @@ void derive_port(const struct fab_congestion_basis *b, const struct fab_policy_c
                  struct fab_congestion_port *ret);
 void derive_adapter(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
                     struct fab_congestion_adapter *ret);
+/* What a timer is made of. */
+struct derive_times {
+    uint32_t packet_ns; /* of the greatest packet, at the slowest end */
+    uint32_t crowd;     /* senders that share the marks */
+    uint32_t loops;
+    uint64_t told_ns, loop_ns; /* the timer is no shorter than either */
+};
+void derive_times(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
+                  uint32_t fan_in, struct derive_times *ret);
+double derive_power(double x, uint32_t n);    /* x^n */
+double derive_step(double ratio, uint32_t n); /* x with x^n == ratio, 1 <= ratio, 0 < n */
 /* A table of which each entry slows down by the same factor, the last by `ratio` (1..). */
 void derive_table(double ratio, uint16_t limit, struct fab_congestion_table *ret);
 

@@ -3,6 +3,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/congestion.h \
 	%D%/derive.c \
 	%D%/derive.h \
+	%D%/explain.c \
+	%D%/explain.h \
 	%D%/survey.c \
 	%D%/survey.h \
 	%D%/table.c

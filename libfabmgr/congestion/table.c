@@ -19,7 +19,7 @@ uint16_t fab_congestion_entry(uint64_t eighths)
     return (uint16_t)(shift << 14 | (eighths > DELAY_MOST ? DELAY_MOST : eighths));
 }
 
-static double power(double x, uint32_t n)
+double derive_power(double x, uint32_t n)
 {
     double all = 1;
     for (; n > 0; n >>= 1, x *= x)
@@ -27,13 +27,12 @@ static double power(double x, uint32_t n)
     return all;
 }
 
-/* x with x^n == ratio, 1 <= ratio. */
-static double root(double ratio, uint32_t n)
+double derive_step(double ratio, uint32_t n)
 {
     double low = 1, high = ratio;
     for (int i = 0; i < 100 && low < high; i++) {
         double middle = (low + high) / 2;
-        if (power(middle, n) < ratio)
+        if (derive_power(middle, n) < ratio)
             low = middle;
         else
             high = middle;
@@ -43,7 +42,7 @@ static double root(double ratio, uint32_t n)
 
 void derive_table(double ratio, uint16_t limit, struct fab_congestion_table *ret)
 {
-    double x = root(ratio, limit), slow = 1;
+    double x = derive_step(ratio, limit), slow = 1;
     *ret = (struct fab_congestion_table){.limit = limit};
     for (uint32_t i = 0; i <= limit; i++, slow *= x) {
         double eighths = 8 * (slow - 1);

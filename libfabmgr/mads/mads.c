@@ -158,6 +158,8 @@ static void encode(const struct fab_slot *s, uint8_t bytes[FAB_MAD_SIZE])
         mad.path = *req->path;
     if (is_smp(req))
         (void)fab_smp_pack(&mad, req->data, bytes); /* is_valid saw to it */
+    else if (req->gmp != NULL)
+        (void)fab_gmp_pack(&mad, req->gmp, FAB_GMP_DATA, bytes);
     else
         (void)fab_gmp_pack(&mad, req->data, sizeof req->data, bytes);
 }

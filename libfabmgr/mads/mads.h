@@ -44,6 +44,8 @@ struct fab_mads_request {
     const struct fab_path *path; /* directed: must live until done is called. With class 0x01: how
                                   * it goes if it is not answered when it goes by LID; or NULL */
     uint8_t data[FAB_SMP_DATA];  /* SMPs: the attribute; GMPs: what follows the common header */
+    const uint8_t *gmp;  /* GMPs: instead of data, FAB_GMP_DATA bytes; must live until done is
+                          * called.  NULL: data */
     fab_mads_done *done; /* called exactly once, from input or expire; may submit; or NULL */
     void *ctx;
     uint64_t tag; /* the caller's, given back */

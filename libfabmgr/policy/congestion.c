@@ -39,13 +39,19 @@ void fab_policy_congestion_defaults(struct fab_policy_congestion *p)
         .cable_m = 10,
         .queue_kb = 64,
     };
+    for (int i = 0; i < FAB_CONGESTION_VALUES; i++)
+        p->value[i] = FAB_CONGESTION_AUTO;
 }
 
-/* The table has to begin without a delay and must not fall: a sender that is told of congestion
- * would speed up. */
-static int check_table(const struct fab_policy_congestion *p, char *why, size_t why_len)
+/* The table must not fall: a sender that is told of congestion would speed up. */
+static int check_rest(const struct fab_policy_congestion *p, char *why, size_t why_len)
 {
     uint32_t last = 0;
+    if (p->fan_in > FAB_CONGESTION_FAN_IN_MOST) {
+        snprintf(why, why_len, "fan_in is %u, it can be at most %u", p->fan_in,
+                 FAB_CONGESTION_FAN_IN_MOST);
+        return FAB_E_RANGE;
+    }
     if (p->table_count > FAB_CONGESTION_TABLE_MOST) {
         snprintf(why, why_len, "table has %u entries, it can have at most %u", p->table_count,
                  FAB_CONGESTION_TABLE_MOST);
@@ -71,11 +77,12 @@ int fab_policy_congestion_validate(const struct fab_policy_congestion *p, char *
     }
     for (unsigned i = 0; i < FAB_CONGESTION_VALUES; i++) {
         const struct fab_congestion_domain *d = &fab_congestion_domains[i];
-        if (!p->set[i] || (p->value[i] >= d->least && p->value[i] <= d->most))
+        if (p->value[i] == FAB_CONGESTION_AUTO ||
+            (p->value[i] >= d->least && p->value[i] <= d->most))
             continue;
-        snprintf(why, why_len, "%s is %u, it can be %u to %u", d->name, p->value[i], d->least,
+        snprintf(why, why_len, "%s is %d, it can be %u to %u", d->name, p->value[i], d->least,
                  d->most);
         return FAB_E_RANGE;
     }
-    return check_table(p, why, why_len);
+    return check_rest(p, why, why_len);
 }

@@ -41,6 +41,8 @@ struct fab_congestion_domain {
 };
 extern const struct fab_congestion_domain fab_congestion_domains[FAB_CONGESTION_VALUES];
 
+#define FAB_CONGESTION_AUTO (-1)
+#define FAB_CONGESTION_FAN_IN_MOST 16384u /* the longest delay that a table holds */
 #define FAB_CONGESTION_TABLE_MOST 256
 struct fab_policy_congestion {
     bool apply;        /* devices are set; else all of it is only computed and shown */
@@ -51,8 +53,7 @@ struct fab_policy_congestion {
     uint32_t end_ns;   /* through an adapter */
     uint32_t cable_m;  /* length of cables */
     uint32_t queue_kb; /* buffer of a switch port for one VL */
-    bool set[FAB_CONGESTION_VALUES];
-    uint16_t value[FAB_CONGESTION_VALUES];
+    int32_t value[FAB_CONGESTION_VALUES]; /* FAB_CONGESTION_AUTO: computed */
     uint16_t table_count; /* entries of the control table as they go on the wire; 0: computed */
     uint16_t table[FAB_CONGESTION_TABLE_MOST];
 };

@@ -37,7 +37,6 @@ enum {
 };
 #define BASE_VERSION 1
 #define SMP_CLASS_VERSION 1
-#define SA_CLASS_VERSION 2
 #define DIRECTION_BIT 0x8000
 
 static bool is_smp(uint8_t mgmt_class)
@@ -47,7 +46,7 @@ static bool is_smp(uint8_t mgmt_class)
 
 static uint8_t usual_version(uint8_t mgmt_class)
 {
-    return mgmt_class == FAB_CLASS_SA ? SA_CLASS_VERSION : 1;
+    return mgmt_class == FAB_CLASS_SA || mgmt_class == FAB_CLASS_CC ? 2 : 1;
 }
 
 static uint16_t or_permissive(uint16_t lid)

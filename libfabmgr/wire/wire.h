@@ -110,8 +110,8 @@ struct fab_mad {
  * of SMPs. */
 int fab_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t bytes[FAB_MAD_SIZE]);
 /* Writes a whole 256-byte GMP: the common header and then data, of at most FAB_GMP_DATA bytes
- * (class headers included), zeros after it. class_version 0 is written as 2 for the SA and 1 for
- * others. INVAL: too much data, or a class of SMPs. */
+ * (class headers included), zeros after it. class_version 0 is written as 2 for the SA and
+ * congestion control and 1 for others. INVAL: too much data, or a class of SMPs. */
 #define FAB_GMP_DATA 232
 int fab_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len,
                  uint8_t bytes[FAB_MAD_SIZE]);

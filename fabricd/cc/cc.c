@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Congestion control from outside: making it, its turns, and asking it. Settings are made in
+ * compute.c, and go into devices in program.c.
+ *
+ * A view is never held from turn to turn, since a repair would have to copy what readers hold. A
+ * new one is looked at when all is quiet, and not before a while has gone since the last one.
+ */
+#include "fabricd/cc/cc.h"
+
+#include <stdlib.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/cc/private.h"
+#include "libfabmgr/base/status.h"
+
+#define TICK_BUSY_US 10000u
+#define TICK_IDLE_US 250000u
+#define COMPUTE_LEAST_US 1000000u /* between two computations */
+
+static const char *const state_names[CC_STATES] = {"waits", "stands", "unsupported", "foreign-key",
+                                                   "failed"};
+
+const char *cc_state_name(enum cc_state state)
+{
+    return state_names[state];
+}
+
+static int new_agent(struct cc *cc)
+{
+    const struct config_smp *smp = &cc->in.config->smp;
+    struct fab_mads_config config = {
+        .window_start = CC_JOBS,
+        .window_max = CC_JOBS,
+        .timeout_us = (uint64_t)smp->timeout_ms * 1000,
+        .retries = smp->retries < 2 ? smp->retries : 2,
+        .tid_seed = (uint32_t)clock_now_us() ^ (uint32_t)clock_unix_us() ^ 0x43430000,
+    };
+    int r = agent_new_class(cc->in.loop, cc->in.transport, FAB_CLASS_CC, &config, NULL, NULL,
+                            &cc->agent);
+    if (r == FAB_OK)
+        cc->mads = agent_mads(cc->agent);
+    return r;
+}
+
+int cc_new(const struct cc_input *in, struct cc **ret)
+{
+    struct cc *cc = calloc(1, sizeof(*cc));
+    if (!cc)
+        return FAB_E_NOMEM;
+    cc->in = *in;
+    int r = new_agent(cc);
+    cc->timer = r == FAB_OK ? loop_timer_new(in->loop, cc_tick, cc) : NULL;
+    if (r == FAB_OK && !cc->timer)
+        r = FAB_E_NOMEM;
+    if (r != FAB_OK) {
+        cc_free(cc);
+        return r;
+    }
+    loop_timer_set(cc->timer, TICK_IDLE_US);
+    *ret = cc;
+    return FAB_OK;
+}
+
+void cc_free(struct cc *cc)
+{
+    if (!cc)
+        return;
+    loop_timer_free(cc->timer);
+    agent_free(cc->agent);
+    cc_compute_fini(cc);
+    free(cc);
+}
+
+void cc_reload(struct cc *cc)
+{
+    cc->stale = true;
+}
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+static bool is_troubled(const struct cc_device *d)
+{
+    return d->state > CC_STANDS;
+}
+
+static bool applies(const struct cc *cc)
+{
+    return cc->in.config->policy.congestion.apply;
+}
+
+/* When nobody waits any more: what came of it, where that is news. */
+static void tell_outcome(struct cc *cc)
+{
+    uint32_t count[CC_STATES] = {0}, troubled;
+    if (cc->waiting > 0)
+        return;
+    for (uint32_t i = 0; i < cc->device_count; i++)
+        count[cc->devices[i].state]++;
+    troubled = cc->device_count - count[CC_STANDS];
+    if (cc->written == 0 && troubled == cc->troubled)
+        return;
+    bus_say(cc->in.bus, count[CC_FAILED] || count[CC_FOREIGN_KEY] ? EVENT_WARNING : EVENT_INFO,
+            "congestion-set", "fabric", 0, 0,
+            "congestion control: %u devices have their settings, %u of them just written; %u are "
+            "without support, %u have another CC_Key, %u failed",
+            count[CC_STANDS], cc->written, count[CC_UNSUPPORTED], count[CC_FOREIGN_KEY],
+            count[CC_FAILED]);
+    cc->written = 0;
+    cc->troubled = troubled;
+}
+
+static bool is_due(const struct cc *cc, const struct fab_view *v, uint64_t now)
+{
+    return (cc->stale || cc->generation != v->generation) &&
+           (cc->computed_us == 0 || now - cc->computed_us >= COMPUTE_LEAST_US);
+}
+
+void cc_tick(void *ctx)
+{
+    struct cc *cc = ctx;
+    uint64_t now = clock_now_us();
+    loop_at(cc->in.loop, "congestion");
+    struct fab_view *v = sm_is_quiet(cc->in.sm) ? sm_view(cc->in.sm) : NULL;
+    if (v && v->target) {
+        if (is_due(cc, v, now) && cc_compute(cc, v) != FAB_OK)
+            log_error("congestion", "out of memory: no settings were computed");
+        if (applies(cc) && cc->generation == v->generation) {
+            cc_program(cc, now);
+            tell_outcome(cc);
+        }
+    }
+    loop_timer_set(cc->timer, applies(cc) && cc->waiting > 0 ? TICK_BUSY_US : TICK_IDLE_US);
+    fab_view_unref(v);
+    agent_pump(cc->agent);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+void cc_get_status(const struct cc *cc, struct cc_status *ret)
+{
+    const struct fab_congestion *c = &cc->settings;
+    *ret = (struct cc_status){
+        .apply = applies(cc),
+        .profile = cc->in.config->policy.congestion.profile,
+        .generation = cc->generation,
+        .settings = c->port_count + c->adapter_count,
+        .fan_in = c->adapter_count ? c->adapter_basis[0].fan_in : 0,
+        .compute_us = cc->compute_us,
+        .reads = cc->reads,
+        .writes = cc->writes,
+    };
+    for (uint32_t i = 0; i < cc->device_count; i++)
+        ret->devices[cc->devices[i].state]++;
+}
+
+static struct cc_device_status status_of(const struct cc_device *d)
+{
+    return (struct cc_device_status){
+        .guid = d->node_guid,
+        .port = d->num,
+        .state = (enum cc_state)d->state,
+        .silent = d->silent,
+        .tries = d->tries,
+        .gives_up = is_troubled(d) && d->due_us == UINT64_MAX,
+    };
+}
+
+uint32_t cc_troubled(const struct cc *cc, struct cc_device_status *ret, uint32_t max)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < cc->device_count; i++) {
+        if (!is_troubled(&cc->devices[i]))
+            continue;
+        if (count < max)
+            ret[count] = status_of(&cc->devices[i]);
+        count++;
+    }
+    return count;
+}
+
+bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port,
+                  struct cc_device_status *ret)
+{
+    uint32_t node = f->ports[port].node, i;
+    uint32_t owner = fab_node_is_switch(f, node) ? f->nodes[node].first_port : port;
+    if (!fab_map_get(&cc->index, f->ports[owner].guid, &i))
+        return false;
+    *ret = status_of(&cc->devices[i]);
+    return true;
+}
+
+int cc_settings(struct cc *cc, const struct fab_view *v, const struct fab_congestion **ret)
+{
+    int r = cc->generation == v->generation && !cc->stale ? FAB_OK : cc_compute(cc, v);
+    if (r == FAB_OK)
+        *ret = &cc->settings;
+    return r;
+}

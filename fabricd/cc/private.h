@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The inside of congestion control, shared by the files of this room only. */
+#ifndef FABRICD_CC_PRIVATE_H
+#define FABRICD_CC_PRIVATE_H
+
+#include "fabricd/agent/agent.h"
+#include "fabricd/cc/cc.h"
+#include "libfabmgr/base/map.h"
+#include "libfabmgr/wire/gs.h"
+
+#define CC_JOBS 32 /* devices at a time, each with one request under way */
+#define CC_TRIES 3
+
+struct cc_device { /* a switch, or a port of an adapter */
+    uint64_t port_guid, node_guid;
+    uint64_t want;   /* digest of what it shall have; 0: nothing */
+    uint64_t stands; /* digest of what it has; 0: not known */
+    uint64_t pass;   /* the computation that saw it last */
+    uint64_t due_us; /* not before */
+    uint32_t port;   /* id in the fabric of the settings; of a switch: of its port 0 */
+    uint8_t ports;   /* of a switch */
+    uint16_t lid;
+    uint8_t num; /* of the port; 0: a switch */
+    uint8_t table_blocks;
+    uint8_t state; /* enum cc_state */
+    uint8_t tries;
+    bool silent, busy;
+};
+
+/* What is done to a device, one request after the other. */
+enum cc_step {
+    CC_STEP_KEY,
+    CC_STEP_INFO,
+    CC_STEP_SWITCH,
+    CC_STEP_PORTS,
+    CC_STEP_TABLE,
+    CC_STEP_CA
+};
+struct cc_job {
+    struct cc *cc;
+    uint32_t device;
+    uint8_t step;  /* enum cc_step */
+    uint8_t block; /* of that attribute */
+    bool set;      /* the request under way is a Set */
+    bool active;
+    bool parked; /* the request waits for quiet */
+    uint8_t gmp[FAB_GMP_DATA];
+};
+
+struct cc {
+    struct cc_input in;
+    struct agent *agent;
+    struct fab_mads *mads;
+    struct loop_timer *timer;
+    struct fab_map index; /* GUID of the port that owns the LID -> device */
+    struct cc_device *devices;
+    uint32_t device_count;
+    size_t device_room;
+    uint32_t cursor;  /* device to be looked at next */
+    uint32_t waiting; /* devices of state WAITS */
+    struct cc_job jobs[CC_JOBS];
+    struct fab_congestion settings;
+    uint64_t *port_digest, *adapter_digest; /* of each different setting */
+    uint64_t generation, pass, computed_us, compute_us;
+    bool stale; /* compute again, though the view is the same */
+    uint64_t reads, writes;
+    uint32_t written;  /* devices, since the last time that was told */
+    uint32_t troubled; /* devices, when that was told last */
+};
+
+/* ---- cc.c ---- */
+void cc_tick(void *ctx);
+
+/* ---- compute.c ---- */
+/* Settings for this view, and what devices shall have. */
+int cc_compute(struct cc *cc, const struct fab_view *v);
+void cc_compute_fini(struct cc *cc);
+
+/* ---- program.c ---- */
+/* Begins with some of the devices that are due, goes on with those that are parked. */
+void cc_program(struct cc *cc, uint64_t now);
+/* What is under way is dropped. */
+void cc_program_stop(struct cc *cc);
+
+/* ---- attrs.c: what a device shall have, attribute by attribute ---- */
+/* Puts what shall stand into `data` (FAB_GS_DATA bytes), which holds what was read. True: that
+ * changed it. */
+bool cc_merge(const struct cc *cc, const struct cc_device *d, enum cc_step step, uint8_t block,
+              uint8_t *data);
+/* Blocks of the attribute of that step. */
+uint8_t cc_blocks(const struct cc *cc, const struct cc_device *d, enum cc_step step);
+
+#endif

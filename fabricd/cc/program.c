@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Devices get their settings (class 0x21, version 2, A10.4). A job takes one device from attribute
+ * to attribute, with one request under way: it reads, and writes where that differs. A table is
+ * written before the values that make use of it.
+ *
+ * The CC_Key of the settings goes with each request. A device without a key gets it and protects
+ * itself by it; one with another key does not answer a Set, and is left alone. Who does not answer
+ * at all, or says that it does not know the class, is listed; the silent ones are tried again a few
+ * times, ever more rarely.
+ *
+ * Between two requests a job waits while the subnet manager has something to do.
+ */
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/cc/private.h"
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/status.h"
+
+#define AT_KEY (FAB_CC_KEY - 24) /* in what follows the common header */
+#define AT_ATTR (FAB_CC_DATA - 24)
+#define BEGIN_MOST 4    /* devices a tick */
+#define SCAN_MOST 4096u /* devices looked at a tick */
+#define RETRY_US 60000000u
+
+static const uint16_t attr_of_step[] = {
+    [CC_STEP_KEY] = FAB_CC_KEY_INFO,          [CC_STEP_INFO] = FAB_CC_CONGESTION_INFO,
+    [CC_STEP_SWITCH] = FAB_CC_SWITCH_SETTING, [CC_STEP_PORTS] = FAB_CC_SWITCH_PORT_SETTING,
+    [CC_STEP_TABLE] = FAB_CC_TABLE,           [CC_STEP_CA] = FAB_CC_CA_SETTING,
+};
+
+static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a);
+
+static struct cc_device *device_of(struct cc_job *j)
+{
+    return &j->cc->devices[j->device];
+}
+
+static uint64_t key_of(const struct cc *cc)
+{
+    return cc->in.config->policy.congestion.key;
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+static void finish(struct cc_job *j, enum cc_state state, bool silent)
+{
+    struct cc_device *d = device_of(j);
+    bool again = state != CC_STANDS && (silent || state == CC_FAILED) && ++d->tries < CC_TRIES;
+    j->active = false;
+    d->busy = false;
+    d->silent = silent;
+    d->state = (uint8_t)state;
+    d->stands = state == CC_STANDS ? d->want : 0;
+    d->due_us = again ? clock_now_us() + ((uint64_t)RETRY_US << 2 * (d->tries - 1)) : UINT64_MAX;
+    j->cc->waiting--;
+}
+
+static void submit(struct cc_job *j)
+{
+    struct cc *cc = j->cc;
+    struct fab_mads_request r = {
+        .mgmt_class = FAB_CLASS_CC,
+        .method = j->set ? FAB_METHOD_SET : FAB_METHOD_GET,
+        .attr_id = attr_of_step[j->step],
+        .attr_mod = j->block,
+        .dlid = device_of(j)->lid,
+        .gmp = j->gmp,
+        .done = on_answer,
+        .ctx = j,
+    };
+    fab_put_be64(j->gmp + AT_KEY, key_of(cc));
+    j->parked = !sm_is_quiet(cc->in.sm);
+    if (!j->parked && fab_mads_submit(cc->mads, &r) != FAB_OK)
+        finish(j, CC_FAILED, true);
+}
+
+static void ask(struct cc_job *j, enum cc_step step, uint8_t block)
+{
+    j->step = (uint8_t)step;
+    j->block = block;
+    j->set = false;
+    memset(j->gmp, 0, sizeof(j->gmp));
+    submit(j);
+}
+
+static void tell(struct cc_job *j)
+{
+    j->set = true;
+    submit(j);
+}
+
+static void go_on(struct cc_job *j)
+{
+    const struct cc_device *d = device_of(j);
+    if (j->block + 1 < cc_blocks(j->cc, d, (enum cc_step)j->step)) {
+        ask(j, (enum cc_step)j->step, (uint8_t)(j->block + 1));
+        return;
+    }
+    switch ((enum cc_step)j->step) {
+    case CC_STEP_KEY:
+        ask(j, CC_STEP_INFO, 0);
+        break;
+    case CC_STEP_INFO:
+        ask(j, d->num == 0 ? CC_STEP_SWITCH : CC_STEP_TABLE, 0);
+        break;
+    case CC_STEP_SWITCH:
+        ask(j, CC_STEP_PORTS, 0);
+        break;
+    case CC_STEP_TABLE:
+        ask(j, CC_STEP_CA, 0);
+        break;
+    default:
+        finish(j, CC_STANDS, false);
+    }
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* A device without a key gets ours. */
+static void learn_key(struct cc_job *j, uint8_t *attr)
+{
+    struct fab_cc_key_info info;
+    (void)fab_attr_unpack(&fab_attr_cc_key_info, attr, FAB_GS_DATA, &info);
+    if (info.key == key_of(j->cc)) {
+        go_on(j);
+    } else if (info.key != 0 || info.protect || j->set) {
+        finish(j, CC_FOREIGN_KEY, false);
+    } else {
+        info = (struct fab_cc_key_info){.key = key_of(j->cc), .protect = 1};
+        (void)fab_attr_pack(&fab_attr_cc_key_info, &info, attr, FAB_GS_DATA);
+        tell(j);
+    }
+}
+
+/* A table that is shorter than was counted on makes other settings. */
+static void learn_ability(struct cc_job *j, const uint8_t *attr)
+{
+    struct cc *cc = j->cc;
+    struct cc_device *d = device_of(j);
+    struct fab_cc_info info;
+    (void)fab_attr_unpack(&fab_attr_cc_info, attr, FAB_GS_DATA, &info);
+    d->table_blocks = info.table_cap;
+    if (d->num == 0)
+        go_on(j);
+    else if (d->table_blocks == 0)
+        finish(j, CC_UNSUPPORTED, false);
+    else if (cc_blocks(cc, d, CC_STEP_TABLE) <= d->table_blocks)
+        go_on(j);
+    else {
+        j->active = d->busy = false;
+        cc->stale = true;
+    }
+}
+
+/* attr: what the device has, which is what it was told if it was. */
+static void learn_values(struct cc_job *j, uint8_t *attr)
+{
+    bool differs = cc_merge(j->cc, device_of(j), (enum cc_step)j->step, j->block, attr);
+    if (!differs)
+        go_on(j);
+    else if (!j->set)
+        tell(j);
+    else
+        finish(j, CC_FAILED, false);
+}
+
+/* A switch may have no settings for single ports. A Set that is not answered was one with the wrong
+ * key: the device did answer before. */
+static void fail(struct cc_job *j, bool silent)
+{
+    if (j->step == CC_STEP_PORTS && !j->set && !silent)
+        finish(j, CC_STANDS, false);
+    else if (j->set)
+        finish(j, silent ? CC_FOREIGN_KEY : CC_FAILED, silent);
+    else
+        finish(j, j->step <= CC_STEP_INFO ? CC_UNSUPPORTED : CC_FAILED, silent);
+}
+
+static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct cc_job *j = ctx;
+    struct cc *cc = j->cc;
+    uint8_t *attr = j->gmp + AT_ATTR;
+    (void)tag;
+    if (a->status != FAB_OK || a->len < FAB_GMP_DATA) {
+        fail(j, a->status == FAB_E_TIMEOUT);
+        return;
+    }
+    if (j->set && device_of(j)->stands != 1) {
+        device_of(j)->stands = 1; /* no digest: it is counted once */
+        cc->written++;
+    }
+    cc->writes += j->set;
+    cc->reads += !j->set;
+    memcpy(attr, a->data + AT_ATTR, FAB_GS_DATA);
+    if (j->step == CC_STEP_KEY)
+        learn_key(j, attr);
+    else if (j->step == CC_STEP_INFO)
+        learn_ability(j, attr);
+    else
+        learn_values(j, attr);
+}
+
+/* ---- which device next ----------------------------------------------------------------------- */
+
+static struct cc_job *free_job(struct cc *cc)
+{
+    for (int i = 0; i < CC_JOBS; i++)
+        if (!cc->jobs[i].active)
+            return &cc->jobs[i];
+    return NULL;
+}
+
+static void begin(struct cc *cc, struct cc_job *j, uint32_t device)
+{
+    struct cc_device *d = &cc->devices[device];
+    cc->waiting += d->state != CC_WAITS;
+    d->state = CC_WAITS;
+    d->busy = true;
+    *j = (struct cc_job){.cc = cc, .device = device, .active = true};
+    ask(j, key_of(cc) != 0 ? CC_STEP_KEY : CC_STEP_INFO, 0);
+}
+
+static bool is_due(const struct cc_device *d, uint64_t now)
+{
+    return !d->busy && d->state != CC_STANDS && d->due_us <= now;
+}
+
+void cc_program(struct cc *cc, uint64_t now)
+{
+    uint32_t begun = 0;
+    for (int i = 0; i < CC_JOBS; i++)
+        if (cc->jobs[i].active && cc->jobs[i].parked)
+            submit(&cc->jobs[i]);
+    for (uint32_t i = 0; i < cc->device_count && i < SCAN_MOST && begun < BEGIN_MOST; i++) {
+        uint32_t at = cc->cursor++ % cc->device_count;
+        struct cc_job *j = is_due(&cc->devices[at], now) ? free_job(cc) : NULL;
+        if (!j)
+            continue;
+        begin(cc, j, at);
+        begun++;
+    }
+}
+
+void cc_program_stop(struct cc *cc)
+{
+    fab_mads_cancel_all(cc->mads);
+    for (int i = 0; i < CC_JOBS; i++) {
+        if (cc->jobs[i].active)
+            cc->devices[cc->jobs[i].device].busy = false;
+        cc->jobs[i].active = false;
+    }
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sentences for the values that derive.c makes, from the same basis. What an operator set by hand
+ * says so.
+ */
+#include "libfabmgr/congestion/explain.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "libfabmgr/congestion/derive.h"
+
+struct telling {
+    const struct fab_congestion_basis *b;
+    const struct fab_policy_congestion *p;
+    struct fab_congestion_reason *ret;
+    unsigned count;
+};
+
+__attribute__((format(printf, 4, 5))) static void
+tell(struct telling *t, enum fab_congestion_value which, uint32_t value, const char *fmt, ...)
+{
+    struct fab_congestion_reason *r = &t->ret[t->count++];
+    va_list args;
+    r->name = fab_congestion_domains[which].name;
+    r->value = value;
+    if (t->p->value[which] != FAB_CONGESTION_AUTO) {
+        snprintf(r->why, sizeof r->why, "set by hand");
+        return;
+    }
+    va_start(args, fmt);
+    vsnprintf(r->why, sizeof r->why, fmt, args);
+    va_end(args);
+}
+
+static const char *fan_in_from(uint8_t from)
+{
+    switch (from) {
+    case FAB_CONGESTION_FROM_POLICY:
+        return "as set by hand";
+    case FAB_CONGESTION_FROM_CLASS:
+        return "by its class of service";
+    default:
+        return "all other ends, to the next power of two";
+    }
+}
+
+static void tell_threshold(struct telling *t, const struct fab_congestion_port *s)
+{
+    if (t->b->edge)
+        tell(t, FAB_CONGESTION_THRESHOLD, s->threshold,
+             "leads to an end, where crowds meet: a short queue marks");
+    else if (t->b->taper > 100)
+        tell(t, FAB_CONGESTION_SWITCH_THRESHOLD, s->threshold,
+             "leads to a switch, of one whose ends bring in %u %% of what its cables to switches "
+             "bear: crowds can meet here, too",
+             t->b->taper);
+    else
+        tell(t, FAB_CONGESTION_SWITCH_THRESHOLD, s->threshold,
+             "leads to a switch, of one that bears all that its ends bring in: a queue passes, and "
+             "only a long one marks");
+}
+
+static void tell_port(struct telling *t, const struct fab_congestion_port *s)
+{
+    tell_threshold(t, s);
+    if (s->marking_rate == 0)
+        tell(t, FAB_CONGESTION_MARKING_RATE, 0,
+             "all packets that are sent from too long a queue are marked, so that each of %u "
+             "senders is told once in as many packets",
+             t->b->fan_in);
+    else
+        tell(t, FAB_CONGESTION_MARKING_RATE, s->marking_rate,
+             "one packet of %u is marked while the queue is too long", s->marking_rate + 1u);
+    tell(t, FAB_CONGESTION_PACKET_SIZE, s->packet_size,
+         "packets below %u bytes (requests, acknowledgements) crowd nobody and are not marked",
+         s->packet_size * 64u);
+    tell(t, FAB_CONGESTION_VICTIM_MASK, s->victim,
+         s->victim ? "an end that gives no credits is itself where the crowd is"
+                   : "a switch port without credits waits for another one, which marks");
+}
+
+static void tell_timer(struct telling *t, const struct fab_congestion_sl *s, uint32_t fan_in)
+{
+    struct derive_times d;
+    derive_times(t->b, t->p, fan_in, &d);
+    if (d.told_ns >= d.loop_ns)
+        tell(t, FAB_CONGESTION_TIMER, s->timer,
+             "%.1f us: an end at %u Mb/s sends a packet of %u bytes each %u ns, so that each of %u "
+             "senders can be told once in %.1f us, which slows it down by %u steps",
+             s->timer * 1.024, t->b->slowest, t->b->mtu, d.packet_ns, d.crowd,
+             (double)d.told_ns * s->increase / 1000, s->increase);
+    else
+        tell(t, FAB_CONGESTION_TIMER, s->timer,
+             "%.1f us: %u times the way there and back, %u ns over %u switches, and a full queue, "
+             "%u ns",
+             s->timer * 1.024, d.loops, t->b->rtt_ns, t->b->hops, t->b->queue_ns);
+}
+
+static void tell_adapter(struct telling *t, const struct fab_congestion_adapter *a, uint8_t sl)
+{
+    const struct fab_congestion_sl *s = &a->sl[sl];
+    double slow = 1 + fab_congestion_delay(a->table.entry[a->table.limit]) / 8.0;
+    double step = a->table.limit > 0 && a->table.limit < FAB_CONGESTION_TABLE_MOST
+                      ? derive_step(slow, a->table.limit)
+                      : slow;
+    tell_timer(t, s, t->b->sl_fan_in[sl]);
+    tell(t, FAB_CONGESTION_INCREASE, s->increase,
+         "steps for a mark: down to %.0f %% of the rate before, which %.0f us without a mark make "
+         "good",
+         100 / derive_power(step, s->increase), s->increase * s->timer * 1.024);
+    tell(t, FAB_CONGESTION_TRIGGER_THRESHOLD, s->trigger,
+         "a sender at the end of its table is worth an entry in its log: the crowd is larger than "
+         "was counted on");
+    tell(t, FAB_CONGESTION_MIN, s->min, "who is not told of a crowd sends at the full rate");
+    if (t->p->table_count > 0)
+        tell(t, FAB_CONGESTION_LIMIT, a->table.limit, "the table is set by hand");
+    else
+        tell(
+            t, FAB_CONGESTION_LIMIT, a->table.limit,
+            "steps of %.1f %% down to 1/%.0f of %u Mb/s: %u senders (%s) to an end at %u Mb/s; the "
+            "table has %u entries",
+            100 - 100 / step, slow, t->b->rate, t->b->fan_in, fan_in_from(t->b->fan_in_from),
+            t->b->slowest, t->b->entries);
+}
+
+unsigned fab_congestion_explain(const struct fab_congestion *c, const struct fab_fabric *f,
+                                const struct fab_policy *policy, uint32_t port, uint8_t sl,
+                                struct fab_congestion_reason ret[FAB_CONGESTION_REASONS])
+{
+    const struct fab_congestion_port *s = fab_congestion_of_switch(c, f, port);
+    const struct fab_congestion_adapter *a = fab_congestion_of_adapter(c, f, port);
+    struct telling t = {.p = &policy->congestion, .ret = ret};
+    if (policy->congestion.profile == FAB_CONGESTION_OFF || sl >= FAB_CONGESTION_SLS)
+        return 0;
+    if (s != NULL) {
+        t.b = &c->port_basis[c->of_port[port]];
+        tell_port(&t, s);
+    } else if (a != NULL) {
+        t.b = &c->adapter_basis[c->of_port[port]];
+        tell_adapter(&t, a, sl);
+    }
+    return t.count;
+}
