@@ -215,6 +215,7 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
         .links_lost = s->links_lost,
         .links_gained = s->links_gained,
         .reroutes = s->reroute_times,
+        .ready = sm_mend_ready(s),
     };
     snprintf(ret->alarm, sizeof(ret->alarm), "%s", s->alarm);
     uint64_t at = 0, now = clock_now_us();

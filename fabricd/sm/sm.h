@@ -62,6 +62,7 @@ struct sm_status {
     uint32_t links_isolated;           /* sm_isolations */
     uint64_t links_lost, links_gained; /* cables, since the start */
     struct sm_reroute_times reroutes;
+    bool ready;               /* a cable that fails now is mended in place */
     uint64_t repaired;        /* table entries that are a repair's and not the engine's */
     bool rebalance_due;       /* an engine will be asked for better ones */
     uint64_t rebalance_in_us; /* if all stays quiet */

@@ -136,6 +136,10 @@ static void on_event(void *ctx, const struct event *e)
     snprintf(to->message, sizeof(to->message), "%s", e->message);
     to->guid = e->guid;
     to->port = e->port;
+    struct sm_status status = {0};
+    if (lab->sm)
+        sm_get_status(lab->sm, &status);
+    to->smps_sent = status.smps_sent;
 }
 
 void lab_begin(struct lab *lab, const char *state)
@@ -253,6 +257,13 @@ bool lab_is_idle(struct lab *lab)
     struct sm_status status;
     sm_get_status(lab->sm, &status);
     return status.generation > 0 && strcmp(status.state, "idle") == 0;
+}
+
+bool lab_is_ready(struct lab *lab)
+{
+    struct sm_status status;
+    sm_get_status(lab->sm, &status);
+    return status.ready && lab_is_idle(lab);
 }
 
 const struct lab_event *lab_event(const struct lab *lab, const char *type)

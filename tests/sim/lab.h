@@ -16,6 +16,7 @@ struct lab_event {
     char type[32], subject[64], message[256];
     uint64_t guid;
     uint32_t port;
+    uint64_t smps_sent; /* until then */
 };
 struct lab_tap; /* the transport that the sm gets */
 struct lab {
@@ -55,7 +56,8 @@ void lab_bring_up(struct lab *lab, struct fab_builder *builder, const char *stat
 typedef bool lab_condition(struct lab *lab);
 void lab_run(struct lab *lab, double seconds, lab_condition *until, const char *what);
 void lab_run_for(struct lab *lab, double seconds);
-bool lab_is_idle(struct lab *lab); /* a view is out and nothing is under way */
+bool lab_is_idle(struct lab *lab);  /* a view is out and nothing is under way */
+bool lab_is_ready(struct lab *lab); /* idle, and has what repairs in place take */
 /* Runs until there is an event of that type since the last lab_forget_events. */
 const struct lab_event *lab_await(struct lab *lab, double seconds, const char *type);
 const struct lab_event *lab_event(const struct lab *lab, const char *type); /* or NULL */
