@@ -34,8 +34,11 @@ struct sa_jobs { /* first in, first out */
     struct sa_job *head, **tail;
 };
 
+#define SA_LISTS 2 /* attributes with records that are registered: registered.c */
+
 struct sa {
     struct sa_input in;
+    struct fab_sa_list list[SA_LISTS];
     struct sa_view *view; /* of the last request; NULL: none yet */
     uint64_t generation;
     bool master;

@@ -5,7 +5,7 @@
  *      Get                 answered at once, from the view that is published (libfabmgr/sa)
  *      tables              made a piece at a time, the hosts taking turns (table.c), then sent by
  *                          RMPP (transfer.c)
- *      Set, Delete         refused: nothing is registered yet
+ *      Set, Delete         of what can be registered (registered.c)
  *
  * A sweep never holds an answer up: views are sealed, and the next one is taken when it is there.
  * Before the first there is BUSY. A manager that is not master says nothing, since who asks it asks
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "fabricd/base/log.h"
-#include "fabricd/sa/private.h"
+#include "fabricd/sa/registered.h"
 #include "libfabmgr/base/status.h"
 
 #define GET_BUDGET 4096 /* records that are looked at for a Get before it waits its turn */
@@ -112,15 +112,15 @@ static void take_request(struct sa *s, const struct transport_mad *mad)
     req.trusted = key != 0;
     req.from = port_of(s, mad->addr.slid);
     req.activity = (uint32_t)s->stats.requests;
+    req.list = sa_registered_list(s, req.attr_id);
     if (req.method == FAB_METHOD_GET)
         get(s, mad, &req);
     else if (fab_sa_is_table(req.method))
         sa_table_begin(s, mad, &req);
+    else if (req.method == FAB_METHOD_SET || req.method == FAB_METHOD_DELETE)
+        sa_registered_change(s, mad, &req);
     else
-        sa_refuse(s, mad,
-                  req.method == FAB_METHOD_SET || req.method == FAB_METHOD_DELETE
-                      ? FAB_SMP_BAD_ATTR
-                      : FAB_SMP_BAD_METHOD);
+        sa_refuse(s, mad, FAB_SMP_BAD_METHOD);
 }
 
 /* ACK, STOP and ABORT of a table that we send carry its method. */
@@ -155,6 +155,7 @@ int sa_start(const struct sa_input *in, struct sa **ret)
     if (!s)
         return FAB_E_NOMEM;
     s->in = *in;
+    sa_registered_init(s);
     s->making.tail = &s->making.head;
     s->sending.tail = &s->sending.head;
     s->work = loop_timer_new(in->loop, sa_table_work, s);

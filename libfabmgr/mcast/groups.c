@@ -150,6 +150,16 @@ static bool agrees(const struct fab_mgroup_ask *ask, const struct fab_mc_member_
     return true;
 }
 
+bool fab_mgroup_agrees(const struct fab_mgroup *group, const struct fab_mc_member_record *asked,
+                       uint64_t comp_mask)
+{
+    const struct fab_mgroup_ask ask = {.record = asked, .comp_mask = comp_mask};
+    if (has(&ask, C_MGID) &&
+        (asked->mgid[0] != group->is.mgid[0] || asked->mgid[1] != group->is.mgid[1]))
+        return false;
+    return agrees(&ask, &group->is);
+}
+
 /* A member must be able to take packets of the group. */
 static bool can_take(const struct fab_mgroup_ask *ask, const struct fab_mc_member_record *is)
 {

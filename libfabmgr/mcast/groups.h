@@ -60,6 +60,15 @@ void fab_mgroups_free(struct fab_mgroups *g);                                /* 
 int fab_mgroups_follow(struct fab_mgroups *g, const struct fab_fabric *now); /* NOMEM */
 const struct fab_mgroup *fab_mgroups_find(const struct fab_mgroups *g, const uint64_t mgid[2]);
 
+/* The first group whose MGID is not less, and the first member whose GUID is not; groups, members:
+ * there is none. */
+size_t fab_mgroups_from(const struct fab_mgroups *g, const uint64_t mgid[2]);
+size_t fab_mgroup_from(const struct fab_mgroup *group, uint64_t guid);
+/* Whether a group is what a record asks for in these components, MTU, rate and lifetime by their
+ * selectors; those of members do not count. */
+bool fab_mgroup_agrees(const struct fab_mgroup *group, const struct fab_mc_member_record *asked,
+                       uint64_t comp_mask);
+
 /* What a port asks for: SubnAdmSet and SubnAdmDelete of an MCMemberRecord. Whether it may (that the
  * PortGID is its own, and that it is in the partition) is for the caller to say. */
 struct fab_mgroup_ask {

@@ -37,6 +37,11 @@ static size_t index_of(const struct fab_mgroups *g, const uint64_t mgid[2])
     return low;
 }
 
+size_t fab_mgroups_from(const struct fab_mgroups *g, const uint64_t mgid[2])
+{
+    return index_of(g, mgid);
+}
+
 struct fab_mgroup *store_find(const struct fab_mgroups *g, const uint64_t mgid[2])
 {
     size_t i = index_of(g, mgid);
@@ -196,6 +201,11 @@ static size_t member_index(const struct fab_mgroup *group, uint64_t guid)
             high = mid;
     }
     return low;
+}
+
+size_t fab_mgroup_from(const struct fab_mgroup *group, uint64_t guid)
+{
+    return member_index(group, guid);
 }
 
 struct fab_mgroup_member *store_member(const struct fab_mgroup *group, uint64_t guid)

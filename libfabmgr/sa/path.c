@@ -247,6 +247,11 @@ uint16_t fab_sa_common_key(const struct fab_sa *sa, uint32_t a, uint32_t b, uint
     return 0;
 }
 
+bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b)
+{
+    return fab_sa_common_key(sa, a, b, 0) != 0;
+}
+
 /* False: they may not talk. Raw packets have no P_Key. */
 static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint16_t *ret)
 {

@@ -137,6 +137,9 @@ uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struc
     q->trusted = req->trusted;
     q->asker = req->from;
     q->activity = req->activity;
+    q->comp_mask = req->comp_mask;
+    q->list = req->list;
+    memset(q->at, 0, sizeof(q->at));
     q->from_count = q->to_count = 0;
     q->i = q->j = q->slid = q->dlid = q->found = 0;
     bool get = req->method == FAB_METHOD_GET || req->method == FAB_METHOD_GET_TABLE;
@@ -188,8 +191,25 @@ static bool make_record(struct fab_sa_query *q, uint32_t k, uint8_t *record)
            (!q->kind->lid_key || agrees(q, record));
 }
 
+static int next_of_list(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record)
+{
+    _Alignas(8) uint8_t made[STRUCT_MOST];
+    while (*budget > 0) {
+        (*budget)--;
+        memset(made, 0, q->rec->struct_size);
+        if (!q->list->next(q->list->ctx, q, q->at, made))
+            return FAB_E_NOT_FOUND;
+        if (fab_rec_pack(q->rec, made, ret_record, fab_rec_stride(q->rec)) == FAB_OK &&
+            (q->list->judges || agrees(q, ret_record)))
+            return FAB_OK;
+    }
+    return FAB_E_BUSY;
+}
+
 int fab_sa_next(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record)
 {
+    if (q->list != NULL)
+        return next_of_list(q, budget, ret_record);
     while (q->i < q->from_count) {
         if (q->j == 0)
             q->inner = fab_sa_may_see(q, q->from[q->i]) ? q->kind->count(q, q->from[q->i]) : 0;
@@ -238,7 +258,7 @@ static uint16_t class_port_info(uint8_t *data)
     static const struct fab_class_port_info info = {
         .base_version = 1,
         .class_version = SA_CLASS_VERSION,
-        .cap_mask = FAB_SA_CAP_MULTI_PATH | FAB_SA_CAP_CAP_MASK_MATCH,
+        .cap_mask = FAB_SA_CAP_UD_MULTICAST | FAB_SA_CAP_MULTI_PATH | FAB_SA_CAP_CAP_MASK_MATCH,
         .cap_mask2 = FAB_SA_CAP2_MCAST_TOP | FAB_SA_CAP2_FULL_PORT_INFO |
                      FAB_SA_CAP2_EXTENDED_SPEEDS | FAB_SA_CAP2_CAP_MASK2_MATCH,
         .resp_time = RESPONSE_TIME,

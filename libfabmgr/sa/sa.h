@@ -37,6 +37,15 @@ uint32_t fab_sa_rate_mbps(uint8_t rate);
 /* ---- queries ----------------------------------------------------------------------------------
  */
 
+struct fab_sa_query;
+/* Records that somebody else keeps, in place of what follows from the view. */
+struct fab_sa_list {
+    void *ctx;
+    /* The record behind *at, and moves it there: four numbers that say which one it is, by its key,
+     * since records come and go; all 0: before the first. False: there is no more. */
+    bool (*next)(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
+    bool judges; /* it returns only what was asked for; else it is compared by the components */
+};
 struct fab_sa_request {
     uint8_t method; /* Get, GetTable, GetMulti, GetTraceTable */
     uint16_t attr_id;
@@ -46,6 +55,7 @@ struct fab_sa_request {
     bool trusted;        /* it came with our SM_Key */
     uint32_t from;       /* the port that asks: it sees those it may talk to. FAB_NONE: all */
     uint32_t activity;   /* our SMInfo's ActCount */
+    const struct fab_sa_list *list; /* or NULL; it must stay until the query is over */
 };
 /* Reads what follows the common header. FORMAT: a class version that is not the SA's, or an RMPP
  * version that is none. TRUNCATED: fewer than FAB_MAD_SIZE bytes. */
@@ -63,6 +73,9 @@ struct fab_sa_query {
     uint8_t method;
     bool trusted;
     uint32_t asker, activity;
+    uint64_t comp_mask;
+    const struct fab_sa_list *list;
+    uint64_t at[4];
     uint8_t want[FAB_REC_MAX],
         mask[FAB_REC_MAX];             /* the record asked for, and its bits that count */
     uint32_t own[FAB_MULTI_PATH_GIDS]; /* room for from and to */
@@ -83,6 +96,9 @@ int fab_sa_next(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record);
 uint16_t fab_sa_get(struct fab_sa *sa, const uint8_t request[FAB_MAD_SIZE],
                     const struct fab_sa_request *req, uint32_t budget,
                     uint8_t answer[FAB_MAD_SIZE]);
+/* Whether two ports can talk: some partition has both, and not both limited. Anyone can to itself.
+ */
+bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b);
 /* The header of an answer to a request, FAB_SA_DATA bytes, with nothing behind it (the MAD is
  * cleared): method, TID and attribute of the request, SM_Key 0. stride: bytes, of a table. */
 void fab_sa_answer_head(const uint8_t request[FAB_MAD_SIZE], uint16_t status, uint16_t stride,

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MCMemberRecord (IBA 15.2.5.17): hosts join multicast groups (Set), leave them (Delete) and ask
+ * for them. Here is who may: a port for itself, or for another one that it shares a partition with
+ * (a proxy); the port must be in the partition of the group; memberships are changed by the port
+ * itself, those by proxy by anyone in the group's partition (o15-0.1.2, o15-0.2.1). Who knows our
+ * SM_Key may do all that for any port. What the components mean is libfabmgr/mcast's.
+ *
+ * In queries only trusted ones see ports and what they are; others see the groups of their
+ * partitions, without (15.2.5.17).
+ */
+#include <string.h>
+
+#include "fabricd/sa/registered.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/target/pkeys.h"
+
+#define DEFAULT_PREFIX UINT64_C(0xfe80000000000000)
+
+/* ---- partitions --------------------------------------------------------------------------------
+ */
+
+/* Whether the port is in a partition, as full or as limited member. */
+static bool has_pkey(const struct fab_view *v, uint32_t port, uint16_t pkey)
+{
+    uint32_t count;
+    const uint16_t *keys = fab_pkeys_of(&v->target->pkeys, port, &count);
+    if (keys == NULL)
+        return fab_pkey_base(pkey) == FAB_PKEY_DEFAULT;
+    for (uint32_t i = 0; i < count; i++)
+        if (fab_pkey_base(keys[i]) == fab_pkey_base(pkey) && fab_pkey_base(pkey) != 0)
+            return true;
+    return false;
+}
+
+/* ---- joins and leaves --------------------------------------------------------------------------
+ */
+
+struct change {
+    const struct fab_sa *sa;
+    const struct fab_view *view;
+    const struct fab_sa_request *req;
+    struct fab_mc_member_record record; /* its PortGID with the subnet's prefix */
+    uint64_t prefix;                    /* that it came with */
+    uint32_t port;                      /* that joins or leaves; FAB_NONE: it is not there */
+    const struct fab_mgroup *group;     /* or NULL */
+    const struct fab_mgroup_member *member;
+};
+
+static uint64_t component(const char *name)
+{
+    return fab_rec_component(&fab_mc_member_record, name);
+}
+
+static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, struct change *c)
+{
+    const struct fab_mgroups *groups = sm_mgroups(s->in.sm);
+    *c = (struct change){.sa = s->view->sa, .view = fab_sa_view(s->view->sa), .req = req};
+    if (fab_rec_unpack(&fab_mc_member_record, req->data, FAB_SA_DATA_LEN, &c->record) != FAB_OK)
+        return FAB_SA_REQ_INVALID;
+    uint64_t ours = c->view->policy.subnet_prefix;
+    c->prefix = c->record.port_gid[0];
+    if (c->prefix != DEFAULT_PREFIX && c->prefix != ours)
+        return FAB_SA_INVALID_GID;
+    c->record.port_gid[0] = ours;
+    c->port = fab_fabric_port_by_guid(c->view->fabric, c->record.port_gid[1]);
+    if (groups != NULL)
+        c->group = fab_mgroups_find(groups, c->record.mgid);
+    if (c->group != NULL) {
+        size_t i = fab_mgroup_from(c->group, c->record.port_gid[1]);
+        if (i < c->group->members && c->group->member[i].gid[1] == c->record.port_gid[1])
+            c->member = &c->group->member[i];
+    }
+    return 0;
+}
+
+static bool is_end(const struct fab_view *v, uint32_t port)
+{
+    return port != FAB_NONE && fab_port_has_lid(v->fabric, port);
+}
+
+/* What is a member already is changed by itself, or as a proxy by who is in the partition. */
+static bool may_modify(const struct change *c)
+{
+    if (c->req->trusted || c->member == NULL)
+        return true;
+    return c->member->proxy_join ? has_pkey(c->view, c->req->from, c->group->is.pkey)
+                                 : c->req->from == c->port;
+}
+
+static bool may_join(const struct change *c)
+{
+    const struct fab_view *v = c->view;
+    bool names_key = (c->req->comp_mask & component("P_Key")) != 0;
+    uint16_t pkey = c->group != NULL ? c->group->is.pkey : c->record.pkey;
+    if (!is_end(v, c->port) || (names_key && fab_pkey_base(c->record.pkey) == 0))
+        return false;
+    if ((c->group != NULL || names_key) && !has_pkey(v, c->port, pkey))
+        return false;
+    if (!c->req->trusted && c->req->from != c->port &&
+        !fab_sa_share_partition(c->sa, c->req->from, c->port))
+        return false;
+    return may_modify(c);
+}
+
+static uint16_t answer(const struct change *c, uint16_t status, struct fab_mc_member_record *is,
+                       uint8_t *ret_data)
+{
+    if (status != 0)
+        return status;
+    is->port_gid[0] = c->prefix;
+    return fab_rec_pack(&fab_mc_member_record, is, ret_data, FAB_SA_DATA_LEN) == FAB_OK
+               ? 0
+               : FAB_SA_NO_RESOURCES;
+}
+
+uint16_t sa_member_set(struct sa *s, const struct fab_sa_request *req,
+                       uint8_t ret_data[FAB_SA_DATA_LEN])
+{
+    struct change c;
+    struct fab_mc_member_record is;
+    uint16_t status = read_change(s, req, &c);
+    if (status != 0)
+        return status;
+    if (req->from == FAB_NONE || !may_join(&c))
+        return FAB_SA_REQ_INVALID;
+    const struct fab_port_info *port = &c.view->fabric->ports[c.port].info;
+    const struct fab_mgroup_ask ask = {.record = &c.record,
+                                       .comp_mask = req->comp_mask,
+                                       .mtu = port->neighbor_mtu,
+                                       .rate = fab_sa_rate(fab_link_rate(port)),
+                                       .life = c.view->policy.subnet_timeout,
+                                       .proxy = req->from != c.port};
+    status = sm_mgroup_join(s->in.sm, &ask, &is);
+    return answer(&c, status, &is, ret_data);
+}
+
+uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
+                          uint8_t ret_data[FAB_SA_DATA_LEN])
+{
+    struct change c;
+    struct fab_mc_member_record is;
+    uint16_t status = read_change(s, req, &c);
+    if (status != 0)
+        return status;
+    if (req->from == FAB_NONE || !may_modify(&c))
+        return FAB_SA_REQ_INVALID;
+    const struct fab_mgroup_ask ask = {.record = &c.record, .comp_mask = req->comp_mask};
+    status = sm_mgroup_leave(s->in.sm, &ask, &is);
+    return answer(&c, status, &is, ret_data);
+}
+
+/* ---- queries -----------------------------------------------------------------------------------
+ */
+
+struct place { /* of a list: what it was at last */
+    uint64_t mgid[2], guid;
+    uint64_t in_group; /* 1: at this member of it; 2: at its end */
+};
+
+static bool sees(const struct fab_sa_query *q, const struct fab_mgroup *group)
+{
+    return q->trusted || q->asker == FAB_NONE ||
+           has_pkey(fab_sa_view(q->sa), q->asker, group->is.pkey);
+}
+
+static bool is_wanted(const struct fab_sa_query *q, const struct fab_mc_member_record *want,
+                      const struct fab_mgroup_member *m)
+{
+    if ((q->comp_mask & component("PortGID")) != 0 && m->gid[1] != want->port_gid[1])
+        return false;
+    if ((q->comp_mask & component("ProxyJoin")) != 0 && m->proxy_join != want->proxy_join)
+        return false;
+    return (q->comp_mask & component("JoinState")) == 0 || m->join_state == want->join_state;
+}
+
+/* The next member of a group, from `i` on. */
+static bool next_member(const struct fab_sa_query *q, const struct fab_mc_member_record *want,
+                        const struct fab_mgroup *group, size_t i, struct place *at,
+                        struct fab_mc_member_record *ret)
+{
+    while (i < group->members && !is_wanted(q, want, &group->member[i]))
+        i++;
+    if (i == group->members)
+        return false;
+    const struct fab_mgroup_member *m = &group->member[i];
+    *at = (struct place){{group->is.mgid[0], group->is.mgid[1]}, m->gid[1], 1};
+    *ret = group->is;
+    memcpy(ret->port_gid, m->gid, sizeof(ret->port_gid));
+    ret->join_state = m->join_state;
+    ret->proxy_join = m->proxy_join;
+    return true;
+}
+
+/* To who is not trusted the group alone. */
+static bool group_alone(const struct fab_sa_query *q, const struct fab_mc_member_record *want,
+                        const struct fab_mgroup *group, struct fab_mc_member_record *ret)
+{
+    struct place at;
+    if ((q->comp_mask & component("PortGID")) != 0 && !next_member(q, want, group, 0, &at, ret))
+        return false;
+    *ret = group->is;
+    return true;
+}
+
+static bool next_record(const struct fab_mgroups *g, const struct fab_sa_query *q, struct place *at,
+                        struct fab_mc_member_record *ret)
+{
+    struct fab_mc_member_record want;
+    if (fab_rec_unpack(&fab_mc_member_record, q->want, sizeof(q->want), &want) != FAB_OK)
+        return false;
+    for (size_t i = fab_mgroups_from(g, at->mgid); i < g->groups; i++) {
+        const struct fab_mgroup *group = g->group[i];
+        bool here = group->is.mgid[0] == at->mgid[0] && group->is.mgid[1] == at->mgid[1];
+        if ((here && at->in_group == 2) || !sees(q, group) ||
+            !fab_mgroup_agrees(group, &want, q->comp_mask))
+            continue;
+        if (!q->trusted && group_alone(q, &want, group, ret)) {
+            *at = (struct place){{group->is.mgid[0], group->is.mgid[1]}, 0, 2};
+            return true;
+        }
+        size_t from = here && at->in_group == 1 ? fab_mgroup_from(group, at->guid + 1) : 0;
+        if (q->trusted && next_member(q, &want, group, from, at, ret))
+            return true;
+    }
+    return false;
+}
+
+bool sa_member_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct)
+{
+    const struct sa *s = ctx;
+    const struct fab_mgroups *g = sm_mgroups(s->in.sm);
+    struct place place = {{at[0], at[1]}, at[2], at[3]};
+    if (g == NULL || !next_record(g, q, &place, ret_struct))
+        return false;
+    at[0] = place.mgid[0];
+    at[1] = place.mgid[1];
+    at[2] = place.guid;
+    at[3] = place.in_group;
+    return true;
+}

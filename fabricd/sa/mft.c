@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MulticastForwardingTableRecord (IBA 15.2.5.8): what switches are known to hold, up to the last
+ * block that names a port; all positions of each.
+ */
+#include <string.h>
+
+#include "fabricd/sa/registered.h"
+#include "libfabmgr/base/status.h"
+
+static uint32_t positions(const struct fab_mnet *n, uint32_t sw)
+{
+    return fab_mnet_ports(n, sw) / 16 + 1;
+}
+
+/* Blocks of a table; those behind name no port. */
+static uint32_t blocks(const struct sa *s, const struct fab_mgroups *g, uint32_t sw)
+{
+    const struct fab_mnet *n = fab_trees_net(g->trees);
+    for (uint32_t block = (g->mlids + 31) / 32; block > 0; block--)
+        for (uint32_t p = 0; p < positions(n, sw); p++) {
+            const uint16_t *entry = sm_mft_block(s->in.sm, sw, (block - 1) | p << 9);
+            for (unsigned i = 0; entry != NULL && i < 32; i++)
+                if (entry[i] != 0)
+                    return block;
+        }
+    return 0;
+}
+
+/* 0: who asks does not see it. */
+static uint16_t lid_of(const struct fab_sa_query *q, uint64_t guid)
+{
+    const struct fab_view *v = fab_sa_view(q->sa);
+    uint32_t sw = fab_fabric_node_by_guid(v->fabric, guid);
+    if (sw == FAB_NONE || !fab_node_is_switch(v->fabric, sw))
+        return 0;
+    uint32_t port = fab_port_id(v->fabric, sw, 0);
+    bool sees = q->trusted || q->asker == FAB_NONE || fab_sa_share_partition(q->sa, q->asker, port);
+    return sees ? (uint16_t)v->target->lids.base[port] : 0;
+}
+
+/* at: the switch's id + 1, and how many of its records there were. */
+bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct)
+{
+    const struct sa *s = ctx;
+    const struct fab_mgroups *g = sm_mgroups(s->in.sm);
+    const struct fab_mnet *n = g != NULL ? fab_trees_net(g->trees) : NULL;
+    struct fab_mft_record *r = ret_struct;
+    for (; n != NULL && at[0] < n->switches; at[0]++, at[1] = 0) {
+        uint32_t sw = (uint32_t)at[0], count = positions(n, sw);
+        r->lid = lid_of(q, n->guid[sw]);
+        if (r->lid == 0 || at[1] >= (uint64_t)blocks(s, g, sw) * count)
+            continue;
+        r->block = (uint16_t)(at[1] / count);
+        r->position = (uint8_t)(at[1] % count);
+        at[1]++;
+        const uint16_t *entry = sm_mft_block(s->in.sm, sw, r->block | (uint32_t)r->position << 9);
+        if (entry != NULL)
+            memcpy(r->mask, entry, sizeof(r->mask));
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What hosts register, by attribute: who changes it, and who lists it. An attribute that nothing
+ * can be registered of is refused as such.
+ */
+#include "fabricd/sa/registered.h"
+
+#include <string.h>
+
+static const struct kind {
+    uint16_t attr_id;
+    sa_change *set, *delete;
+    bool (*next)(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
+    bool judges;
+} kinds[SA_LISTS] = {
+    {FAB_SA_MC_MEMBER_RECORD, sa_member_set, sa_member_delete, sa_member_next, true},
+    {FAB_SA_MFT_RECORD, NULL, NULL, sa_mft_next, false},
+};
+
+void sa_registered_init(struct sa *s)
+{
+    for (size_t i = 0; i < SA_LISTS; i++)
+        s->list[i] = (struct fab_sa_list){s, kinds[i].next, kinds[i].judges};
+}
+
+const struct fab_sa_list *sa_registered_list(const struct sa *s, uint16_t attr_id)
+{
+    for (size_t i = 0; i < SA_LISTS; i++)
+        if (kinds[i].attr_id == attr_id)
+            return &s->list[i];
+    return NULL;
+}
+
+void sa_registered_change(struct sa *s, const struct transport_mad *mad,
+                          const struct fab_sa_request *req)
+{
+    uint8_t answer[FAB_MAD_SIZE], data[FAB_SA_DATA_LEN] = {0};
+    sa_change *change = NULL;
+    for (size_t i = 0; i < SA_LISTS; i++)
+        if (kinds[i].attr_id == req->attr_id)
+            change = req->method == FAB_METHOD_SET ? kinds[i].set : kinds[i].delete;
+    uint16_t status = change ? change(s, req, data) : FAB_SMP_BAD_ATTR;
+    if (status != 0) {
+        sa_refuse(s, mad, status);
+        return;
+    }
+    fab_sa_answer_head(mad->bytes, 0, 0, answer);
+    memcpy(answer + FAB_SA_DATA, data, sizeof(data));
+    s->stats.answered++;
+    sa_send(s, mad, answer);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What hosts register: SubnAdmSet and SubnAdmDelete by attribute, and the lists that queries of it
+ * are answered from. For the files of this room.
+ */
+#ifndef FABRICD_SA_REGISTERED_H
+#define FABRICD_SA_REGISTERED_H
+
+#include "fabricd/sa/private.h"
+
+/* The status of the answer, and on 0 its attribute. */
+typedef uint16_t sa_change(struct sa *s, const struct fab_sa_request *req,
+                           uint8_t ret_data[FAB_SA_DATA_LEN]);
+/* Records of multicast members (member.c), and of multicast tables (mft.c): ctx is the sa. */
+sa_change sa_member_set, sa_member_delete;
+bool sa_member_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
+bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
+
+/* registered.c: a Set or Delete, answered. */
+void sa_registered_change(struct sa *s, const struct transport_mad *mad,
+                          const struct fab_sa_request *req);
+/* NULL: its records follow from the view. */
+const struct fab_sa_list *sa_registered_list(const struct sa *s, uint16_t attr_id);
+void sa_registered_init(struct sa *s);
+
+#endif
