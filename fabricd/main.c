@@ -373,6 +373,7 @@ static int start_rpc(struct daemon *d, char *why)
         .loop = d->loop,
         .sm = d->sm,
         .pm = d->pm,
+        .cc = d->cc,
         .bus = d->bus,
         .store = d->store,
         .config = &d->config,

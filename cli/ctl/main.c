@@ -28,7 +28,8 @@ static const struct cmd *const cmds[] = {
     &cmd_sim_unlink,      &cmd_sim_relink,     &cmd_topo_export,  &cmd_route_export,
     &cmd_route_quality,   &cmd_route_compare,  &cmd_route_whatif, &cmd_route_contingency,
     &cmd_route_rebalance, &cmd_port_counters,  &cmd_link_sick,    &cmd_link_isolate,
-    &cmd_partition_list,  &cmd_partition_show,
+    &cmd_partition_list,  &cmd_partition_show, &cmd_cc_status,    &cmd_cc_show,
+    &cmd_cc_export,
 };
 #define CMD_COUNT (sizeof cmds / sizeof cmds[0])
 
@@ -71,6 +72,8 @@ static void print_help(void)
          "      --seed N           of all that is random (0)\n"
          "      --engine NAME      the engine to ask, or several, with commas\n"
          "      --fail WHAT        NODE/PORT: a cable; NODE: all its cables. More than once\n"
+         "      --explain          why a value is what it is\n"
+         "      --roce             as settings of Ethernet\n"
          "      --format FORMAT    of an export; there -o FILE is where it goes\n"
          "  -h, --help             this text\n"
          "  -V, --version          the version of fabricctl\n"
@@ -95,10 +98,8 @@ static const struct {
     char letter;
     const char *name;
 } own_options[] = {
-    {'n', "-n"},
-    {'a', "--after"},
-    {'s', "--severity"},
-    {'f', "--format"},
+    {'n', "-n"},       {'a', "--after"},   {'s', "--severity"},
+    {'f', "--format"}, {'E', "--explain"}, {'R', "--roce"},
 };
 
 static const struct option long_options[] = {
@@ -119,6 +120,8 @@ static const struct option long_options[] = {
     {"seed", required_argument, NULL, OPT_OWN + 'd'},
     {"engine", required_argument, NULL, OPT_OWN + 'e'},
     {"fail", required_argument, NULL, OPT_OWN + 'x'},
+    {"explain", no_argument, NULL, OPT_OWN + 'E'},
+    {"roce", no_argument, NULL, OPT_OWN + 'R'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {0},
@@ -216,6 +219,12 @@ static int parse_own(struct options *o, char letter, const char *text)
         return parse_number("--seed", text, UINT64_MAX, &s->seed);
     case 'x':
         return add_failure(s, text);
+    case 'E':
+        s->explain = true;
+        return EXIT_OK;
+    case 'R':
+        s->roce = true;
+        return EXIT_OK;
     default:
         return parse_word(s, letter, text);
     }

@@ -57,7 +57,7 @@ _fabricctl_offer_names()
     'route whatif'* | 'route contingency') _fabricctl_offer_port ;;
     'route compare'*) _fabricctl_offer_engines ;;
     'route show') _fabricctl_offer "$(_fabricctl_nodes switch)" ;;
-    'port show' | 'port disable' | 'port enable' | 'link release' | 'sim '*) _fabricctl_offer_port ;;
+    'port show' | 'port disable' | 'port enable' | 'link release' | 'cc show' | 'sim '*) _fabricctl_offer_port ;;
     'partition show') _fabricctl_offer "$(_fabricctl_partitions)" ;;
     'node show' | 'port list' | 'link list' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
     *) return 1 ;;
@@ -110,12 +110,13 @@ _fabricctl()
     done
     local offer=
     case "${words[*]:0:2}" in
-    '') offer='status node port partition link path route topo event sweep reroute version sim' ;;
+    '') offer='status node port partition link path route cc topo event sweep reroute version sim' ;;
     node) offer='list show' ;;
     port) offer='list show counters disable enable' ;;
     partition) offer='list show' ;;
     link) offer='list flapping sick isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export' ;;
+    cc) offer='status show export' ;;
     topo) offer='export' ;;
     event) offer='list watch' ;;
     reroute) offer='list show' ;;
@@ -129,6 +130,8 @@ _fabricctl()
         [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency)$ ]] && offer+=' -n --count'
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
+        [[ "${words[*]:0:2}" == 'cc show' ]] && offer+=' --explain'
+        [[ "${words[*]:0:2}" == 'cc export' ]] && offer+=' --roce'
         [[ -n $formats ]] && offer+=' --format'
         [[ "${words[*]:0:2}" =~ ^route\ (quality|compare|whatif)$ ]] && offer+=' --hosts --job --samples --seed'
         [[ "${words[*]:0:2}" == 'route whatif' ]] && offer+=' --fail --engine'

@@ -7,6 +7,7 @@
 #define FABRICD_RPC_RPC_H
 
 #include "fabricd/base/bus.h"
+#include "fabricd/cc/cc.h"
 #include "fabricd/config/config.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/pm/pm.h"
@@ -18,6 +19,7 @@ struct rpc_input {
     struct loop *loop;
     struct sm *sm;
     const struct pm *pm;
+    struct cc *cc; /* may be NULL */
     struct bus *bus;
     struct store *store; /* may be NULL */
     const struct config *config;

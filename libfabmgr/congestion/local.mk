@@ -5,6 +5,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/derive.h \
 	%D%/explain.c \
 	%D%/explain.h \
+	%D%/roce.c \
+	%D%/roce.h \
 	%D%/survey.c \
 	%D%/survey.h \
 	%D%/table.c

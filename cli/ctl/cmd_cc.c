@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabricctl cc status, cc show, cc export: congestion control.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/ctl/cmd.h"
+#include "cli/ctl/show.h"
+#include "fabric/v1/congestion.pb-c.h"
+#include "libfabmgr/congestion/congestion.h"
+
+/* ---- status ------------------------------------------------------------------------------------
+ */
+
+static void say_device(struct out *o, const Fabric__V1__CongestionDevice *d)
+{
+    char port[SHOW_LEN];
+    show_port(d->port, port);
+    out_row(o);
+    out_port_keys(o, "", d->port);
+    out_text(o, NULL, "DEVICE", OUT_PLAIN, port);
+    out_text(o, "state", "STATE", OUT_WARN, d->state);
+    out_bool(o, "silent", NULL, OUT_PLAIN, d->silent);
+    out_text(o, NULL, "BECAUSE", OUT_PLAIN, d->silent ? "no answer" : "refused");
+    out_number(o, "tries", "TRIES", OUT_PLAIN, d->tries);
+    out_bool(o, "given_up", "GIVEN UP", OUT_PLAIN, d->given_up);
+    out_row_end(o);
+}
+
+static void say_counts(struct out *o, const Fabric__V1__GetCongestionResponse *r)
+{
+    bool bad = r->foreign_key > 0 || r->failed > 0;
+    out_number(o, "stands", NULL, OUT_PLAIN, r->stands);
+    out_number(o, "waits", NULL, OUT_PLAIN, r->waits);
+    out_number(o, "unsupported", NULL, OUT_PLAIN, r->unsupported);
+    out_number(o, "foreign_key", NULL, OUT_PLAIN, r->foreign_key);
+    out_number(o, "failed", NULL, OUT_PLAIN, r->failed);
+    out_number(o, "reads", NULL, OUT_PLAIN, r->reads);
+    out_number(o, "writes", NULL, OUT_PLAIN, r->writes);
+    if (!r->apply)
+        return;
+    out_textf(o, "Devices", bad ? OUT_WARN : OUT_PLAIN,
+              "%u as they shall be, %u to be looked at, %u without support, %u with another "
+              "CC_Key, %u failed",
+              r->stands, r->waits, r->unsupported, r->foreign_key, r->failed);
+    out_textf(o, "Requests", OUT_PLAIN, "%llu read, %llu written", (unsigned long long)r->reads,
+              (unsigned long long)r->writes);
+}
+
+static void say_status(struct out *o, const Fabric__V1__GetCongestionResponse *r)
+{
+    static const struct out_column columns[] = {{"device", "DEVICE", false},
+                                                {"state", "STATE", false},
+                                                {"because", "BECAUSE", false},
+                                                {"tries", "TRIES", true},
+                                                {"given_up", "GIVEN UP", false}};
+    out_record(o, NULL);
+    out_text(o, "profile", "Profile", OUT_PLAIN, r->profile);
+    out_bool(o, "apply", NULL, OUT_PLAIN, r->apply);
+    out_text(o, NULL, "Applied", OUT_PLAIN,
+             r->apply ? "yes" : "no: computed only (congestion.apply)");
+    out_number(o, "generation", NULL, OUT_PLAIN, r->generation);
+    out_number(o, "fan_in", "Fan-in", OUT_PLAIN, r->fan_in);
+    out_number(o, "settings", NULL, OUT_PLAIN, r->settings);
+    out_millis(o, "compute_ms", NULL, OUT_PLAIN, microseconds_of(r->compute_time));
+    out_textf(o, "Settings", OUT_PLAIN, "%u different ones, computed in %.1f ms", r->settings,
+              (double)microseconds_of(r->compute_time) / 1000);
+    say_counts(o, r);
+    if (r->n_troubled > 0) {
+        out_table(o, "troubled", columns, sizeof columns / sizeof *columns, false);
+        for (size_t i = 0; i < r->n_troubled; i++)
+            say_device(o, r->troubled[i]);
+        out_table_end(o);
+    }
+    out_record_end(o);
+}
+
+static int status(struct session *s)
+{
+    Fabric__V1__GetCongestionRequest q = FABRIC__V1__GET_CONGESTION_REQUEST__INIT;
+    Fabric__V1__GetCongestionResponse *r = NULL;
+    int rc = ask(s, "GetCongestion", &q.base, &fabric__v1__get_congestion_response__descriptor, &r);
+    if (rc == EXIT_OK)
+        say_status(s->out, r);
+    free_reply(r);
+    return rc;
+}
+
+/* ---- a port ------------------------------------------------------------------------------------
+ */
+
+static void say_values(struct out *o, const char *key, Fabric__V1__CongestionValue **values,
+                       size_t count, bool why)
+{
+    static const struct out_column columns[] = {
+        {"name", "VALUE", false}, {"value", "IS", true}, {"why", "BECAUSE", false}};
+    if (count == 0)
+        return;
+    out_table(o, key, columns, why ? 3 : 2, false);
+    for (size_t i = 0; i < count; i++) {
+        out_row(o);
+        out_text(o, "name", "VALUE", OUT_PLAIN, values[i]->name);
+        out_number(o, "value", "IS", OUT_PLAIN, values[i]->value);
+        if (why)
+            out_text(o, "why", "BECAUSE", OUT_PLAIN, values[i]->why);
+        out_row_end(o);
+    }
+    out_table_end(o);
+}
+
+/* How much slower than its link a sender is at each index. */
+static void say_table(struct out *o, const Fabric__V1__GetPortCongestionResponse *r)
+{
+    static const struct out_column columns[] = {
+        {"index", "INDEX", true}, {"entry", "ENTRY", false}, {"rate", "RATE %", true}};
+    if (r->n_table == 0)
+        return;
+    out_table(o, "table", columns, sizeof columns / sizeof *columns, false);
+    for (size_t i = 0; i < r->n_table; i++) {
+        uint16_t entry = (uint16_t)r->table[i];
+        char text[16];
+        snprintf(text, sizeof text, "0x%04x", entry);
+        out_row(o);
+        out_number(o, "index", "INDEX", OUT_PLAIN, i);
+        out_number(o, "entry", NULL, OUT_PLAIN, entry);
+        out_text(o, NULL, "ENTRY", OUT_PLAIN, text);
+        out_real(o, "rate_percent", "RATE %", OUT_PLAIN,
+                 100 / (1 + fab_congestion_delay(entry) / 8.0), 3);
+        out_row_end(o);
+    }
+    out_table_end(o);
+}
+
+static void say_port(struct session *s, const Fabric__V1__GetPortCongestionResponse *r)
+{
+    struct out *o = s->out;
+    char port[SHOW_LEN];
+    show_port(r->port, port);
+    out_record(o, NULL);
+    out_port_keys(o, "", r->port);
+    out_text(o, NULL, "Port", OUT_PLAIN, port);
+    out_text(o, "profile", "Profile", OUT_PLAIN, r->profile);
+    out_text(o, "state", "Device", OUT_PLAIN, r->state);
+    if (r->n_values == 0)
+        out_note(o, OUT_PLAIN, "no settings: the port has no cable, or the profile is off");
+    say_values(o, "values", r->values, r->n_values, s->explain);
+    if (s->explain || s->out_format == OUT_JSON) {
+        say_values(o, "known", r->known, r->n_known, false);
+        say_table(o, r);
+    }
+    out_record_end(o);
+}
+
+static int show(struct session *s)
+{
+    Fabric__V1__GetPortCongestionRequest q = FABRIC__V1__GET_PORT_CONGESTION_REQUEST__INIT;
+    Fabric__V1__GetPortCongestionResponse *r = NULL;
+    char *node;
+    int rc = parse_port(s->argv[0], &node, &q.port_number);
+    if (rc != EXIT_OK)
+        return rc;
+    q.node = node;
+    rc = ask(s, "GetPortCongestion", &q.base, &fabric__v1__get_port_congestion_response__descriptor,
+             &r);
+    if (rc == EXIT_OK)
+        say_port(s, r);
+    free_reply(r);
+    free(node);
+    return rc;
+}
+
+/* ---- RoCE --------------------------------------------------------------------------------------
+ */
+
+static const struct out_column roce_columns[] = {
+    {"mbps", "MB/S", true},         {"ports", "PORTS", true},  {"to", "TO", false},
+    {"kmin", "KMIN", true},         {"kmax", "KMAX", true},    {"pmax", "PMAX %", true},
+    {"headroom", "HEADROOM", true}, {"cnp", "CNP US", true},   {"increase", "INCREASE US", true},
+    {"ai", "AI MB/S", true},        {"hai", "HAI MB/S", true},
+};
+
+static void say_roce(struct out *o, const Fabric__V1__RoceSetting *r)
+{
+    out_row(o);
+    out_number(o, "mbps", "MB/S", OUT_PLAIN, r->mbps);
+    out_number(o, "ports", "PORTS", OUT_PLAIN, r->ports);
+    out_text(o, "to", "TO", OUT_PLAIN, r->edge ? "ends" : "switches");
+    out_number(o, "kmin_bytes", "KMIN", OUT_PLAIN, r->kmin_bytes);
+    out_number(o, "kmax_bytes", "KMAX", OUT_PLAIN, r->kmax_bytes);
+    out_number(o, "pmax_percent", "PMAX %", OUT_PLAIN, r->pmax_percent);
+    out_number(o, "headroom_bytes", "HEADROOM", OUT_PLAIN, r->headroom_bytes);
+    if (r->edge) {
+        out_number(o, "cnp_interval_us", "CNP US", OUT_PLAIN, r->cnp_interval_us);
+        out_number(o, "rate_increase_us", "INCREASE US", OUT_PLAIN, r->rate_increase_us);
+        out_number(o, "additive_increase_mbps", "AI MB/S", OUT_PLAIN, r->additive_increase_mbps);
+        out_number(o, "hyper_increase_mbps", "HAI MB/S", OUT_PLAIN, r->hyper_increase_mbps);
+    } else {
+        out_none(o, NULL, "CNP US");
+        out_none(o, NULL, "INCREASE US");
+        out_none(o, NULL, "AI MB/S");
+        out_none(o, NULL, "HAI MB/S");
+    }
+    out_row_end(o);
+}
+
+static int export(struct session *s)
+{
+    Fabric__V1__GetRoceRequest q = FABRIC__V1__GET_ROCE_REQUEST__INIT;
+    Fabric__V1__GetRoceResponse *r = NULL;
+    if (!s->roce)
+        return complain(EXIT_USAGE, "cc export: --roce is expected, the one form there is");
+    int rc = ask(s, "GetRoce", &q.base, &fabric__v1__get_roce_response__descriptor, &r);
+    if (rc == EXIT_OK) {
+        out_record(s->out, NULL);
+        out_table(s->out, "roce", roce_columns, sizeof roce_columns / sizeof *roce_columns, false);
+        for (size_t i = 0; i < r->n_settings; i++)
+            say_roce(s->out, r->settings[i]);
+        out_table_end(s->out);
+        out_record_end(s->out);
+    }
+    free_reply(r);
+    return rc;
+}
+
+const struct cmd cmd_cc_status = {
+    .noun = "cc",
+    .verb = "status",
+    .summary = "congestion control, and devices without it",
+    .run = status,
+};
+const struct cmd cmd_cc_show = {
+    .noun = "cc",
+    .verb = "show",
+    .args = "NODE/PORT",
+    .summary = "its values for a port; --explain: and why",
+    .min_args = 1,
+    .max_args = 1,
+    .options = "E",
+    .run = show,
+};
+const struct cmd cmd_cc_export = {
+    .noun = "cc",
+    .verb = "export",
+    .args = "--roce",
+    .summary = "the same as ECN, PFC and DCQCN settings",
+    .options = "R",
+    .run = export,
+};

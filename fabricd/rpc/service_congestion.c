@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * GetCongestion, GetPortCongestion, GetRoce: what congestion control computed for the view, with
+ * the reason of each value, and which devices have it.
+ */
+#include <stdlib.h>
+
+#include "fabric/v1/congestion.pb-c.h"
+#include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/server.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/congestion/explain.h"
+#include "libfabmgr/congestion/roce.h"
+
+#define TROUBLED_MOST 1000
+
+/* Finishes the call where there are none. */
+static const struct fab_congestion *need_settings(struct call *c, const struct fab_view *v)
+{
+    const struct fab_congestion *settings = NULL;
+    struct cc *cc = call_rpc(c)->in.cc;
+    int r = cc != NULL ? cc_settings(cc, v, &settings) : FAB_E_UNSUPPORTED;
+    if (r != FAB_OK)
+        call_finish(c, FAB_GRPC_INTERNAL, "no settings could be computed: %s", fab_status_text(r));
+    return settings;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static Fabric__V1__CongestionDevice *convert_device(struct answer *a, const struct fab_view *v,
+                                                    const struct cc_device_status *d)
+{
+    Fabric__V1__CongestionDevice *m =
+        ANSWER_NEW(a, Fabric__V1__CongestionDevice, fabric__v1__congestion_device);
+    uint32_t node = fab_fabric_node_by_guid(v->fabric, d->guid);
+    if (m == NULL)
+        return NULL;
+    if (node != FAB_NONE && d->port <= v->fabric->nodes[node].num_ports)
+        m->port = convert_port_ref(a, v, fab_port_id(v->fabric, node, d->port));
+    m->state = answer_text(a, cc_state_name(d->state));
+    m->silent = d->silent;
+    m->tries = d->tries;
+    m->given_up = d->gives_up;
+    return m;
+}
+
+static void fill_troubled(struct answer *a, const struct cc *cc, const struct fab_view *v,
+                          Fabric__V1__GetCongestionResponse *m)
+{
+    struct cc_device_status *all = answer_alloc(a, TROUBLED_MOST, sizeof *all);
+    uint32_t count = all != NULL ? cc_troubled(cc, all, TROUBLED_MOST) : 0;
+    count = count < TROUBLED_MOST ? count : TROUBLED_MOST;
+    m->troubled = answer_alloc(a, count, sizeof *m->troubled);
+    for (uint32_t i = 0; m->troubled != NULL && i < count; i++)
+        m->troubled[m->n_troubled++] = convert_device(a, v, &all[i]);
+}
+
+void get_congestion(struct call *c, const void *request)
+{
+    Fabric__V1__GetCongestionResponse m = FABRIC__V1__GET_CONGESTION_RESPONSE__INIT;
+    struct answer a = {0};
+    struct cc_status s;
+    (void)request;
+    struct fab_view *v = need_target(c);
+    if (v == NULL)
+        return;
+    if (need_settings(c, v) != NULL) {
+        cc_get_status(call_rpc(c)->in.cc, &s);
+        m.apply = s.apply;
+        m.profile = answer_text(&a, fab_congestion_profile_name(s.profile));
+        m.generation = s.generation;
+        m.settings = s.settings;
+        m.fan_in = s.fan_in;
+        m.compute_time = convert_duration(&a, s.compute_us);
+        m.waits = s.devices[CC_WAITS];
+        m.stands = s.devices[CC_STANDS];
+        m.unsupported = s.devices[CC_UNSUPPORTED];
+        m.foreign_key = s.devices[CC_FOREIGN_KEY];
+        m.failed = s.devices[CC_FAILED];
+        m.reads = s.reads;
+        m.writes = s.writes;
+        fill_troubled(&a, call_rpc(c)->in.cc, v, &m);
+        answer_reply(&a, c, &m.base);
+    }
+    fab_view_unref(v);
+}
+
+/* ---- a port ---------------------------------------------------------------------------------- */
+
+static Fabric__V1__CongestionValue *convert_value(struct answer *a, const char *name,
+                                                  uint32_t value, const char *why)
+{
+    Fabric__V1__CongestionValue *m =
+        ANSWER_NEW(a, Fabric__V1__CongestionValue, fabric__v1__congestion_value);
+    if (m != NULL) {
+        m->name = answer_text(a, name);
+        m->value = value;
+        m->why = answer_text(a, why);
+    }
+    return m;
+}
+
+static void fill_values(struct answer *a, const struct fab_congestion *s, const struct fab_view *v,
+                        uint32_t port, uint32_t sl, Fabric__V1__GetPortCongestionResponse *m,
+                        const struct fab_policy *policy)
+{
+    struct fab_congestion_reason reasons[FAB_CONGESTION_REASONS];
+    unsigned count = fab_congestion_explain(s, v->fabric, policy, port, (uint8_t)sl, reasons);
+    m->values = answer_alloc(a, count, sizeof *m->values);
+    for (unsigned i = 0; m->values != NULL && i < count; i++)
+        m->values[m->n_values++] =
+            convert_value(a, reasons[i].name, reasons[i].value, reasons[i].why);
+}
+
+static void fill_known(struct answer *a, const struct fab_congestion_basis *b,
+                       Fabric__V1__GetPortCongestionResponse *m)
+{
+    const struct {
+        const char *name;
+        uint32_t value;
+    } known[] = {
+        {"link_mbps", b->rate},         {"slowest_end_mbps", b->slowest},
+        {"fan_in", b->fan_in},          {"hops", b->hops},
+        {"mtu_bytes", b->mtu},          {"rtt_ns", b->rtt_ns},
+        {"full_queue_ns", b->queue_ns}, {"taper_percent", b->taper},
+        {"table_entries", b->entries},
+    };
+    size_t count = sizeof known / sizeof known[0];
+    m->known = answer_alloc(a, count, sizeof *m->known);
+    for (size_t i = 0; m->known != NULL && i < count; i++)
+        m->known[m->n_known++] = convert_value(a, known[i].name, known[i].value, "");
+}
+
+static void fill_table(struct answer *a, const struct fab_congestion_adapter *s,
+                       Fabric__V1__GetPortCongestionResponse *m)
+{
+    if (s == NULL || s->sls == 0)
+        return;
+    m->table = answer_alloc(a, s->table.limit + 1u, sizeof *m->table);
+    for (uint32_t i = 0; m->table != NULL && i <= s->table.limit; i++)
+        m->table[m->n_table++] = s->table.entry[i];
+}
+
+static void fill_port(struct call *c, struct answer *a, const struct fab_congestion *s,
+                      const struct fab_view *v, uint32_t port, uint32_t sl,
+                      Fabric__V1__GetPortCongestionResponse *m)
+{
+    const struct fab_policy *policy = &call_rpc(c)->in.config->policy;
+    bool is_switch = fab_node_is_switch(v->fabric, v->fabric->ports[port].node);
+    struct cc_device_status device;
+    uint16_t i = s->of_port[port];
+    m->port = convert_port_ref(a, v, port);
+    m->generation = v->generation;
+    m->profile = answer_text(a, fab_congestion_profile_name(policy->congestion.profile));
+    if (cc_device_of(call_rpc(c)->in.cc, v->fabric, port, &device))
+        m->state = answer_text(a, cc_state_name(device.state));
+    if (i == FAB_CONGESTION_NONE)
+        return;
+    fill_values(a, s, v, port, sl, m, policy);
+    fill_known(a, is_switch ? &s->port_basis[i] : &s->adapter_basis[i], m);
+    fill_table(a, fab_congestion_of_adapter(s, v->fabric, port), m);
+}
+
+void get_port_congestion(struct call *c, const void *request)
+{
+    const Fabric__V1__GetPortCongestionRequest *q = request;
+    Fabric__V1__GetPortCongestionResponse m = FABRIC__V1__GET_PORT_CONGESTION_RESPONSE__INIT;
+    struct answer a = {0};
+    uint32_t port;
+    struct fab_view *v = need_target(c);
+    if (v == NULL)
+        return;
+    if (q->service_level >= FAB_CONGESTION_SLS) {
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "there are the service levels 0 to 15");
+    } else if (find_port(c, v, q->node, q->port_number, &port) == FAB_OK) {
+        const struct fab_congestion *s = need_settings(c, v);
+        if (s != NULL) {
+            fill_port(c, &a, s, v, port, q->service_level, &m);
+            answer_reply(&a, c, &m.base);
+        }
+    }
+    fab_view_unref(v);
+}
+
+/* ---- RoCE ------------------------------------------------------------------------------------ */
+
+static Fabric__V1__RoceSetting *convert_roce(struct answer *a, const struct fab_roce *r)
+{
+    Fabric__V1__RoceSetting *m = ANSWER_NEW(a, Fabric__V1__RoceSetting, fabric__v1__roce_setting);
+    if (m == NULL)
+        return NULL;
+    m->mbps = r->rate;
+    m->ports = r->ports;
+    m->edge = r->edge;
+    m->kmin_bytes = r->kmin;
+    m->kmax_bytes = r->kmax;
+    m->pmax_percent = r->pmax;
+    m->headroom_bytes = r->headroom;
+    m->cnp_interval_us = r->cnp_us;
+    m->rate_increase_us = r->increase_us;
+    m->additive_increase_mbps = r->ai_mbps;
+    m->hyper_increase_mbps = r->hai_mbps;
+    return m;
+}
+
+void get_roce(struct call *c, const void *request)
+{
+    Fabric__V1__GetRoceResponse m = FABRIC__V1__GET_ROCE_RESPONSE__INIT;
+    struct answer a = {0};
+    struct fab_roce *all = NULL;
+    size_t count = 0;
+    (void)request;
+    struct fab_view *v = need_target(c);
+    const struct fab_congestion *s = v != NULL ? need_settings(c, v) : NULL;
+    if (s != NULL) {
+        int r = fab_roce_compute(s, v->fabric, &call_rpc(c)->in.config->policy, &all, &count);
+        m.generation = v->generation;
+        m.settings = answer_alloc(&a, count, sizeof *m.settings);
+        for (size_t i = 0; m.settings != NULL && i < count; i++)
+            m.settings[m.n_settings++] = convert_roce(&a, &all[i]);
+        a.failed |= r != FAB_OK;
+        answer_reply(&a, c, &m.base);
+    }
+    free(all);
+    fab_view_unref(v);
+}
