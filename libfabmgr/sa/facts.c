@@ -252,6 +252,21 @@ const struct fab_view *fab_sa_view(const struct fab_sa *sa)
     return sa->view;
 }
 
+void fab_sa_use_aliases(struct fab_sa *sa, const struct fab_aliases *aliases)
+{
+    sa->aliases = aliases;
+}
+
+uint32_t fab_sa_port_of_guid(const struct fab_sa *sa, uint64_t guid)
+{
+    uint32_t port = fab_fabric_port_by_guid(sa->view->fabric, guid);
+    if (port == FAB_NONE && sa->aliases != NULL) {
+        uint64_t own = fab_aliases_port(sa->aliases, guid);
+        port = own != 0 ? fab_fabric_port_by_guid(sa->view->fabric, own) : FAB_NONE;
+    }
+    return port != FAB_NONE && sa->view->target->lids.base[port] != 0 ? port : FAB_NONE;
+}
+
 /* ---- walking ----------------------------------------------------------------------------------
  */
 

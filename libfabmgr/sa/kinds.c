@@ -127,14 +127,19 @@ static uint32_t guid_blocks(const struct fab_sa_query *q, uint32_t port)
     return (fabric_of(q)->ports[port].info.guid_cap + 7u) / 8u;
 }
 
-/* Only the first is known, which is the port's own. */
+/* The first is the port's own, the others are aliases. */
 static bool fill_guid_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
+    uint64_t own = fabric_of(q)->ports[port].guid;
+    const struct fab_alias_block *b =
+        q->sa->aliases != NULL ? fab_aliases_block(q->sa->aliases, own, k) : NULL;
     struct fab_guid_info_record *r = ret;
     r->lid = lid_of(q, port);
     r->block = (uint8_t)k;
+    if (b != NULL)
+        memcpy(r->table.guid, b->guid, sizeof b->guid);
     if (k == 0)
-        r->table.guid[0] = fabric_of(q)->ports[port].guid;
+        r->table.guid[0] = own;
     return true;
 }
 

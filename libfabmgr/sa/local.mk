@@ -1,4 +1,6 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/aliases.c \
+	%D%/aliases.h \
 	%D%/facts.c \
 	%D%/facts.h \
 	%D%/kinds.c \

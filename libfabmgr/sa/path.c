@@ -31,8 +31,8 @@ static uint16_t port_of_gid(const struct fab_sa_query *q, const uint64_t gid[2],
     const struct fab_view *v = q->sa->view;
     uint32_t port = FAB_NONE;
     if (gid[0] == v->policy.subnet_prefix || gid[0] == LINK_LOCAL)
-        port = fab_fabric_port_by_guid(v->fabric, gid[1]);
-    if (port == FAB_NONE || v->target->lids.base[port] == 0)
+        port = fab_sa_port_of_guid(q->sa, gid[1]);
+    if (port == FAB_NONE)
         return FAB_SA_INVALID_GID;
     *ret = port;
     return 0;
@@ -60,12 +60,23 @@ static uint16_t find_end(const struct fab_sa_query *q, const uint64_t *gid, cons
     return status;
 }
 
-static void all_or_one(struct fab_sa_query *q, uint32_t port, uint32_t *own, const uint32_t **ret,
-                       uint32_t *ret_count)
+/* The `end`-th of two. gid: as it was asked for, or NULL. */
+static void all_or_one(struct fab_sa_query *q, uint32_t port, unsigned end, const uint64_t *gid,
+                       const uint32_t **ret, uint32_t *ret_count)
 {
-    *own = port;
-    *ret = port != FAB_NONE ? own : q->sa->ends;
+    q->own[end] = port;
+    if (port != FAB_NONE)
+        q->guid[end] = gid != NULL ? gid[1] : q->sa->view->fabric->ports[port].guid;
+    *ret = port != FAB_NONE ? &q->own[end] : q->sa->ends;
     *ret_count = port != FAB_NONE ? 1 : q->sa->end_count;
+}
+
+/* What the n-th of a list of ends is called: as it was asked for. */
+static uint64_t guid_of(const struct fab_sa_query *q, const uint32_t *list, uint32_t n)
+{
+    if (list == q->sa->ends)
+        return q->sa->view->fabric->ports[list[n]].guid;
+    return q->guid[(uint32_t)(list - q->own) + n];
 }
 
 static void count_pairs(struct fab_sa_query *q)
@@ -95,8 +106,8 @@ uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *
     q->pairs = 1;
     if (status != 0)
         return status == FAB_SA_NO_RECORDS ? 0 : status; /* an empty table */
-    all_or_one(q, src, &q->own[0], &q->from, &q->from_count);
-    all_or_one(q, dst, &q->own[1], &q->to, &q->to_count);
+    all_or_one(q, src, 0, g->sgid[0] ? p->sgid : NULL, &q->from, &q->from_count);
+    all_or_one(q, dst, 1, g->dgid[0] ? p->dgid : NULL, &q->to, &q->to_count);
     q->slid = g->slid ? p->slid : 0;
     q->dlid = g->dlid ? p->dlid : 0;
     q->gid_prefix[0] = g->sgid[0] ? p->sgid[0] : q->sa->view->policy.subnet_prefix;
@@ -132,8 +143,10 @@ uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request 
         return FAB_SA_INSUFFICIENT_COMPONENTS;
     if (count > FAB_MULTI_PATH_GIDS)
         return FAB_SA_REQ_INVALID;
-    for (unsigned i = 0; i < count && status == 0; i++)
+    for (unsigned i = 0; i < count && status == 0; i++) {
         status = port_of_gid(q, m.gid + (size_t)i * 2, &q->own[i]);
+        q->guid[i] = m.gid[(size_t)i * 2 + 1];
+    }
     q->from = q->own;
     q->from_count = m.sgids;
     q->to = q->own + m.sgids;
@@ -269,7 +282,6 @@ static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, 
 static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, uint32_t dst,
                          uint32_t dlid, struct fab_path_record *r)
 {
-    const struct fab_fabric *f = q->sa->view->fabric;
     struct path p;
     uint16_t pkey;
     if (!find_pkey(q, src, dst, &pkey) || !find(q, src, dlid, &p))
@@ -278,8 +290,8 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     if (!reversible && q->given.reversible && q->path.reversible)
         return false;
     *r = (struct fab_path_record){
-        .dgid = {q->gid_prefix[1], f->ports[dst].guid},
-        .sgid = {q->gid_prefix[0], f->ports[src].guid},
+        .dgid = {q->gid_prefix[1]}, /* GUIDs: the caller */
+        .sgid = {q->gid_prefix[0]},
         .dlid = (uint16_t)dlid,
         .slid = (uint16_t)slid,
         .raw = q->given.raw && q->path.raw,
@@ -335,6 +347,8 @@ static bool fill_path(struct fab_sa_query *q, uint32_t src, uint32_t k, void *re
     if (!fill_between(q, src, q->slid ? q->slid : lids->base[src] + s, dst,
                       q->dlid ? q->dlid : lids->base[dst] + d, r))
         return false;
+    r->sgid[1] = guid_of(q, q->from, q->i);
+    r->dgid[1] = guid_of(q, q->to, k / q->pairs);
     r->preference = s == d ? 0 : 2;
     q->found++;
     return true;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libfabmgr/sa/aliases.h"
 #include "libfabmgr/view/view.h"
 #include "libfabmgr/wire/sa.h"
 
@@ -18,6 +19,11 @@ struct fab_sa;
 int fab_sa_new(const struct fab_view *v, struct fab_sa **ret); /* NOMEM; INVAL: no tables */
 void fab_sa_free(struct fab_sa *sa);                           /* NULL is fine */
 const struct fab_view *fab_sa_view(const struct fab_sa *sa);
+/* Ports are known by these, too, as they are when a query asks; they stay the caller's. NULL: by
+ * none. */
+void fab_sa_use_aliases(struct fab_sa *sa, const struct fab_aliases *aliases);
+/* The port that owns a LID and is called so, by its own GUID or by an alias; FAB_NONE: none. */
+uint32_t fab_sa_port_of_guid(const struct fab_sa *sa, uint64_t guid);
 
 /* ---- paths ------------------------------------------------------------------------------------
  */
@@ -77,10 +83,11 @@ struct fab_sa_query {
     const struct fab_sa_list *list;
     uint64_t at[4];
     uint8_t want[FAB_REC_MAX],
-        mask[FAB_REC_MAX];             /* the record asked for, and its bits that count */
-    uint32_t own[FAB_MULTI_PATH_GIDS]; /* room for from and to */
-    uint32_t slid, dlid;               /* 0: not given */
-    uint32_t pairs, limit, found;      /* of LIDs of two ports; paths wanted; so far */
+        mask[FAB_REC_MAX];              /* the record asked for, and its bits that count */
+    uint32_t own[FAB_MULTI_PATH_GIDS];  /* room for from and to */
+    uint64_t guid[FAB_MULTI_PATH_GIDS]; /* and what these are called */
+    uint32_t slid, dlid;                /* 0: not given */
+    uint32_t pairs, limit, found;       /* of LIDs of two ports; paths wanted; so far */
     struct fab_path_record path, given;
     uint64_t gid_prefix[2]; /* of SGID and DGID, as asked or ours */
 };
