@@ -302,6 +302,28 @@ static int take_partitions(const struct raw *raw, struct report *report, struct 
     return rc;
 }
 
+/* ---- routers ---- */
+
+static int take_routers(const struct raw *raw, struct report *report, struct config *c)
+{
+    const char *file = raw->subnet != NULL ? raw->subnet->prefix_routes : NULL;
+    struct fab_routers_error error;
+    char why[300], *text = NULL;
+    size_t len = 0;
+    if (file == NULL || file[0] == '\0')
+        return FAB_OK;
+    int rc = slurp(file, FAB_ROUTERS_TEXT_MAX, "prefix routes", &text, &len, why, sizeof(why));
+    if (rc != FAB_OK) {
+        report_key(report, "subnet.prefix_routes", "%s", why);
+        return rc;
+    }
+    rc = fab_routers_read(text, len, &c->policy.routers, &error);
+    if (rc == FAB_E_FORMAT)
+        report_key(report, "subnet.prefix_routes", "%s:%u: %s", file, error.line, error.message);
+    free(text);
+    return rc;
+}
+
 /* ---- the whole ---- */
 
 static const char *missing_tls(const struct config_tls *tls)
@@ -393,6 +415,8 @@ static int fill(const struct raw *raw, struct report *report, struct config *c)
         rc = take_tables(raw, report, c);
     if (rc == FAB_OK)
         rc = take_partitions(raw, report, c);
+    if (rc == FAB_OK)
+        rc = take_routers(raw, report, c);
     if (rc == FAB_OK)
         rc = check_whole(c, report);
     return rc;

@@ -102,6 +102,7 @@ static const cyaml_schema_field_t subnet_fields[] = {
     TEXT(raw_subnet, subnet_timeout, 1, TEXT_MAX),
     TEXT(raw_subnet, phy_errors, 1, TEXT_MAX),
     TEXT(raw_subnet, overrun_errors, 1, TEXT_MAX),
+    TEXT(raw_subnet, prefix_routes, 0, TEXT_MAX),
     CYAML_FIELD_END,
 };
 

@@ -129,6 +129,7 @@ static const struct setting settings[] = {
     NUMBER(subnet, subnet_timeout, policy.subnet_timeout, 0, 31, NULL),
     NUMBER(subnet, phy_errors, policy.phy_errors, 0, 15, NULL),
     NUMBER(subnet, overrun_errors, policy.overrun_errors, 0, 15, NULL),
+    ELSEWHERE("subnet.prefix_routes", "the path of a file as OpenSM's prefix-routes.conf"),
     GROUP(routing),
     OTHER(KIND_NAME, routing, engine, policy.engine, "names of routing engines, or auto"),
     ELSEWHERE("routing.file", "the path of a file with forwarding tables"),

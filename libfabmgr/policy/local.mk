@@ -9,5 +9,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/partitions_read.c \
 	%D%/policy.c \
 	%D%/policy.h \
+	%D%/routers.c \
+	%D%/routers.h \
 	%D%/tables.c \
 	%D%/tables.h

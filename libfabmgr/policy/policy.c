@@ -205,6 +205,7 @@ int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy)
     }
     fab_tables_ref(copy.tables);
     fab_partitions_ref(copy.partitions);
+    fab_routers_ref(copy.routers);
     *ret_copy = copy;
     return FAB_OK;
 }
@@ -214,8 +215,10 @@ void fab_policy_fini(struct fab_policy *p)
     free(p->roots);
     fab_tables_unref(p->tables);
     fab_partitions_unref(p->partitions);
+    fab_routers_unref(p->routers);
     p->tables = NULL;
     p->partitions = NULL;
+    p->routers = NULL;
     p->roots = NULL;
     p->root_count = 0;
 }

@@ -10,6 +10,7 @@
 
 #include "libfabmgr/policy/congestion.h"
 #include "libfabmgr/policy/partitions.h"
+#include "libfabmgr/policy/routers.h"
 #include "libfabmgr/policy/tables.h"
 
 struct fab_policy {
@@ -30,6 +31,7 @@ struct fab_policy {
     size_t root_count;
     struct fab_tables *tables;         /* for the engine "file": shared, or NULL */
     struct fab_partitions *partitions; /* shared; NULL: P_Keys are left as they are */
+    struct fab_routers *routers;       /* shared; NULL: there are no other subnets */
     bool both_pkeys;                   /* members can be full and limited at once */
     uint8_t enforce;   /* where switches check P_Keys: 1 inbound, 2 outbound, 3 both, 0 not */
     uint16_t max_hops; /* proof: longest accepted path in switches, default 64 */

@@ -11,8 +11,9 @@
  * says nothing, as with other managers. A path may be used with a lesser MTU than it has, so
  * "exactly" is met by a path that has more, and "less than" by the next below what is asked for.
  * For rates only the same is exactly the same. Lifetimes are one for the whole subnet; from a port
- * to itself it is 0. Service ids, traffic classes and flow labels choose nothing, and are 0 in the
- * answer.
+ * to itself it is 0. A destination in another subnet is a router of ours that leads there
+ * (libfabmgr/policy/routers.h), and the hop limit of such a path is no longer 0. Service ids,
+ * traffic classes and flow labels choose nothing, and are 0 in the answer.
  */
 #include <string.h>
 
@@ -21,6 +22,7 @@
 
 #define PKEY_FULL 0xffffu
 #define LINK_LOCAL UINT64_C(0xfe80000000000000)
+#define HOP_LIMIT_ROUTED 255 /* of what goes to another subnet */
 
 /* ---- ends -------------------------------------------------------------------------------------
  */
@@ -47,12 +49,44 @@ static bool port_of_lid(const struct fab_sa_query *q, uint16_t lid, uint32_t *re
     return true;
 }
 
+/* The router port for a subnet, or NONE: the one that is configured, or else the first there is. */
+static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
+{
+    const struct fab_fabric *f = sa->view->fabric;
+    const struct fab_prefix_route *route = fab_routers_find(sa->view->policy.routers, prefix);
+    for (uint32_t i = 0; route != NULL && i < sa->end_count; i++) {
+        const struct fab_port *p = &f->ports[sa->ends[i]];
+        if (f->nodes[p->node].type == FAB_NODE_ROUTER &&
+            (route->port_guid == 0 || route->port_guid == p->guid))
+            return sa->ends[i];
+    }
+    return FAB_NONE;
+}
+
+/* Likewise of a destination, which may be behind a router (*ret_routed). */
+static uint16_t destination_of_gid(const struct fab_sa_query *q, const uint64_t gid[2],
+                                   uint32_t *ret, bool *ret_routed)
+{
+    uint64_t prefix = gid[0];
+    *ret_routed = prefix != q->sa->view->policy.subnet_prefix && prefix != LINK_LOCAL;
+    if (!*ret_routed)
+        return port_of_gid(q, gid, ret);
+    uint32_t port = router_for(q->sa, prefix);
+    if (port == FAB_NONE)
+        return FAB_SA_INVALID_GID;
+    *ret = port;
+    return 0;
+}
+
 /* One end, by GID and LID if they are given; FAB_NONE: all there are. */
-static uint16_t find_end(const struct fab_sa_query *q, const uint64_t *gid, const uint16_t *lid,
-                         uint32_t *ret)
+static uint16_t find_end(struct fab_sa_query *q, const uint64_t *gid, const uint16_t *lid,
+                         bool destination, uint32_t *ret)
 {
     uint32_t by_gid = FAB_NONE, by_lid = FAB_NONE;
-    uint16_t status = gid ? port_of_gid(q, gid, &by_gid) : 0;
+    uint16_t status = 0;
+    if (gid)
+        status = destination ? destination_of_gid(q, gid, &by_gid, &q->routed)
+                             : port_of_gid(q, gid, &by_gid);
     bool none = lid && !port_of_lid(q, *lid, &by_lid);
     if (status == 0 && (none || (gid && lid && by_gid != by_lid)))
         status = FAB_SA_NO_RECORDS;
@@ -99,9 +133,11 @@ uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *
     }
     q->given = q->sa->path_given;
     const struct fab_path_record *p = &q->path, *g = &q->given;
-    uint16_t status = find_end(q, g->sgid[0] ? p->sgid : NULL, g->slid ? &p->slid : NULL, &src);
+    q->routed = false;
+    uint16_t status =
+        find_end(q, g->sgid[0] ? p->sgid : NULL, g->slid ? &p->slid : NULL, false, &src);
     if (status == 0)
-        status = find_end(q, g->dgid[0] ? p->dgid : NULL, g->dlid ? &p->dlid : NULL, &dst);
+        status = find_end(q, g->dgid[0] ? p->dgid : NULL, g->dlid ? &p->dlid : NULL, true, &dst);
     q->from_count = q->to_count = 0;
     q->pairs = 1;
     if (status != 0)
@@ -147,6 +183,7 @@ uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request 
         status = port_of_gid(q, m.gid + (size_t)i * 2, &q->own[i]);
         q->guid[i] = m.gid[(size_t)i * 2 + 1];
     }
+    q->routed = false;
     q->from = q->own;
     q->from_count = m.sgids;
     q->to = q->own + m.sgids;
@@ -349,6 +386,7 @@ static bool fill_path(struct fab_sa_query *q, uint32_t src, uint32_t k, void *re
         return false;
     r->sgid[1] = guid_of(q, q->from, q->i);
     r->dgid[1] = guid_of(q, q->to, k / q->pairs);
+    r->hop_limit = q->routed ? HOP_LIMIT_ROUTED : 0;
     r->preference = s == d ? 0 : 2;
     q->found++;
     return true;

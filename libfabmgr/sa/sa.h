@@ -88,6 +88,7 @@ struct fab_sa_query {
     uint64_t guid[FAB_MULTI_PATH_GIDS]; /* and what these are called */
     uint32_t slid, dlid;                /* 0: not given */
     uint32_t pairs, limit, found;       /* of LIDs of two ports; paths wanted; so far */
+    bool routed;                        /* the destination is in another subnet */
     struct fab_path_record path, given;
     uint64_t gid_prefix[2]; /* of SGID and DGID, as asked or ours */
 };

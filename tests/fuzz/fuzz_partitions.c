@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* partitions.conf: any bytes are refused with a place, or give partitions whose numbers hold. */
+/* partitions.conf, and prefix-routes.conf: any bytes are refused with a place, or give partitions
+ * whose numbers hold. */
 #include <assert.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/policy/partitions.h"
+#include "libfabmgr/policy/routers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,8 +39,20 @@ static void check(const struct fab_partitions *p)
         }
 }
 
+static void try_routers(const char *text, size_t size)
+{
+    struct fab_routers *r = NULL;
+    struct fab_routers_error e = {0};
+    int status = fab_routers_read(text, size, &r, &e);
+    assert(status != FAB_E_FORMAT || (e.line > 0 && e.message[0] != '\0'));
+    for (size_t i = 0; status == FAB_OK && i < r->count; i++)
+        assert(fab_routers_find(r, r->route[i].prefix) != NULL);
+    fab_routers_unref(r);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    try_routers((const char *)data, size);
     struct fab_partitions *p = NULL;
     struct fab_partitions_error error = {.line = 0};
     int status = fab_partitions_read((const char *)data, size, &p, &error);

@@ -152,6 +152,35 @@ START_TEST(copies_are_deep)
 }
 END_TEST
 
+START_TEST(routers_are_read)
+{
+    static const struct {
+        const char *text;
+        unsigned line; /* of the error; 0: none */
+        size_t count;
+    } cases[] = {{"", 0, 0},
+                 {"\n# only\n  # words", 0, 0},
+                 {"fec0000000000001 0x0002c90300000001\n* *", 0, 2},
+                 {"1 2#x\r\n\t3\t4 # y", 0, 2},
+                 {"1 2\n3", 2, 0},
+                 {"x 2", 1, 0},
+                 {"1 2 3", 1, 0},
+                 {"1 0x12345678123456789", 1, 0},
+                 {"0x 1", 1, 0},
+                 {"** 1", 1, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fab_routers *r = NULL;
+        struct fab_routers_error e = {0};
+        int status = fab_routers_read(cases[i].text, strlen(cases[i].text), &r, &e);
+        ck_assert_int_eq(status, cases[i].line ? FAB_E_FORMAT : FAB_OK);
+        ck_assert_uint_eq(e.line, cases[i].line);
+        ck_assert_uint_eq(r ? r->count : 0, cases[i].count);
+        fab_routers_unref(r);
+    }
+    ck_assert_ptr_null(fab_routers_find(NULL, 1));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("policy");
@@ -164,6 +193,7 @@ int main(void)
     tcase_add_test(tcase, prefix_and_hops_have_domains);
     tcase_add_test(tcase, the_sentence_is_cut_to_fit);
     tcase_add_test(tcase, copies_are_deep);
+    tcase_add_test(tcase, routers_are_read);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

@@ -332,6 +332,111 @@ START_TEST(ends_are_named_by_gid_and_lid)
 }
 END_TEST
 
+/* The port answers to a name that is not in the snapshot, in its own words. */
+START_TEST(aliases_name_ports)
+{
+    struct place x = place_of(leaf_spine(3, 2, 2), "updn", 0, true);
+    struct fab_aliases a = {0};
+    struct fab_guid_info_record g, wanted = {.lid = (uint16_t)lid(&x, host(&x, 3)), .block = 1};
+    uint64_t own = x.f->ports[host(&x, 3)].guid, name = own ^ UINT64_C(0x1234) << 32;
+    struct fab_path_record r,
+        q = {.sgid = {PREFIX, x.f->ports[host(&x, 0)].guid}, .dgid = {PREFIX, name}};
+    ((struct fab_fabric *)(uintptr_t)x.f)->ports[host(&x, 3)].info.guid_cap = 16;
+    want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
+    ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
+    ck_assert_int_eq(fab_aliases_put(&a, own, 9, name), FAB_OK);
+    fab_sa_use_aliases(x.sa, &a);
+    ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
+    ck_assert_uint_eq(r.dlid, lid(&x, host(&x, 3)));
+    ck_assert_uint_eq(r.dgid[1], name);
+    ck_assert_uint_eq(r.sgid[1], q.sgid[1]);
+    struct fab_multi_path_record m = {
+        .sgids = 1, .dgids = 2, .gid = {PREFIX, q.sgid[1], PREFIX, own, PREFIX, name}};
+    x.req.method = FAB_METHOD_GET_MULTI;
+    want(&x, &fab_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
+    struct fab_path_record two[2];
+    ck_assert_uint_eq(table(&x, two, sizeof two[0], 2), 2);
+    ck_assert_uint_eq(two[0].dgid[1], own);
+    ck_assert_uint_eq(two[1].dgid[1], name);
+    ck_assert_uint_eq(two[0].dlid, two[1].dlid);
+    x.req.method = FAB_METHOD_GET_TABLE;
+    want(&x, &fab_guid_info_record, &wanted, NAMES("LID", "BlockNum"));
+    ck_assert_uint_eq(table(&x, &g, sizeof g, 1), 1);
+    ck_assert_uint_eq(g.table.guid[1], name);
+    ck_assert_uint_eq(g.table.guid[0], 0);
+    ck_assert_int_eq(fab_aliases_put(&a, own, 9, 0), FAB_OK);
+    want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
+    ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
+    fab_aliases_fini(&a);
+    leave(&x);
+}
+END_TEST
+
+static bool is_seven(const void *ctx, uint64_t guid)
+{
+    return guid == *(const uint64_t *)ctx;
+}
+
+START_TEST(aliases_are_unique)
+{
+    struct fab_aliases a = {0};
+    const uint64_t nothing = 0;
+    uint64_t first = fab_aliases_make(&a, 77, 3, is_seven, &nothing);
+    ck_assert_uint_ne(first, 0);
+    ck_assert_uint_eq(fab_aliases_make(&a, 77, 3, is_seven, &nothing), first);
+    ck_assert_uint_ne(fab_aliases_make(&a, 77, 4, is_seven, &nothing), first);
+    ck_assert_uint_ne(fab_aliases_make(&a, 77, 3, is_seven, &first), first);
+    ck_assert_int_eq(fab_aliases_put(&a, 77, 0, 5), FAB_E_RANGE);
+    ck_assert_int_eq(fab_aliases_put(&a, 77, FAB_ALIAS_PLACES, 5), FAB_E_RANGE);
+    ck_assert_int_eq(fab_aliases_put(&a, 77, 3, 5), FAB_OK);
+    ck_assert_int_eq(fab_aliases_put(&a, 77, 3, 5), FAB_OK);
+    ck_assert_int_eq(fab_aliases_put(&a, 77, 4, 5), FAB_E_EXISTS);
+    ck_assert_int_eq(fab_aliases_put(&a, 78, 3, 5), FAB_E_EXISTS);
+    ck_assert_uint_eq(fab_aliases_port(&a, 5), 77);
+    ck_assert_int_eq(fab_aliases_put(&a, 77, 3, 6), FAB_OK);
+    ck_assert_uint_eq(fab_aliases_port(&a, 5), 0);
+    ck_assert_uint_eq(fab_aliases_port(&a, 6), 77);
+    for (uint32_t port = 100; port < 400; port++)
+        for (uint32_t place = 1; place < 40; place += 7)
+            ck_assert_int_eq(fab_aliases_put(&a, port, place, port << 8 | place), FAB_OK);
+    for (uint32_t port = 100; port < 400; port++)
+        ck_assert_uint_eq(fab_aliases_block(&a, port, 4)->guid[4], port << 8 | 36);
+    ck_assert_ptr_null(fab_aliases_block(&a, 100, 6));
+    fab_aliases_fini(&a);
+}
+END_TEST
+
+/* A path to another subnet leads to the router that the table names, and says whom it is for. */
+START_TEST(other_subnets_are_behind_routers)
+{
+    static const char text[] = "# ours\nfec0000000000007 0x99 # nobody\n* *\n";
+    const uint64_t far = UINT64_C(0xfec0000000000001);
+    struct fab_routers_error error;
+    struct fab_fabric *f = leaf_spine(3, 2, 2);
+    f->nodes[f->switch_count + 4].type = FAB_NODE_ROUTER;
+    struct place x = place_of(f, "updn", 0, true);
+    struct fab_path_record r,
+        q = {.sgid = {PREFIX, x.f->ports[host(&x, 0)].guid}, .dgid = {far, 4711}};
+    want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
+    ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
+    ck_assert_int_eq(fab_routers_read(text, sizeof text - 1, &x.v->policy.routers, &error), FAB_OK);
+    ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
+    ck_assert_uint_eq(r.dlid, lid(&x, host(&x, 4)));
+    ck_assert_uint_eq(r.dgid[0], far);
+    ck_assert_uint_eq(r.dgid[1], 4711);
+    ck_assert_uint_gt(r.hop_limit, 1);
+    q.dgid[0] = UINT64_C(0xfec0000000000007); /* its router is not there */
+    want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
+    ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
+    q.dgid[0] = PREFIX;
+    q.dgid[1] = x.f->ports[host(&x, 4)].guid; /* the router itself */
+    want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
+    ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
+    ck_assert_uint_eq(r.hop_limit, 0);
+    leave(&x);
+}
+END_TEST
+
 START_TEST(selectors_select)
 {
     static const struct {
@@ -730,6 +835,9 @@ int main(void)
     tcase_add_test(tcase, paths_are_those_of_the_tables);
     tcase_add_test(tcase, all_pairs_have_records);
     tcase_add_test(tcase, ends_are_named_by_gid_and_lid);
+    tcase_add_test(tcase, aliases_name_ports);
+    tcase_add_test(tcase, aliases_are_unique);
+    tcase_add_test(tcase, other_subnets_are_behind_routers);
     tcase_add_test(tcase, selectors_select);
     tcase_add_test(tcase, paths_are_selected);
     tcase_add_test(tcase, paths_keep_to_partitions);

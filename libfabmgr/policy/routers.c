@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Routes to other subnets, read from text. See routers.h. */
+#include "libfabmgr/policy/routers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+struct word {
+    const char *at;
+    size_t len;
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\0';
+}
+
+/* The next word of a line, and moves past it; of no length at the end or a comment. */
+static struct word next_word(const char **at, const char *end)
+{
+    while (*at < end && is_blank(**at))
+        (*at)++;
+    struct word w = {.at = *at};
+    if (*at < end && **at == '#')
+        *at = end;
+    while (*at < end && !is_blank(**at) && **at != '#')
+        (*at)++;
+    w.len = w.at < end && *w.at != '#' ? (size_t)(*at - w.at) : 0;
+    return w;
+}
+
+/* 1 to 16 hexadecimal digits, 0x before them or not; or *, which is 0. */
+static bool read_number(struct word w, uint64_t *ret)
+{
+    if (w.len > 2 && w.at[0] == '0' && (w.at[1] | 32) == 'x')
+        w = (struct word){w.at + 2, w.len - 2};
+    *ret = 0;
+    if (w.len == 1 && w.at[0] == '*')
+        return true;
+    for (size_t i = 0; i < w.len; i++) {
+        char c = (char)(w.at[i] | 32);
+        unsigned digit = w.at[i] >= '0' && w.at[i] <= '9' ? (unsigned)(w.at[i] - '0')
+                         : c >= 'a' && c <= 'f'           ? (unsigned)(c - 'a' + 10)
+                                                          : 16;
+        if (digit > 15)
+            return false;
+        *ret = *ret << 4 | digit;
+    }
+    return w.len > 0 && w.len <= 16;
+}
+
+/* A line; *any: it has a route. */
+static const char *read_line(const char *at, const char *end, struct fab_prefix_route *route,
+                             bool *any)
+{
+    struct word prefix = next_word(&at, end), guid = next_word(&at, end);
+    *any = prefix.len > 0;
+    if (!*any)
+        return NULL;
+    if (!read_number(prefix, &route->prefix))
+        return "expected the prefix of a subnet, hexadecimal, or *";
+    if (guid.len == 0 || !read_number(guid, &route->port_guid))
+        return "expected the GUID of a router's port, hexadecimal, or *";
+    return next_word(&at, end).len > 0 ? "expected nothing behind prefix and GUID" : NULL;
+}
+
+static int add(struct fab_routers *r, size_t *room, const struct fab_prefix_route *route)
+{
+    struct fab_prefix_route *grown = r->route;
+    if (r->count == *room)
+        grown = fab_grow(r->route, sizeof *r->route, r->count + 1, room);
+    if (grown == NULL)
+        return FAB_E_NOMEM;
+    r->route = grown;
+    r->route[r->count++] = *route;
+    return FAB_OK;
+}
+
+int fab_routers_read(const char *text, size_t len, struct fab_routers **ret,
+                     struct fab_routers_error *ret_error)
+{
+    const char *at = text, *end = text + len;
+    struct fab_routers *r = calloc(1, sizeof *r);
+    size_t room = 0;
+    int status = len > FAB_ROUTERS_TEXT_MAX ? FAB_E_LIMIT : r == NULL ? FAB_E_NOMEM : FAB_OK;
+    for (unsigned line = 1; status == FAB_OK && at < end; line++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        struct fab_prefix_route route;
+        bool any;
+        const char *wrong = read_line(at, stop != NULL ? stop : end, &route, &any);
+        if (wrong != NULL) {
+            ret_error->line = line;
+            snprintf(ret_error->message, sizeof ret_error->message, "%s", wrong);
+            status = FAB_E_FORMAT;
+        } else if (any) {
+            status = add(r, &room, &route);
+        }
+        at = stop != NULL ? stop + 1 : end;
+    }
+    if (status == FAB_OK) {
+        r->refs = 1;
+        *ret = r;
+    } else if (r != NULL) {
+        free(r->route);
+        free(r);
+    }
+    return status;
+}
+
+struct fab_routers *fab_routers_ref(struct fab_routers *r)
+{
+    if (r != NULL)
+        __atomic_add_fetch(&r->refs, 1, __ATOMIC_RELAXED);
+    return r;
+}
+
+void fab_routers_unref(struct fab_routers *r)
+{
+    if (r == NULL || __atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    free(r->route);
+    free(r);
+}
+
+const struct fab_prefix_route *fab_routers_find(const struct fab_routers *r, uint64_t prefix)
+{
+    for (size_t i = 0; r != NULL && i < r->count; i++)
+        if (r->route[i].prefix == 0 || r->route[i].prefix == prefix)
+            return &r->route[i];
+    return NULL;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which router leads to which other subnet: OpenSM's prefix-routes.conf as it is. A line has the
+ * prefix of a subnet and the GUID of a router's port, both hexadecimal; * is any of them. The first
+ * line that fits counts; # begins a comment.
+ */
+#ifndef LIBFABMGR_POLICY_ROUTERS_H
+#define LIBFABMGR_POLICY_ROUTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FAB_ROUTERS_TEXT_MAX ((size_t)1 << 20) /* bytes */
+
+struct fab_prefix_route {
+    uint64_t prefix, port_guid; /* 0: any */
+};
+struct fab_routers {
+    struct fab_prefix_route *route;
+    size_t count;
+    int refs; /* private, atomic */
+};
+struct fab_routers_error {
+    unsigned line; /* from 1 */
+    char message[80];
+};
+/* FORMAT: *ret_error says where and why. NOMEM; LIMIT: too long. */
+int fab_routers_read(const char *text, size_t len, struct fab_routers **ret,
+                     struct fab_routers_error *ret_error);
+struct fab_routers *fab_routers_ref(struct fab_routers *r); /* NULL is fine */
+void fab_routers_unref(struct fab_routers *r);
+/* The rule for a prefix; NULL: there is none, or r is NULL. */
+const struct fab_prefix_route *fab_routers_find(const struct fab_routers *r, uint64_t prefix);
+
+#endif
