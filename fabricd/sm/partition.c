@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "partitioning": which P_Keys shall stand where. What ports hold is read once, block by
- * block, and known from then on by what they acknowledged; an end that was reset (its port is Init
- * again) is read anew. Then the tables become a part of the target, of new ones only: those that
- * stay have theirs.
+ * Phase "reading P_Keys": what ports hold is read once, block by block, and known from then on by
+ * what they acknowledged; an end that was reset (its port is Init again) is read anew.
+ *
+ * Phase "partitioning": which P_Keys shall stand where, computed apart from the loop. The tables
+ * become a part of the target, of new ones only: those that stay have theirs.
  *
  * Where nobody configured partitions nothing is read and nothing written: devices start as full
  * members of the default partition. Where somebody did and does not any more, ports that we know
  * the tables of go back to that.
  */
 #include "libfabmgr/partition/partition.h"
+
+#include <stdlib.h>
 
 #include "fabricd/sm/private.h"
 
@@ -36,7 +39,7 @@ static uint32_t blocks_of(const struct sm *s, uint32_t port)
     return fab_pkeys_blocks(fab_pkeys_room(f, port));
 }
 
-static int enter(struct sm *s)
+static int enter_reading(struct sm *s)
 {
     s->scan = (struct sm_scan){.index = is_wanted(s) ? 0 : s->model.fabric->port_count};
     return FAB_OK;
@@ -132,27 +135,81 @@ static void tell_refusals(struct sm *s)
     s->unchecked = count;
 }
 
-static int leave(struct sm *s)
-{
-    struct fab_pkeys *pkeys = &s->model.target->pkeys;
-    struct fab_partitions *open = NULL;
+struct members {           /* all owned */
+    struct sm_model model; /* lent */
+    struct fab_partition_input in;
+    struct fab_partitions *partitions;
+    struct fab_pkeys pkeys;
     struct fab_partition_report report;
+    int status;
+};
+
+static void members_free(struct members *m)
+{
+    fab_pkeys_fini(&m->pkeys);
+    fab_partitions_unref(m->partitions);
+    free(m);
+}
+
+static void drop(struct sm *s, void *ctx)
+{
+    struct members *m = ctx;
+    if (s)
+        sm_model_take_back(&s->model, &m->model);
+    else
+        sm_model_fini(&m->model);
+    members_free(m);
+}
+
+static void work(void *ctx)
+{
+    struct members *m = ctx;
+    m->in.fabric = m->model.fabric;
+    m->in.held = &m->model.observed.pkeys;
+    m->in.partitions = m->partitions;
+    m->status = fab_partition_tables(&m->in, &m->pkeys, &m->report);
+}
+
+static int begin(struct sm *s)
+{
+    static const struct sm_part part = {work, drop};
+    struct members *m = calloc(1, sizeof(*m));
+    int r = m ? FAB_OK : FAB_E_NOMEM;
+    if (r == FAB_OK && s->policy.partitions)
+        m->partitions = fab_partitions_ref(s->policy.partitions);
+    else if (r == FAB_OK)
+        r = fab_partitions_open(&m->partitions);
+    if (r != FAB_OK) {
+        free(m);
+        return r;
+    }
+    m->in.enforce = enforce_of(s);
+    m->in.both = s->policy.both_pkeys;
+    sm_model_lend(&s->model, &m->model);
+    return sm_apart_begin(s, &part, m);
+}
+
+static int enter(struct sm *s)
+{
+    const struct fab_pkeys *pkeys = &s->model.target->pkeys;
     if (pkeys->ports)
         tell_refusals(s);
-    if (!is_wanted(s) || pkeys->ports)
-        return FAB_OK;
-    int r = s->policy.partitions ? FAB_OK : fab_partitions_open(&open);
-    if (r != FAB_OK)
-        return r;
-    struct fab_partition_input in = {.fabric = s->model.fabric,
-                                     .partitions = open ? open : s->policy.partitions,
-                                     .held = &s->model.observed.pkeys,
-                                     .enforce = enforce_of(s),
-                                     .both = s->policy.both_pkeys};
-    r = fab_partition_tables(&in, pkeys, &report);
-    fab_partitions_unref(open);
-    if (r == FAB_OK)
-        tell(s, &report);
+    return is_wanted(s) && !pkeys->ports ? begin(s) : FAB_OK;
+}
+
+static int leave(struct sm *s)
+{
+    struct members *m = sm_apart_take(s);
+    if (!m)
+        return FAB_OK; /* nothing was to be found */
+    int r = m->status;
+    sm_model_take_back(&s->model, &m->model);
+    if (r == FAB_OK) {
+        s->model.target->pkeys = m->pkeys;
+        m->pkeys = (struct fab_pkeys){0};
+        tell(s, &m->report);
+    }
+    members_free(m);
     return r;
 }
 
@@ -164,4 +221,7 @@ void sm_partition_told(struct sm *s, uint32_t port)
         (void)fab_held_pkeys_tell(&s->model.observed.pkeys, port, pkeys->enforce[port]);
 }
 
-const struct sm_phase sm_phase_partition = {"partitioning", enter, next, answer, finished, leave};
+const struct sm_phase sm_phase_pkeys = {"reading P_Keys", enter_reading, next,
+                                        answer,           finished,      NULL};
+const struct sm_phase sm_phase_partition = {"partitioning", enter,         NULL,
+                                            NULL,           sm_apart_over, leave};

@@ -30,9 +30,9 @@ struct sm_phase {
 
 extern const struct sm_phase sm_phase_prepare, sm_phase_seal, sm_phase_adopt, sm_phase_plan;
 extern const struct sm_phase sm_phase_light, sm_phase_port, sm_phase_discover, sm_phase_sminfo,
-    sm_phase_readback, sm_phase_address, sm_phase_route, sm_phase_partition, sm_phase_program,
-    sm_phase_recheck, sm_phase_publish, sm_phase_glance, sm_phase_mend, sm_phase_rewrite,
-    sm_phase_told;
+    sm_phase_readback, sm_phase_address, sm_phase_route, sm_phase_pkeys, sm_phase_partition,
+    sm_phase_program, sm_phase_recheck, sm_phase_publish, sm_phase_glance, sm_phase_mend,
+    sm_phase_rewrite, sm_phase_told;
 
 enum sm_round_kind {
     SM_ROUND_NONE,

@@ -28,8 +28,8 @@
 #define STIR_MOST 6     /* times */
 
 #define PROGRAMMING                                                                                \
-    &sm_phase_address, &sm_phase_route, &sm_phase_partition, &sm_phase_plan, &sm_phase_program,    \
-        &sm_phase_recheck, &sm_phase_publish, NULL
+    &sm_phase_address, &sm_phase_route, &sm_phase_pkeys, &sm_phase_partition, &sm_phase_plan,      \
+        &sm_phase_program, &sm_phase_recheck, &sm_phase_publish, NULL
 
 static const struct sm_phase *const full_phases[] = {
     &sm_phase_prepare, &sm_phase_discover, &sm_phase_seal, &sm_phase_adopt,
