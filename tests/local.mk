@@ -59,6 +59,22 @@ tests_unit_test_congestion_SOURCES = tests/unit/test_congestion.c
 tests_unit_test_congestion_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_congestion_LDADD = $(LIB_TEST_LIBS)
 
+# ---- traffic classes
+UNIT_TESTS += tests/unit/test_classes
+tests_unit_test_classes_SOURCES = tests/unit/test_classes.c
+tests_unit_test_classes_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_classes_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_qos
+tests_unit_test_qos_SOURCES = tests/unit/test_qos.c
+tests_unit_test_qos_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_qos_LDADD = $(LIB_TEST_LIBS)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_classes
+tests_fuzz_fuzz_classes_SOURCES = tests/fuzz/fuzz_classes.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_classes_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_classes_LDFLAGS = $(FUZZ_LINK)
+
 # ---- base
 UNIT_TESTS += tests/unit/test_base
 tests_unit_test_base_SOURCES = tests/unit/test_base.c

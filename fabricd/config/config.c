@@ -418,6 +418,8 @@ static int fill(const struct raw *raw, struct report *report, struct config *c)
     if (rc == FAB_OK)
         rc = take_routers(raw, report, c);
     if (rc == FAB_OK)
+        rc = classes_take(raw->qos, report, c);
+    if (rc == FAB_OK)
         rc = check_whole(c, report);
     return rc;
 }

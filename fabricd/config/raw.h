@@ -64,6 +64,18 @@ struct raw_congestion {
     unsigned table_count;
 };
 
+struct raw_class {
+    char *name, *share, *priority, *sl, *rate_limit, *mtu_limit;
+    char **match;
+    unsigned match_count;
+};
+
+struct raw_qos {
+    char *file, *high_limit, *vlarb_high, *vlarb_low, *sl2vl;
+    struct raw_class *classes;
+    unsigned classes_count;
+};
+
 struct raw_contingency {
     char *memory;
 };
@@ -86,6 +98,7 @@ struct raw {
     struct raw_partitions *partitions;
     struct raw_multicast *multicast;
     struct raw_congestion *congestion;
+    struct raw_qos *qos;
     struct raw_contingency *contingency;
     struct raw_journal *journal;
 };
@@ -107,6 +120,11 @@ int settings_apply(const struct raw *raw, struct report *report, struct config *
 const char *setting_path(const char *sentence);
 /* A GUID or prefix as people write it: "0x0002c90300000001", "0002:c903:0000:0001". INVAL. */
 int setting_parse_guid(const char *text, uint64_t *ret);
+
+/* ---- classes.c ---- */
+
+/* Traffic classes, into c->policy. FORMAT, RANGE, NOMEM; and as slurp() has it. */
+int classes_take(const struct raw_qos *raw, struct report *report, struct config *c);
 
 /* Decimal, or hexadecimal after 0x. No octal: nobody means eight by 010. INVAL, RANGE. */
 int setting_parse_number(const char *text, uint64_t *ret);

@@ -21,6 +21,8 @@
 
 #define LISTEN_MAX 16
 #define ROOTS_MAX 4096
+#define CLASSES_MAX 16 /* the default one included */
+#define MATCH_MAX 1024
 #define TEXT_MAX 4096 /* bytes of one value */
 
 /* ---- the schema ---- */
@@ -152,6 +154,31 @@ static const cyaml_schema_field_t congestion_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t class_fields[] = {
+    TEXT(raw_class, name, 1, 63),
+    TEXT(raw_class, share, 1, TEXT_MAX),
+    TEXT(raw_class, priority, 1, TEXT_MAX),
+    TEXT(raw_class, sl, 1, TEXT_MAX),
+    TEXT(raw_class, rate_limit, 1, TEXT_MAX),
+    TEXT(raw_class, mtu_limit, 1, TEXT_MAX),
+    LIST(raw_class, match, MATCH_MAX),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t class_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct raw_class, class_fields),
+};
+
+static const cyaml_schema_field_t qos_fields[] = {
+    TEXT(raw_qos, file, 0, TEXT_MAX),
+    TEXT(raw_qos, high_limit, 1, TEXT_MAX),
+    TEXT(raw_qos, vlarb_high, 0, TEXT_MAX),
+    TEXT(raw_qos, vlarb_low, 0, TEXT_MAX),
+    TEXT(raw_qos, sl2vl, 0, TEXT_MAX),
+    CYAML_FIELD_SEQUENCE("classes", MAYBE, struct raw_qos, classes, &class_schema, 0, CLASSES_MAX),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t contingency_fields[] = {
     TEXT(raw_contingency, memory, 1, TEXT_MAX),
     CYAML_FIELD_END,
@@ -179,6 +206,7 @@ static const cyaml_schema_field_t top_fields[] = {
     GROUP(partitions),
     GROUP(multicast),
     GROUP(congestion),
+    GROUP(qos),
     GROUP(contingency),
     GROUP(journal),
     CYAML_FIELD_END,
@@ -233,14 +261,29 @@ static void listen_to_cyaml(cyaml_log_t level, void *ctx, const char *fmt, va_li
     }
 }
 
+/* The fields of what stands at a key: of a mapping, or of each mapping of a list. */
+static const cyaml_schema_field_t *fields_below(const cyaml_schema_field_t *f)
+{
+    if (f->value.type == CYAML_MAPPING)
+        return f->value.mapping.fields;
+    if (f->value.type == CYAML_SEQUENCE && f->value.sequence.entry->type == CYAML_MAPPING)
+        return f->value.sequence.entry->mapping.fields;
+    return NULL;
+}
+
 static const cyaml_schema_field_t *fields_at(const char *path)
 {
-    if (path[0] == '\0')
-        return top_fields;
-    for (const cyaml_schema_field_t *f = top_fields; f->key != NULL; f++)
-        if (strcmp(f->key, path) == 0 && f->value.type == CYAML_MAPPING)
-            return f->value.mapping.fields;
-    return NULL;
+    const cyaml_schema_field_t *fields = top_fields;
+    while (*path != '\0' && fields != NULL) {
+        size_t len = strcspn(path, ".");
+        const cyaml_schema_field_t *f = fields;
+        while (f->key != NULL && (strncmp(f->key, path, len) != 0 || f->key[len] != '\0'))
+            f++;
+        fields = f->key != NULL ? fields_below(f) : NULL;
+        path += len;
+        path += *path == '.';
+    }
+    return fields;
 }
 
 static int report_unknown_key(struct report *r, const struct complaint *c)

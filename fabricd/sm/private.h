@@ -15,6 +15,7 @@
 #include "libfabmgr/mcast/groups.h"
 #include "libfabmgr/plan/mfts.h"
 #include "libfabmgr/plan/plan.h"
+#include "libfabmgr/qos/qos.h"
 #include "libfabmgr/repair/contingency.h"
 #include "libfabmgr/repair/stand.h"
 #include "libfabmgr/smstate/smstate.h"
@@ -292,6 +293,12 @@ void *sm_apart_take(struct sm *s);      /* its ctx, now the caller's; NULL: ther
 void sm_apart_abort(struct sm *s);
 void sm_apart_orphan(struct sm *s); /* before the sm goes */
 
+/* What became of the traffic classes. */
+struct sm_classes {
+    struct fab_qos_report report;
+    uint16_t guaranteed[FAB_CLASSES_MAX]; /* per mille of a cable, at least */
+};
+
 struct sm {
     struct sm_input in;
     struct agent *agent;
@@ -363,6 +370,7 @@ struct sm {
     struct sm_reroute_times reroute_times;
     uint64_t links_lost, links_gained;
     uint64_t generation, started_us, sweeps, last_sweep_us, last_reroute_us;
+    struct sm_classes classes; /* as people were told last */
     char alarm[1280];
 };
 
@@ -563,6 +571,13 @@ struct sm_sealed {
 /* The fabric and the policy as they are, and that target. NOMEM. */
 int sm_seal(const struct sm *s, const struct fab_target *target, struct sm_sealed *ret);
 void sm_sealed_fini(struct sm_sealed *x);
+
+/* ---- classes.c ---- */
+/* Whether the lanes are those of the classes that the policy has. */
+bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v);
+/* Makes of the engine's lanes in of->target those of all classes. */
+int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret);
+void sm_classes_tell(struct sm *s, const struct sm_classes *now); /* when it is not as before */
 
 /* ---- route.c ---- */
 void sm_jobs_orphan(struct sm *s); /* before the sm goes: jobs find nobody */

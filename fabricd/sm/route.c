@@ -35,7 +35,9 @@ struct sm_job {
     char passed[800]; /* engines that were passed over, and why */
     uint64_t route_us, verify_us;
     uint64_t computed_us, proved_us; /* when, by the engine that ran last */
-    bool flawed;                     /* says the engine: others may be better */
+    struct sm_classes classes;
+    bool composed; /* they are new */
+    bool flawed;   /* says the engine: others may be better */
     bool over;
 };
 
@@ -160,7 +162,7 @@ static int route(struct sm_job *j)
 /* What stands, repaired; false: it takes an engine. */
 static bool follow(struct sm_job *j)
 {
-    if (!j->stand.state)
+    if (!j->stand.state || !sm_classes_fit(&j->of.policy, &j->former->vls))
         return false;
     uint64_t start = clock_now_us();
     int r = fab_stand_follow(&j->stand, j->former, j->of.fabric, j->of.target);
@@ -175,10 +177,39 @@ static bool follow(struct sm_job *j)
     return false;
 }
 
+/* The lanes of all classes, and the proof of what they do together. */
+static int compose(struct sm_job *j)
+{
+    int r = sm_classes_compose(&j->of, &j->classes);
+    j->composed = r == FAB_OK;
+    if (r != FAB_OK || fab_vls_levels(&j->of.target->vls) < 2)
+        return r;
+    fab_verdict_fini(&j->verdict);
+    return prove(j);
+}
+
+/* With lanes for every class, if an engine can do with so few; else with as many sets of them as
+ * leave one enough. */
+static int route_classes(struct sm_job *j)
+{
+    int r = FAB_OK;
+    for (uint8_t sets = fab_classes_count(j->of.policy.classes);; sets /= 2) {
+        j->of.policy.lane_sets = sets;
+        r = route(j);
+        bool good = r == FAB_OK && fab_verdict_good(&j->verdict);
+        if (good || sets <= 1 || (r != FAB_OK && r != FAB_E_UNSUPPORTED))
+            break;
+        discard(j);
+        j->passed[0] = 0;
+    }
+    j->of.policy.lane_sets = 0;
+    return r == FAB_OK && fab_verdict_good(&j->verdict) ? compose(j) : r;
+}
+
 static void work(void *ctx)
 {
     struct sm_job *j = ctx;
-    j->status = follow(j) ? FAB_OK : route(j);
+    j->status = follow(j) ? FAB_OK : route_classes(j);
     if (j->in_force && j->status == FAB_OK && fab_verdict_good(&j->verdict))
         j->status = sm_rebalance_weigh(j->of.fabric, j->in_force, j->of.target, &j->stop, &j->gain);
     if (j->status == FAB_OK && !fab_verdict_good(&j->verdict))
@@ -352,6 +383,8 @@ static int judge(struct sm *s, struct sm_job *j)
         return SM_ROUND_OVER;
     }
     s->alarm[0] = 0;
+    if (j->composed)
+        sm_classes_tell(s, &j->classes);
     fab_verdict_fini(&s->verdict);
     s->verdict = j->verdict;
     j->verdict = (struct fab_verdict){0};

@@ -7,6 +7,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/crew.h \
 	%D%/map.c \
 	%D%/map.h \
+	%D%/match.c \
+	%D%/match.h \
 	%D%/plural.h \
 	%D%/prng.c \
 	%D%/prng.h \

@@ -4,39 +4,18 @@
  * end ports.
  *
  * A pattern is for the whole node description, or for its first word, which is the host's name in
- * what drivers write ("node-0001 mlx5_0"). * stands for any characters, ? for one; it is compared
- * in time of their product at most.
+ * what drivers write ("node-0001 mlx5_0").
  */
 #include "libfabmgr/partition/select.h"
 
 #include <string.h>
 
-static bool matches(const char *pattern, const char *text, size_t len)
-{
-    const char *end = text + len, *star = NULL, *retry = NULL;
-    while (text < end) {
-        if (*pattern == '*') {
-            star = ++pattern;
-            retry = text;
-        } else if (*pattern != '\0' && (*pattern == '?' || *pattern == *text)) {
-            pattern++;
-            text++;
-        } else if (star != NULL) {
-            pattern = star;
-            text = ++retry;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*')
-        pattern++;
-    return *pattern == '\0';
-}
+#include "libfabmgr/base/match.h"
 
 static bool is_named(const struct fab_node *n, const char *pattern)
 {
-    return matches(pattern, n->desc, strlen(n->desc)) ||
-           matches(pattern, n->desc, strcspn(n->desc, " \t"));
+    return fab_matches(pattern, n->desc, strlen(n->desc)) ||
+           fab_matches(pattern, n->desc, strcspn(n->desc, " \t"));
 }
 
 static bool in_group(const struct fab_fabric *f, const struct fab_partitions *p,

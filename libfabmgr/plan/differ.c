@@ -30,7 +30,8 @@ bool fab_plan_tuning_differs(const struct fab_port_info *now, const struct fab_p
     return now->subnet_timeout != want->subnet_timeout || now->hoq_life != want->hoq_life ||
            now->vl_stall_count != want->vl_stall_count ||
            now->local_phy_errors != want->local_phy_errors ||
-           now->overrun_errors != want->overrun_errors || now->neighbor_mtu != want->neighbor_mtu;
+           now->overrun_errors != want->overrun_errors ||
+           now->vl_high_limit != want->vl_high_limit || now->neighbor_mtu != want->neighbor_mtu;
 }
 
 /* PortStateChange that is set wants to be cleared, by writing it back. */

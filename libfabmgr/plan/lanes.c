@@ -9,15 +9,18 @@
  * written first and widest, by in ports or by out ports, whichever takes fewer writes.
  *
  * What devices hold is known from what was written to them (struct fab_held); after a restart it is
- * not. With several lanes, what is not known is written. With one lane any table will do: where one
- * lane is free of deadlock, each mapping of it to lanes is, too. So then nothing is written to
- * devices of which nothing is known, and those that hold something of ours are set to VL 0.
+ * not. How lanes share a cable is kept as it was written, port by port, and only blocks that differ
+ * are written again. With several lanes, what is not known is written. With one lane any table will
+ * do: where one lane is free of deadlock, each mapping of it to lanes is, too. So then nothing is
+ * written to devices of which nothing is known, and those that hold something of ours are set to VL
+ * 0.
  */
 #include "libfabmgr/plan/lanes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
 #define PORTS 256 /* of a switch, port 0 included */
@@ -25,7 +28,8 @@
 #define OPTIMIZED 1u
 #define MOD_ALL_OUT (1u << 16)
 #define MOD_ALL_IN (1u << 17)
-#define VLARB_LOW (1u << 16)
+#define VLARB_BLOCK 16 /* its number stands above the port */
+#define ARBS_MANY 1000
 #define MAPS 64 /* different tables that are counted at a time */
 
 /* ---- one port -------------------------------------------------------------------------------- */
@@ -40,13 +44,8 @@ static bool is_live(const struct fab_fabric *f, uint32_t port)
 
 static struct fab_held_port wanted(const struct fab_plan_input *in, uint32_t port)
 {
-    const struct fab_vls *v = &in->target->vls;
-    struct fab_vlarb unused;
-    struct fab_held_port want = {.vls = fab_target_port_vls(in->fabric, in->policy, port),
-                                 .class = fab_vls_class(v, port)};
-    if (fab_vls_many(v))
-        want.arbitrated = fab_target_vlarb(in->fabric, in->policy, v, port, &unused);
-    return want;
+    return (struct fab_held_port){.vls = fab_target_port_vls(in->fabric, in->policy, port),
+                                  .class = fab_vls_class(&in->target->vls, port)};
 }
 
 static struct fab_held_port held_of(const struct fab_plan_input *in, uint32_t port)
@@ -63,18 +62,41 @@ static bool nothing_to_do(const struct fab_plan_input *in)
            (in->observed == NULL || in->observed->lanes.port == NULL);
 }
 
-static int add_vlarb(const struct fab_plan_input *in, uint32_t port, uint8_t now,
+/* What its tables are known to be; all zero: nothing is. */
+static struct fab_arb arb_held(const struct fab_plan_input *in, const struct fab_held_port *now)
+{
+    const struct fab_held *held = &in->observed->lanes;
+    return now->arbitrated > 0 && now->arbitrated <= held->arbs ? held->arb[now->arbitrated - 1]
+                                                                : (struct fab_arb){0};
+}
+
+static bool arb_differs(const struct fab_arb *now, const struct fab_arb *want, unsigned block)
+{
+    struct fab_vlarb a, b;
+    bool known = now->lows + now->highs > 0 && (now->whole || block == 1);
+    fab_arb_block(now, block, &a);
+    fab_arb_block(want, block, &b);
+    return !known || memcmp(&a, &b, sizeof(a)) != 0;
+}
+
+static int add_vlarb(const struct fab_plan_input *in, uint32_t port, struct fab_held_port held,
                      fab_lanes_add *add, void *ctx)
 {
     const struct fab_port *p = &in->fabric->ports[port];
-    bool is_switch = fab_node_is_switch(in->fabric, p->node);
-    uint8_t want = wanted(in, port).arbitrated;
-    if (want == 0 || want == now)
+    const uint32_t num = fab_node_is_switch(in->fabric, p->node) ? p->num : 0;
+    struct fab_arb want, now = {0};
+    int ret = FAB_OK;
+    if (!fab_target_arb(in->fabric, in->policy, &in->target->vls, port, in->book, &want))
         return FAB_OK;
-    return add(ctx, (struct fab_plan_op){.node = p->node,
-                                         .port = port,
-                                         .attr_id = FAB_ATTR_VLARB,
-                                         .mod = VLARB_LOW | (is_switch ? p->num : 0)});
+    if (held.arbitrated > 0)
+        now = arb_held(in, &held);
+    for (unsigned block = 1; block <= FAB_ARB_BLOCKS && ret == FAB_OK; block++)
+        if (fab_arb_has_block(&want, &p->info, block) && arb_differs(&now, &want, block))
+            ret = add(ctx, (struct fab_plan_op){.node = p->node,
+                                                .port = port,
+                                                .attr_id = FAB_ATTR_VLARB,
+                                                .mod = block << VLARB_BLOCK | num});
+    return ret;
 }
 
 /* ---- the pairs of a switch ------------------------------------------------------------------- */
@@ -302,24 +324,27 @@ static int add_tables(struct pairs *s, const struct sink *to, enum fab_lanes_rea
     return add_lines(s, to, base, reach);
 }
 
+int fab_lanes_shares_of_switch(const struct fab_plan_input *in, uint32_t sw, fab_lanes_add *add,
+                               void *ctx)
+{
+    const struct fab_node *node = &in->fabric->nodes[sw];
+    int ret = FAB_OK;
+    for (uint32_t num = 1; num <= node->num_ports && !nothing_to_do(in) && ret == FAB_OK; num++) {
+        uint32_t port = node->first_port + num;
+        if (is_live(in->fabric, port))
+            ret = add_vlarb(in, port, held_of(in, port), add, ctx);
+    }
+    return ret;
+}
+
 int fab_lanes_of_switch(const struct fab_plan_input *in, uint32_t sw, enum fab_lanes_reach reach,
                         fab_lanes_add *add, void *ctx)
 {
-    const struct fab_node *node = &in->fabric->nodes[sw];
     const struct sink to = {add, ctx};
     struct pairs s;
-    int ret = FAB_OK;
-    if (nothing_to_do(in))
+    if (nothing_to_do(in) || !find_pairs(in, sw, &s))
         return FAB_OK;
-    for (uint32_t num = 1; num <= node->num_ports && reach == FAB_LANES_ALL && ret == FAB_OK;
-         num++) {
-        uint32_t port = node->first_port + num;
-        if (is_live(in->fabric, port))
-            ret = add_vlarb(in, port, held_of(in, port).arbitrated, add, ctx);
-    }
-    if (ret == FAB_OK && find_pairs(in, sw, &s))
-        ret = add_tables(&s, &to, reach);
-    return ret;
+    return add_tables(&s, &to, reach);
 }
 
 /* An adapter whose port is Init may have been reset: what it holds is not known. */
@@ -332,7 +357,7 @@ int fab_lanes_of_end(const struct fab_plan_input *in, uint32_t port, fab_lanes_a
     struct fab_held_port now = fresh ? (struct fab_held_port){0} : held_of(in, port);
     uint64_t map = fab_target_sl2vl(in->fabric, in->policy, &in->target->vls, port, port);
     bool wrong = now.vls == 0 ? many : fab_vls_map(in->observed->lanes.vl[0][0], now.vls) != map;
-    int ret = add_vlarb(in, port, now.arbitrated, add, ctx);
+    int ret = add_vlarb(in, port, now, add, ctx);
     if (ret == FAB_OK && wrong && (p->info.cap_mask & CAP_SL_MAPPING) != 0)
         ret = add(ctx, (struct fab_plan_op){
                            .node = p->node, .port = port, .attr_id = FAB_ATTR_SL2VL, .map = map});
@@ -356,7 +381,59 @@ void fab_plan_lanes_begin(const struct fab_plan_input *in, const struct fab_plan
 static void forget_all(struct fab_observed *o)
 {
     free(o->lanes.port);
+    free(o->lanes.arb);
     o->lanes = (struct fab_held){0};
+}
+
+/* *ret: its number + 1 among those that ports hold. NOMEM. */
+static int number_of(struct fab_held *held, const struct fab_arb *arb, uint16_t *ret)
+{
+    size_t i = 0;
+    while (i < held->arbs && memcmp(&held->arb[i], arb, sizeof(*arb)) != 0)
+        i++;
+    if (i == held->arb_room) {
+        struct fab_arb *more = fab_grow(held->arb, sizeof(*more), i + 1, &held->arb_room);
+        if (more == NULL)
+            return FAB_E_NOMEM;
+        held->arb = more;
+    }
+    if (i == held->arbs)
+        held->arb[held->arbs++] = *arb;
+    *ret = i < UINT16_MAX ? (uint16_t)(i + 1) : 0;
+    return FAB_OK;
+}
+
+/* Those that nobody holds any more are forgotten when there are many. */
+static void tidy_arbs(struct fab_held *held)
+{
+    if (held->arbs < ARBS_MANY)
+        return;
+    held->arbs = 0;
+    for (uint32_t port = 0; port < held->ports; port++)
+        held->port[port].arbitrated = 0;
+}
+
+static int note_port(const struct fab_plan_input *in, uint32_t port, struct fab_held *held)
+{
+    struct fab_arb arb;
+    held->port[port] = wanted(in, port);
+    if (!fab_target_arb(in->fabric, in->policy, &in->target->vls, port, in->book, &arb))
+        return FAB_OK;
+    return number_of(held, &arb, &held->port[port].arbitrated);
+}
+
+static int note_ports(const struct fab_plan_input *in, struct fab_held *held)
+{
+    bool same = memcmp(held->vl, in->target->vls.vl, sizeof(held->vl)) == 0;
+    int ret = FAB_OK;
+    for (uint32_t port = 0; port < in->fabric->port_count && ret == FAB_OK; port++) {
+        if (is_live(in->fabric, port))
+            ret = note_port(in, port, held);
+        else if (!same)
+            held->port[port] = (struct fab_held_port){0};
+    }
+    memcpy(held->vl, in->target->vls.vl, sizeof(held->vl));
+    return ret;
 }
 
 int fab_plan_lanes_done(const struct fab_plan_input *in, struct fab_observed *o)
@@ -372,13 +449,13 @@ int fab_plan_lanes_done(const struct fab_plan_input *in, struct fab_observed *o)
     if (held->port == NULL)
         return FAB_E_NOMEM;
     held->ports = f->port_count;
-    bool same = memcmp(held->vl, in->target->vls.vl, sizeof(held->vl)) == 0;
-    for (uint32_t port = 0; port < f->port_count; port++) {
-        if (is_live(f, port))
-            held->port[port] = wanted(in, port);
-        else if (!same)
-            held->port[port] = (struct fab_held_port){0};
-    }
-    memcpy(held->vl, in->target->vls.vl, sizeof(held->vl));
-    return FAB_OK;
+    tidy_arbs(held);
+    struct fab_arb_book book = {.count = 0};
+    struct fab_plan_input mine = *in;
+    mine.book = &book;
+    int ret = note_ports(&mine, held);
+    fab_arb_book_fini(&book);
+    if (ret != FAB_OK)
+        forget_all(o);
+    return ret;
 }

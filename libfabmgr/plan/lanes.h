@@ -10,6 +10,9 @@
 enum fab_lanes_reach { FAB_LANES_ALL, FAB_LANES_LINE, FAB_LANES_PAIR };
 typedef int fab_lanes_add(void *ctx, struct fab_plan_op op);
 
+/* VL arbitration of the ports of a switch. NOMEM, or what add() returns. */
+int fab_lanes_shares_of_switch(const struct fab_plan_input *in, uint32_t sw, fab_lanes_add *add,
+                               void *ctx);
 /* The writes of this reach that a switch needs. NOMEM, or what add() returns. */
 int fab_lanes_of_switch(const struct fab_plan_input *in, uint32_t sw, enum fab_lanes_reach reach,
                         fab_lanes_add *add, void *ctx);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/plan.h"
 
@@ -51,6 +52,7 @@ void fab_observed_fini(struct fab_observed *o)
     fab_lft_fini(&o->lft);
     free(o->known);
     free(o->lanes.port);
+    free(o->lanes.arb);
     fab_blocks_fini(&o->pkeys);
     memset(o, 0, sizeof(*o));
 }
@@ -95,6 +97,18 @@ static void move_switch(const struct fab_observed *from, uint32_t old_sw, uint32
     }
 }
 
+static int copy_arbs(const struct fab_held *from, struct fab_held *to)
+{
+    if (from->arbs == 0)
+        return FAB_OK;
+    to->arb = fab_alloc_array(from->arbs, sizeof(*to->arb));
+    if (to->arb == NULL)
+        return FAB_E_NOMEM;
+    memcpy(to->arb, from->arb, from->arbs * sizeof(*to->arb));
+    to->arbs = to->arb_room = from->arbs;
+    return FAB_OK;
+}
+
 static int move_lanes(const struct fab_held *from, const struct fab_fabric *old,
                       const struct fab_fabric *now, struct fab_held *ret)
 {
@@ -102,8 +116,10 @@ static int move_lanes(const struct fab_held *from, const struct fab_fabric *old,
         return FAB_OK;
     struct fab_held to = {.ports = now->port_count};
     to.port = calloc((size_t)to.ports + 1, sizeof(*to.port));
-    if (to.port == NULL)
+    if (to.port == NULL || copy_arbs(from, &to) != FAB_OK) {
+        free(to.port);
         return FAB_E_NOMEM;
+    }
     memcpy(to.vl, from->vl, sizeof(to.vl));
     for (uint32_t node = 0; node < old->node_count; node++) {
         const struct fab_node *was = &old->nodes[node];

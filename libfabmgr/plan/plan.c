@@ -59,6 +59,18 @@ static int add_port(struct draft *d, uint32_t port, uint8_t state)
 
 /* ---- what a port needs ---------------------------------------------------------------------- */
 
+/* How much of high priority goes before one packet of low priority does. */
+static void want_limit(const struct fab_plan_input *in, uint32_t port, struct fab_port_info *ret)
+{
+    struct fab_arb arb;
+    if (in->policy->classes == NULL || !fab_vls_many(&in->target->vls) ||
+        in->fabric->ports[port].num == 0 || in->fabric->ports[port].peer == FAB_NONE)
+        return;
+    if (fab_target_arb(in->fabric, in->policy, &in->target->vls, port, in->book, &arb) &&
+        arb.highs > 0)
+        ret->vl_high_limit = arb.limit;
+}
+
 /* What it shall say, where a switch checks P_Keys included. */
 static void want_port(const struct fab_plan_input *in, uint32_t port, struct fab_port_info *ret)
 {
@@ -67,6 +79,7 @@ static void want_port(const struct fab_plan_input *in, uint32_t port, struct fab
     fab_target_port_info(f, in->policy, &in->target->lids, port, in->sm_lid, ret);
     if (in->ask && fab_port_has_lid(f, port))
         ret->client_reregister = fab_target_can_reregister(ret);
+    want_limit(in, port, ret);
     if (pkeys->ports == 0 || f->ports[port].num == 0 || !fab_node_is_switch(f, f->ports[port].node))
         return;
     if (in->observed != NULL &&
@@ -172,6 +185,11 @@ static int plan_up(struct draft *d, uint32_t port)
     return can_rise(d->in->fabric, port) ? add_port(d, port, FAB_STATE_ACTIVE) : FAB_OK;
 }
 
+static int plan_shares(struct draft *d, uint32_t sw)
+{
+    return fab_lanes_shares_of_switch(d->in, sw, add_op, d);
+}
+
 static int plan_lanes(struct draft *d, uint32_t sw)
 {
     return fab_lanes_of_switch(d->in, sw, FAB_LANES_ALL, add_op, d);
@@ -261,8 +279,9 @@ static int order_routes(struct draft *d, size_t start, struct fab_plan *plan)
     return ret;
 }
 
-int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret)
+static int make(struct draft *d, struct fab_plan *ret)
 {
+    const struct fab_plan_input *in = d->in;
     const struct fab_fabric *f = in->fabric;
     const struct {
         uint32_t count;
@@ -272,6 +291,7 @@ int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret)
         [FAB_STAGE_STALE] = {f->switch_count, plan_stale},
         [FAB_STAGE_TRUNKS] = {f->port_count, plan_trunk},
         [FAB_STAGE_TRUNKS_UP] = {f->port_count, plan_trunk_up},
+        [FAB_STAGE_SHARES] = {f->switch_count, plan_shares},
         [FAB_STAGE_LANES] = {f->switch_count, plan_lanes},
         [FAB_STAGE_LANES_LINE] = {f->switch_count, plan_lanes_line},
         [FAB_STAGE_LANES_PAIR] = {f->switch_count, plan_lanes_pair},
@@ -281,25 +301,36 @@ int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret)
         [FAB_STAGE_ENDS] = {f->port_count, plan_end},
         [FAB_STAGE_ENDS_UP] = {f->port_count, plan_end_up},
     };
-    struct draft d = {.in = in};
     struct fab_plan plan = {0};
+    int status = FAB_OK;
     if (in->target->lft.switch_count != f->switch_count ||
         in->target->lids.port_count != f->port_count)
         return FAB_E_INVAL;
-    for (unsigned stage = 0; stage < FAB_STAGE_COUNT; stage++) {
-        size_t start = d.count;
-        int status = each(&d, stages[stage].count, stages[stage].plan_one);
-        if (status == FAB_OK && stage == FAB_STAGE_ROUTES && d.count > start)
-            status = order_routes(&d, start, &plan);
-        if (status != FAB_OK) {
-            free(d.ops);
-            return status;
-        }
-        plan.stage_start[stage + 1] = (uint32_t)d.count;
+    for (unsigned stage = 0; stage < FAB_STAGE_COUNT && status == FAB_OK; stage++) {
+        size_t start = d->count;
+        status = each(d, stages[stage].count, stages[stage].plan_one);
+        if (status == FAB_OK && stage == FAB_STAGE_ROUTES && d->count > start)
+            status = order_routes(d, start, &plan);
+        plan.stage_start[stage + 1] = (uint32_t)d->count;
     }
-    plan.ops = d.ops;
+    if (status != FAB_OK)
+        return status;
+    plan.ops = d->ops;
     *ret = plan;
     return FAB_OK;
+}
+
+int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret)
+{
+    struct fab_arb_book book = {.count = 0};
+    struct fab_plan_input mine = *in;
+    struct draft d = {.in = &mine};
+    mine.book = &book;
+    int status = make(&d, ret);
+    if (status != FAB_OK)
+        free(d.ops);
+    fab_arb_book_fini(&book);
+    return status;
 }
 
 void fab_plan_fini(struct fab_plan *p)
@@ -353,8 +384,10 @@ static int encode_pkeys(const struct fab_plan_input *in, const struct fab_plan_o
 static int encode_vlarb(const struct fab_plan_input *in, const struct fab_plan_op *op,
                         uint8_t data[FAB_SMP_DATA])
 {
-    struct fab_vlarb want = {0};
-    (void)fab_target_vlarb(in->fabric, in->policy, &in->target->vls, op->port, &want);
+    struct fab_vlarb want;
+    struct fab_arb arb;
+    (void)fab_target_arb(in->fabric, in->policy, &in->target->vls, op->port, in->book, &arb);
+    fab_arb_block(&arb, op->mod >> 16, &want);
     return fab_attr_pack(&fab_attr_vlarb, &want, data, FAB_SMP_DATA);
 }
 

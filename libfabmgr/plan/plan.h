@@ -13,10 +13,12 @@
  *
  * TRUNKS_UP: Armed -> Active: no table shall lead into a cable that does not carry traffic yet.
  *
- * LANES: with several lanes, VL arbitration of switch ports; SL to VL, where one write does for all
- * pairs of ports of a switch; then, each a stage of its own, LANES_LINE where it does for all pairs
- * with one port, and LANES_PAIR what is left, pair by pair. With one lane only what is known to be
- * something else.
+ * SHARES: with several lanes, VL arbitration of switch ports: each lane has its part before
+ * packets go by it, and keeps one until they do not any more.
+ *
+ * LANES: SL to VL, where one write does for all pairs of ports of a switch; then, each a stage of
+ * its own, LANES_LINE where it does for all pairs with one port, and LANES_PAIR what is left, pair
+ * by pair. With one lane only what is known to be something else.
  *
  * ROUTES: LFT blocks that differ from what the switch is known to hold, in the order of order.c:
  * first those that end a loss, and none that would close a loop or cut a path that works, in
@@ -43,12 +45,14 @@
 struct fab_held_port {
     uint8_t vls; /* data VLs of the port; 0: not known (of a switch's port 0: nothing of it is) */
     uint8_t class;
-    uint8_t arbitrated; /* VLs in its VLArbitrationTable; 0: not known */
+    uint16_t arbitrated; /* its VLArbitrationTables are arb[this - 1]; 0: not known */
 };
 struct fab_held {
     uint32_t ports;
     struct fab_held_port *port; /* [ports] by port id; NULL: nothing is known */
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS]; /* as in struct fab_vls */
+    struct fab_arb *arb;
+    size_t arbs, arb_room;
 };
 
 /* What the switches are known to hold, by switch id of one snapshot: read back from them, or
@@ -76,6 +80,7 @@ enum fab_plan_stage {
     FAB_STAGE_STALE,
     FAB_STAGE_TRUNKS,
     FAB_STAGE_TRUNKS_UP,
+    FAB_STAGE_SHARES,
     FAB_STAGE_LANES,
     FAB_STAGE_LANES_LINE,
     FAB_STAGE_LANES_PAIR,
@@ -120,6 +125,7 @@ struct fab_plan_input {
     bool tune; /* the policy changed: write timers and thresholds to ports that are up, too; else
                   they go along with other writes only, since some devices do not keep them */
     bool ask;  /* ends that are up are told to register again (ClientReregister), too */
+    struct fab_arb_book *book; /* private */
 };
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
 void fab_plan_fini(struct fab_plan *p);

@@ -1,4 +1,9 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/classes.c \
+	%D%/classes.h \
+	%D%/classes_make.h \
+	%D%/classes_read.c \
+	%D%/classes_rule.c \
 	%D%/congestion.c \
 	%D%/congestion.h \
 	%D%/gid.c \

@@ -88,7 +88,7 @@ bool fab_policy_tunes_alike(const struct fab_policy *a, const struct fab_policy 
     for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
         if (((const uint8_t *)a)[domains[i].offset] != ((const uint8_t *)b)[domains[i].offset])
             return false;
-    return true;
+    return a->classes == b->classes; /* limits of high priority come from them */
 }
 
 #define ENGINE_NAME 31
@@ -206,6 +206,7 @@ int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy)
     fab_tables_ref(copy.tables);
     fab_partitions_ref(copy.partitions);
     fab_routers_ref(copy.routers);
+    fab_classes_ref(copy.classes);
     *ret_copy = copy;
     return FAB_OK;
 }
@@ -216,6 +217,8 @@ void fab_policy_fini(struct fab_policy *p)
     fab_tables_unref(p->tables);
     fab_partitions_unref(p->partitions);
     fab_routers_unref(p->routers);
+    fab_classes_unref(p->classes);
+    p->classes = NULL;
     p->tables = NULL;
     p->partitions = NULL;
     p->routers = NULL;

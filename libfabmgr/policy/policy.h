@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libfabmgr/policy/classes.h"
 #include "libfabmgr/policy/congestion.h"
 #include "libfabmgr/policy/partitions.h"
 #include "libfabmgr/policy/routers.h"
@@ -36,6 +37,8 @@ struct fab_policy {
     uint8_t enforce;   /* where switches check P_Keys: 1 inbound, 2 outbound, 3 both, 0 not */
     uint16_t max_hops; /* proof: longest accepted path in switches, default 64 */
     struct fab_policy_congestion congestion;
+    struct fab_classes *classes; /* shared; NULL: all traffic is one class */
+    uint8_t lane_sets;           /* an engine may take so much less lanes: 0 is as 1 */
 };
 
 void fab_policy_defaults(struct fab_policy *p);

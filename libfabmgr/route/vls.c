@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How many lanes there are for engines that need several: what the weakest cable between switches
- * offers, since any path may take it (VLCap and OperationalVLs, IBA 14.2.5.6).
+ * offers, since any path may take it (VLCap and OperationalVLs, IBA 14.2.5.6). Where each of
+ * several traffic classes shall have as many, that is shared out among them.
  */
 #include "libfabmgr/route/route.h"
 
@@ -27,5 +28,6 @@ uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_pol
         }
     }
     *ret_port = weakest;
-    return least;
+    least = (uint8_t)(least / (p->lane_sets > 1 ? p->lane_sets : 1));
+    return least > 0 ? least : 1;
 }

@@ -224,6 +224,10 @@ int fab_sa_new(const struct fab_view *v, struct fab_sa **ret)
         fab_sa_free(sa);
         return FAB_E_NOMEM;
     }
+    if (fab_qos_matcher_init(&sa->matcher, f, &v->policy, &v->target->pkeys) != FAB_OK) {
+        fab_sa_free(sa);
+        return FAB_E_NOMEM;
+    }
     look_at_ports(sa);
     number_rows(sa);
     sa->proved = sa->max_lmc == 0 && v->verdict.pairs > 0 && fab_verdict_good(&v->verdict);
@@ -237,6 +241,7 @@ void fab_sa_free(struct fab_sa *sa)
 {
     if (sa == NULL)
         return;
+    fab_qos_matcher_fini(&sa->matcher);
     fab_view_unref(sa->view);
     free(sa->ends);
     free(sa->cables);

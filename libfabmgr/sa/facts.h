@@ -3,6 +3,7 @@
 #ifndef LIBFABMGR_SA_FACTS_H
 #define LIBFABMGR_SA_FACTS_H
 
+#include "libfabmgr/qos/qos.h"
 #include "libfabmgr/sa/sa.h"
 
 /* What a cable does to a path: 16 bytes a port, so that those of a large fabric fit a cache. */
@@ -33,6 +34,7 @@ struct fab_sa {
     /* Most ask for paths in the same way: the last ComponentMask, and what it means. */
     uint64_t path_mask;
     struct fab_path_record path_given;
+    struct fab_qos_matcher matcher;
 };
 
 /* As fab_sa_path, without hops, and the rank of the rate. */

@@ -200,8 +200,10 @@ static bool fill_vlarb(struct fab_sa_query *q, uint32_t port, uint32_t k, void *
     r->lid = lid_of(q, port);
     r->port = p->num;
     r->block = (uint8_t)block;
-    if (block == 1 && p->peer != FAB_NONE)
-        (void)fab_target_vlarb(v->fabric, &v->policy, &v->target->vls, port + k / 4, &r->table);
+    struct fab_arb arb;
+    if (p->peer != FAB_NONE &&
+        fab_target_arb(v->fabric, &v->policy, &v->target->vls, port + k / 4, NULL, &arb))
+        fab_arb_block(&arb, block, &r->table);
     return true;
 }
 

@@ -27,6 +27,12 @@ uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request 
  * full where both are full members. Anyone may talk to itself. wanted: of this partition, 0: of
  * any. 0: there is none. */
 uint16_t fab_sa_common_key(const struct fab_sa *sa, uint32_t a, uint32_t b, uint16_t wanted);
+/* class.c: the traffic class of a path, its limits, and the P_Key that it shall have (0: any). */
+uint8_t fab_sa_class(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint32_t lid,
+                     uint16_t pkey);
+void fab_sa_limit(const struct fab_sa_query *q, uint8_t class, unsigned *mtu, unsigned *rank,
+                  unsigned *life);
+uint16_t fab_sa_class_pkey(const struct fab_sa *sa, uint8_t class);
 /* Whether the one who asks may know of a port (of an end, or port 0 of a switch). */
 static inline bool fab_sa_may_see(const struct fab_sa_query *q, uint32_t port)
 {

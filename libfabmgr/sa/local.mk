@@ -1,6 +1,7 @@
 libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/aliases.c \
 	%D%/aliases.h \
+	%D%/class.c \
 	%D%/facts.c \
 	%D%/facts.h \
 	%D%/kinds.c \

@@ -10,10 +10,11 @@
  * A selector together with its value bounds the MTU, the rate or the lifetime; a selector alone
  * says nothing, as with other managers. A path may be used with a lesser MTU than it has, so
  * "exactly" is met by a path that has more, and "less than" by the next below what is asked for.
- * For rates only the same is exactly the same. Lifetimes are one for the whole subnet; from a port
- * to itself it is 0. A destination in another subnet is a router of ours that leads there
- * (libfabmgr/policy/routers.h), and the hop limit of such a path is no longer 0. Service ids,
- * traffic classes and flow labels choose nothing, and are 0 in the answer.
+ * For rates only the same is exactly the same. Lifetimes are one for the whole subnet but for
+ * classes with their own; from a port to itself it is 0. A destination in another subnet is a
+ * router of ours that leads there (libfabmgr/policy/routers.h), and the hop limit of such a path is
+ * no longer 0. Service ids and QoS classes choose the traffic class (class.c), and so the SL; they,
+ * TClass and flow labels are 0 in the answer.
  */
 #include <string.h>
 
@@ -165,7 +166,10 @@ static void path_of_multi(const struct fab_multi_path_record *m, struct fab_path
                                   .rate_selector = m->rate_selector,
                                   .rate = m->rate,
                                   .life_selector = m->life_selector,
-                                  .life = m->life};
+                                  .life = m->life,
+                                  .qos_class = m->qos_class,
+                                  .service_msb = m->service_msb,
+                                  .service_lsb = m->service_lsb};
 }
 
 uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request *req)
@@ -237,7 +241,8 @@ static bool select_all(const struct fab_sa_query *q, struct path *p)
 /* ---- one path ---------------------------------------------------------------------------------
  */
 
-static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, struct path *ret)
+static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, uint8_t class,
+                 struct path *ret)
 {
     const struct fab_view *v = q->sa->view;
     uint8_t mtu, rank;
@@ -246,23 +251,26 @@ static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, struct path
     *ret = (struct path){.mtu = mtu, .rank = rank};
     if (v->target->lids.owner[lid] != src)
         ret->life = v->policy.subnet_timeout;
-    ret->sl = fab_target_sl(v->fabric, &v->target->lids, &v->target->vls, src, lid);
-    if (q->given.sl && !fab_vls_many(&v->target->vls))
+    fab_sa_limit(q, class, &ret->mtu, &ret->rank, &ret->life);
+    ret->sl = fab_target_sl_of(v->fabric, &v->target->lids, &v->target->vls, class, src, lid);
+    if (q->given.sl && !fab_vls_many(&v->target->vls) && fab_vls_levels(&v->target->vls) < 2)
         ret->sl = q->path.sl; /* all of them take the one lane */
     return (!q->given.sl || q->path.sl == ret->sl) && select_all(q, ret);
 }
 
 /* Whether the way back is as good. Where the tables are proved and nothing is asked of the way, it
  * need not be walked. */
-static bool find_back(struct fab_sa_query *q, uint32_t dst, uint32_t slid, uint8_t sl)
+static bool find_back(struct fab_sa_query *q, uint32_t dst, uint32_t slid, uint8_t class,
+                      uint8_t sl)
 {
     const struct fab_view *v = q->sa->view;
     const struct fab_path_record *g = &q->given;
     struct path back;
     if (q->sa->proved && !g->mtu && !g->rate && !g->life)
         return !fab_vls_many(&v->target->vls) ||
-               fab_target_sl(v->fabric, &v->target->lids, &v->target->vls, dst, slid) == sl;
-    return find(q, dst, slid, &back) && back.sl == sl;
+               fab_target_sl_of(v->fabric, &v->target->lids, &v->target->vls, class, dst, slid) ==
+                   sl;
+    return find(q, dst, slid, class, &back) && back.sl == sl;
 }
 
 struct keys {
@@ -302,8 +310,9 @@ bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b)
     return fab_sa_common_key(sa, a, b, 0) != 0;
 }
 
-/* False: they may not talk. Raw packets have no P_Key. */
-static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint16_t *ret)
+/* False: they may not talk. Raw packets have no P_Key. only: of this partition, 0: of any. */
+static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint16_t only,
+                      uint16_t *ret)
 {
     uint16_t wanted = q->given.pkey ? q->path.pkey : 0;
     *ret = 0;
@@ -311,7 +320,9 @@ static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, 
         return true;
     if (q->given.pkey && fab_pkey_base(wanted) == 0)
         return false;
-    uint16_t common = fab_sa_common_key(q->sa, src, dst, wanted);
+    if (only != 0 && wanted != 0 && fab_pkey_base(wanted) != only)
+        return false;
+    uint16_t common = fab_sa_common_key(q->sa, src, dst, wanted != 0 ? wanted : only);
     *ret = wanted != 0 ? wanted : common;
     return common != 0;
 }
@@ -321,9 +332,13 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
 {
     struct path p;
     uint16_t pkey;
-    if (!find_pkey(q, src, dst, &pkey) || !find(q, src, dlid, &p))
+    if (!find_pkey(q, src, dst, 0, &pkey))
         return false;
-    bool reversible = find_back(q, dst, slid, p.sl);
+    uint8_t class = fab_sa_class(q, src, dst, dlid, pkey);
+    uint16_t only = fab_sa_class_pkey(q->sa, class);
+    if ((only != 0 && !find_pkey(q, src, dst, only, &pkey)) || !find(q, src, dlid, class, &p))
+        return false;
+    bool reversible = find_back(q, dst, slid, class, p.sl);
     if (!reversible && q->given.reversible && q->path.reversible)
         return false;
     *r = (struct fab_path_record){

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What ports are told of lanes: SLtoVLMappingTable (IBA 14.2.5.8) and VLArbitrationTable
- * (14.2.5.9), from struct fab_vls.
+ * What ports are told of lanes: SLtoVLMappingTable (IBA 14.2.5.8), from struct fab_vls.
  *
  * A VL that a port does not have would mean that the packet is dropped (7.6.6). Between switches
  * there are enough: the proof sees to that. On cables to ends there may be fewer; these VLs are
  * folded into those that there are, which is harmless, as nothing waits behind an end.
  */
-#include <string.h>
-
 #include "libfabmgr/target/target.h"
-
-#define WEIGHT 64 /* of 64 bytes: one packet of 4096 */
 
 uint64_t fab_target_sl2vl(const struct fab_fabric *f, const struct fab_policy *p,
                           const struct fab_vls *v, uint32_t in, uint32_t out)
@@ -26,22 +21,6 @@ uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
                       const struct fab_vls *v, uint32_t in, uint32_t out, uint8_t sl)
 {
     return fab_target_sl2vl(f, p, v, in, out) >> (FAB_SLS - 1 - sl) * 4 & 15;
-}
-
-uint8_t fab_target_vlarb(const struct fab_fabric *f, const struct fab_policy *p,
-                         const struct fab_vls *v, uint32_t port, struct fab_vlarb *ret)
-{
-    uint8_t vls = fab_target_port_vls(f, p, port);
-    if (v->count < vls)
-        vls = v->count;
-    if (vls < 2 || f->ports[port].info.vlarb_low_cap < vls)
-        return 0;
-    memset(ret, 0, sizeof(*ret));
-    for (uint8_t vl = 0; vl < vls; vl++) {
-        ret->entry[vl].vl = vl;
-        ret->entry[vl].weight = WEIGHT;
-    }
-    return vls;
 }
 
 /* The switch where an end is, or the one whose port 0 it is; FAB_NONE: it has none. */
@@ -60,4 +39,10 @@ uint8_t fab_target_sl(const struct fab_fabric *f, const struct fab_lids *lids,
         return 0;
     uint32_t from = switch_of(f, src), to = switch_of(f, lids->owner[lid]);
     return from != FAB_NONE && to != FAB_NONE ? fab_vls_sl(v, from, to, lid) : 0;
+}
+
+uint8_t fab_target_sl_of(const struct fab_fabric *f, const struct fab_lids *lids,
+                         const struct fab_vls *v, uint8_t level, uint32_t src, uint32_t lid)
+{
+    return fab_vls_sl_of(v, level, fab_target_sl(f, lids, v, src, lid));
 }

@@ -1,4 +1,6 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/arb.c \
+	%D%/arb.h \
 	%D%/blocks.c \
 	%D%/blocks.h \
 	%D%/lanes.c \

@@ -11,6 +11,7 @@
 
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
+#include "libfabmgr/target/arb.h"
 #include "libfabmgr/target/pkeys.h"
 #include "libfabmgr/target/vls.h"
 
@@ -82,15 +83,13 @@ uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy 
  * 0. IBA 14.2.5.8. */
 uint64_t fab_target_sl2vl(const struct fab_fabric *f, const struct fab_policy *p,
                           const struct fab_vls *v, uint32_t in, uint32_t out);
-/* The low-priority VLArbitrationTable, entries 0-31: all VLs that are in use at `port` alike.
- * Returns how many these are; 0: there is nothing to be set (one VL, or a table of too few entries;
- * then *ret is untouched). IBA 14.2.5.9. */
-uint8_t fab_target_vlarb(const struct fab_fabric *f, const struct fab_policy *p,
-                         const struct fab_vls *v, uint32_t port, struct fab_vlarb *ret);
 /* The SL of packets from port id src to `lid`, and the VL by which they leave port id `out` having
  * come in by `in` (out of src itself: in == out == src). */
 uint8_t fab_target_sl(const struct fab_fabric *f, const struct fab_lids *lids,
                       const struct fab_vls *v, uint32_t src, uint32_t lid);
+/* Likewise of packets of a traffic class. */
+uint8_t fab_target_sl_of(const struct fab_fabric *f, const struct fab_lids *lids,
+                         const struct fab_vls *v, uint8_t level, uint32_t src, uint32_t lid);
 uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
                       const struct fab_vls *v, uint32_t in, uint32_t out, uint8_t sl);
 /* What SwitchInfo shall say: LinearFDBTop, LifeTimeValue, PortStateChange cleared. IBA 14.2.5.4. */

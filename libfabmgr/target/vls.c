@@ -56,7 +56,7 @@ uint64_t fab_vls_map(const uint8_t vl[FAB_SLS], uint8_t vls)
 {
     uint64_t map = 0;
     for (unsigned sl = 0; sl < FAB_SLS; sl++)
-        map = map << 4 | vl[sl] % vls;
+        map = map << 4 | (vl[sl] < FAB_VLS_MAX ? vl[sl] % vls : FAB_VLS_MAX);
     return map;
 }
 

@@ -17,7 +17,8 @@
 #define FAB_VLS_MAX 15 /* data VLs; 15 is for management */
 #define FAB_VL_CLASSES 16
 
-/* All zero: one lane, SL 0 and VL 0 everywhere. */
+/* All zero: one lane, SL 0 and VL 0 everywhere. An engine says what it needs, for SLs 0 to sls - 1;
+ * then libfabmgr/qos spreads that over the traffic classes of the policy. */
 struct fab_vls {
     uint8_t count; /* data VLs in use, 1..; 0 is as 1. With 1 nothing else here has a meaning */
     uint8_t sls;   /* SLs that paths take: below this */
@@ -32,6 +33,13 @@ struct fab_vls {
     uint8_t *port_class; /* [ports] by port id, or NULL: all 0 */
     uint8_t classes;     /* in use, 1.. */
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS];
+    /* Traffic classes ("levels", as classes are of ports here): where above it says SL e, packets
+     * of level c have SL sl[c][e]; sl[0][e] is e. Level c goes by lanes lane_set[c] * lanes on: a
+     * VL modulo lanes is the lane that the engine meant. */
+    uint8_t levels; /* 0 is as 1: then sl[][] and lane_set[] have no meaning */
+    uint8_t lanes;  /* of the engine */
+    uint8_t sl[FAB_SLS][FAB_SLS];
+    uint8_t lane_set[FAB_SLS];
 };
 /* Set up for `count` VLs (0: none, 1..FAB_VLS_MAX), SL s on VL s mod count for all classes. */
 void fab_vls_init(struct fab_vls *v, uint8_t count);
@@ -43,7 +51,7 @@ int fab_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy);
 void fab_vls_fini(struct fab_vls *v);
 
 /* The 8 bytes of an SLtoVLMappingTable as one number, SL 0 in the highest four bits. vl: by SL;
- * `vls` (1..) data VLs there are, the others are folded into them. */
+ * `vls` (1..) data VLs there are, the others are folded into them; 15: packets are dropped. */
 uint64_t fab_vls_map(const uint8_t vl[FAB_SLS], uint8_t vls);
 
 static inline bool fab_vls_many(const struct fab_vls *v)
@@ -62,6 +70,21 @@ static inline uint8_t fab_vls_sl(const struct fab_vls *v, uint32_t from, uint32_
     if (v->of_pair)
         return v->of_pair[(size_t)to * v->switches + from];
     return v->of_lid ? v->of_lid[lid] : 0;
+}
+/* The same for packets of a level. */
+static inline uint8_t fab_vls_sl_of(const struct fab_vls *v, uint8_t level, uint8_t sl)
+{
+    return v->levels > 1 ? v->sl[level][sl] : sl;
+}
+static inline uint8_t fab_vls_levels(const struct fab_vls *v)
+{
+    return v->levels > 1 ? v->levels : 1;
+}
+/* Packets keep their VL on all of their way, whatever it is: then what waits for what is the same
+ * on each as if all were one. */
+static inline bool fab_vls_keep_lane(const struct fab_vls *v)
+{
+    return v->levels > 1 && v->of_lid == NULL && v->of_pair == NULL && v->classes <= 1;
 }
 static inline uint8_t fab_vls_class(const struct fab_vls *v, uint32_t port)
 {

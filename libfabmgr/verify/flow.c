@@ -8,6 +8,11 @@
  * takes next. All switches with somebody to send begin with class 0, as ends and port 0 have it;
  * ways that go in circles end where they were before.
  *
+ * With traffic classes each way is gone with the SL of every class: what is proved is what all of
+ * them do together. Where packets keep one VL all along (fab_vls_keep_lane) they wait for each
+ * other on each VL as they would on one lane, so that this is not needed: the walk without lanes is
+ * the proof, for all classes at once.
+ *
  * LIDs of one destination switch side by side that all switches send alike, with the same SL, are
  * looked at once: 64 LIDs are compared at a time, each with its neighbour.
  */
@@ -31,14 +36,25 @@ static bool all_below(const uint8_t *byte, size_t count, uint8_t limit)
     return count == 0 || most < limit;
 }
 
+/* The SLs of a level lead to VLs that there are. */
+static bool level_in_range(const struct fab_vls *v, uint8_t level)
+{
+    for (unsigned in = 0; in < v->classes; in++)
+        for (unsigned out = 0; out < v->classes; out++)
+            for (uint8_t sl = 0; sl < v->sls; sl++)
+                if (fab_vls_sl_of(v, level, sl) >= FAB_SLS ||
+                    v->vl[in][out][fab_vls_sl_of(v, level, sl)] >= v->count)
+                    return false;
+    return true;
+}
+
 static bool vls_in_range(const struct fab_vls *v)
 {
-    for (unsigned in = 0; in < v->classes; in++) {
-        for (unsigned out = 0; out < v->classes; out++) {
-            if (!all_below(v->vl[in][out], v->sls, v->count))
-                return false;
-        }
-    }
+    if (v->levels > FAB_SLS)
+        return false;
+    for (uint8_t level = 0; level < fab_vls_levels(v); level++)
+        if (!level_in_range(v, level))
+            return false;
     return true;
 }
 
@@ -56,7 +72,7 @@ static bool classes_in_range(const struct fab_net *net, const struct fab_vls *v)
     return true;
 }
 
-static bool sound(const struct fab_net *net, const struct fab_vls *v)
+bool fab_flow_sound(const struct fab_net *net, const struct fab_vls *v)
 {
     uint32_t top = net->in->lids->top;
     if (v->count > FAB_VLS_MAX || v->sls == 0 || v->sls > FAB_SLS || v->classes == 0 ||
@@ -83,7 +99,7 @@ static void find_classes(struct fab_flow *fl)
 int fab_flow_new(const struct fab_net *net, struct fab_flow **ret)
 {
     const struct fab_vls *v = net->in->vls;
-    if (!sound(net, v))
+    if (!fab_flow_sound(net, v))
         return FAB_E_INVAL;
     struct fab_flow *fl = calloc(1, sizeof(*fl));
     if (fl == NULL)
@@ -161,6 +177,14 @@ static void send(struct fab_flow *fl, const struct column *c, uint32_t from, uin
     }
 }
 
+/* Packets of all levels. */
+static void send_all(struct fab_flow *fl, const struct column *c, uint32_t from)
+{
+    uint8_t sl = fab_vls_sl(fl->vls, from, c->sw, c->lid);
+    for (uint8_t level = 0; level < fab_vls_levels(fl->vls); level++)
+        send(fl, c, from, fab_vls_sl_of(fl->vls, level, sl));
+}
+
 static void walk_column(struct fab_flow *fl, const struct column *c)
 {
     const struct fab_net *net = fl->net;
@@ -168,7 +192,7 @@ static void walk_column(struct fab_flow *fl, const struct column *c)
     memset(fl->seen, 0, (size_t)net->n * fl->vls->classes * sizeof(*fl->seen));
     for (uint32_t sw = component; sw < net->n; sw++) {
         if (net->component[sw] == component && net->owners[sw] > (sw == c->sw ? 1u : 0u))
-            send(fl, c, sw, fab_vls_sl(fl->vls, sw, c->sw, c->lid));
+            send_all(fl, c, sw);
     }
 }
 

@@ -15,6 +15,8 @@ struct fab_flow {
     uint16_t *seen;     /* [n][classes] SLs that came in by them, of the LIDs at hand */
     uint8_t *entry;     /* [n] of these LIDs */
 };
+/* Whether the lanes fit the fabric, and nothing is out of range. */
+bool fab_flow_sound(const struct fab_net *net, const struct fab_vls *v);
 /* INVAL: the lanes do not fit the fabric, or something is out of range: as bad as no tables. NOMEM.
  */
 int fab_flow_new(const struct fab_net *net, struct fab_flow **ret);

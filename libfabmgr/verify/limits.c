@@ -39,10 +39,24 @@ static int judge_table(const struct fab_net *net, uint32_t sw, struct fab_verdic
     return cap != 0 ? note(v, net->first[sw], net->in->lids->top + 1, cap) : FAB_OK;
 }
 
+/* VLs that packets may go out by; where they keep one all along, all that classes use. */
+static uint32_t used_of(const struct fab_walk *w, uint32_t port)
+{
+    const struct fab_vls *v = w->net->in->vls;
+    uint32_t used = 0;
+    if (w->flow != NULL)
+        return w->flow->used[port];
+    if (w->net->hop[port] >= w->net->n || v == NULL || !fab_vls_many(v))
+        return 0;
+    for (uint8_t level = 0; level < fab_vls_levels(v); level++)
+        used |= 1u << v->vl[0][0][v->sl[level][0]];
+    return used;
+}
+
 static int judge_lanes(const struct fab_walk *w, uint32_t port, struct fab_verdict *v)
 {
     const struct fab_verify_input *in = w->net->in;
-    uint32_t used = w->flow->used[port];
+    uint32_t used = used_of(w, port);
     if (used <= 1)
         return FAB_OK;
     return note(v, port, 32 - (uint32_t)__builtin_clz(used),
@@ -57,7 +71,7 @@ int fab_limits_judge(const struct fab_walk *w, struct fab_verdict *v)
         return FAB_OK;
     for (uint32_t sw = 0; sw < net->n && status == FAB_OK; sw++)
         status = judge_table(net, sw, v);
-    for (uint32_t port = 0; w->flow != NULL && port < net->ports && status == FAB_OK; port++)
+    for (uint32_t port = 0; port < net->ports && status == FAB_OK; port++)
         status = judge_lanes(w, port, v);
     return status;
 }

@@ -50,7 +50,10 @@ int fab_walk_init(struct fab_walk *w, const struct fab_net *net)
         ret = fab_channels_init(&made.channels, net, 1);
     if (ret == FAB_OK)
         ret = fab_sheaf_new(&made.channels, &made.sheaf);
-    if (ret == FAB_OK && net->in->vls != NULL && fab_vls_many(net->in->vls))
+    const struct fab_vls *vls = net->in->vls;
+    if (ret == FAB_OK && vls != NULL && fab_vls_many(vls) && fab_vls_keep_lane(vls))
+        ret = fab_flow_sound(net, vls) ? FAB_OK : FAB_E_INVAL;
+    else if (ret == FAB_OK && vls != NULL && fab_vls_many(vls))
         ret = fab_flow_new(net, &made.flow);
     if (ret != FAB_OK) {
         fab_walk_fini(&made);

@@ -27,7 +27,8 @@ static inline uint32_t naive_switch_of(const struct fab_fabric *f, uint32_t port
     return fab_node_is_switch(f, node) ? node : fab_peer_node(f, port);
 }
 
-static inline void naive_send(struct naive_lanes *n, uint32_t src, uint32_t lid)
+/* A packet of a traffic class. */
+static inline void naive_send(struct naive_lanes *n, uint32_t src, uint32_t lid, uint8_t level)
 {
     const struct fab_fabric *f = n->f;
     const struct fab_vls *v = &n->t->vls;
@@ -35,6 +36,7 @@ static inline void naive_send(struct naive_lanes *n, uint32_t src, uint32_t lid)
     uint8_t sl = v->of_pair  ? v->of_pair[naive_switch_of(f, dst) * v->switches + at]
                  : v->of_lid ? v->of_lid[lid]
                              : 0;
+    sl = v->levels > 1 ? v->sl[level][sl] : sl;
     size_t last = SIZE_MAX;
     if (fab_node_is_switch(f, f->ports[src].node) || f->ports[src].peer != dst) {
         for (uint32_t i = 0; i < 2 * f->switch_count + 2; i++) {
@@ -95,8 +97,9 @@ static inline struct naive_lanes naive_lanes(const struct fab_fabric *f, const s
     for (uint32_t src = 0; src < f->port_count; src++) {
         for (uint32_t lid = 1; lid <= t->lids.top && t->lids.base[src] != 0; lid++) {
             uint32_t dst = t->lids.owner[lid];
-            if (dst != FAB_NONE && dst != src && naive_connected(&pairs, src, dst))
-                naive_send(&n, src, lid);
+            bool sends = dst != FAB_NONE && dst != src && naive_connected(&pairs, src, dst);
+            for (uint8_t level = 0; sends && level < fab_vls_levels(&t->vls); level++)
+                naive_send(&n, src, lid, level);
         }
     }
     naive_lanes_judge(&n, p);

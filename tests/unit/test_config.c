@@ -195,7 +195,7 @@ static const struct {
     {"foo: 1\n",
      "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, listen, "
      "socket_group, log_level, metrics, tls, sweep, flapping, counters, smp, subnet, routing, "
-     "partitions, multicast, congestion, contingency, journal"},
+     "partitions, multicast, congestion, qos, contingency, journal"},
     {"counters: {sick: isol}\n",
      "f.yaml:1:18: counters.sick is 'isol', expected report, isolate or disable"},
     {"counters: {clear: or}\n", "f.yaml:1:19: counters.clear is 'or', expected no or yes"},

@@ -146,7 +146,9 @@ static void assert_stage(const struct world *w, const struct fab_plan *p, uint32
     const struct fab_plan_op *op = &p->ops[i];
     if (!fab_node_is_switch(w->f, op->node))
         ck_assert_uint_eq(stage, FAB_STAGE_ENDS);
-    else if (op->attr_id == FAB_ATTR_VLARB || op->mod >> 16 == 3)
+    else if (op->attr_id == FAB_ATTR_VLARB)
+        ck_assert_uint_eq(stage, FAB_STAGE_SHARES);
+    else if (op->mod >> 16 == 3)
         ck_assert_uint_eq(stage, FAB_STAGE_LANES);
     else
         ck_assert_uint_eq(stage, op->mod >> 16 ? FAB_STAGE_LANES_LINE : FAB_STAGE_LANES_PAIR);
@@ -182,9 +184,12 @@ static uint32_t carry_out(struct world *w)
 
 static void assert_arbitration(const struct world *w, uint32_t port)
 {
-    struct fab_vlarb want = {0};
-    if (fab_target_vlarb(w->f, &w->p, &w->t->vls, port, &want) > 0)
-        ck_assert_int_eq(memcmp(&want, &w->d.arb[port], sizeof(want)), 0);
+    struct fab_vlarb want;
+    struct fab_arb arb;
+    if (!fab_target_arb(w->f, &w->p, &w->t->vls, port, NULL, &arb))
+        return;
+    fab_arb_block(&arb, 1, &want);
+    ck_assert_int_eq(memcmp(&want, &w->d.arb[port], sizeof(want)), 0);
 }
 
 /* What the devices hold is what the target says, wherever a packet may pass. */
@@ -401,7 +406,7 @@ START_TEST(ends_with_fewer_lanes_fold_them)
 {
     struct world w = world_of(leaf_spine(2, 2, 2), 1);
     uint32_t port = w.f->nodes[w.f->switch_count].first_port + 1, peer = w.f->ports[port].peer;
-    struct fab_vlarb arb;
+    struct fab_arb arb;
     w.f->ports[port].info.vl_cap = 2;
     set_lanes(&w, BY_SL, 4);
     (void)settle(&w);
@@ -410,11 +415,11 @@ START_TEST(ends_with_fewer_lanes_fold_them)
     ck_assert_uint_eq(fab_target_sl2vl(w.f, &w.p, &w.t->vls, peer, peer),
                       UINT64_C(0x0101010101010101));
     ck_assert_uint_eq(fab_target_vl(w.f, &w.p, &w.t->vls, peer, peer, 3), 1);
-    ck_assert_uint_eq(fab_target_vlarb(w.f, &w.p, &w.t->vls, port, &arb), 2);
-    ck_assert_uint_eq(arb.entry[0].weight, arb.entry[1].weight);
-    ck_assert_uint_eq(arb.entry[2].weight, 0);
+    ck_assert(fab_target_arb(w.f, &w.p, &w.t->vls, port, NULL, &arb));
+    ck_assert_uint_eq(arb.lows, 2);
+    ck_assert_uint_eq(arb.low[0].weight, arb.low[1].weight);
     w.f->ports[port].info.vlarb_low_cap = 1;
-    ck_assert_uint_eq(fab_target_vlarb(w.f, &w.p, &w.t->vls, port, &arb), 0);
+    ck_assert(!fab_target_arb(w.f, &w.p, &w.t->vls, port, NULL, &arb));
     w.f->ports[port].info.vl_cap = 1;
     ck_assert_uint_eq(fab_target_sl2vl(w.f, &w.p, &w.t->vls, port, port), 0);
     world_fini(&w);

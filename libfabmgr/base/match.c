@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Patterns: after a star that did not lead on, one character more belongs to it. */
+#include "libfabmgr/base/match.h"
+
+bool fab_matches(const char *pattern, const char *text, size_t len)
+{
+    const char *end = text + len, *star = NULL, *retry = NULL;
+    while (text < end) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            retry = text;
+        } else if (*pattern != '\0' && (*pattern == '?' || *pattern == *text)) {
+            pattern++;
+            text++;
+        } else if (star != NULL) {
+            pattern = star;
+            text = ++retry;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Traffic classes as a value: made piece by piece while texts are read, then shared and never
+ * changed. Numbers, ranges and tables as OpenSM's options write them are read here, too.
+ */
+#include "libfabmgr/policy/classes.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/policy/classes_make.h"
+
+#define NAME_MOST 63
+
+/* ---- building --------------------------------------------------------------------------------
+ */
+
+/* Room for one more in an array that grows by powers of two; NULL: no memory. */
+static void *room_for_one(void *items, size_t item, size_t count)
+{
+    if (count != 0 && (count & (count - 1)) != 0)
+        return items;
+    return reallocarray(items, count > 0 ? count * 2 : 1, item);
+}
+
+int classes_add_range(struct fab_ranges *r, struct fab_range range)
+{
+    struct fab_range *more = room_for_one(r->range, sizeof(*more), r->count);
+    if (more == NULL)
+        return FAB_E_NOMEM;
+    r->range = more;
+    more[r->count++] = range;
+    return FAB_OK;
+}
+
+int classes_add_member(struct fab_class_group *g, const struct fab_class_member *m)
+{
+    struct fab_class_member *more = room_for_one(g->member, sizeof(*more), g->count);
+    if (more == NULL)
+        return FAB_E_NOMEM;
+    g->member = more;
+    more[g->count++] = *m;
+    return FAB_OK;
+}
+
+int classes_add_group(struct fab_classes *c, const char *name, size_t len, uint32_t *ret_number)
+{
+    if (c->groups == FAB_CLASS_GROUPS_MAX)
+        return FAB_E_LIMIT;
+    const char *copy = fab_arena_text(&c->arena, name, len);
+    if (copy == NULL)
+        return FAB_E_NOMEM;
+    c->group[c->groups] = (struct fab_class_group){.name = copy};
+    *ret_number = (uint32_t)c->groups++;
+    return FAB_OK;
+}
+
+int classes_append_rule(struct fab_classes *c, const struct fab_class_rule *rule)
+{
+    if (c->rules == FAB_CLASS_RULES_MAX)
+        return FAB_E_LIMIT;
+    struct fab_class_rule *more = room_for_one(c->rule, sizeof(*more), c->rules);
+    if (more == NULL)
+        return FAB_E_NOMEM;
+    c->rule = more;
+    more[c->rules++] = *rule;
+    return FAB_OK;
+}
+
+void classes_rule_fini(struct fab_class_rule *rule)
+{
+    free(rule->service.range);
+    free(rule->qos_class.range);
+    free(rule->pkey.range);
+}
+
+int fab_classes_new(struct fab_classes **ret)
+{
+    struct fab_classes *c = calloc(1, sizeof(*c));
+    if (c == NULL)
+        return FAB_E_NOMEM;
+    c->class[0] = (struct fab_class){.name = "default", .sl = FAB_CLASS_NO_SL};
+    c->count = 1;
+    c->refs = 1;
+    *ret = c;
+    return FAB_OK;
+}
+
+struct fab_classes *fab_classes_ref(struct fab_classes *c)
+{
+    if (c != NULL)
+        __atomic_add_fetch(&c->refs, 1, __ATOMIC_RELAXED);
+    return c;
+}
+
+void fab_classes_unref(struct fab_classes *c)
+{
+    if (c == NULL)
+        return;
+    int left = __atomic_sub_fetch(&c->refs, 1, __ATOMIC_ACQ_REL);
+    assert(left >= 0);
+    if (left > 0)
+        return;
+    for (size_t i = 0; i < c->groups; i++)
+        free(c->group[i].member);
+    for (size_t i = 0; i < c->rules; i++)
+        classes_rule_fini(&c->rule[i]);
+    free(c->rule);
+    fab_arena_fini(&c->arena);
+    free(c);
+}
+
+int fab_classes_find(const struct fab_classes *c, const char *name)
+{
+    for (int i = 0; i < c->count; i++)
+        if (strcmp(c->class[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* ---- classes ---------------------------------------------------------------------------------
+ */
+
+__attribute__((format(printf, 3, 4))) static int wrong(struct fab_classes_error *e, int status,
+                                                       const char *fmt, ...)
+{
+    va_list args;
+    e->line = 0;
+    va_start(args, fmt);
+    vsnprintf(e->message, sizeof(e->message), fmt, args);
+    va_end(args);
+    return status;
+}
+
+static int check_class(const struct fab_class *k, struct fab_classes_error *e)
+{
+    if (k->name[0] == '\0' || strlen(k->name) > NAME_MOST)
+        return wrong(e, FAB_E_RANGE, "a class has no name, or one of more than %d bytes",
+                     NAME_MOST);
+    if (k->share > 100)
+        return wrong(e, FAB_E_RANGE, "the share of class %s is %u percent, it can be 1 to 100",
+                     k->name, k->share);
+    if (k->sl > 15 && k->sl != FAB_CLASS_NO_SL)
+        return wrong(e, FAB_E_RANGE, "the SL of class %s is %u, it can be 0 to 15", k->name, k->sl);
+    if (k->mtu > 5)
+        return wrong(e, FAB_E_RANGE, "the MTU of class %s is number %u, it can be 1 to 5", k->name,
+                     k->mtu);
+    if (k->life > 63 || k->rate > 63)
+        return wrong(e, FAB_E_RANGE, "the lifetime or rate of class %s is beyond 63", k->name);
+    if (k->pkey > 0x7fff)
+        return wrong(e, FAB_E_RANGE, "the P_Key of class %s is 0x%x, it can be 1 to 0x7fff",
+                     k->name, k->pkey);
+    return FAB_OK;
+}
+
+int fab_classes_add(struct fab_classes *c, const struct fab_class *class, uint8_t *ret_number,
+                    struct fab_classes_error *ret_error)
+{
+    bool is_default = strcmp(class->name, "default") == 0;
+    int r = check_class(class, ret_error);
+    if (r != FAB_OK)
+        return r;
+    if (is_default && class->sl != FAB_CLASS_NO_SL && class->sl != 0)
+        return wrong(ret_error, FAB_E_RANGE,
+                     "the SL of class default is %u, it is 0: what nobody classified uses that",
+                     class->sl);
+    if (!is_default && fab_classes_find(c, class->name) >= 0)
+        return wrong(ret_error, FAB_E_EXISTS, "class %s is there a second time", class->name);
+    if (!is_default && c->count == FAB_CLASSES_MAX)
+        return wrong(ret_error, FAB_E_LIMIT, "more than %d classes with the default one",
+                     FAB_CLASSES_MAX);
+    const char *name = fab_arena_text(&c->arena, class->name, strlen(class->name));
+    if (name == NULL)
+        return FAB_E_NOMEM;
+    uint8_t number = is_default ? 0 : c->count++;
+    c->class[number] = *class;
+    c->class[number].name = name;
+    *ret_number = number;
+    return FAB_OK;
+}
+
+int fab_classes_check(const struct fab_classes *c, struct fab_classes_error *ret_error)
+{
+    unsigned sum = 0, open = 0;
+    for (unsigned i = 0; i < c->count; i++) {
+        sum += c->class[i].share;
+        open += c->class[i].share == 0;
+    }
+    if (sum > 100 || (sum == 100 && open > 0))
+        return wrong(ret_error, FAB_E_RANGE,
+                     "the shares of all classes come to %u percent%s, expected %s", sum,
+                     open > 0 ? " and some class has none" : "",
+                     open > 0 ? "less than 100, so that something is left for it (the class "
+                                "default has what is left, unless it is given a share)"
+                              : "at most 100");
+    return FAB_OK;
+}
+
+/* ---- numbers, ranges, tables ------------------------------------------------------------------
+ */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
+}
+
+static void trim(const char **text, size_t *len)
+{
+    while (*len > 0 && is_blank(**text)) {
+        (*text)++;
+        (*len)--;
+    }
+    while (*len > 0 && is_blank((*text)[*len - 1]))
+        (*len)--;
+}
+
+bool classes_read_number(const char *text, size_t len, uint64_t *ret)
+{
+    uint64_t value = 0;
+    unsigned base = 10;
+    trim(&text, &len);
+    if (len > 2 && text[0] == '0' && (text[1] | 0x20) == 'x') {
+        base = 16;
+        text += 2;
+        len -= 2;
+    }
+    for (size_t i = 0; i < len; i++) {
+        unsigned digit = (unsigned)digit_of(text[i]);
+        if (digit >= base || __builtin_mul_overflow(value, base, &value) ||
+            __builtin_add_overflow(value, digit, &value))
+            return false;
+    }
+    *ret = value;
+    return len > 0;
+}
+
+static bool read_range(const char *text, size_t len, struct fab_range *ret)
+{
+    const char *dash = memchr(text, '-', len);
+    size_t first = dash != NULL ? (size_t)(dash - text) : len;
+    if (!classes_read_number(text, first, &ret->first))
+        return false;
+    ret->last = ret->first;
+    return dash == NULL ||
+           (classes_read_number(dash + 1, len - first - 1, &ret->last) && ret->last >= ret->first);
+}
+
+int classes_read_ranges(const char *text, size_t len, uint64_t most, uint64_t offset,
+                        struct fab_ranges *ret)
+{
+    int r = FAB_OK;
+    for (const char *end = text + len; r == FAB_OK; text++) {
+        const char *comma = memchr(text, ',', (size_t)(end - text));
+        struct fab_range range;
+        if (!read_range(text, (size_t)((comma != NULL ? comma : end) - text), &range) ||
+            range.last > most)
+            return FAB_E_FORMAT;
+        range.first += offset;
+        range.last += offset;
+        r = classes_add_range(ret, range);
+        if (comma == NULL)
+            return r;
+        text = comma;
+    }
+    return r;
+}
+
+/* The number at *at, which ends with one of `ends` or the text; -1: there is none up to most. */
+static int take_number(const char **at, const char *ends, unsigned most)
+{
+    uint64_t value;
+    size_t len = strcspn(*at, ends);
+    if (!classes_read_number(*at, len, &value) || value > most)
+        return -1;
+    *at += len;
+    return (int)value;
+}
+
+int fab_classes_set_map(struct fab_classes *c, const char *text)
+{
+    uint8_t map[16] = {0};
+    for (unsigned sl = 0; sl < 16; sl++) {
+        int vl = take_number(&text, ",", 15);
+        if (vl < 0)
+            return FAB_E_FORMAT;
+        map[sl] = (uint8_t)vl;
+        if (*text == '\0' && sl < 15)
+            return FAB_E_FORMAT;
+        text += *text == ',';
+    }
+    if (*text != '\0')
+        return FAB_E_FORMAT;
+    memcpy(c->map, map, sizeof(map));
+    c->has_map = true;
+    return FAB_OK;
+}
+
+int fab_classes_set_arb(struct fab_classes *c, bool high, const char *text)
+{
+    struct fab_arb_entry entry[FAB_ARB_ENTRIES];
+    uint8_t count = 0;
+    for (;; text++) {
+        int vl = take_number(&text, ":,", 14);
+        if (vl < 0 || *text++ != ':' || count == FAB_ARB_ENTRIES)
+            return FAB_E_FORMAT;
+        int weight = take_number(&text, ",", 255);
+        if (weight < 0)
+            return FAB_E_FORMAT;
+        entry[count++] = (struct fab_arb_entry){(uint8_t)vl, (uint8_t)weight};
+        if (*text == '\0')
+            break;
+    }
+    memcpy(high ? c->high : c->low, entry, sizeof(entry));
+    *(high ? &c->highs : &c->lows) = count;
+    return FAB_OK;
+}

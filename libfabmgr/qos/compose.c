@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The lanes of all traffic classes. An engine that needs k lanes and n SLs for one kind of traffic
+ * gets them once a class:
+ *
+ *     SL = block * n + the engine's SL        VL = set * k + the engine's lane
+ *
+ * Blocks and sets are handed out in the order of the classes; a class that asks for an SL gets the
+ * block that begins with it. Where there are not enough, later ones share: with too few VLs, lanes
+ * (never those of the default class, as long as there are others); with too few SLs, everything.
+ * SLs of no block go as those of the default class.
+ *
+ * Whatever classes there are, a VL modulo k is the lane that the engine meant, and an SL modulo n
+ * the engine's SL. So a cycle among the channels of all classes, or of old ones and new ones while
+ * tables are being changed, would be a cycle among those of the engine, when VLs are read modulo
+ * k. libfabmgr/verify proves each result nevertheless, from the tables alone.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/qos/qos.h"
+
+#define NONE 0xff
+
+struct draft {
+    const struct fab_classes *c;
+    struct fab_vls *v;
+    struct fab_qos_report *report;
+    uint8_t lanes, sls; /* of the engine */
+    uint8_t blocks, sets;
+    uint8_t block[FAB_SLS];  /* of each class */
+    uint8_t owner[FAB_SLS];  /* the class that a block was handed out to first, or NONE */
+    uint8_t set_of[FAB_SLS]; /* of each block */
+};
+
+static void note(struct draft *d, enum fab_qos_kind kind, unsigned class, unsigned other)
+{
+    struct fab_qos_report *r = d->report;
+    if (r->notes < sizeof(r->note) / sizeof(*r->note))
+        r->note[r->notes++] = (struct fab_qos_note){.kind = kind,
+                                                    .class = (uint8_t) class,
+                                                    .other = (uint8_t)other,
+                                                    .sl = (uint8_t)(d->block[class] * d->sls)};
+}
+
+/* ---- SLs ------------------------------------------------------------------------------------- */
+
+static bool has_wish(const struct draft *d, unsigned class)
+{
+    uint8_t sl = d->c->class[class].sl;
+    return sl != FAB_CLASS_NO_SL && sl % d->sls == 0 && sl / d->sls < d->blocks;
+}
+
+static void take_block(struct draft *d, unsigned class, uint8_t block)
+{
+    d->block[class] = block;
+    if (d->owner[block] == NONE)
+        d->owner[block] = (uint8_t) class;
+}
+
+/* The class that asked for the same SL before, or NONE. */
+static uint8_t twin_of(const struct draft *d, unsigned class)
+{
+    for (uint8_t i = 0; i < class; i++)
+        if (d->c->class[class].sl != FAB_CLASS_NO_SL &&
+            (d->c->class[i].sl == d->c->class[class].sl || (i == 0 && d->c->class[class].sl == 0)))
+            return i;
+    return NONE;
+}
+
+static uint8_t free_block(const struct draft *d)
+{
+    for (uint8_t b = 0; b < d->blocks; b++)
+        if (d->owner[b] == NONE)
+            return b;
+    return NONE;
+}
+
+static void find_block(struct draft *d, unsigned class)
+{
+    uint8_t twin = twin_of(d, class), block = free_block(d);
+    if (twin != NONE) {
+        take_block(d, class, d->block[twin]);
+    } else if (block != NONE) {
+        take_block(d, class, block);
+        if (d->c->class[class].sl != FAB_CLASS_NO_SL)
+            note(d, FAB_QOS_OTHER_SL, class, class);
+    } else {
+        take_block(d, class, (uint8_t)(d->blocks - 1));
+        note(d, FAB_QOS_SHARED_SLS, class, d->owner[d->blocks - 1]);
+    }
+}
+
+static void find_blocks(struct draft *d)
+{
+    memset(d->owner, NONE, sizeof(d->owner));
+    take_block(d, 0, 0);
+    for (unsigned i = 1; i < d->c->count; i++)
+        if (has_wish(d, i))
+            take_block(d, i, (uint8_t)(d->c->class[i].sl / d->sls));
+    for (unsigned i = 1; i < d->c->count; i++)
+        if (!has_wish(d, i))
+            find_block(d, i);
+}
+
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
+/* Blocks in the order of the classes, that sets stay when a class is added behind others. */
+static void find_sets(struct draft *d)
+{
+    uint8_t next = 0, most = d->sets;
+    uint8_t first[FAB_SLS] = {0};
+    memset(d->set_of, 0, sizeof(d->set_of));
+    for (unsigned i = 0; i < d->c->count; i++) {
+        uint8_t block = d->block[i];
+        if (d->owner[block] != i)
+            continue;
+        uint8_t set = next < most ? next : most < 2 ? 0 : (uint8_t)(1 + (next - 1) % (most - 1));
+        if (next >= most)
+            note(d, FAB_QOS_SHARED_LANES, i, first[set]);
+        else
+            first[set] = (uint8_t)i;
+        d->set_of[block] = set;
+        next++;
+    }
+    d->sets = next < most ? next : most;
+}
+
+static void map_sl(struct draft *d, const struct fab_vls *engine, uint8_t sl)
+{
+    uint8_t block = (uint8_t)(sl / d->sls), meant = (uint8_t)(sl % d->sls);
+    uint8_t set = block < d->blocks ? d->set_of[block] : 0;
+    for (unsigned in = 0; in < FAB_VL_CLASSES; in++)
+        for (unsigned out = 0; out < FAB_VL_CLASSES; out++)
+            d->v->vl[in][out][sl] = (uint8_t)(set * d->lanes + engine->vl[in][out][meant]);
+}
+
+/* As the operator has it, where packets may go by any lane. */
+static void map_given(struct draft *d, uint8_t vls)
+{
+    uint8_t most = 0;
+    for (unsigned sl = 0; sl < FAB_SLS; sl++) {
+        uint8_t vl = d->c->map[sl] < FAB_VLS_MAX ? (uint8_t)(d->c->map[sl] % vls) : FAB_VLS_MAX;
+        for (unsigned in = 0; in < FAB_VL_CLASSES; in++)
+            for (unsigned out = 0; out < FAB_VL_CLASSES; out++)
+                d->v->vl[in][out][sl] = vl;
+        most = vl < FAB_VLS_MAX && vl > most ? vl : most;
+    }
+    d->v->count = (uint8_t)(most + 1);
+    for (unsigned i = 0; i < d->c->count; i++)
+        d->v->lane_set[i] = d->v->vl[0][0][d->v->sl[i][0]];
+}
+
+/* A class whose SL is dropped cannot be. */
+static bool fits_given(const struct draft *d)
+{
+    for (unsigned i = 0; i < d->c->count; i++)
+        if (d->c->map[d->v->sl[i][0]] >= FAB_VLS_MAX)
+            return false;
+    return d->lanes == 1 && d->sls == 1;
+}
+
+static void fill(struct draft *d, uint8_t vls)
+{
+    const struct fab_vls engine = *d->v;
+    struct fab_vls *v = d->v;
+    v->levels = d->c->count;
+    v->lanes = d->lanes;
+    v->sls = d->sls;
+    v->count = (uint8_t)(d->sets * d->lanes);
+    v->classes = engine.classes > 0 ? engine.classes : 1;
+    memset(v->sl, 0, sizeof(v->sl));
+    for (unsigned i = 0; i < d->c->count; i++) {
+        v->lane_set[i] = d->set_of[d->block[i]];
+        for (unsigned e = 0; e < d->sls; e++)
+            v->sl[i][e] = (uint8_t)(d->block[i] * d->sls + e);
+    }
+    for (uint8_t sl = 0; sl < FAB_SLS; sl++)
+        map_sl(d, &engine, sl);
+    if (d->c->has_map && fits_given(d))
+        map_given(d, vls);
+    else if (d->c->has_map)
+        note(d, FAB_QOS_NO_MAP, 0, 0);
+}
+
+int fab_qos_compose(const struct fab_classes *c, uint8_t vls, struct fab_vls *v,
+                    struct fab_qos_report *ret_report)
+{
+    struct fab_qos_report report = {.notes = 0};
+    struct draft d = {.c = c, .v = v, .report = &report};
+    d.lanes = fab_vls_count(v);
+    d.sls = fab_vls_many(v) ? v->sls : 1;
+    if (v->levels > 1 || d.lanes > vls || d.sls == 0 || d.sls > FAB_SLS)
+        return FAB_E_RANGE;
+    report.lanes = d.lanes;
+    report.sls = d.sls;
+    report.sets = 1;
+    if (fab_classes_count(c) > 1) {
+        d.blocks = (uint8_t)(FAB_SLS / d.sls);
+        d.sets = (uint8_t)(vls / d.lanes);
+        find_blocks(&d);
+        find_sets(&d);
+        fill(&d, vls);
+        report.sets = d.sets;
+    }
+    *ret_report = report;
+    return FAB_OK;
+}
+
+void fab_qos_note_text(const struct fab_classes *c, const struct fab_qos_report *r, unsigned note,
+                       char *text, size_t len)
+{
+    const struct fab_qos_note *n = &r->note[note];
+    const char *name = c->class[n->class].name, *other = c->class[n->other].name;
+    switch (n->kind) {
+    case FAB_QOS_SHARED_LANES:
+        snprintf(text, len,
+                 "class %s goes by the lanes of class %s: routing needs %u, and there are VLs for "
+                 "%u classes. Have fewer classes, raise subnet.max_vls if the devices have more, "
+                 "or take an engine that needs fewer lanes",
+                 name, other, r->lanes, r->sets);
+        return;
+    case FAB_QOS_SHARED_SLS:
+        snprintf(text, len,
+                 "class %s is one with class %s: routing needs %u SLs for each of them, and there "
+                 "are 16. Have fewer classes, or take an engine that needs fewer SLs",
+                 name, other, r->sls);
+        return;
+    case FAB_QOS_OTHER_SL:
+        snprintf(text, len,
+                 "class %s has SLs from %u on instead of %u: routing needs %u SLs for each, so it "
+                 "can have one that is a multiple of that",
+                 name, n->sl, c->class[n->class].sl, r->sls);
+        return;
+    case FAB_QOS_NO_MAP:
+        snprintf(text, len,
+                 "qos.sl2vl is not used: routing needs %u lanes and %u SLs and lays them out "
+                 "itself, or an SL of a class would be dropped",
+                 r->lanes, r->sls);
+        return;
+    }
+}
+
+uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *p,
+                           const struct fab_vls *v, uint32_t port, uint8_t level)
+{
+    uint16_t mine = fab_target_lanes(f, p, v, port, level), others = 0;
+    struct fab_arb arb;
+    if (v->levels < 2)
+        return 1000;
+    for (uint8_t i = 0; i < v->levels; i++)
+        others |= fab_target_lanes(f, p, v, port, i);
+    if (!fab_target_arb(f, p, v, port, NULL, &arb))
+        return 0; /* one lane: nobody is told how to share it */
+    uint8_t a = f->ports[port].info.mtu_cap, b = f->ports[f->ports[port].peer].info.mtu_cap;
+    uint8_t mtu = a < b ? a : b;
+    if (p->max_mtu != 0 && p->max_mtu < mtu)
+        mtu = p->max_mtu;
+    return fab_arb_guarantee(&arb, mine, others, 128u << (mtu > 0 && mtu <= 5 ? mtu : 5));
+}
