@@ -132,7 +132,10 @@ static int place(struct work *w, uint32_t port, uint16_t *ret)
         b.entries = entries_of(w->in, node);
         return find(&w->adapters, &b, ret);
     }
-    b.edge = !fab_node_is_switch(f, fab_peer_node(f, port));
+    uint32_t to = fab_peer_node(f, port);
+    b.edge = !fab_node_is_switch(f, to);
+    b.up = !b.edge && w->survey.rank[to] > w->survey.rank[node];
+    b.down = !b.edge && w->survey.rank[to] < w->survey.rank[node];
     b.taper = b.edge ? 100 : w->survey.taper[node];
     return find(&w->ports, &b, ret);
 }

@@ -67,6 +67,7 @@ enum fab_congestion_fan_in { /* where the fan-in is from */
 struct fab_congestion_basis {
     uint8_t profile;
     bool edge;              /* of switch ports: leads to an end */
+    bool up, down;          /* the others: away from ends, towards them, or neither */
     uint8_t fan_in_from;    /* enum fab_congestion_fan_in */
     uint8_t hops;           /* switches on the longest way */
     uint16_t mtu;           /* bytes */

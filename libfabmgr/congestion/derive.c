@@ -5,12 +5,18 @@
  * - Each sender has to come down to 1/n of the end's rate: the table's last delay.
  * - The end's port can mark no more than all its packets, 1/t a second, which tells each sender
  *   once in n * t that it should slow down. Meanwhile its timer lets it speed up again by one step
- *   each `timer`: with an increase of k steps a mark it stays slow only if timer >= n * t / k.
+ *   each `timer`: with an increase of k steps a mark it stays slow only if timer > n * t / k. It is
+ *   an eighth longer than that, and no more: what was slowed down too much speeds up as slowly.
  * - The timer is also longer than the loop of control: a sender that speeds up again before it
- *   could be told of what it did would never settle.
+ *   could be told of what it did would never settle. (Queues do not count in it: the threshold is
+ *   passed early.)
+ * - The larger the increase, the sooner a crowd is gone, and the more is lost until few senders are
+ *   back; 2 of 127 steps lost least in what was tried (doc/congestion.md).
  * - Ports to ends are where crowds meet, and mark soon, with or without credits, since a slow
- *   end gives few. Ports between switches mark late where all fits that ends bring in: a queue
- *   there passes. Where it does not fit (a tapered tree) they are places to meet, too.
+ *   end gives few; but not with the first packet that waits, or the link is idle while senders
+ *   are. So are ports down to them in a tree, as all that is for an end comes down one cable, or
+ *   few. On the way up all fits that ends bring in, and what waits there are victims, which no
+ *   mark should slow down; where it does not fit (a tapered tree) crowds meet there, too.
  */
 #include "libfabmgr/congestion/derive.h"
 
@@ -19,16 +25,17 @@
 
 /* What profiles differ in. */
 static const struct tuning {
-    uint8_t edge, between, tapered; /* thresholds: to ends; between switches; of a tapered switch */
+    uint8_t edge, down, across, up, tapered; /* thresholds: to ends; to switches, by whither; up
+                                                from a tapered switch */
     uint8_t marking_rate;
     uint8_t packet_size;
     uint8_t increase;
     uint8_t loops;  /* of control that a timer lasts at least */
     uint16_t limit; /* the greatest index, if the device has it */
 } tunings[FAB_CONGESTION_PROFILES] = {
-    [FAB_CONGESTION_BALANCED] = {15, 8, 12, 0, 8, 4, 2, 127},
-    [FAB_CONGESTION_INCAST] = {15, 8, 12, 0, 8, 4, 4, 127},
-    [FAB_CONGESTION_COLLECTIVE] = {12, 4, 8, 0, 8, 4, 2, 63},
+    [FAB_CONGESTION_BALANCED] = {13, 13, 8, 1, 8, 0, 8, 2, 2, 127},
+    [FAB_CONGESTION_INCAST] = {13, 13, 8, 1, 8, 0, 8, 4, 2, 127},
+    [FAB_CONGESTION_COLLECTIVE] = {12, 12, 4, 1, 4, 0, 8, 1, 2, 127},
 };
 
 static uint16_t chosen(const struct fab_policy_congestion *p, enum fab_congestion_value which,
@@ -47,7 +54,11 @@ void derive_port(const struct fab_congestion_basis *b, const struct fab_policy_c
     *ret = (struct fab_congestion_port){0};
     if (b->profile == FAB_CONGESTION_OFF)
         return;
-    uint8_t threshold = b->edge ? t->edge : b->taper > 100 ? t->tapered : t->between;
+    uint8_t threshold = b->edge          ? t->edge
+                        : b->down        ? t->down
+                        : b->taper > 100 ? t->tapered
+                        : b->up          ? t->up
+                                         : t->across;
     ret->threshold = (uint8_t)chosen(
         p, b->edge ? FAB_CONGESTION_THRESHOLD : FAB_CONGESTION_SWITCH_THRESHOLD, threshold);
     ret->packet_size = (uint8_t)chosen(p, FAB_CONGESTION_PACKET_SIZE, t->packet_size);
@@ -70,7 +81,8 @@ void derive_times(const struct fab_congestion_basis *b, const struct fab_policy_
     if (b->slowest > 0)
         ret->packet_ns = b->mtu * 8000u / b->slowest;
     ret->told_ns = fan_in * marked * ret->packet_ns / increase_of(b, p);
-    ret->loop_ns = (uint64_t)t->loops * ((uint64_t)b->rtt_ns + b->queue_ns);
+    ret->told_ns += ret->told_ns / 8;
+    ret->loop_ns = (uint64_t)t->loops * b->rtt_ns;
 }
 
 static void derive_sl(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,

@@ -18,9 +18,7 @@ struct derive_times {
 };
 void derive_times(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
                   uint32_t fan_in, struct derive_times *ret);
-double derive_power(double x, uint32_t n);    /* x^n */
-double derive_step(double ratio, uint32_t n); /* x with x^n == ratio, 1 <= ratio, 0 < n */
-/* A table of which each entry slows down by the same factor, the last by `ratio` (1..). */
+/* A table whose steps grow as the rate falls, the last one `ratio` (1..) times slower. */
 void derive_table(double ratio, uint16_t limit, struct fab_congestion_table *ret);
 
 #endif

@@ -50,6 +50,10 @@ static void tell_threshold(struct telling *t, const struct fab_congestion_port *
     if (t->b->edge)
         tell(t, FAB_CONGESTION_THRESHOLD, s->threshold,
              "leads to an end, where crowds meet: a short queue marks");
+    else if (t->b->down)
+        tell(t, FAB_CONGESTION_SWITCH_THRESHOLD, s->threshold,
+             "leads down to a switch nearer to ends: all that is for one of them comes by few such "
+             "cables, where crowds meet");
     else if (t->b->taper > 100)
         tell(t, FAB_CONGESTION_SWITCH_THRESHOLD, s->threshold,
              "leads to a switch, of one whose ends bring in %u %% of what its cables to switches "
@@ -57,8 +61,8 @@ static void tell_threshold(struct telling *t, const struct fab_congestion_port *
              t->b->taper);
     else
         tell(t, FAB_CONGESTION_SWITCH_THRESHOLD, s->threshold,
-             "leads to a switch, of one that bears all that its ends bring in: a queue passes, and "
-             "only a long one marks");
+             "leads to a switch, of one that bears all that its ends bring in: a queue passes, or "
+             "waits for others' crowds, and only a long one marks");
 }
 
 static void tell_port(struct telling *t, const struct fab_congestion_port *s)
@@ -89,26 +93,24 @@ static void tell_timer(struct telling *t, const struct fab_congestion_sl *s, uin
              "%.1f us: an end at %u Mb/s sends a packet of %u bytes each %u ns, so that each of %u "
              "senders can be told once in %.1f us, which slows it down by %u steps",
              s->timer * 1.024, t->b->slowest, t->b->mtu, d.packet_ns, d.crowd,
-             (double)d.told_ns * s->increase / 1000, s->increase);
+             (double)d.told_ns * s->increase / 1125, s->increase);
     else
         tell(t, FAB_CONGESTION_TIMER, s->timer,
-             "%.1f us: %u times the way there and back, %u ns over %u switches, and a full queue, "
-             "%u ns",
-             s->timer * 1.024, d.loops, t->b->rtt_ns, t->b->hops, t->b->queue_ns);
+             "%.1f us: %u times the way there and back, %u ns over %u switches", s->timer * 1.024,
+             d.loops, t->b->rtt_ns, t->b->hops);
 }
 
 static void tell_adapter(struct telling *t, const struct fab_congestion_adapter *a, uint8_t sl)
 {
     const struct fab_congestion_sl *s = &a->sl[sl];
     double slow = 1 + fab_congestion_delay(a->table.entry[a->table.limit]) / 8.0;
-    double step = a->table.limit > 0 && a->table.limit < FAB_CONGESTION_TABLE_MOST
-                      ? derive_step(slow, a->table.limit)
-                      : slow;
+    uint32_t one = s->increase < a->table.limit ? s->increase : a->table.limit;
+    double first = 1 + fab_congestion_delay(a->table.entry[one]) / 8.0;
     tell_timer(t, s, t->b->sl_fan_in[sl]);
     tell(t, FAB_CONGESTION_INCREASE, s->increase,
-         "steps for a mark: down to %.0f %% of the rate before, which %.0f us without a mark make "
-         "good",
-         100 / derive_power(step, s->increase), s->increase * s->timer * 1.024);
+         "steps for a mark: the first one leaves %.0f %% of the full rate; %.0f us without a mark "
+         "make it good",
+         100 / first, s->increase * s->timer * 1.024);
     tell(t, FAB_CONGESTION_TRIGGER_THRESHOLD, s->trigger,
          "a sender at the end of its table is worth an entry in its log: the crowd is larger than "
          "was counted on");
@@ -118,10 +120,10 @@ static void tell_adapter(struct telling *t, const struct fab_congestion_adapter 
     else
         tell(
             t, FAB_CONGESTION_LIMIT, a->table.limit,
-            "steps of %.1f %% down to 1/%.0f of %u Mb/s: %u senders (%s) to an end at %u Mb/s; the "
+            "steps that grow, down to 1/%.0f of %u Mb/s: %u senders (%s) to an end at %u Mb/s; the "
             "table has %u entries",
-            100 - 100 / step, slow, t->b->rate, t->b->fan_in, fan_in_from(t->b->fan_in_from),
-            t->b->slowest, t->b->entries);
+            slow, t->b->rate, t->b->fan_in, fan_in_from(t->b->fan_in_from), t->b->slowest,
+            t->b->entries);
 }
 
 unsigned fab_congestion_explain(const struct fab_congestion *c, const struct fab_fabric *f,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The fabric as congestion control sees it: how many ends there are, the slowest of their links,
- * how far the farthest two are apart, and how much of what the ends of a switch send fits into its
- * cables to other switches.
+ * how far the farthest two are apart, how far each switch is from ends, and how much of what the
+ * ends of a switch send fits into its cables to other switches.
  *
  * The distance is found by two searches in breadth, from any switch with ends and from the farthest
  * of those: exact on trees and on whatever looks alike from everywhere, else never too long. It
@@ -113,16 +113,41 @@ static int see_distance(const struct fab_fabric *f, struct survey *s)
     return FAB_OK;
 }
 
+/* One round: who is beside those of rank r is of rank r + 1, if of none yet. */
+static bool rank_next(const struct fab_fabric *f, uint8_t *rank, uint8_t r)
+{
+    bool any = false;
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        uint32_t sw = f->ports[port].node, to = fab_peer_node(f, port);
+        if (!fab_node_is_switch(f, sw) || to == FAB_NONE || !fab_node_is_switch(f, to) ||
+            rank[to] != r || rank[sw] != UINT8_MAX || !fab_port_is_up(f, port))
+            continue;
+        rank[sw] = (uint8_t)(r + 1);
+        any = true;
+    }
+    return any;
+}
+
+static void see_ranks(const struct fab_fabric *f, struct survey *s)
+{
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        s->rank[sw] = has_ends(f, sw) ? 0 : UINT8_MAX;
+    for (uint8_t r = 0; r < UINT8_MAX - 1 && rank_next(f, s->rank, r); r++)
+        ;
+}
+
 int survey_init(const struct fab_fabric *f, struct survey *ret)
 {
-    struct survey s = {.taper = fab_alloc_array(f->switch_count, sizeof *s.taper)};
-    int rc = s.taper != NULL ? see_distance(f, &s) : FAB_E_NOMEM;
+    struct survey s = {.taper = fab_alloc_array(f->switch_count, sizeof *s.taper),
+                       .rank = fab_alloc_array(f->switch_count, sizeof *s.rank)};
+    int rc = s.taper != NULL && s.rank != NULL ? see_distance(f, &s) : FAB_E_NOMEM;
     if (rc != FAB_OK) {
         survey_fini(&s);
         return rc;
     }
     see_ends(f, &s);
     see_tapers(f, &s);
+    see_ranks(f, &s);
     *ret = s;
     return FAB_OK;
 }
@@ -130,5 +155,7 @@ int survey_init(const struct fab_fabric *f, struct survey *ret)
 void survey_fini(struct survey *s)
 {
     free(s->taper);
+    free(s->rank);
+    s->rank = NULL;
     s->taper = NULL;
 }

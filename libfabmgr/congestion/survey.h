@@ -10,6 +10,7 @@ struct survey {
     uint32_t slowest; /* Mb/s, of their links; 0: no end */
     uint16_t mtu;     /* bytes: the greatest of theirs */
     uint8_t hops;     /* switches on the longest of the shortest ways between ends */
+    uint8_t *rank;    /* [switch_count] cables to the nearest switch with ends */
     uint16_t *taper;  /* [switch_count] percent, in steps of 50 from 100 on: what ends bring in to
                          what leads on to other switches */
 };

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Control tables (A10.4.3.9). With the index i the sender is slowed down to 1 / x^i of its link, so
- * that each step takes the same share of whatever rate it has, and the last step, x^limit, is the
- * fan-in to be borne. (A table of equal delays, as is common, halves the rate with its first step
- * and hardly changes it with its last.)
+ * Control tables (A10.4.3.9). Of n senders at the same link each has its share, 1/n, and is marked
+ * once in n packets; how many marks there are until the first one has an effect does not depend on
+ * n. If a step took the same share of any rate, few senders would be slowed down too much, and with
+ * steps of equal delay (as is common) the more so: the first one halves the rate. If a step took
+ * the same amount of rate, the last ones would be too coarse. Between the two: steps that grow as
+ * the square root of n, so that the index i stands for n = 1 / (1 - c i)^2 senders, and the last
+ * one for the fan-in to be borne. (Tried in libfabmgr/traffic: doc/congestion.md.)
  */
 #include "libfabmgr/congestion/derive.h"
 
@@ -19,20 +22,13 @@ uint16_t fab_congestion_entry(uint64_t eighths)
     return (uint16_t)(shift << 14 | (eighths > DELAY_MOST ? DELAY_MOST : eighths));
 }
 
-double derive_power(double x, uint32_t n)
+/* 1 <= x */
+static double square_root(double x)
 {
-    double all = 1;
-    for (; n > 0; n >>= 1, x *= x)
-        all *= n & 1 ? x : 1;
-    return all;
-}
-
-double derive_step(double ratio, uint32_t n)
-{
-    double low = 1, high = ratio;
+    double low = 1, high = x;
     for (int i = 0; i < 100 && low < high; i++) {
         double middle = (low + high) / 2;
-        if (derive_power(middle, n) < ratio)
+        if (middle * middle < x)
             low = middle;
         else
             high = middle;
@@ -42,11 +38,10 @@ double derive_step(double ratio, uint32_t n)
 
 void derive_table(double ratio, uint16_t limit, struct fab_congestion_table *ret)
 {
-    double x = derive_step(ratio, limit), slow = 1;
+    double share = 1 - 1 / square_root(ratio);
     *ret = (struct fab_congestion_table){.limit = limit};
-    for (uint32_t i = 0; i <= limit; i++, slow *= x) {
-        double eighths = 8 * (slow - 1);
-        uint64_t whole = (uint64_t)eighths;
-        ret->entry[i] = fab_congestion_entry(whole + ((double)whole < eighths - 1e-6));
+    for (uint32_t i = 0; i <= limit; i++) {
+        double root = 1 - share * i / limit, eighths = 8 * (1 / (root * root) - 1);
+        ret->entry[i] = fab_congestion_entry((uint64_t)(eighths + (i < limit ? 0.5 : 1 - 1e-6)));
     }
 }

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Scenarios of congestion under the settings of several managers, in one run:
+ * `congestion [-s scenario] [-f fabric] [-w who] [-n seeds] [-0 first seed] [-t]`. One line of
+ * figures a run, with tabs between; -t: the course of each run instead, by 50 us. congestion.py
+ * makes tables and plots of them.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/bench/congestion/scene.h"
+
+#define BIN (50 * US)
+#define SMOOTH 4 /* bins */
+#define PAYLOAD_LINE (100 * 4096.0 / 4122)
+
+struct course { /* of a run: Gb/s by bin */
+    double *of[ROLES];
+    uint32_t bins;
+};
+struct run {
+    const struct scene *scene;
+    const struct plan *plan;
+    struct fab_traffic *traffic;
+    struct course course;
+    double *steady; /* by flow: bytes in the last third of congestion */
+    double seconds;
+};
+
+static uint64_t delivered(const struct run *r, uint32_t flow)
+{
+    struct fab_traffic_flow_stats x;
+    fab_traffic_flow_stats(r->traffic, flow, &x);
+    return x.delivered;
+}
+
+static uint64_t steady_from(const struct plan *p)
+{
+    return p->until - (p->until - p->from) / 3;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static void count_bin(struct run *r, uint32_t bin)
+{
+    const struct plan *p = r->plan;
+    for (uint32_t i = 0; i < p->count; i++)
+        r->course.of[p->role[i]][bin] += (double)delivered(r, i) * 8e3 / BIN;
+}
+
+static void to_rates(struct course *c)
+{
+    for (int role = 0; role < ROLES; role++)
+        for (uint32_t bin = c->bins; bin-- > 1;)
+            c->of[role][bin] -= c->of[role][bin - 1];
+}
+
+static void watch(struct run *r)
+{
+    const struct plan *p = r->plan;
+    uint64_t marks[2] = {steady_from(p) / BIN * BIN, p->until / BIN * BIN};
+    for (uint32_t bin = 0; bin < r->course.bins; bin++) {
+        uint64_t at = (bin + 1) * BIN;
+        must(fab_traffic_run(r->traffic, at), "run");
+        count_bin(r, bin);
+        for (int k = 0; k < 2; k++)
+            for (uint32_t i = 0; at == marks[k] && i < p->count; i++)
+                r->steady[i] += (k ? 1 : -1) * (double)delivered(r, i);
+    }
+    to_rates(&r->course);
+}
+
+static void run_init(struct run *r, const struct scene *s, const struct plan *p,
+                     const struct fab_congestion *c, uint64_t seed)
+{
+    struct fab_traffic_input in = {.fabric = s->fabric,
+                                   .lids = &s->lids,
+                                   .lft = &s->lft,
+                                   .vls = &s->vls,
+                                   .congestion = c->port_count > 0 ? c : NULL,
+                                   .seed = seed};
+    *r = (struct run){.scene = s, .plan = p, .course.bins = (uint32_t)(p->end / BIN)};
+    for (int role = 0; role < ROLES; role++)
+        if ((r->course.of[role] = calloc(r->course.bins, sizeof(double))) == NULL)
+            must(FAB_E_NOMEM, "course");
+    if ((r->steady = calloc(p->count + 1, sizeof(double))) == NULL)
+        must(FAB_E_NOMEM, "steady");
+    must(fab_traffic_new(&in, p->flow, p->count, &r->traffic), "model");
+}
+
+static void run_fini(struct run *r)
+{
+    fab_traffic_free(r->traffic);
+    for (int role = 0; role < ROLES; role++)
+        free(r->course.of[role]);
+    free(r->steady);
+}
+
+/* ---- figures --------------------------------------------------------------------------------- */
+
+static uint32_t flows_of(const struct plan *p, enum role role)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < p->count; i++)
+        count += p->role[i] == role;
+    return count;
+}
+
+/* Mean Gb/s of all flows of a role from..until. */
+static double mean(const struct course *c, enum role role, uint64_t from, uint64_t until)
+{
+    double sum = 0;
+    uint32_t first = (uint32_t)(from / BIN), last = (uint32_t)(until / BIN);
+    for (uint32_t bin = first; bin < last; bin++)
+        sum += c->of[role][bin];
+    return last > first ? sum / (last - first) : 0;
+}
+
+static double smooth(const struct course *c, enum role role, uint32_t bin)
+{
+    return mean(c, role, bin * BIN, (bin + SMOOTH) * BIN);
+}
+
+/* us until what goes beside stays within a tenth of what it comes to at last. */
+static double converges(const struct run *r)
+{
+    const struct plan *p = r->plan;
+    double goal = mean(&r->course, BESIDE, steady_from(p), p->until);
+    uint32_t first = (uint32_t)(p->from / BIN), bin = (uint32_t)(p->until / BIN) - SMOOTH;
+    while (bin > first && smooth(&r->course, BESIDE, bin) > 0.9 * goal)
+        bin--;
+    return (double)((bin - first) * BIN) / US;
+}
+
+/* us until the one that is left has nine tenths of `goal` Gb/s; -1: not before the end. */
+static double recovers(const struct run *r, double goal)
+{
+    const struct plan *p = r->plan;
+    uint32_t first = (uint32_t)(p->until / BIN);
+    if (flows_of(p, LAST) == 0)
+        return 0;
+    for (uint32_t bin = first; bin < r->course.bins; bin++)
+        if (r->course.of[LAST][bin] >= 0.9 * goal)
+            return (double)((bin - first) * BIN) / US;
+    return -1;
+}
+
+/* How much the last third goes up and down: (most - least) / mean of smoothed bins. */
+static double wave(const struct run *r, enum role role)
+{
+    const struct plan *p = r->plan;
+    double most = 0, least = 1e30, sum = 0;
+    uint32_t count = 0;
+    for (uint32_t bin = (uint32_t)(steady_from(p) / BIN); bin + SMOOTH <= p->until / BIN; bin++) {
+        double x = smooth(&r->course, role, bin);
+        most = x > most ? x : most;
+        least = x < least ? x : least;
+        sum += x;
+        count++;
+    }
+    return sum > 0 ? (most - least) * count / sum : 0;
+}
+
+static double jain(const struct run *r)
+{
+    double sum = 0, squares = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < r->plan->count; i++) {
+        if (r->plan->role[i] <= FAR || r->plan->flow[i].end < r->plan->until)
+            continue;
+        sum += r->steady[i];
+        squares += r->steady[i] * r->steady[i];
+        count++;
+    }
+    return squares > 0 ? sum * sum / (count * squares) : 0;
+}
+
+/* Share of what hot spots can take; of bursts, how much longer than at best they take. */
+static double hot(const struct run *r)
+{
+    const struct plan *p = r->plan;
+    if (p->hot_gbps > 0)
+        return (mean(&r->course, CROWD, p->from, p->until) +
+                mean(&r->course, LAST, p->from, p->until)) /
+               p->hot_gbps;
+    double sum = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; p->burst_us > 0 && i < p->count; i++) {
+        struct fab_traffic_flow_stats x;
+        fab_traffic_flow_stats(r->traffic, i, &x);
+        if (p->role[i] <= FAR)
+            continue;
+        sum += (double)((x.done < p->end ? x.done : p->end) - p->flow[i].start) / US;
+        count++;
+    }
+    return count > 0 ? p->burst_us * count / sum : 0;
+}
+
+static void print_figures(const struct run *r, double goal)
+{
+    const struct plan *p = r->plan;
+    uint32_t count = flows_of(p, BESIDE), all = count + flows_of(p, FAR);
+    double far = mean(&r->course, FAR, p->from, p->until);
+    count += count == 0;
+    printf("%.3f\t%.3f\t%.3f\t%.4f\t%.3f\t%.0f\t%.0f\t%.3f\t%.3f\t%.2f\n",
+           mean(&r->course, BESIDE, p->from, p->until) / count,
+           (mean(&r->course, BESIDE, p->from, p->until) + far) / all,
+           mean(&r->course, BESIDE, steady_from(p), p->until) / count, hot(r), jain(r),
+           converges(r), recovers(r, goal), wave(r, BESIDE), wave(r, CROWD), r->seconds);
+}
+
+static void print_course(const struct run *r, const char *what)
+{
+    for (uint32_t bin = 0; bin < r->course.bins; bin++)
+        printf("%s\t%.0f\t%.3f\t%.3f\t%.3f\n", what, (double)(bin * BIN) / US,
+               r->course.of[BESIDE][bin] / flows_of(r->plan, BESIDE), r->course.of[CROWD][bin],
+               r->course.of[LAST][bin]);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+struct choice {
+    const char *scenario, *fabric, *who;
+    uint32_t seeds, first, size;
+    bool course;
+};
+
+/* Without its crowd. */
+static void leave_alone(struct plan *p)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        if (p->role[i] <= FAR) {
+            p->flow[kept] = p->flow[i];
+            p->role[kept++] = p->role[i];
+        }
+    }
+    p->count = kept;
+}
+
+/* *goal: what LAST comes to without congestion control, which is run before others. */
+static void run_one(const struct scenario *x, const struct scene *s, enum who who, uint64_t seed,
+                    bool course, double *goal)
+{
+    struct plan plan = {.count = 0};
+    struct fab_prng prng;
+    struct fab_congestion c;
+    struct run r;
+    char what[100];
+    fab_prng_init(&prng, seed);
+    x->plan(s, x->size, &prng, &plan);
+    plan_tell(s, &plan);
+    if (who == ALONE)
+        leave_alone(&plan);
+    settings(s, who, &c);
+    run_init(&r, s, &plan, &c, seed);
+    clock_t since = clock();
+    watch(&r);
+    r.seconds = (double)(clock() - since) / CLOCKS_PER_SEC;
+    snprintf(what, sizeof what, "%s\t%s\t%" PRIu32 "\t%s\t%" PRIu64, x->name, x->fabric, x->size,
+             who_names[who], seed);
+    if (course) {
+        print_course(&r, what);
+    } else {
+        printf("%s\t", what);
+        if (who == OFF)
+            *goal = mean(&r.course, LAST, plan.end - 8 * BIN, plan.end);
+        print_figures(&r, *goal);
+    }
+    fflush(stdout);
+    run_fini(&r);
+    fab_congestion_fini(&c);
+    plan_fini(&plan);
+}
+
+static bool is_chosen(const char *choice, const char *name)
+{
+    return choice == NULL || strcmp(choice, name) == 0;
+}
+
+static void run_scenario(const struct scenario *x, const struct choice *o)
+{
+    struct scene s;
+    uint32_t seeds = o->seeds > 0 ? o->seeds : x->seeds;
+    scene_init(&s, x->fabric, x->slow);
+    double goal = PAYLOAD_LINE;
+    for (uint32_t seed = o->first; seed < o->first + seeds; seed++)
+        for (int who = 0; who < WHOS; who++)
+            if (is_chosen(o->who, who_names[who]))
+                run_one(x, &s, (enum who)who, seed, o->course, &goal);
+    scene_fini(&s);
+}
+
+int main(int argc, char **argv)
+{
+    struct choice o = {.first = 1};
+    for (int c; (c = getopt(argc, argv, "s:f:w:n:0:c:t")) != -1;) {
+        switch (c) {
+        case 's':
+            o.scenario = optarg;
+            break;
+        case 'f':
+            o.fabric = optarg;
+            break;
+        case 'w':
+            o.who = optarg;
+            break;
+        case 'n':
+            o.seeds = (uint32_t)atoi(optarg);
+            break;
+        case '0':
+            o.first = (uint32_t)atoi(optarg);
+            break;
+        case 'c':
+            o.size = (uint32_t)atoi(optarg);
+            break;
+        case 't':
+            o.course = true;
+            break;
+        default:
+            fprintf(stderr, "usage: congestion [-s scenario] [-f fabric] [-c senders] [-w who] "
+                            "[-n seeds] [-0 first] [-t]\n");
+            return 2;
+        }
+    }
+    for (const struct scenario *x = scenarios; x->name != NULL; x++)
+        if (is_chosen(o.scenario, x->name) && is_chosen(o.fabric, x->fabric) &&
+            (o.size == 0 || o.size == x->size))
+            run_scenario(x, &o);
+    return 0;
+}

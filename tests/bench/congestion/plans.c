@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The scenarios. Beside the crowds, ends send by a shift over leaves (which a healthy fat tree
+ * carries at full rate), so that what they lose is congestion's doing; where they do not, the same
+ * run without the crowd ("alone") is what they are compared with.
+ */
+#include <stdlib.h>
+
+#include "libfabmgr/base/size.h"
+#include "tests/bench/congestion/scene.h"
+
+#define LINE 100.0 /* Gb/s */
+#define PAYLOAD (4096.0 / 4122)
+#define FROM (200 * US)
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static struct fab_traffic_flow *add(const struct scene *s, struct plan *p, enum role role,
+                                    uint32_t from, uint32_t to)
+{
+    if (p->count == p->room) {
+        p->room = p->room * 2 + 64;
+        p->flow = reallocarray(p->flow, p->room, sizeof *p->flow);
+        p->role = reallocarray(p->role, p->room, sizeof *p->role);
+        if (p->flow == NULL || p->role == NULL)
+            must(FAB_E_NOMEM, "flows");
+    }
+    p->role[p->count] = (uint8_t)role;
+    p->flow[p->count] = (struct fab_traffic_flow){.from = s->end[from],
+                                                  .to = s->end[to],
+                                                  .sl = FAB_TRAFFIC_SL_PATH,
+                                                  .end = p->end,
+                                                  .bytes = FAB_TRAFFIC_EVER};
+    return &p->flow[p->count++];
+}
+
+void plan_fini(struct plan *p)
+{
+    free(p->flow);
+    free(p->role);
+}
+
+/* ---- who is beside whom ---------------------------------------------------------------------- */
+
+/* Follows a flow; `mark`: the ports that send are those of a crowd. True: one was. */
+static bool trace(const struct scene *s, const struct fab_traffic_flow *x, bool *crowded, bool mark)
+{
+    const struct fab_fabric *f = s->fabric;
+    uint32_t lid = s->lids.base[x->to], port = x->from;
+    bool met = false;
+    for (;;) {
+        met |= crowded[port];
+        crowded[port] |= mark;
+        if (f->ports[port].peer == x->to)
+            return met;
+        uint32_t sw = f->ports[f->ports[port].peer].node;
+        port = fab_port_id(f, sw, fab_lft_row(&s->lft, sw)[lid]);
+    }
+}
+
+void plan_tell(const struct scene *s, struct plan *p)
+{
+    bool *crowded = calloc(s->fabric->port_count, sizeof *crowded), any = false;
+    if (crowded == NULL)
+        must(FAB_E_NOMEM, "ports");
+    for (uint32_t i = 0; i < p->count; i++) {
+        if (p->role[i] == BESIDE)
+            continue;
+        trace(s, &p->flow[i], crowded, true);
+        any = true;
+    }
+    for (uint32_t i = 0; any && i < p->count; i++)
+        if (p->role[i] == BESIDE && !trace(s, &p->flow[i], crowded, false))
+            p->role[i] = FAR;
+    free(crowded);
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+static void times(struct plan *p, uint64_t us)
+{
+    p->from = FROM;
+    p->until = FROM + us * US;
+    p->end = p->until + us * US;
+}
+
+/* 0 .. ends - 1 in an order of chance. */
+static uint32_t *shuffled(const struct scene *s, struct fab_prng *prng)
+{
+    uint32_t *order = fab_alloc_array(s->ends, sizeof *order);
+    if (order == NULL)
+        must(FAB_E_NOMEM, "order");
+    for (uint32_t i = 0; i < s->ends; i++)
+        order[i] = i;
+    fab_prng_shuffle(prng, order, s->ends);
+    return order;
+}
+
+/* Ends that are not busy send by a shift over leaves to those that are no hot spot. */
+static void beside(const struct scene *s, struct plan *p, const bool *busy, const bool *hot,
+                   struct fab_prng *prng)
+{
+    uint32_t leaves = s->ends / s->leaf;
+    uint32_t shift = s->leaf * (1 + (uint32_t)fab_prng_below(prng, leaves - 1));
+    for (uint32_t i = 0; i < s->ends; i++) {
+        uint32_t to = (i + shift) % s->ends;
+        if (!busy[i] && !hot[to])
+            add(s, p, BESIDE, i, to);
+    }
+}
+
+static void crowd_flow(const struct scene *s, struct plan *p, uint32_t from, uint32_t to, bool last)
+{
+    struct fab_traffic_flow *x = add(s, p, last ? LAST : CROWD, from, to);
+    x->start = p->from;
+    x->end = last ? p->end : p->until;
+}
+
+static bool *flags(const struct scene *s)
+{
+    bool *set = calloc(s->ends, sizeof *set);
+    if (set == NULL)
+        must(FAB_E_NOMEM, "flags");
+    return set;
+}
+
+/* ---- crowds ---------------------------------------------------------------------------------- */
+
+/* `size` senders to one end; when they stop, one of them goes on. */
+static void incast(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
+{
+    uint32_t *order = shuffled(s, prng);
+    bool *busy = flags(s), *hot = flags(s);
+    times(p, size > 200 ? 10000 : size > 40 ? 6000 : 4000);
+    p->hot_gbps = LINE * PAYLOAD;
+    hot[order[0]] = true;
+    for (uint32_t i = 1; i <= size; i++) {
+        busy[order[i]] = true;
+        crowd_flow(s, p, order[i], order[0], i == 1);
+    }
+    beside(s, p, busy, hot, prng);
+    free(order);
+    free(busy);
+    free(hot);
+}
+
+/* Two hot spots on one leaf, half of the senders to each, a quarter to both; the second comes
+ * later. */
+static void two_roots(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
+{
+    uint32_t *order = shuffled(s, prng), a = order[0],
+             b = a / s->leaf * s->leaf + (a + 1) % s->leaf;
+    bool *busy = flags(s), *hot = flags(s);
+    times(p, 5000);
+    p->hot_gbps = 2 * LINE * PAYLOAD;
+    hot[a] = hot[b] = true;
+    for (uint32_t i = 1, made = 0; made < size; i++) {
+        if (order[i] == b)
+            continue;
+        busy[order[i]] = true;
+        if (made % 4 != 3)
+            crowd_flow(s, p, order[i], a, made == 0);
+        if (made % 4 >= 2) {
+            crowd_flow(s, p, order[i], b, false);
+            p->flow[p->count - 1].start += 1000 * US;
+        }
+        made++;
+    }
+    beside(s, p, busy, hot, prng);
+    free(order);
+    free(busy);
+    free(hot);
+}
+
+/* The crowd goes to another end each 700 us. */
+static void moving(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
+{
+    enum { SPOTS = 6, STAY = 700 };
+    uint32_t *order = shuffled(s, prng);
+    bool *busy = flags(s), *hot = flags(s);
+    times(p, SPOTS * STAY);
+    p->hot_gbps = LINE * PAYLOAD;
+    for (uint32_t i = 0; i < SPOTS; i++)
+        hot[order[i]] = true;
+    for (uint32_t i = SPOTS; i < SPOTS + size; i++) {
+        busy[order[i]] = true;
+        for (uint32_t k = 0; k < SPOTS; k++) {
+            struct fab_traffic_flow *x = add(s, p, CROWD, order[i], order[k]);
+            x->start = p->from + k * STAY * US;
+            x->end = x->start + STAY * US;
+        }
+    }
+    beside(s, p, busy, hot, prng);
+    free(order);
+    free(busy);
+    free(hot);
+}
+
+/* Each slow end of the first leaf has a few senders elsewhere. */
+static void mixed_rates(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
+{
+    uint32_t *order = shuffled(s, prng);
+    bool *busy = flags(s), *hot = flags(s);
+    times(p, 4000);
+    p->hot_gbps = s->leaf * 14.0 * PAYLOAD;
+    for (uint32_t i = 0; i < s->leaf; i++)
+        hot[i] = busy[i] = true;
+    for (uint32_t i = 0, made = 0; made < size; i++) {
+        if (order[i] < s->leaf)
+            continue;
+        busy[order[i]] = true;
+        crowd_flow(s, p, order[i], made % s->leaf, made == 0);
+        made++;
+    }
+    beside(s, p, busy, hot, prng);
+    free(order);
+    free(busy);
+    free(hot);
+}
+
+/* All to all among half of the ends, beside a crowd of others. */
+static void all_to_all(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
+{
+    uint32_t *order = shuffled(s, prng), half = s->ends / 2 < 64 ? s->ends / 2 : 64;
+    times(p, 4000);
+    p->hot_gbps = LINE * PAYLOAD;
+    for (uint32_t i = 0; i < half; i++)
+        for (uint32_t k = 1; k < half; k++)
+            add(s, p, BESIDE, order[i], order[(i + k) % half]);
+    for (uint32_t i = 0; i < size; i++)
+        crowd_flow(s, p, order[half + 1 + i], order[half], i == 0);
+    free(order);
+}
+
+/* The first leaves, one in eight, are storage. The others send to those a leaf further on all the
+ * time, and each millisecond `size` KiB to storage, each storage end from seven of them. */
+static void checkpoint(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
+{
+    enum { BURSTS = 4 };
+    uint32_t stores = s->ends / s->leaf / 8 * s->leaf, others = s->ends - stores;
+    uint32_t *order = shuffled(s, prng);
+    times(p, BURSTS * 1000);
+    p->burst_us = (double)others / stores * size * 1024 * 8 / (LINE * PAYLOAD * 1000);
+    for (uint32_t i = 0, made = 0; i < s->ends; i++) {
+        uint32_t from = order[i];
+        if (from < stores)
+            continue;
+        add(s, p, BESIDE, from, stores + (from - stores + s->leaf) % others);
+        for (uint32_t k = 0; k < BURSTS; k++) {
+            struct fab_traffic_flow *x = add(s, p, CROWD, from, made % stores);
+            x->start = p->from + k * 1000 * US + fab_prng_below(prng, 5 * US);
+            x->bytes = (uint64_t)size * 1024;
+        }
+        made++;
+    }
+    free(order);
+}
+
+/* ---- no congestion --------------------------------------------------------------------------- */
+
+static void full_shift(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
+{
+    bool *none = flags(s);
+    (void)size;
+    times(p, 1500);
+    beside(s, p, none, none, prng);
+    free(none);
+}
+
+/* `size` flows from each end and to each end, 10 Gb/s each. */
+static void light_load(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
+{
+    times(p, 1500);
+    for (uint32_t k = 0; k < size; k++) {
+        uint32_t *order = shuffled(s, prng);
+        for (uint32_t i = 0; i < s->ends; i++) {
+            struct fab_traffic_flow *x = add(s, p, BESIDE, order[i], order[(i + 1) % s->ends]);
+            x->rate = 10000;
+            x->start = fab_prng_below(prng, 4 * US);
+        }
+        free(order);
+    }
+}
+
+const struct scenario scenarios[] = {
+    {"incast", "64", incast, 8, 20, false},
+    {"incast", "64", incast, 32, 20, false},
+    {"incast", "324", incast, 64, 3, false},
+    {"incast", "324", incast, 256, 2, false},
+    {"incast", "648", incast, 256, 1, false},
+    {"incast", "2000", incast, 512, 1, false},
+    {"two roots", "64", two_roots, 24, 20, false},
+    {"moving", "64", moving, 24, 20, false},
+    {"moving", "324", moving, 64, 2, false},
+    {"mixed rates", "64", mixed_rates, 16, 20, true},
+    {"all-to-all", "64", all_to_all, 16, 20, false},
+    {"checkpoint", "64", checkpoint, 256, 20, false},
+    {"checkpoint", "324", checkpoint, 256, 2, false},
+    {"full shift", "64", full_shift, 0, 20, false},
+    {"full shift", "324", full_shift, 0, 2, false},
+    {"light load", "64", light_load, 4, 20, false},
+    {"light load", "324", light_load, 4, 2, false},
+    {NULL, NULL, NULL, 0, 0, false},
+};

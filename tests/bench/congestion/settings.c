@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Settings of others, as far as is known, and ours.
+ *
+ * OpenSM 3.3.24 copies what the operator wrote; the defaults are zeros. The plug-in of MLNX_OFED 2
+ * (its manual): threshold 15, marking rate 10, packets from 512 bytes, increase 1, trigger 2; table
+ * and timer "by the number of hosts", without the formula: here the delays that end at 1/hosts of
+ * the rate in equal steps, and the 154 us that its makers used in what they published (Gran et al.,
+ * IPDPS 2010). opa-fm (its opafm.xml and stl_cca.c): threshold 8, marking rate 0, no least size,
+ * victims mark, increase 5, timer 10, limit 127, delays in equal steps up to 8.3 us.
+ */
+#include <stdlib.h>
+
+#include "tests/bench/congestion/scene.h"
+
+#define LIMIT 127
+#define PACKET_NS (4122 * 8 / 100.0)
+
+const char *const who_names[WHOS] = {"alone", "off", "zeros", "plugin", "opa-fm", "ours"};
+
+static void equal_steps(double last, struct fab_congestion_table *t)
+{
+    t->limit = LIMIT;
+    for (uint32_t i = 0; i <= LIMIT; i++)
+        t->entry[i] = fab_congestion_entry((uint64_t)(8 * last * i / LIMIT + 0.5));
+}
+
+static void all_sls(struct fab_congestion_adapter *a, struct fab_congestion_sl sl)
+{
+    a->sls = 0xffff;
+    for (int i = 0; i < FAB_CONGESTION_SLS; i++)
+        a->sl[i] = sl;
+}
+
+static void fill(const struct scene *s, enum who who, struct fab_congestion_port *p,
+                 struct fab_congestion_adapter *a)
+{
+    if (who == PLUGIN) {
+        *p = (struct fab_congestion_port){.threshold = 15, .marking_rate = 10, .packet_size = 8};
+        all_sls(a, (struct fab_congestion_sl){.timer = 150, .increase = 1, .trigger = 2});
+        equal_steps(s->ends - 1, &a->table);
+    } else if (who == OPA) {
+        *p = (struct fab_congestion_port){.threshold = 8, .victim = true};
+        all_sls(a, (struct fab_congestion_sl){.timer = 10, .increase = 5, .trigger = 8});
+        equal_steps(8300 / PACKET_NS, &a->table);
+    } else {
+        all_sls(a, (struct fab_congestion_sl){0});
+        a->table.limit = LIMIT;
+    }
+}
+
+/* The same everywhere. */
+static void uniform(const struct scene *s, enum who who, struct fab_congestion *c)
+{
+    *c = (struct fab_congestion){
+        .ports = s->fabric->port_count, .port_count = 1, .adapter_count = 1};
+    c->of_port = calloc(c->ports, sizeof *c->of_port);
+    c->port = calloc(1, sizeof *c->port);
+    c->adapter = calloc(1, sizeof *c->adapter);
+    if (c->of_port == NULL || c->port == NULL || c->adapter == NULL)
+        must(FAB_E_NOMEM, "settings");
+    fill(s, who, c->port, c->adapter);
+}
+
+void settings(const struct scene *s, enum who who, struct fab_congestion *ret)
+{
+    struct fab_congestion_input in = {.fabric = s->fabric, .policy = &s->policy};
+    *ret = (struct fab_congestion){0};
+    if (who == OURS)
+        must(fab_congestion_compute(&in, ret), "ours");
+    else if (who > OFF)
+        uniform(s, who, ret);
+}
