@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include "fabricd/base/bus.h"
 #include "fabricd/base/log.h"
@@ -40,6 +41,7 @@
 #define WHY_LEN 512
 #define SIM_FILE_MOST (512u << 20)
 #define SIM_SEED 1
+#define LETS_GO_S 5 /* for the port to let go of us; a driver, or a simulator, may hang */
 
 struct daemon {
     struct options options;
@@ -422,9 +424,24 @@ static int start(struct daemon *d, char *why)
     return r;
 }
 
+static void give_up(int signo)
+{
+    static const char text[] = "fabricd: the port does not let go; ending without it\n";
+    (void)signo;
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof(text) - 1);
+    (void)ignored;
+    _exit(EXIT_FAILURE);
+}
+
+/* What was to be written is written before anything is asked of the port, which has its time for
+ * that, and once more for what its libraries do at exit. */
 static void stop(struct daemon *d)
 {
     sd_notify(0, "STOPPING=1");
+    if (d->store)
+        store_flush(d->store);
+    signal(SIGALRM, give_up);
+    alarm(LETS_GO_S);
     metrics_stop(d->metrics);
     rpc_stop(d->rpc);
     sa_stop(d->sa);
@@ -436,11 +453,13 @@ static void stop(struct daemon *d)
     fab_sim_free(d->sim);
     loop_timer_free(d->watchdog);
     bus_free(d->bus);
+    alarm(0);
     store_close(d->store);
     loop_free(d->loop);
     if (d->has_config)
         config_fini(&d->config);
     recording_close(&d->recording);
+    alarm(LETS_GO_S);
 }
 
 static int run(struct daemon *d)

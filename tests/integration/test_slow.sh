@@ -1,9 +1,10 @@
 #!/bin/bash
 # test_slow.sh: a simulator that gets no processor time now and then (it is stopped, and goes on):
 # requests are late by the hundred, and the bring-up and an answer over RPC come all the same. What
-# is late and was sent again must not fill the sockets of both sides, where neither would go on.
+# is late and was sent again must not fill the sockets of both sides, where neither would go on. When
+# the simulator stops for good the manager still ends on request.
 . "$(dirname "$0")/lib.sh"
-need ibsim
+need ibsim sqlite3
 [ -n "$umad2sim" ] || need libumad2sim.so
 
 "$fabsim" generate leaf-spine --leaves 24 --spines 12 --hosts 24 >slow.net
@@ -26,5 +27,10 @@ halting
 check 'a simulator that stops now and then is brought up' await 30 grep -q 'sweep-done' fabricd.log
 check 'all of it: 36 switches' grep -Eq 'sweep-done.*36 switches' fabricd.log
 check 'an answer over RPC' ctl status
-check 'and it ends on request' stop "$manager" TERM
+
+kill -STOP "$sim_pid"
+stop "$manager" TERM
+same 'it ends on request when the simulator answers no more' 1 $?
+like 'and says so' "$(tail -1 fabricd.log)" 'the port does not let go'
+same 'the database is whole' ok "$(sqlite3 state/fabricd.db 'PRAGMA integrity_check')"
 sim_stop
