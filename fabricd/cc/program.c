@@ -167,16 +167,23 @@ static void learn_values(struct cc_job *j, uint8_t *attr)
         finish(j, CC_FAILED, false);
 }
 
+/* Of a status: the class, the method or the attribute is not known there (IBA 13.4.7). */
+static bool says_unknown(uint16_t status)
+{
+    return (status >> 2 & 7) >= 1 && (status >> 2 & 7) <= 3;
+}
+
 /* A switch may have no settings for single ports. A Set that is not answered was one with the wrong
  * key: the device did answer before. */
-static void fail(struct cc_job *j, bool silent)
+static void fail(struct cc_job *j, const struct fab_mads_answer *a)
 {
-    if (j->step == CC_STEP_PORTS && !j->set && !silent)
-        finish(j, CC_STANDS, false);
+    bool silent = a->status == FAB_E_TIMEOUT;
+    if (!silent && (!j->set || says_unknown(a->smp_status)))
+        finish(j, j->step == CC_STEP_PORTS && !j->set ? CC_STANDS : CC_UNSUPPORTED, false);
     else if (j->set)
         finish(j, silent ? CC_FOREIGN_KEY : CC_FAILED, silent);
     else
-        finish(j, j->step <= CC_STEP_INFO ? CC_UNSUPPORTED : CC_FAILED, silent);
+        finish(j, j->step <= CC_STEP_INFO ? CC_UNSUPPORTED : CC_FAILED, true);
 }
 
 static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
@@ -186,7 +193,7 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     uint8_t *attr = j->gmp + AT_ATTR;
     (void)tag;
     if (a->status != FAB_OK || a->len < FAB_GMP_DATA) {
-        fail(j, a->status == FAB_E_TIMEOUT);
+        fail(j, a);
         return;
     }
     if (j->set && device_of(j)->stands != 1) {

@@ -1,0 +1,151 @@
+#!/bin/bash
+# test_congestion.sh: congestion control. ibccquery reads back from switches and adapters what
+# fabricctl shows, tables included; nothing is written twice, over kill -9 too; profiles, values set by
+# hand and CC_Keys reach the devices; the reading of hot spots. On fabsim; on ibsim, whose devices do
+# not know the class, they are listed and left alone.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+need ibccquery ibccconfig ibsim
+[ -n "$umad2sim" ] || need libumad2sim.so
+simulator=fabsim
+
+"$fabsim" generate leaf-spine --leaves 2 --spines 2 --hosts 3 -o small.net
+
+# settings KEY: VALUE...: of the section congestion.
+settings() {
+    {
+        echo 'congestion:'
+        printf '  %s\n' "$@"
+    } >conf.yaml
+}
+
+# cc NAME: a field of what congestion control does.
+cc() { ctl cc status -o json 2>/dev/null | field "$1"; }
+stand() { [ "$(cc stands)" = "$1" ] && [ "$(cc waits)" = 0 ]; }
+written() { [ "$(cc writes)" -gt "$1" ] && stand 10; }
+
+lid() { ctl port show "$1" -o json | field lid; }
+query() { at host-0002 ibccquery "$@"; }
+
+# agree: what ibccquery reads, of every port of every device, is what fabricctl shows.
+agree() {
+    cat >agree.py <<'PY'
+import json, re, subprocess, sys
+key, ctl, query = sys.argv[1], sys.argv[2].split(), sys.argv[3].split()
+def ours(port):
+    return json.loads(subprocess.check_output(ctl + ["cc", "show", port, "-o", "json"]))
+def theirs(what, lid):
+    text = subprocess.check_output(query + (["-c", key] if key else []) + [what, str(lid)], text=True)
+    blocks, block = [], {}
+    for line in text.splitlines() + [""]:
+        field = re.match(r"(\w+):\.*(\S+)$", line)
+        if field:
+            block[field.group(1)] = int(field.group(2), 16 if field.group(2).startswith("0x") or len(field.group(2)) == 64 else 10)
+        elif block:
+            blocks, block = blocks + [block], {}
+    return blocks
+wrong = compared = 0
+def same(what, expected, found):
+    global wrong, compared
+    compared += 1
+    if expected != found:
+        wrong += 1
+        print(what, "expected", expected, "found", found)
+ports = json.loads(subprocess.check_output(ctl + ["port", "list", "-o", "json"]))["ports"]
+for p in [p for p in ports if p["lid"]]:
+    if p["port"] == 0:
+        wide = theirs("SS", p["lid"])[0]
+        single = {b["Port"]: b for b in theirs("SP", p["lid"])}
+        for q in [q for q in ports if q["node"] == p["node"] and q["port"] > 0 and q["state"] != "Down"]:
+            name = "%s/%d" % (q["node"], q["port"])
+            want = {v["name"]: v["value"] for v in ours(name)["values"]}
+            have = single[q["port"]]
+            same(name + " valid", 1, have["Valid"])
+            same(name + " threshold", want.get("threshold", want.get("switch_threshold")), have["Threshold"])
+            same(name + " packet size", want["packet_size"], have["Packet_Size"])
+            same(name + " marking rate", want["marking_rate"], have["Cong_Parm_Marking_Rate"])
+            same(name + " victim", want["victim_mask"], wide["Victim_Mask"] >> q["port"] & 1)
+    else:
+        name = "%s/%d" % (p["node"], p["port"])
+        shown = ours(name)
+        want = {v["name"]: v["value"] for v in shown["values"]}
+        for b in theirs("CS", p["lid"]):
+            if "SL" not in b:
+                continue
+            same(name + " values of SL %d" % b["SL"],
+                 [want["timer"], want["increase"], want["trigger_threshold"], want["min"]],
+                 [b["CCTI_Timer"], b["CCTI_Increase"], b["Trigger_Threshold"], b["CCTI_Min"]])
+        table, limit = {}, None
+        for b in theirs("CT", p["lid"]):
+            limit = b.get("CCTI_Limit", limit)
+            if "Entry" in b:
+                table[b["Entry"]] = b["CCT_Shift"] << 14 | b["CCT_Multiplier"]
+        same(name + " limit", want["limit"], limit)
+        same(name + " table", [e["entry"] for e in shown["table"]],
+             [table.get(i) for i in range(len(shown["table"]))])
+print(compared, "values compared")
+sys.exit(wrong or compared < 100)
+PY
+    at host-0002 "$python" agree.py "${1-}" "$fabricctl -s unix:$scratch/fabricd.sock" ibccquery
+}
+
+check 'serves a fabric' sim_start small.net
+settings 'profile: balanced'
+manager_start host-0001 -f "$scratch/conf.yaml"
+check 'the fabric comes up' await 20 settled 0
+same 'nothing is written where that is not asked for' 0 "$(cc writes)"
+like 'yet it is computed' "$(ctl cc show leaf-001/1 --explain)" 'threshold .* leads to an end'
+
+settings 'apply: yes'
+kill -HUP "$manager"
+check 'devices are set on request' await 20 stand 10
+check 'ibccquery reads back what is shown' agree
+writes=$(cc writes)
+
+sleep 1
+same 'nothing is written twice' "$writes" "$(cc writes)"
+stop "$manager" KILL
+manager_start host-0001 -f "$scratch/conf.yaml"
+check 'after kill -9 all devices are looked at' await 20 stand 10
+same 'and nothing is written' 0 "$(cc writes)"
+
+lid=$(lid host-0003/1)
+check 'ibccconfig changes a device' at host-0002 ibccconfig CACongestionSetting "$lid" 0 0xffff 7 7 7 7
+stop "$manager" KILL
+manager_start host-0001 -f "$scratch/conf.yaml"
+check 'which is looked at' await 20 stand 10
+same 'and only that is written' 1 "$(cc writes)"
+check 'ibccquery reads it back' agree
+
+settings 'apply: yes' 'profile: incast' 'marking_rate: 3' 'timer: 99' 'limit: 70' 'cc_key: 0x1234'
+kill -HUP "$manager"
+check 'other settings reach devices' await 20 written 1
+check 'ibccquery reads them back, with the key' agree 0x1234
+like 'devices have the key' "$(query -c 0x1234 CK "$lid")" 'CC_Key:\.*0x0*1234$'
+settings 'apply: yes' 'profile: off' 'cc_key: 0x1234'
+writes=$(cc writes)
+kill -HUP "$manager"
+check 'the profile off' await 20 written "$writes"
+like 'ports mark no more' "$(query -c 0x1234 SP "$(lid leaf-001/0)")" 'Threshold:\.*0x00'
+like 'and adapters do not react' "$(query -c 0x1234 CS "$lid")" 'CCTI_Increase:\.*0$'
+
+foreign() { [ "$(cc foreign_key)" = 10 ]; }
+settings 'apply: yes' 'cc_key: 0x9999'
+kill -HUP "$manager"
+check 'devices with another key are left alone' await 30 foreign
+like 'and listed' "$(ctl cc status)" 'leaf-001/0 +foreign-key'
+like 'RoCE settings are there' "$(ctl cc export --roce)" '^100000 +6 +ends'
+stop "$manager"
+sim_stop
+
+simulator=ibsim
+rm -rf state
+check 'ibsim, whose devices do not know the class' sim_start small.net
+settings 'apply: yes'
+manager_start host-0001 -f "$scratch/conf.yaml"
+check 'the fabric comes up there' await 20 settled 0
+unsupported() { [ "$(cc unsupported)" = 10 ] && [ "$(cc waits)" = 0 ]; }
+check 'all are without support' await 60 unsupported
+same 'told once' 1 "$(ctl event list -n 100 | grep -c 'congestion-set')"
+sleep 1
+same 'and nothing was written' 0 "$(cc writes)"
