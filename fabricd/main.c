@@ -365,7 +365,8 @@ static int start_cc(struct daemon *d)
 
 static int start_sa(struct daemon *d)
 {
-    struct sa_input in = {.loop = d->loop, .transport = d->transport, .sm = d->sm};
+    struct sa_input in = {
+        .loop = d->loop, .transport = d->transport, .sm = d->sm, .store = d->store};
     return sa_start(&in, &d->sa);
 }
 

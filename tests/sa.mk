@@ -29,6 +29,11 @@ tests_sim_test_sa_agent_SOURCES = tests/sim/test_sa_agent.c tests/sim/lab.c test
 tests_sim_test_sa_agent_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sa_agent_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/sim/test_sa_alias
+tests_sim_test_sa_alias_SOURCES = tests/sim/test_sa_alias.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_sa_alias_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_sa_alias_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/sim/test_sa_walk
 tests_sim_test_sa_walk_SOURCES = tests/sim/test_sa_walk.c tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sa_walk_CFLAGS = $(TEST_CFLAGS)

@@ -1,4 +1,5 @@
 fabricd_libfabricd_la_SOURCES += \
+	%D%/alias.c \
 	%D%/member.c \
 	%D%/mft.c \
 	%D%/private.h \

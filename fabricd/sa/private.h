@@ -34,11 +34,14 @@ struct sa_jobs { /* first in, first out */
     struct sa_job *head, **tail;
 };
 
-#define SA_LISTS 2 /* attributes with records that are registered: registered.c */
+#define SA_LISTS 3 /* attributes with records that are registered: registered.c */
 
 struct sa {
     struct sa_input in;
     struct fab_sa_list list[SA_LISTS];
+    struct fab_aliases aliases; /* alias.c */
+    uint32_t aliases_written;   /* blocks under way */
+    struct loop_timer *alias_timer;
     struct sa_view *view; /* of the last request; NULL: none yet */
     uint64_t generation;
     bool master;
@@ -71,6 +74,11 @@ void sa_jobs_remove(struct sa_jobs *jobs, struct sa_job *job);
 void sa_transfer_begin(struct sa *s, struct sa_job *job);
 void sa_transfer_input(struct sa *s, const struct transport_mad *mad);
 void sa_transfer_tick(void *ctx);
+
+/* alias.c */
+int sa_alias_start(struct sa *s); /* with what the store has */
+void sa_alias_stop(struct sa *s);
+void sa_alias_work(void *ctx);
 
 void sa_view_unref(struct sa_view *v); /* NULL is fine */
 

@@ -14,6 +14,7 @@ static const struct kind {
     bool judges;
 } kinds[SA_LISTS] = {
     {FAB_SA_MC_MEMBER_RECORD, sa_member_set, sa_member_delete, sa_member_next, true},
+    {FAB_SA_GUID_INFO_RECORD, sa_alias_set, sa_alias_delete, NULL, false},
     {FAB_SA_MFT_RECORD, NULL, NULL, sa_mft_next, false},
 };
 
@@ -26,7 +27,7 @@ void sa_registered_init(struct sa *s)
 const struct fab_sa_list *sa_registered_list(const struct sa *s, uint16_t attr_id)
 {
     for (size_t i = 0; i < SA_LISTS; i++)
-        if (kinds[i].attr_id == attr_id)
+        if (kinds[i].attr_id == attr_id && kinds[i].next != NULL)
             return &s->list[i];
     return NULL;
 }

@@ -11,6 +11,8 @@
 /* The status of the answer, and on 0 its attribute. */
 typedef uint16_t sa_change(struct sa *s, const struct fab_sa_request *req,
                            uint8_t ret_data[FAB_SA_DATA_LEN]);
+/* Alias GUIDs (alias.c). */
+sa_change sa_alias_set, sa_alias_delete;
 /* Records of multicast members (member.c), and of multicast tables (mft.c): ctx is the sa. */
 sa_change sa_member_set, sa_member_delete;
 bool sa_member_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);

@@ -44,6 +44,7 @@ static void take_view(struct sa *s)
         free(v);
         goto out;
     }
+    fab_sa_use_aliases(v->sa, &s->aliases);
     v->refs = 1;
     sa_view_unref(s->view);
     s->view = v;
@@ -163,6 +164,8 @@ int sa_start(const struct sa_input *in, struct sa **ret)
     s->retry = loop_timer_new(in->loop, sa_flush, s);
     int r = s->work && s->patience && s->retry ? FAB_OK : FAB_E_NOMEM;
     if (r == FAB_OK)
+        r = sa_alias_start(s);
+    if (r == FAB_OK)
         r = transport_on_class(in->transport, FAB_CLASS_SA, on_receive, s);
     if (r != FAB_OK) {
         sa_stop(s);
@@ -179,6 +182,7 @@ void sa_stop(struct sa *s)
         return;
     transport_on_class(s->in.transport, FAB_CLASS_SA, NULL, NULL);
     sm_on_patch(s->in.sm, NULL, NULL);
+    sa_alias_stop(s);
     while (s->making.head)
         sa_job_free(s, s->making.head);
     while (s->sending.head)

@@ -15,6 +15,7 @@ struct sa_input {
     struct loop *loop;
     struct transport *transport; /* of the port itself: what a recorder writes down is the sm's */
     struct sm *sm;
+    struct store *store; /* may be NULL: what is registered is not kept */
 };
 struct sa_stats { /* since the start */
     uint64_t requests;

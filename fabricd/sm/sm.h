@@ -78,6 +78,12 @@ void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx);
 typedef void sm_notice(void *ctx, const struct fab_notice *notice);
 void sm_on_notice(struct sm *s, sm_notice *fn, void *ctx);
 
+/* Writes a block of a port's GUIDInfo, beside all else; done is told as by mads.h, until these are
+ * cancelled. NOMEM, LIMIT. */
+int sm_guids_write(struct sm *s, uint16_t lid, uint32_t block, const struct fab_guid_block *guids,
+                   fab_mads_done *done, void *ctx, uint64_t tag);
+void sm_guids_cancel(struct sm *s, void *ctx);
+
 /* The reroutes in memory (some hundred) of generations before `before` (0: no bound), newest
  * first. Older ones: store_reroutes. */
 uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, uint32_t max);

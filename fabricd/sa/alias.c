@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Alias GUIDs (IBA 15.2.5.18): a host asks for names of its virtual functions by Set
+ * (GUIDInfoRecord) of a block, for those places that the ComponentMask names; 0 asks us to choose.
+ * The answer has the block as it stands, in which a name that somebody else has is not. They are
+ * kept in the store, and written to the port: at once, again while that fails, and when a port that
+ * was away is back, for what it held may be gone.
+ *
+ * A port's names are changed from its own node, or by who knows our SM_Key.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/sa/registered.h"
+#include "fabricd/store/store.h"
+#include "libfabmgr/base/status.h"
+
+#define LOOK_US 1000000 /* for ports that are back, and for writes that failed */
+#define UNDER_WAY 32    /* writes */
+
+enum { FIRST_GUID = 4 }; /* its component; LID, BlockNum and two reserved fields are before it */
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+static void on_written(void *ctx, uint64_t tag, const struct fab_mads_answer *answer)
+{
+    struct sa *s = (struct sa *)((char *)ctx - offsetof(struct sa, aliases));
+    struct fab_alias_block *b = &s->aliases.row[tag];
+    s->aliases_written--;
+    if (answer->status == FAB_OK)
+        return;
+    if (!b->dirty)
+        log_warning("sa", "port 0x%016llx does not take its alias GUIDs, block %u",
+                    (unsigned long long)b->port_guid, b->block);
+    b->dirty = true;
+}
+
+static void write_block(struct sa *s, const struct fab_view *v, uint32_t row)
+{
+    struct fab_alias_block *b = &s->aliases.row[row];
+    uint32_t port = fab_fabric_port_by_guid(v->fabric, b->port_guid);
+    struct fab_guid_block block;
+    if (port == FAB_NONE || v->target->lids.base[port] == 0) {
+        b->dirty = true; /* when it is back */
+        return;
+    }
+    if (!b->dirty || s->aliases_written >= UNDER_WAY)
+        return;
+    memcpy(block.guid, b->guid, sizeof(block.guid));
+    if (b->block == 0)
+        block.guid[0] = b->port_guid;
+    if (sm_guids_write(s->in.sm, (uint16_t)v->target->lids.base[port], b->block, &block, on_written,
+                       &s->aliases, row) != FAB_OK)
+        return;
+    b->dirty = false;
+    s->aliases_written++;
+}
+
+void sa_alias_work(void *ctx)
+{
+    struct sa *s = ctx;
+    struct fab_view *v = sm_view(s->in.sm);
+    struct sm_status status;
+    sm_get_status(s->in.sm, &status);
+    bool can = v != NULL && v->target != NULL && status.role == FAB_SM_MASTER;
+    for (uint32_t row = 0; can && row < s->aliases.count; row++)
+        write_block(s, v, row);
+    fab_view_unref(v);
+    if (s->aliases.count > 0)
+        loop_timer_set(s->alias_timer, LOOK_US);
+}
+
+int sa_alias_start(struct sa *s)
+{
+    struct store_alias *kept = NULL;
+    size_t count = 0;
+    s->alias_timer = loop_timer_new(s->in.loop, sa_alias_work, s);
+    int r = s->alias_timer ? FAB_OK : FAB_E_NOMEM;
+    if (r == FAB_OK && s->in.store)
+        r = store_load_aliases(s->in.store, &kept, &count);
+    for (size_t i = 0; r == FAB_OK && i < count; i++)
+        if (fab_aliases_put(&s->aliases, kept[i].port_guid, kept[i].place, kept[i].guid) ==
+            FAB_E_NOMEM)
+            r = FAB_E_NOMEM;
+    free(kept);
+    if (r == FAB_OK && count > 0)
+        loop_timer_set(s->alias_timer, LOOK_US);
+    return r;
+}
+
+void sa_alias_stop(struct sa *s)
+{
+    sm_guids_cancel(s->in.sm, &s->aliases);
+    loop_timer_free(s->alias_timer);
+    fab_aliases_fini(&s->aliases);
+}
+
+/* ---- requests ---------------------------------------------------------------------------------
+ */
+
+struct change {
+    struct sa *s;
+    const struct fab_view *v;
+    struct fab_guid_info_record record;
+    uint32_t port, first, end; /* the block's places: first..end-1 */
+    uint64_t own;              /* the port's GUID */
+    uint8_t places;            /* bit i: first + i is meant */
+};
+
+static bool is_owner(const struct fab_view *v, uint32_t from, uint32_t port)
+{
+    return from != FAB_NONE && v->fabric->ports[from].node == v->fabric->ports[port].node;
+}
+
+static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, struct change *c)
+{
+    const uint64_t needed = fab_rec_component(&fab_guid_info_record, "LID") |
+                            fab_rec_component(&fab_guid_info_record, "BlockNum");
+    *c = (struct change){.s = s, .v = fab_sa_view(s->view->sa)};
+    if ((req->comp_mask & needed) != needed)
+        return FAB_SA_INSUFFICIENT_COMPONENTS;
+    if (fab_rec_unpack(&fab_guid_info_record, req->data, FAB_SA_DATA_LEN, &c->record) != FAB_OK)
+        return FAB_SA_REQ_INVALID;
+    const struct fab_lids *lids = &c->v->target->lids;
+    c->port = c->record.lid <= lids->top ? lids->owner[c->record.lid] : FAB_NONE;
+    if (c->port == FAB_NONE)
+        return FAB_SA_NO_RECORDS;
+    uint32_t cap = c->v->fabric->ports[c->port].info.guid_cap;
+    c->own = c->v->fabric->ports[c->port].guid;
+    c->first = c->record.block * FAB_ALIAS_BLOCK;
+    c->end = c->first + FAB_ALIAS_BLOCK < cap ? c->first + FAB_ALIAS_BLOCK : cap;
+    c->places = (uint8_t)(req->comp_mask >> FIRST_GUID);
+    if (c->first >= cap)
+        return FAB_SA_NO_RECORDS;
+    if (!req->trusted && !is_owner(c->v, req->from, c->port))
+        return FAB_SA_REQ_DENIED;
+    return c->record.block == 0 && (c->places & 1) ? FAB_SA_REQ_INVALID : 0;
+}
+
+static bool is_of_a_port(const void *ctx, uint64_t guid)
+{
+    const struct fab_view *v = ctx;
+    return fab_fabric_port_by_guid(v->fabric, guid) != FAB_NONE ||
+           fab_fabric_node_by_guid(v->fabric, guid) != FAB_NONE;
+}
+
+static uint64_t guid_at(const struct change *c, uint32_t place)
+{
+    const struct fab_alias_block *b =
+        fab_aliases_block(&c->s->aliases, c->own, place / FAB_ALIAS_BLOCK);
+    return b != NULL ? b->guid[place % FAB_ALIAS_BLOCK] : 0;
+}
+
+/* guid 0: nothing. A name that is somebody's leaves the place as it was. NOMEM. */
+static int put(const struct change *c, uint32_t place, uint64_t guid)
+{
+    uint64_t old = guid_at(c, place);
+    if (guid != 0 && is_of_a_port(c->v, guid))
+        return FAB_OK;
+    int r = fab_aliases_put(&c->s->aliases, c->own, place, guid);
+    if (r != FAB_OK)
+        return r == FAB_E_NOMEM ? r : FAB_OK;
+    const struct store_alias kept = {
+        .port_guid = c->own, .guid = guid ? guid : old, .place = (uint16_t)place};
+    if (old != guid && c->s->in.store)
+        store_put_alias(c->s->in.store, &kept, guid != 0);
+    return FAB_OK;
+}
+
+/* What is wanted at a place: what is asked for, or what is there, or something new. */
+static uint64_t wanted_at(const struct change *c, uint32_t place)
+{
+    uint64_t guid = c->record.table.guid[place % FAB_ALIAS_BLOCK];
+    if (guid == 0)
+        guid = guid_at(c, place);
+    return guid != 0 ? guid : fab_aliases_make(&c->s->aliases, c->own, place, is_of_a_port, c->v);
+}
+
+static uint16_t change(struct sa *s, const struct fab_sa_request *req, bool set,
+                       uint8_t ret_data[FAB_SA_DATA_LEN])
+{
+    struct change c;
+    uint16_t status = read_change(s, req, &c);
+    for (uint32_t place = c.first; status == 0 && place < c.end; place++)
+        if ((c.places >> (place - c.first) & 1) &&
+            put(&c, place, set ? wanted_at(&c, place) : 0) != FAB_OK)
+            status = FAB_SA_NO_RESOURCES;
+    if (status != 0)
+        return status;
+    for (uint32_t place = c.first; place < c.first + FAB_ALIAS_BLOCK; place++)
+        c.record.table.guid[place - c.first] = place == 0 ? c.own : guid_at(&c, place);
+    loop_timer_set(s->alias_timer, 0);
+    return fab_rec_pack(&fab_guid_info_record, &c.record, ret_data, FAB_SA_DATA_LEN) == FAB_OK
+               ? 0
+               : FAB_SA_NO_RESOURCES;
+}
+
+uint16_t sa_alias_set(struct sa *s, const struct fab_sa_request *req,
+                      uint8_t ret_data[FAB_SA_DATA_LEN])
+{
+    return change(s, req, true, ret_data);
+}
+
+uint16_t sa_alias_delete(struct sa *s, const struct fab_sa_request *req,
+                         uint8_t ret_data[FAB_SA_DATA_LEN])
+{
+    return change(s, req, false, ret_data);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* GUIDInfo of ports (IBA 14.2.5.5), for those who keep alias GUIDs: the manager has the session
+ * that subnet management goes by. */
+#include "fabricd/sm/private.h"
+#include "libfabmgr/base/status.h"
+
+int sm_guids_write(struct sm *s, uint16_t lid, uint32_t block, const struct fab_guid_block *guids,
+                   fab_mads_done *done, void *ctx, uint64_t tag)
+{
+    struct fab_mads_request req = {.mgmt_class = FAB_CLASS_SMP_LID,
+                                   .method = FAB_METHOD_SET,
+                                   .attr_id = FAB_ATTR_GUID_INFO,
+                                   .attr_mod = block,
+                                   .m_key = s->policy.m_key,
+                                   .dlid = lid,
+                                   .done = done,
+                                   .ctx = ctx,
+                                   .tag = tag};
+    int r = fab_attr_pack(&fab_attr_guid_block, guids, req.data, sizeof(req.data));
+    if (r == FAB_OK)
+        r = fab_mads_submit(s->mads, &req);
+    if (r == FAB_OK)
+        agent_pump(s->agent);
+    return r;
+}
+
+void sm_guids_cancel(struct sm *s, void *ctx)
+{
+    fab_mads_cancel(s->mads, ctx);
+}
