@@ -278,8 +278,7 @@ void switch_start(struct fab_sim *s, uint32_t sw);
 /* port_info.c, tables.c */
 sim_handler handle_port_info, handle_lft, handle_mft, handle_pkeys, handle_sl2vl, handle_vlarb,
     handle_guids, handle_led;
-/* The entry of a multicast LID: ports 16 * position and up, from bit 0 on. */
-uint16_t mft_mask(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsigned position);
+
 int lft_reserve(struct sim_switch *sw, uint32_t entries);
 void tables_forget(struct fab_sim *s, uint32_t node); /* it lost its power */
 

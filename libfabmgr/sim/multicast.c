@@ -43,7 +43,7 @@ static bool send_by_entry(struct copies *c, struct spot at)
 {
     bool any = false;
     for (unsigned position = 0; position < POSITIONS; position++) {
-        unsigned mask = mft_mask(c->sim, at.node, c->mlid, position);
+        unsigned mask = fab_sim_mft(c->sim, at.node, c->mlid, position);
         any = any || mask != 0;
         for (unsigned bit = 0; bit < 16; bit++)
             if (mask >> bit & 1 && position * 16 + bit != at.port)

@@ -75,6 +75,9 @@ int fab_sim_find(const struct fab_sim *s, const char *what, uint32_t *ret_node);
 const struct fab_fabric *fab_sim_fabric(const struct fab_sim *s); /* the cabling it was given */
 /* Entries 0..*ret_top (LinearFDBTop) as they stand; NULL: nothing was ever written. */
 const uint8_t *fab_sim_lft(const struct fab_sim *s, uint32_t sw, uint32_t *ret_top);
+/* An entry of a multicast forwarding table as it stands: 16 ports from 16 * position on; 0 where
+ * nothing was written. */
+uint16_t fab_sim_mft(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsigned position);
 /* The SLtoVLMappingTable as it stands, SL 0 in the highest four bits: from port `in` of a switch to
  * port `out`; of port `out` of others. */
 uint64_t fab_sim_sl2vl(const struct fab_sim *s, uint32_t node, uint8_t in, uint8_t out);

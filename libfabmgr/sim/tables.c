@@ -182,7 +182,7 @@ uint16_t handle_mft(struct request *r)
     return status;
 }
 
-uint16_t mft_mask(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsigned position)
+uint16_t fab_sim_mft(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsigned position)
 {
     uint8_t data[FAB_SMP_DATA];
     uint32_t entry = mlid - LID_MULTICAST, block = entry / ENTRIES_PER_BLOCK;

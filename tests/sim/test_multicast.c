@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Multicast by the whole manager on a simulated fabric, in virtual time: hosts join and leave
+ * groups, cables and switches fail and come back, and after each step every member of a group
+ * reaches every other exactly once, walked over the tables that stand in the simulated switches.
+ * MULTICAST_STEPS=10000 in the environment: so many steps.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/mcast/groups.h"
+#include "libfabmgr/sim/fault.h"
+#include "libfabmgr/sim/sim.h"
+#include "tests/sim/lab.h"
+
+#define GROUPS 40 /* in two blocks of tables */
+#define PATIENCE_S 30
+#define DEAD_MOST 5
+
+struct world {
+    struct config config;
+    struct loop *loop;
+    struct bus *bus;
+    struct fab_sim *sim;
+    struct transport *transport;
+    struct sm *sm;
+    const struct fab_fabric *f; /* the cabling */
+    struct fab_prng r;
+    uint8_t (*member)[GROUPS]; /* [port_count] JoinState, of ports of adapters */
+    bool *dead;                /* [port_count] the cable is out */
+    uint32_t self;             /* the port that the manager sits on */
+    uint32_t off;              /* the switch without power, or FAB_NONE */
+    unsigned faults, joins, leaves, dropped;
+    struct loop_timer *timer;
+    uint64_t end_us;
+    bool met;
+    uint16_t *came; /* [port_count] */
+    uint32_t sent;
+};
+
+static void on_event(void *ctx, const struct event *e)
+{
+    (void)ctx;
+    if (getenv("LAB_VERBOSE"))
+        printf("# %s: %s\n", e->type, e->message);
+}
+
+/* ---- the manager --------------------------------------------------------------------------------
+ */
+
+static bool is_settled(const struct world *w)
+{
+    struct sm_status status;
+    struct sm_multicast_status multicast;
+    sm_get_status(w->sm, &status);
+    sm_get_multicast(w->sm, &multicast);
+    return status.generation > 0 && strcmp(status.state, "idle") == 0 && !multicast.pending;
+}
+
+static void look(void *ctx)
+{
+    struct world *w = ctx;
+    w->met = is_settled(w);
+    if (w->met || clock_now_us() >= w->end_us)
+        loop_stop(w->loop);
+    else
+        loop_timer_set(w->timer, 5000);
+}
+
+static void settle(struct world *w, uint64_t after_us)
+{
+    w->end_us = clock_now_us() + PATIENCE_S * UINT64_C(1000000);
+    loop_timer_set(w->timer, after_us);
+    ck_assert_int_eq(loop_run(w->loop), FAB_OK);
+    if (!w->met)
+        ck_abort_msg("it does not come to rest");
+}
+
+static void begin(struct world *w, struct fab_builder *b, uint64_t seed)
+{
+    struct fab_fabric *f;
+    char why[256] = "";
+    *w = (struct world){.off = FAB_NONE};
+    ck_assert_int_eq(fab_builder_seal(b, &f), FAB_OK);
+    fab_builder_free(b);
+    fab_prng_init(&w->r, seed);
+    ck_assert_int_eq(fab_sim_new(f, seed, &w->sim), FAB_OK);
+    fab_fabric_unref(f);
+    w->f = fab_sim_fabric(w->sim);
+    w->member = calloc(w->f->port_count, sizeof(*w->member));
+    w->dead = calloc(w->f->port_count, sizeof(*w->dead));
+    w->came = calloc(w->f->port_count, sizeof(*w->came));
+    ck_assert_int_eq(config_defaults(&w->config), FAB_OK);
+    w->config.flapping.hold_s = 0;
+    w->config.multicast.absent_s = 5;
+    w->loop = loop_new_virtual();
+    w->timer = loop_timer_new(w->loop, look, w);
+    w->bus = bus_new(0);
+    ck_assert_int_eq(bus_subscribe(w->bus, on_event, NULL), FAB_OK);
+    ck_assert_int_eq(transport_sim_open(w->loop, w->sim, NULL, &w->transport, why, sizeof(why)),
+                     FAB_OK);
+    w->self = fab_fabric_port_by_guid(w->f, w->transport->port_guid);
+    const struct sm_input in = {
+        .loop = w->loop, .transport = w->transport, .bus = w->bus, .config = &w->config};
+    ck_assert_int_eq(sm_new(&in, &w->sm), FAB_OK);
+    sm_start(w->sm);
+    settle(w, 0);
+}
+
+static void end(struct world *w)
+{
+    sm_free(w->sm);
+    transport_close(w->transport);
+    bus_free(w->bus);
+    loop_timer_free(w->timer);
+    loop_free(w->loop);
+    fab_sim_free(w->sim);
+    config_fini(&w->config);
+    free(w->member);
+    free(w->dead);
+    free(w->came);
+}
+
+/* ---- hosts --------------------------------------------------------------------------------------
+ */
+
+static struct fab_mc_member_record record_of(const struct world *w, uint32_t port, uint32_t group,
+                                             uint8_t join_state)
+{
+    return (struct fab_mc_member_record){
+        .mgid = {UINT64_C(0xff12000000000000), group + 1},
+        .port_gid = {UINT64_C(0xfe80000000000000), w->f->ports[port].guid},
+        .pkey = 0xffff,
+        .qkey = 0x1234,
+        .join_state = join_state,
+    };
+}
+
+/* MGID, PortGID, Q_Key, TClass, P_Key, SL, FlowLabel, JoinState */
+#define JOIN_MASK (1u << 0 | 1u << 1 | 1u << 2 | 1u << 6 | 1u << 7 | 1u << 12 | 1u << 13 | 1u << 16)
+
+static void join(struct world *w, uint32_t port, uint32_t group, uint8_t state)
+{
+    const struct fab_mc_member_record record = record_of(w, port, group, state);
+    struct fab_mc_member_record is;
+    const struct fab_mgroup_ask ask = {
+        .record = &record, .comp_mask = JOIN_MASK, .mtu = 4, .rate = 3, .life = 18};
+    ck_assert_uint_eq(sm_mgroup_join(w->sm, &ask, &is), 0);
+    w->member[port][group] = is.join_state;
+    w->joins++;
+}
+
+static void leave(struct world *w, uint32_t port, uint32_t group)
+{
+    const struct fab_mc_member_record record =
+        record_of(w, port, group, w->member[port][group] & 15);
+    struct fab_mc_member_record is;
+    const struct fab_mgroup_ask ask = {.record = &record, .comp_mask = JOIN_MASK};
+    ck_assert_uint_eq(sm_mgroup_leave(w->sm, &ask, &is), 0);
+    w->member[port][group] = 0;
+    w->leaves++;
+}
+
+/* Who was gone for long is no member any more; a group without full members is none. */
+static void learn_members(struct world *w)
+{
+    const struct fab_mgroups *g = sm_mgroups(w->sm);
+    for (uint32_t group = 0; group < GROUPS; group++) {
+        const uint64_t mgid[2] = {UINT64_C(0xff12000000000000), group + 1};
+        const struct fab_mgroup *is = fab_mgroups_find(g, mgid);
+        for (uint32_t port = 0; port < w->f->port_count; port++) {
+            size_t i = is != NULL ? fab_mgroup_from(is, w->f->ports[port].guid) : 0;
+            bool there =
+                is != NULL && i < is->members && is->member[i].gid[1] == w->f->ports[port].guid;
+            if (w->member[port][group] == 0)
+                continue;
+            w->dropped += !there;
+            w->member[port][group] = there ? is->member[i].join_state : 0;
+        }
+    }
+}
+
+static uint32_t some_host(struct world *w)
+{
+    for (;;) {
+        uint32_t node = (uint32_t)fab_prng_below(&w->r, w->f->node_count);
+        if (node >= w->f->switch_count)
+            return w->f->nodes[node].first_port + 1;
+    }
+}
+
+static void change_member(struct world *w)
+{
+    uint32_t port = some_host(w), group = (uint32_t)fab_prng_below(&w->r, GROUPS);
+    if (w->member[port][group] != 0)
+        leave(w, port, group);
+    else if (!w->dead[port])
+        join(w, port, group, 1);
+}
+
+/* ---- faults -------------------------------------------------------------------------------------
+ */
+
+static unsigned dead_count(const struct world *w)
+{
+    unsigned count = 0;
+    for (uint32_t port = 0; port < w->f->port_count; port++)
+        count += w->dead[port];
+    return count / 2;
+}
+
+static void cable(struct world *w, uint32_t port, bool dies)
+{
+    const struct fab_port *p = &w->f->ports[port];
+    transport_sim_tell_time(w->transport);
+    int r =
+        dies ? fab_sim_unlink(w->sim, p->node, p->num) : fab_sim_relink(w->sim, p->node, p->num);
+    ck_assert_int_eq(r, FAB_OK);
+    w->dead[port] = w->dead[p->peer] = dies;
+    transport_sim_kick(w->transport);
+}
+
+static void power(struct world *w)
+{
+    transport_sim_tell_time(w->transport);
+    if (w->off != FAB_NONE) {
+        ck_assert_int_eq(fab_sim_power_on(w->sim, w->off, 100000, 0), FAB_OK);
+        w->off = FAB_NONE;
+    } else {
+        uint32_t own = fab_peer_node(w->f, w->self);
+        uint32_t sw = (uint32_t)fab_prng_below(&w->r, w->f->switch_count);
+        if (sw == own)
+            return;
+        ck_assert_int_eq(fab_sim_power_off(w->sim, sw), FAB_OK);
+        w->off = sw;
+    }
+    transport_sim_kick(w->transport);
+}
+
+/* Not the cable of the manager. */
+static void change_fabric(struct world *w)
+{
+    w->faults++;
+    if (fab_prng_chance(&w->r, 0.1)) {
+        power(w);
+        return;
+    }
+    bool dies = dead_count(w) < DEAD_MOST && fab_prng_chance(&w->r, 0.6);
+    uint32_t self = w->self, from = (uint32_t)fab_prng_below(&w->r, w->f->port_count);
+    for (uint32_t i = 0; i < w->f->port_count; i++) {
+        uint32_t port = (from + i) % w->f->port_count, peer = w->f->ports[port].peer;
+        if (peer == FAB_NONE || port == self || peer == self || w->dead[port] == dies)
+            continue;
+        cable(w, port, dies);
+        return;
+    }
+}
+
+/* ---- the walk -----------------------------------------------------------------------------------
+ */
+
+static bool carries(const struct world *w, uint32_t port)
+{
+    const struct fab_port *p = &w->f->ports[port];
+    if (p->peer == FAB_NONE || w->dead[port])
+        return false;
+    const struct fab_port *q = &w->f->ports[p->peer];
+    return p->node != w->off && q->node != w->off &&
+           fab_sim_port(w->sim, p->node, p->num)->port_state == FAB_STATE_ACTIVE &&
+           fab_sim_port(w->sim, q->node, q->num)->port_state == FAB_STATE_ACTIVE;
+}
+
+static void forward(struct world *w, uint16_t mlid, uint32_t sw, uint32_t in)
+{
+    const struct fab_node *n = &w->f->nodes[sw];
+    if (++w->sent > w->f->switch_count)
+        ck_abort_msg("MLID 0x%x goes in a circle", mlid);
+    for (uint32_t num = 0; num <= n->num_ports; num++) {
+        uint32_t port = n->first_port + num;
+        if ((fab_sim_mft(w->sim, sw, mlid, num / 16) >> num % 16 & 1) == 0 || port == in)
+            continue;
+        if (num == 0) {
+            w->came[port]++;
+            continue;
+        }
+        if (!carries(w, port))
+            continue;
+        uint32_t peer = w->f->ports[port].peer;
+        w->came[peer]++;
+        if (fab_node_is_switch(w->f, w->f->ports[peer].node))
+            forward(w, mlid, w->f->ports[peer].node, peer);
+    }
+}
+
+/* Which part of the fabric a switch is in, by working cables. */
+static void find_parts(const struct world *w, uint32_t *part)
+{
+    bool more = true;
+    for (uint32_t sw = 0; sw < w->f->switch_count; sw++)
+        part[sw] = sw;
+    while (more) {
+        more = false;
+        for (uint32_t port = 0; port < w->f->port_count; port++) {
+            uint32_t a = w->f->ports[port].node, b = fab_peer_node(w->f, port);
+            if (b == FAB_NONE || a >= w->f->switch_count || b >= w->f->switch_count ||
+                !carries(w, port) || part[a] <= part[b])
+                continue;
+            part[a] = part[b];
+            more = true;
+        }
+    }
+}
+
+static void judge_from(struct world *w, uint32_t from, uint32_t group, uint16_t mlid,
+                       const uint32_t *part)
+{
+    uint32_t own = fab_peer_node(w->f, w->self), sw = fab_peer_node(w->f, from);
+    if (w->member[from][group] == 0 || !carries(w, from) || part[sw] != part[own])
+        return;
+    memset(w->came, 0, w->f->port_count * sizeof(*w->came));
+    w->sent = 0;
+    forward(w, mlid, sw, w->f->ports[from].peer);
+    for (uint32_t to = 0; to < w->f->port_count; to++) {
+        uint32_t there = fab_peer_node(w->f, to);
+        if (fab_node_is_switch(w->f, w->f->ports[to].node) || there == FAB_NONE || to == from ||
+            !carries(w, to))
+            continue;
+        unsigned shall = w->member[to][group] != 0 && part[there] == part[own];
+        if (w->came[to] != shall)
+            ck_abort_msg("group %u, MLID 0x%x: from %s to %s %u times, not %u", group, mlid,
+                         w->f->nodes[w->f->ports[from].node].desc,
+                         w->f->nodes[w->f->ports[to].node].desc, w->came[to], shall);
+    }
+}
+
+static void judge(struct world *w)
+{
+    uint32_t *part = calloc(w->f->switch_count, sizeof(*part));
+    find_parts(w, part);
+    learn_members(w);
+    for (uint32_t group = 0; group < GROUPS; group++) {
+        const uint64_t mgid[2] = {UINT64_C(0xff12000000000000), group + 1};
+        const struct fab_mgroup *is = fab_mgroups_find(sm_mgroups(w->sm), mgid);
+        for (uint32_t port = 0; is != NULL && port < w->f->port_count; port++)
+            judge_from(w, port, group, is->is.mlid, part);
+    }
+    free(part);
+}
+
+/* Each group has its LID, and no LID is kept without a group; tables without one are empty. */
+static void judge_lids(const struct world *w)
+{
+    const struct fab_mgroups *g = sm_mgroups(w->sm);
+    struct sm_multicast_status status;
+    sm_get_multicast(w->sm, &status);
+    ck_assert_uint_eq(status.mlids, g->groups);
+    for (uint32_t i = 0; i < g->mlids; i++)
+        for (uint32_t sw = 0; g->users[i] == 0 && sw < w->f->switch_count; sw++)
+            for (unsigned p = 0; p <= w->f->nodes[sw].num_ports / 16u; p++)
+                if (sw != w->off && fab_sim_mft(w->sim, sw, (uint16_t)(0xc000 + i), p) != 0)
+                    ck_abort_msg("%s still has an entry for LID 0x%x", w->f->nodes[sw].desc,
+                                 0xc000 + i);
+}
+
+static unsigned steps_wanted(unsigned fewer)
+{
+    const char *text = getenv("MULTICAST_STEPS");
+    return text ? (unsigned)strtoul(text, NULL, 10) : fewer;
+}
+
+static void live(struct world *w, unsigned steps)
+{
+    for (unsigned step = 0; step < steps; step++) {
+        bool fault = fab_prng_chance(&w->r, 0.2);
+        fault ? change_fabric(w) : change_member(w);
+        settle(w, fault ? 300000 : 0);
+        judge(w);
+    }
+    while (w->off != FAB_NONE)
+        power(w);
+    for (uint32_t port = 0; port < w->f->port_count; port++)
+        if (w->dead[port])
+            cable(w, port, false);
+    settle(w, 2000000);
+    judge(w);
+    judge_lids(w);
+    for (uint32_t port = 0; port < w->f->port_count; port++)
+        for (uint32_t group = 0; group < GROUPS; group++)
+            if (w->member[port][group] != 0)
+                leave(w, port, group);
+    settle(w, 0);
+    judge_lids(w);
+    printf("# %u steps: %u joins, %u leaves, %u faults; %u memberships ended with their ports\n",
+           steps, w->joins, w->leaves, w->faults, w->dropped);
+}
+
+START_TEST(each_reaches_each_once_on_a_fat_tree)
+{
+    struct world w;
+    begin(&w, lab_leaf_spine(6, 4, 3), test_seed("fat tree", 1));
+    live(&w, steps_wanted(200));
+    end(&w);
+}
+END_TEST
+
+START_TEST(each_reaches_each_once_on_a_random_fabric)
+{
+    struct world w;
+    uint64_t seed = test_seed("random", 2);
+    const struct fab_random_spec spec = {12, 4, 24, seed};
+    struct fab_builder *b;
+    ck_assert_int_eq(fab_generate_random(&spec, &b), FAB_OK);
+    begin(&w, b, seed);
+    live(&w, steps_wanted(200));
+    end(&w);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("multicast");
+    TCase *life = tcase_create("life");
+    tcase_set_timeout(life, 1200);
+    tcase_add_test(life, each_reaches_each_once_on_a_fat_tree);
+    tcase_add_test(life, each_reaches_each_once_on_a_random_fabric);
+    suite_add_tcase(s, life);
+    return test_run(s);
+}
