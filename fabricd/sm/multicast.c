@@ -35,22 +35,14 @@ void sm_multicast_kick(struct sm *s)
 /* ---- groups -----------------------------------------------------------------------------------
  */
 
-static void on_group(void *ctx, const struct fab_mgroup *group, bool made)
-{
-    struct sm *s = ctx;
-    if (s->on_mgroup)
-        s->on_mgroup(s->on_mgroup_ctx, &group->is, made);
-}
-
 static int make_groups(struct sm *s)
 {
     struct sm_multicast *m = &s->multicast;
     int r = fab_mgroups_new(s->model.fabric, &m->groups);
     if (r != FAB_OK)
         return r;
-    m->groups->listener = (struct fab_mgroups_listener){.ctx = s, .group = on_group};
     m->configured = false;
-    return FAB_OK;
+    return sm_multicast_load(s);
 }
 
 static void tell_full(struct sm *s, size_t left_out)

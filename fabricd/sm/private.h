@@ -548,6 +548,9 @@ void sm_multicast_changed(struct sm *s); /* it is, or cables were cut in place *
 void sm_multicast_reload(struct sm *s);
 void sm_multicast_forget(struct sm *s); /* another manager may write */
 
+/* ---- multicast_store.c ---- */
+int sm_multicast_load(struct sm *s); /* what an earlier life left; from now on it is kept. NOMEM */
+
 /* ---- mfts.c ---- */
 int sm_mfts_init(struct sm *s);
 void sm_mfts_fini(struct sm *s);

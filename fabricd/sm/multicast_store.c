@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Multicast groups over restarts and crashes: each change of a group or a member goes to the store,
+ * and a new life begins with what is there, with the same LIDs; so that what switches hold is right
+ * and hosts need not join again. Groups of the configuration are kept, too, for their LIDs.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+
+static void on_group(void *ctx, const struct fab_mgroup *group, bool made)
+{
+    struct sm *s = ctx;
+    if (s->in.store)
+        store_put_group(s->in.store, &group->is, made);
+    if (s->on_mgroup)
+        s->on_mgroup(s->on_mgroup_ctx, &group->is, made);
+}
+
+static void on_member(void *ctx, const struct fab_mgroup *group,
+                      const struct fab_mgroup_member *member)
+{
+    struct sm *s = ctx;
+    struct store_member row = {.join_state = member->join_state, .proxy_join = member->proxy_join};
+    memcpy(row.mgid, group->is.mgid, sizeof(row.mgid));
+    memcpy(row.port_gid, member->gid, sizeof(row.port_gid));
+    if (s->in.store)
+        store_put_member(s->in.store, &row, member->join_state != 0);
+}
+
+static int load_groups(struct sm *s)
+{
+    struct fab_mc_member_record *row = NULL;
+    size_t count = 0, lost = 0;
+    int r = store_load_groups(s->in.store, &row, &count);
+    for (size_t i = 0; i < count && r == FAB_OK; i++) {
+        r = fab_mgroups_restore(s->multicast.groups, &row[i]);
+        lost += r == FAB_E_LIMIT;
+        r = r == FAB_E_LIMIT ? FAB_OK : r;
+    }
+    if (lost > 0)
+        log_warning("sm", "for %zu multicast groups of before no LID is left", lost);
+    free(row);
+    return r;
+}
+
+static int load_members(struct sm *s)
+{
+    struct store_member *row = NULL;
+    size_t count = 0;
+    int r = store_load_members(s->in.store, &row, &count);
+    for (size_t i = 0; i < count && r == FAB_OK; i++) {
+        struct fab_mgroup_member member = {.join_state = row[i].join_state,
+                                           .proxy_join = row[i].proxy_join};
+        memcpy(member.gid, row[i].port_gid, sizeof(member.gid));
+        r = fab_mgroups_restore_member(s->multicast.groups, row[i].mgid, &member);
+        r = r == FAB_E_NOT_FOUND ? FAB_OK : r;
+    }
+    log_debug("sm", "multicast memberships of before: %zu", count);
+    free(row);
+    return r;
+}
+
+int sm_multicast_load(struct sm *s)
+{
+    int r = s->in.store ? load_groups(s) : FAB_OK;
+    if (r == FAB_OK && s->in.store)
+        r = load_members(s);
+    if (r != FAB_OK && r != FAB_E_NOMEM) {
+        log_error("sm", "multicast groups of before could not be read: %s", fab_status_text(r));
+        r = FAB_OK;
+    }
+    s->multicast.groups->listener =
+        (struct fab_mgroups_listener){.ctx = s, .group = on_group, .member = on_member};
+    return r;
+}
