@@ -42,7 +42,12 @@ static int make_groups(struct sm *s)
     if (r != FAB_OK)
         return r;
     m->configured = false;
-    return sm_multicast_load(s);
+    r = sm_multicast_load(s);
+    if (r != FAB_OK) {
+        fab_mgroups_free(m->groups);
+        m->groups = NULL;
+    }
+    return r;
 }
 
 static void tell_full(struct sm *s, size_t left_out)

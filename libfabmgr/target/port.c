@@ -140,6 +140,21 @@ uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy 
     return vls > 0 ? (uint8_t)vls : 1;
 }
 
+#define CAP_MULTICAST_FDB_TOP 0x40000000u /* PortInfo.CapabilityMask, of port 0 */
+#define MLID_FIRST 0xc000u
+#define MLID_LAST 0xfffeu
+
+/* All entries that the table has are valid; another manager may have left fewer. */
+static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
+{
+    const struct fab_switch_info *is = &f->switches[sw];
+    uint32_t last = MLID_FIRST + is->multicast_fdb_cap - 1;
+    bool has = (f->ports[fab_port_id(f, sw, 0)].info.cap_mask & CAP_MULTICAST_FDB_TOP) != 0;
+    if (!has || is->multicast_fdb_cap == 0)
+        return is->multicast_fdb_top;
+    return (uint16_t)(last < MLID_LAST ? last : MLID_LAST);
+}
+
 /* PortStateChange is cleared by writing 1 (IBA 14.2.5.4), so what was read goes back. */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
                             const struct fab_lids *lids, uint32_t sw,
@@ -147,6 +162,7 @@ void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy 
 {
     struct fab_switch_info want = f->switches[sw];
     want.linear_fdb_top = (uint16_t)lids->top;
+    want.multicast_fdb_top = multicast_fdb_top(f, sw);
     want.life_time = p->packet_life_time;
     *ret_want = want;
 }

@@ -92,7 +92,8 @@ uint8_t fab_target_sl_of(const struct fab_fabric *f, const struct fab_lids *lids
                          const struct fab_vls *v, uint8_t level, uint32_t src, uint32_t lid);
 uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
                       const struct fab_vls *v, uint32_t in, uint32_t out, uint8_t sl);
-/* What SwitchInfo shall say: LinearFDBTop, LifeTimeValue, PortStateChange cleared. IBA 14.2.5.4. */
+/* What SwitchInfo shall say: LinearFDBTop, MulticastFDBTop where there is one, LifeTimeValue,
+ * PortStateChange cleared. IBA 14.2.5.4. */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
                             const struct fab_lids *lids, uint32_t sw,
                             struct fab_switch_info *ret_want);

@@ -24,6 +24,8 @@ static void count(struct lab *lab, const struct fab_mad *mad)
     lab->sets_by_lid += set && mad->attr_id == FAB_ATTR_LFT && mad->mgmt_class == FAB_CLASS_SMP_LID;
     lab->sets_switch_info += set && mad->attr_id == FAB_ATTR_SWITCH_INFO;
     lab->gets_lft += !set && mad->attr_id == FAB_ATTR_LFT;
+    lab->sets_mft += set && mad->attr_id == FAB_ATTR_MFT;
+    lab->gets_mft += !set && mad->attr_id == FAB_ATTR_MFT;
 }
 
 static void deliver_other(void *ctx)
@@ -291,7 +293,7 @@ void lab_forget_events(struct lab *lab)
 
 void lab_forget_writes(struct lab *lab)
 {
-    lab->sets_by_lid = 0;
+    lab->sets_by_lid = lab->sets_mft = lab->gets_mft = 0;
     lab->sets_port_info = lab->sets_lft = lab->sets_switch_info = lab->gets_lft = 0;
 }
 

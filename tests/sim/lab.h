@@ -32,6 +32,7 @@ struct lab {
     unsigned event_count;
     uint64_t sets_port_info, sets_lft, sets_switch_info, gets_lft;
     uint64_t sets_by_lid;     /* of sets_lft */
+    uint64_t sets_mft, gets_mft;
     struct fab_sm_info other; /* guid != 0: a manager that answers SubnGet(SMInfo) */
     uint32_t other_node;      /* sits here */
     bool other_answers;

@@ -6,6 +6,7 @@
  * MULTICAST_STEPS=10000 in the environment: so many steps.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fabricd/base/clock.h"
@@ -419,6 +420,69 @@ START_TEST(each_reaches_each_once_on_a_random_fabric)
 }
 END_TEST
 
+/* ---- a restart ----------------------------------------------------------------------------------
+ */
+
+static bool is_written(struct lab *lab)
+{
+    struct sm_multicast_status status;
+    sm_get_multicast(lab->sm, &status);
+    return lab_is_idle(lab) && !status.pending;
+}
+
+static uint32_t host_port(struct lab *lab, const char *name)
+{
+    return fab_sim_fabric(lab->sim)->nodes[lab_node(lab, name)].first_port + 1;
+}
+
+static void join_in_lab(struct lab *lab, const char *name, uint32_t group)
+{
+    const struct world w = {.f = fab_sim_fabric(lab->sim)};
+    const struct fab_mc_member_record record = record_of(&w, host_port(lab, name), group, 1);
+    struct fab_mc_member_record is;
+    const struct fab_mgroup_ask ask = {
+        .record = &record, .comp_mask = JOIN_MASK, .mtu = 4, .rate = 3, .life = 18};
+    ck_assert_uint_eq(sm_mgroup_join(lab->sm, &ask, &is), 0);
+}
+
+/* A join writes the switches of its branch, and those only; a restart writes nothing. */
+START_TEST(groups_and_tables_survive_a_restart)
+{
+    struct lab lab;
+    struct sm_multicast_status before, after;
+    char dir[] = "/tmp/test-multicast-XXXXXX", command[64];
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(command, sizeof(command), "rm -r %s", dir);
+    lab_bring_up(&lab, lab_leaf_spine(4, 2, 2), dir);
+    lab_run(&lab, 3, is_written, "the groups of the configuration");
+    ck_assert_uint_eq(lab.sets_mft, 0); /* nobody is a member */
+    join_in_lab(&lab, "host-0001", 0);
+    join_in_lab(&lab, "host-0003", 0);
+    lab_run(&lab, 3, is_written, "a join");
+    ck_assert_uint_eq(lab.sets_mft, 3); /* two leaves, a spine */
+    lab_forget_writes(&lab);
+    join_in_lab(&lab, "host-0004", 0);
+    lab_run(&lab, 3, is_written, "a further join");
+    ck_assert_uint_eq(lab.sets_mft, 1);
+    join_in_lab(&lab, "host-0005", 7);
+    lab_run(&lab, 3, is_written, "another group");
+    sm_get_multicast(lab.sm, &before);
+    lab_stop(&lab);
+    lab_forget_writes(&lab);
+    lab_begin(&lab, dir);
+    sm_start(lab.sm);
+    lab_run(&lab, 5, is_written, "the next life");
+    sm_get_multicast(lab.sm, &after);
+    ck_assert_uint_eq(after.groups, before.groups);
+    ck_assert_uint_eq(after.members, 4);
+    ck_assert_uint_eq(after.mlids, before.mlids);
+    ck_assert_uint_eq(lab.sets_mft, 0);
+    ck_assert_uint_gt(lab.gets_mft, 0);
+    lab_close(&lab);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("multicast");
@@ -426,6 +490,7 @@ int main(void)
     tcase_set_timeout(life, 1200);
     tcase_add_test(life, each_reaches_each_once_on_a_fat_tree);
     tcase_add_test(life, each_reaches_each_once_on_a_random_fabric);
+    tcase_add_test(life, groups_and_tables_survive_a_restart);
     suite_add_tcase(s, life);
     return test_run(s);
 }
