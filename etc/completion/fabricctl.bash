@@ -15,6 +15,12 @@ _fabricctl_ports()
         grep -v '/0$'
 }
 
+_fabricctl_classes()
+{
+    timeout 1 fabricctl "${server[@]}" -o json class list 2>/dev/null |
+        sed -n 's/^ *{"name": "\(\([^"\\]\|\\.\)\+\)", "share_percent".*/\1/p'
+}
+
 _fabricctl_partitions()
 {
     timeout 1 fabricctl "${server[@]}" -o json partition list 2>/dev/null |
@@ -58,6 +64,7 @@ _fabricctl_offer_names()
     'route compare'*) _fabricctl_offer_engines ;;
     'route show') _fabricctl_offer "$(_fabricctl_nodes switch)" ;;
     'port show' | 'port disable' | 'port enable' | 'link release' | 'cc show' | 'sim '*) _fabricctl_offer_port ;;
+    'class show') _fabricctl_offer "$(_fabricctl_classes)" ;;
     'partition show') _fabricctl_offer "$(_fabricctl_partitions)" ;;
     'node show' | 'port list' | 'link list' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
     *) return 1 ;;
@@ -110,10 +117,10 @@ _fabricctl()
     done
     local offer=
     case "${words[*]:0:2}" in
-    '') offer='status node port partition link path route cc topo event sweep reroute version sim' ;;
+    '') offer='status node port partition class link path route cc topo event sweep reroute version sim' ;;
     node) offer='list show' ;;
     port) offer='list show counters disable enable' ;;
-    partition) offer='list show' ;;
+    partition | class) offer='list show' ;;
     link) offer='list flapping sick isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export' ;;
     cc) offer='status show export' ;;

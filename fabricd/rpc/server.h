@@ -62,6 +62,7 @@ call_handler compare_engines;                                    /* service_comp
 call_handler what_if;                                            /* service_whatif.c */
 call_handler list_contingencies, get_contingency;                /* service_contingency.c */
 call_handler export_file;                                        /* service_export.c */
+call_handler list_classes, list_class_rules;                     /* service_class.c */
 call_handler list_partitions, list_partition_members;            /* service_partition.c */
 call_handler get_congestion, get_port_congestion, get_roce;      /* service_congestion.c */
 call_handler list_reroutes, get_reroute;                         /* service_reroute.c */

@@ -13,6 +13,7 @@
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/page.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/sa/sa.h"
 
 struct fab_view *need_target(struct call *c)
 {
@@ -82,6 +83,28 @@ static const char *path_problem(int rc)
     return "the tables lead no further";
 }
 
+/* The class of a path of which nothing is known but its ends. */
+static uint8_t find_class(struct answer *a, const struct fab_view *v, uint32_t from, uint32_t to)
+{
+    struct fab_sa *sa;
+    uint8_t class = 0;
+    if (fab_vls_levels(&v->target->vls) < 2)
+        return 0;
+    if (fab_sa_new(v, &sa) != FAB_OK) {
+        a->failed = true;
+        return 0;
+    }
+    class = fab_sa_class_between(sa, from, to);
+    fab_sa_free(sa);
+    return class;
+}
+
+static const char *class_name(const struct fab_view *v, uint8_t class)
+{
+    const struct fab_classes *c = v->policy.classes;
+    return c != NULL && class < c->count ? c->class[class].name : "";
+}
+
 static Fabric__V1__Path *trace(struct answer *a, const struct fab_view *v, uint32_t from,
                                uint32_t to, uint32_t lid)
 {
@@ -94,7 +117,10 @@ static Fabric__V1__Path *trace(struct answer *a, const struct fab_view *v, uint3
     m->destination = convert_port_ref(a, v, to);
     m->source_lid = v->target->lids.base[from];
     m->destination_lid = lid;
-    m->service_level = fab_target_sl(v->fabric, &v->target->lids, &v->target->vls, from, lid);
+    uint8_t class = find_class(a, v, from, to);
+    m->service_level =
+        fab_target_sl_of(v->fabric, &v->target->lids, &v->target->vls, class, from, lid);
+    m->traffic_class = answer_text(a, class_name(v, class));
     m->virtual_lanes = fab_vls_count(&v->target->vls);
     int rc = from == to ? FAB_OK : fab_trace(&in, from, lid, &t);
     if (rc == FAB_E_NOMEM)
