@@ -7,6 +7,7 @@
 
 #include "libfabmgr/qos/qos.h"
 #include "libfabmgr/route/route.h"
+#include "libfabmgr/traffic/traffic.h"
 #include "libfabmgr/verify/verify.h"
 #include "tests/unit/fabrics.h"
 #include "tests/unit/lanes.h"
@@ -265,7 +266,7 @@ START_TEST(random_classes_on_random_fabrics)
     struct fab_prng r;
     fab_prng_init(&r, seed);
     unsigned proven = 0, lanes = 0;
-    for (unsigned i = 0; i < test_rounds(120); i++) {
+    for (unsigned i = 0; i < test_rounds(80); i++) {
         struct fab_fabric *f =
             fab_prng_chance(&r, 0.3)
                 ? grid((uint32_t[3]){2 + (uint32_t)fab_prng_below(&r, 4),
@@ -442,6 +443,122 @@ START_TEST(random_shares)
 }
 END_TEST
 
+/* ---- on the model of traffic ----------------------------------------------------------------- */
+
+/* Ends of a switch. */
+static uint32_t ends_of(const struct fab_fabric *f, uint32_t sw, uint32_t *ends)
+{
+    uint32_t count = 0;
+    for (uint32_t port = 0; port < f->port_count; port++)
+        if (!fab_node_is_switch(f, f->ports[port].node) && fab_port_has_lid(f, port) &&
+            fab_peer_node(f, port) == sw)
+            ends[count++] = port;
+    return count;
+}
+
+static struct fab_traffic_arbitration as_model(const struct fab_arb *a)
+{
+    struct fab_traffic_arbitration to = {
+        .high_count = a->highs, .low_count = a->lows, .high_limit = a->limit};
+    for (unsigned i = 0; i < a->highs; i++) {
+        to.high[i].vl = a->high[i].vl;
+        to.high[i].weight = a->high[i].weight;
+    }
+    for (unsigned i = 0; i < a->lows; i++) {
+        to.low[i].vl = a->low[i].vl;
+        to.low[i].weight = a->low[i].weight;
+    }
+    return to;
+}
+
+/* All ends of a switch send to ends of another, every one as fast as it can: one in the quiet
+ * class, all others in the loud one. Returns what the quiet one has of all that arrives, per mille.
+ */
+static uint32_t quiet_part(struct world *w, uint32_t from, uint32_t to, uint8_t quiet, uint8_t loud)
+{
+    uint32_t src[32], dst[32], count = ends_of(w->f, from, src), others = ends_of(w->f, to, dst);
+    struct fab_traffic_flow flow[32];
+    struct fab_traffic_flow_stats stats;
+    struct fab_traffic *t;
+    struct fab_arb arb;
+    uint64_t bytes[2] = {0, 0};
+    ck_assert(fab_target_arb(w->f, &w->p, &w->t->vls, some_trunk(w->f), NULL, &arb));
+    struct fab_traffic_arbitration arbitration = as_model(&arb);
+    const struct fab_traffic_input in = {.fabric = w->f,
+                                         .lids = &w->t->lids,
+                                         .lft = &w->t->lft,
+                                         .vls = &w->t->vls,
+                                         .arbitration = &arbitration};
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t level = i == 0 ? quiet : loud;
+        flow[i] = (struct fab_traffic_flow){
+            .from = src[i],
+            .to = dst[i % others],
+            .sl = fab_target_sl_of(w->f, &w->t->lids, &w->t->vls, level, src[i],
+                                   w->t->lids.base[dst[i % others]]),
+            .end = FAB_TRAFFIC_EVER,
+            .bytes = FAB_TRAFFIC_EVER};
+    }
+    ck_assert_int_eq(fab_traffic_new(&in, flow, count, &t), FAB_OK);
+    ck_assert_int_eq(fab_traffic_run(t, 2000 * FAB_TRAFFIC_US), FAB_OK);
+    ck_assert(fab_traffic_is_sound(t));
+    for (uint32_t i = 0; i < count; i++) {
+        fab_traffic_flow_stats(t, i, &stats);
+        bytes[i > 0] += stats.delivered;
+    }
+    fab_traffic_free(t);
+    printf("# quiet %" PRIu64 " bytes, loud %" PRIu64 " by %u senders\n", bytes[0], bytes[1],
+           count - 1);
+    return (uint32_t)(bytes[0] * 1000 / (bytes[0] + bytes[1]));
+}
+
+START_TEST(a_class_at_full_load_takes_nothing_from_another)
+{
+    static const struct {
+        uint8_t loud, quiet;
+        bool high; /* the loud one is of high priority */
+    } cases[] = {{50, 30, false}, {70, 20, false}, {50, 50, true}, {30, 60, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct world w = world_of(leaf_spine(2, 1, 12), 0);
+        struct fab_classes_error e;
+        uint8_t n;
+        add_class(w.p.classes, "loud", cases[i].loud, cases[i].high, FAB_CLASS_NO_SL);
+        if (cases[i].loud + cases[i].quiet == 100) /* the default one is the quiet one */
+            ck_assert_int_eq(fab_classes_add(w.p.classes,
+                                             &(struct fab_class){.name = "default",
+                                                                 .share = cases[i].quiet,
+                                                                 .sl = FAB_CLASS_NO_SL},
+                                             &n, &e),
+                             FAB_OK);
+        else
+            add_class(w.p.classes, "quiet", cases[i].quiet, false, FAB_CLASS_NO_SL);
+        set_caps(w.f, 64, 64);
+        ck_assert_int_eq(route(&w, "updn"), FAB_OK);
+        uint8_t quiet = w.p.classes->count > 2 ? 2 : 0;
+        uint32_t has = quiet_part(&w, 0, 1, quiet, 1);
+        uint32_t promised = fab_qos_guarantee(w.f, &w.p, &w.t->vls, some_trunk(w.f), quiet);
+        ck_assert_msg(has + 5 >= promised, "case %zu: %u of %u per mille", i, has, promised);
+        ck_assert_uint_ge(promised + 5, cases[i].quiet * 10u);
+        world_fini(&w);
+    }
+}
+END_TEST
+
+/* Three switches on, with lanes of the engine beside those of the classes. */
+START_TEST(so_on_a_torus)
+{
+    struct world w = world_of(grid((uint32_t[3]){6, 1, 1}, true, 12), 0);
+    add_class(w.p.classes, "loud", 60, false, FAB_CLASS_NO_SL);
+    add_class(w.p.classes, "quiet", 30, false, FAB_CLASS_NO_SL);
+    set_caps(w.f, 64, 64);
+    ck_assert_int_eq(route(&w, "torus"), FAB_OK);
+    ck_assert_uint_gt(w.t->vls.lanes, 1);
+    uint32_t has = quiet_part(&w, 0, 2, 2, 1);
+    ck_assert_uint_ge(has + 5, 300);
+    world_fini(&w);
+}
+END_TEST
+
 /* What the arithmetic does not allow is not promised. */
 START_TEST(high_priority_takes_half)
 {
@@ -536,6 +653,8 @@ int main(void)
     tcase_add_test(cases, random_classes_on_random_fabrics);
     tcase_add_test(cases, shares_are_what_tables_say);
     tcase_add_test(cases, random_shares);
+    tcase_add_test(cases, a_class_at_full_load_takes_nothing_from_another);
+    tcase_add_test(cases, so_on_a_torus);
     tcase_add_test(cases, high_priority_takes_half);
     tcase_add_test(cases, tables_of_the_operator);
     tcase_add_test(cases, rules_choose_the_class);
