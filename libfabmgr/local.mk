@@ -22,6 +22,7 @@ include libfabmgr/congestion/local.mk
 include libfabmgr/mcast/local.mk
 include libfabmgr/partition/local.mk
 include libfabmgr/qos/local.mk
+include libfabmgr/registry/local.mk
 include libfabmgr/route/local.mk
 include libfabmgr/verify/local.mk
 include libfabmgr/plan/local.mk

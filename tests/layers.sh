@@ -35,6 +35,7 @@ library_floors='
 1 damping
 2 fabric
 2 policy
+2 registry
 3 target
 3 mads
 3 discover

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reports on their way. A slot is in one of two lists or in none: `ready`, those that may go on
+ * (they were answered, or have to send again), and `waiting`, those with a report under way. A new
+ * notice starts a walk over all slots, which goes on from where it stopped; it is not copied to
+ * anyone.
+ *
+ * A transaction id is the slot and, above it, a count of its reports: an answer that comes late is
+ * not taken for that of the next report.
+ */
+#include "libfabmgr/registry/reports.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/status.h"
+
+#define NONE FAB_SUBSCRIPTION_NONE
+#define SLOT_BITS 20
+#define RESP_UNIT_NS 4096 /* RespTimeValue: 4.096 us * 2^n */
+#define RESP_MOST 20      /* 4.3 s */
+
+_Static_assert(FAB_SUBSCRIPTIONS_MOST <= 1u << SLOT_BITS, "slots in transaction ids");
+
+struct list {
+    uint32_t first, last;
+};
+struct fab_report_ring {
+    struct fab_reports_config config;
+    struct fab_event_notice *notice; /* [FAB_REPORT_RING], by number; NULL: there was none */
+    uint64_t head;                   /* number of the next */
+    struct list ready, waiting;
+    uint32_t walk_at, walk_left; /* slots */
+    uint32_t fresh;              /* reports under way that count */
+    struct fab_reports_stats stats;
+};
+
+int fab_reports_init(struct fab_subscriptions *s)
+{
+    s->ring = calloc(1, sizeof *s->ring);
+    if (s->ring == NULL)
+        return FAB_E_NOMEM;
+    s->ring->ready = s->ring->waiting = (struct list){NONE, NONE};
+    s->ring->config = (struct fab_reports_config){.window = 32,
+                                                  .tries = 4,
+                                                  .slow_us = 50000,
+                                                  .wait_least_us = 200000,
+                                                  .wait_most_us = 5000000};
+    return FAB_OK;
+}
+
+void fab_reports_fini(struct fab_subscriptions *s)
+{
+    free(s->ring->notice);
+    free(s->ring);
+}
+
+void fab_reports_configure(struct fab_subscriptions *s, const struct fab_reports_config *config)
+{
+    s->ring->config = *config;
+}
+
+/* ---- lists ------------------------------------------------------------------------------------
+ */
+
+static void append(struct fab_subscriptions *s, struct list *l, uint32_t slot)
+{
+    struct fab_subscription *x = &s->slot[slot];
+    x->before = l->last;
+    x->after = NONE;
+    if (l->last != NONE)
+        s->slot[l->last].after = slot;
+    else
+        l->first = slot;
+    l->last = slot;
+}
+
+static void take_out(struct fab_subscriptions *s, struct list *l, uint32_t slot)
+{
+    const struct fab_subscription *x = &s->slot[slot];
+    if (x->before != NONE)
+        s->slot[x->before].after = x->after;
+    else
+        l->first = x->after;
+    if (x->after != NONE)
+        s->slot[x->after].before = x->before;
+    else
+        l->last = x->before;
+}
+
+static void make_ready(struct fab_subscriptions *s, uint32_t slot)
+{
+    append(s, &s->ring->ready, slot);
+    s->slot[slot].queued = true;
+}
+
+static void not_ready(struct fab_subscriptions *s, uint32_t slot)
+{
+    take_out(s, &s->ring->ready, slot);
+    s->slot[slot].queued = false;
+}
+
+static void not_fresh(struct fab_subscriptions *s, struct fab_subscription *x)
+{
+    s->ring->fresh -= x->fresh;
+    x->fresh = false;
+}
+
+/* It is neither under way nor to be sent again. */
+static void settle(struct fab_subscriptions *s, uint32_t slot)
+{
+    struct fab_subscription *x = &s->slot[slot];
+    if (x->wait == FAB_REPORT_ANSWER)
+        take_out(s, &s->ring->waiting, slot);
+    not_fresh(s, x);
+    x->wait = FAB_REPORT_IDLE;
+}
+
+/* ---- coming and going -------------------------------------------------------------------------
+ */
+
+void fab_reports_enter(struct fab_subscriptions *s, uint32_t slot)
+{
+    s->slot[slot].next = s->ring->head;
+}
+
+void fab_reports_leave(struct fab_subscriptions *s, uint32_t slot)
+{
+    settle(s, slot);
+    if (s->slot[slot].queued)
+        not_ready(s, slot);
+}
+
+int fab_reports_add(struct fab_subscriptions *s, const struct fab_event_notice *notice)
+{
+    struct fab_report_ring *r = s->ring;
+    r->stats.notices++;
+    if (s->count == 0)
+        return FAB_OK;
+    if (r->notice == NULL)
+        r->notice = calloc(FAB_REPORT_RING, sizeof *r->notice);
+    if (r->notice == NULL)
+        return FAB_E_NOMEM;
+    r->notice[r->head++ % FAB_REPORT_RING] = *notice;
+    r->walk_left = s->slots;
+    return FAB_OK;
+}
+
+static uint64_t oldest(const struct fab_report_ring *r)
+{
+    return r->head > FAB_REPORT_RING ? r->head - FAB_REPORT_RING : 0;
+}
+
+/* ---- sending ----------------------------------------------------------------------------------
+ */
+
+static uint64_t patience(const struct fab_reports_config *c, const struct fab_inform_info *info)
+{
+    unsigned n = info->resp_time < RESP_MOST ? info->resp_time : RESP_MOST;
+    uint64_t us = c->wait_least_us + ((uint64_t)RESP_UNIT_NS << n) / 1000;
+    return us < c->wait_most_us ? us : c->wait_most_us;
+}
+
+static uint32_t tid_of(const struct fab_subscription *x, uint32_t slot)
+{
+    return x->turn << SLOT_BITS | slot;
+}
+
+static void make_mad(const struct fab_subscription *x, uint32_t slot,
+                     const struct fab_event_notice *n, uint8_t mad[FAB_MAD_SIZE])
+{
+    const struct fab_mad head = {.mgmt_class = FAB_CLASS_SA,
+                                 .method = FAB_METHOD_REPORT,
+                                 .tid = tid_of(x, slot),
+                                 .attr_id = FAB_ATTR_NOTICE};
+    (void)fab_gmp_pack(&head, NULL, 0, mad);
+    (void)fab_attr_pack(&fab_attr_notice, &n->is, mad + FAB_SA_DATA, FAB_NOTICE_BYTES - 16);
+    fab_put_be64(mad + FAB_SA_DATA + FAB_NOTICE_BYTES - 16, n->issuer[0]);
+    fab_put_be64(mad + FAB_SA_DATA + FAB_NOTICE_BYTES - 8, n->issuer[1]);
+}
+
+static void put_out(struct fab_subscriptions *s, uint32_t slot, uint64_t now,
+                    uint8_t mad[FAB_MAD_SIZE])
+{
+    struct fab_report_ring *r = s->ring;
+    struct fab_subscription *x = &s->slot[slot];
+    x->wait = FAB_REPORT_ANSWER;
+    x->sent_us = now;
+    x->deadline = now + patience(&r->config, &x->record.info);
+    append(s, &r->waiting, slot);
+    r->stats.sent++;
+    make_mad(x, slot, &r->notice[x->awaited % FAB_REPORT_RING], mad);
+}
+
+/* Goes on in the ring to the next notice for it. As fab_reports_output; NOT_FOUND: it has all. */
+static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
+                   fab_report_judge *judge, void *ctx)
+{
+    struct fab_report_ring *r = s->ring;
+    struct fab_subscription *x = &s->slot[slot];
+    if (x->next < oldest(r)) {
+        r->stats.lost += oldest(r) - x->next;
+        x->next = oldest(r);
+    }
+    for (; x->next < r->head; x->next++, (*budget)--) {
+        const struct fab_event_notice *n = &r->notice[x->next % FAB_REPORT_RING];
+        if (*budget == 0)
+            return FAB_E_BUSY;
+        if (!fab_inform_matches(&x->record.info, n))
+            continue;
+        enum fab_report_verdict verdict = judge(ctx, x, n);
+        if (verdict == FAB_REPORT_DROP)
+            return FAB_E_DENIED;
+        if (verdict == FAB_REPORT_SEND) {
+            x->awaited = x->next++;
+            x->turn++;
+            x->fresh = true;
+            r->fresh++;
+            return FAB_OK;
+        }
+    }
+    return FAB_E_NOT_FOUND;
+}
+
+/* What was not answered, once more, if it is still in the ring. */
+static bool again(struct fab_subscriptions *s, uint32_t slot)
+{
+    struct fab_subscription *x = &s->slot[slot];
+    if (x->wait != FAB_REPORT_AGAIN)
+        return false;
+    if (x->awaited >= oldest(s->ring))
+        return true;
+    s->ring->stats.lost++;
+    x->wait = FAB_REPORT_IDLE;
+    return false;
+}
+
+static bool is_full(const struct fab_report_ring *r)
+{
+    return r->fresh >= r->config.window;
+}
+
+/* Of those that may go on. */
+static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_report_judge *judge,
+                        void *ctx, uint32_t *ret_slot)
+{
+    int r = FAB_E_NOT_FOUND;
+    for (uint32_t slot = s->ring->ready.first, next; slot != NONE && r == FAB_E_NOT_FOUND;
+         slot = next) {
+        next = s->slot[slot].after;
+        bool repeat = again(s, slot);
+        if (!repeat && is_full(s->ring))
+            continue; /* those that repeat need no room */
+        if (*budget == 0)
+            return FAB_E_BUSY;
+        (*budget)--;
+        r = repeat ? FAB_OK : advance(s, slot, budget, judge, ctx);
+        if (r != FAB_E_BUSY)
+            not_ready(s, slot);
+        *ret_slot = slot;
+    }
+    return r;
+}
+
+/* Of the others. */
+static int output_walk(struct fab_subscriptions *s, uint32_t *budget, fab_report_judge *judge,
+                       void *ctx, uint32_t *ret_slot)
+{
+    struct fab_report_ring *ring = s->ring;
+    while (ring->walk_left > 0 && !is_full(ring)) {
+        uint32_t slot = ring->walk_at < s->slots ? ring->walk_at : 0;
+        const struct fab_subscription *x = &s->slot[slot];
+        if (*budget == 0)
+            return FAB_E_BUSY;
+        (*budget)--;
+        int r = FAB_E_NOT_FOUND;
+        if (x->used && x->wait == FAB_REPORT_IDLE && !x->queued)
+            r = advance(s, slot, budget, judge, ctx);
+        *ret_slot = slot;
+        if (r == FAB_E_BUSY)
+            return r;
+        ring->walk_at = slot + 1;
+        ring->walk_left--;
+        if (r != FAB_E_NOT_FOUND)
+            return r;
+    }
+    return FAB_E_NOT_FOUND;
+}
+
+int fab_reports_output(struct fab_subscriptions *s, uint64_t now, uint32_t *budget,
+                       fab_report_judge *judge, void *ctx, uint32_t *ret_slot,
+                       uint8_t mad[FAB_MAD_SIZE])
+{
+    uint32_t slot = NONE;
+    int r = output_ready(s, budget, judge, ctx, &slot);
+    if (r == FAB_E_NOT_FOUND)
+        r = output_walk(s, budget, judge, ctx, &slot);
+    if (r == FAB_OK)
+        put_out(s, slot, now, mad);
+    if (r == FAB_OK || r == FAB_E_DENIED)
+        *ret_slot = slot;
+    return r;
+}
+
+/* ---- answers ----------------------------------------------------------------------------------
+ */
+
+uint32_t fab_reports_find(const struct fab_subscriptions *s, uint64_t tid)
+{
+    uint32_t slot = (uint32_t)tid & ((1u << SLOT_BITS) - 1);
+    if (slot >= s->slots || !s->slot[slot].used || s->slot[slot].wait == FAB_REPORT_IDLE)
+        return NONE;
+    return tid_of(&s->slot[slot], slot) == (uint32_t)tid ? slot : NONE;
+}
+
+void fab_reports_answered(struct fab_subscriptions *s, uint32_t slot)
+{
+    struct fab_subscription *x = &s->slot[slot];
+    settle(s, slot);
+    s->ring->stats.answered++;
+    x->tries = 0;
+    if (!x->queued && x->next < s->ring->head)
+        make_ready(s, slot);
+}
+
+void fab_reports_expire(struct fab_subscriptions *s, uint64_t now,
+                        void (*gone)(void *ctx, uint32_t slot), void *ctx)
+{
+    const struct fab_reports_config *c = &s->ring->config;
+    for (uint32_t slot = s->ring->waiting.first, next; slot != NONE; slot = next) {
+        struct fab_subscription *x = &s->slot[slot];
+        next = x->after;
+        if (now >= x->sent_us + c->slow_us)
+            not_fresh(s, x);
+        if (now < x->deadline)
+            continue;
+        settle(s, slot);
+        if (++x->tries >= c->tries) {
+            gone(ctx, slot);
+            continue;
+        }
+        x->wait = FAB_REPORT_AGAIN;
+        make_ready(s, slot);
+    }
+}
+
+bool fab_reports_waiting(const struct fab_subscriptions *s)
+{
+    return s->ring->waiting.first != NONE;
+}
+
+void fab_reports_stats(const struct fab_subscriptions *s, struct fab_reports_stats *ret)
+{
+    *ret = s->ring->stats;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Subscriptions: slots that stay where they are (reports under way name them), and their order by
+ * subscriber and number, for queries, which go on behind where they stopped.
+ */
+#include "libfabmgr/registry/subscriptions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/registry/reports.h"
+
+int fab_subscriptions_new(struct fab_subscriptions **ret)
+{
+    struct fab_subscriptions *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return FAB_E_NOMEM;
+    s->free = FAB_SUBSCRIPTION_NONE;
+    int r = fab_reports_init(s);
+    if (r == FAB_OK)
+        *ret = s;
+    else
+        free(s);
+    return r;
+}
+
+void fab_subscriptions_free(struct fab_subscriptions *s)
+{
+    if (s == NULL)
+        return;
+    fab_reports_fini(s);
+    free(s->slot);
+    free(s->order);
+    free(s);
+}
+
+static int order(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare(const struct fab_inform_info_record *r, const uint64_t gid[2], uint32_t number)
+{
+    int by_guid = order(r->subscriber_gid[1], gid[1]),
+        by_prefix = order(r->subscriber_gid[0], gid[0]);
+    return by_guid ? by_guid : by_prefix ? by_prefix : order(r->number, number);
+}
+
+/* The place of the first that is not before (gid, number). */
+static uint32_t place(const struct fab_subscriptions *s, const uint64_t gid[2], uint32_t number)
+{
+    uint32_t low = 0, high = s->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (compare(&s->slot[s->order[middle]].record, gid, number) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t fab_subscriptions_after(const struct fab_subscriptions *s, const uint64_t gid[2],
+                                 uint16_t number)
+{
+    uint32_t at = gid != NULL ? place(s, gid, number + 1u) : 0;
+    return at < s->count ? s->order[at] : FAB_SUBSCRIPTION_NONE;
+}
+
+static bool is_of(const struct fab_subscription *x, const uint64_t gid[2])
+{
+    return x->record.subscriber_gid[0] == gid[0] && x->record.subscriber_gid[1] == gid[1];
+}
+
+static bool is_same(const struct fab_inform_info *a, const struct fab_inform_info *b)
+{
+    return a->gid[0] == b->gid[0] && a->gid[1] == b->gid[1] && a->lid_begin == b->lid_begin &&
+           a->lid_end == b->lid_end && a->generic == b->generic && a->type == b->type &&
+           a->trap == b->trap && a->qpn == b->qpn && a->producer == b->producer;
+}
+
+uint32_t fab_subscriptions_find(const struct fab_subscriptions *s, const uint64_t gid[2],
+                                const struct fab_inform_info *info)
+{
+    for (uint32_t at = place(s, gid, 0); at < s->count; at++) {
+        const struct fab_subscription *x = &s->slot[s->order[at]];
+        if (!is_of(x, gid))
+            break;
+        if (is_same(&x->record.info, info))
+            return s->order[at];
+    }
+    return FAB_SUBSCRIPTION_NONE;
+}
+
+/* ---- changes ----------------------------------------------------------------------------------
+ */
+
+static int take_slot(struct fab_subscriptions *s, uint32_t *ret)
+{
+    size_t room = s->room;
+    if (s->free != FAB_SUBSCRIPTION_NONE) {
+        *ret = s->free;
+        s->free = s->slot[s->free].after;
+        return FAB_OK;
+    }
+    if (s->slots == s->room) {
+        struct fab_subscription *more = fab_grow(s->slot, sizeof *more, s->slots + 1u, &room);
+        if (more == NULL)
+            return FAB_E_NOMEM;
+        s->slot = more;
+        s->room = (uint32_t)room;
+    }
+    s->slot[s->slots] = (struct fab_subscription){0};
+    *ret = s->slots++;
+    return FAB_OK;
+}
+
+/* The least number that this subscriber has free. LIMIT: it has too many. */
+static int free_number(const struct fab_subscriptions *s, const uint64_t gid[2], int *ret)
+{
+    int number = 0;
+    uint32_t from = place(s, gid, 0);
+    for (uint32_t at = from; at < s->count && is_of(&s->slot[s->order[at]], gid); at++) {
+        if (at - from + 1 >= FAB_SUBSCRIPTIONS_EACH)
+            return FAB_E_LIMIT;
+        number += s->slot[s->order[at]].record.number == number;
+    }
+    *ret = number;
+    return FAB_OK;
+}
+
+static int insert(struct fab_subscriptions *s, const uint64_t gid[2], int number, uint32_t *ret)
+{
+    uint32_t slot;
+    if (s->count == FAB_SUBSCRIPTIONS_MOST)
+        return FAB_E_LIMIT;
+    uint32_t *rows = fab_grow(s->order, sizeof *rows, s->count + 1u, &s->order_room);
+    if (rows == NULL)
+        return FAB_E_NOMEM;
+    s->order = rows;
+    int r = take_slot(s, &slot);
+    if (r != FAB_OK)
+        return r;
+    uint32_t at = place(s, gid, (uint32_t)number), turn = s->slot[slot].turn;
+    memmove(rows + at + 1, rows + at, (s->count - at) * sizeof *rows);
+    rows[at] = slot;
+    s->count++;
+    s->slot[slot] = (struct fab_subscription){.used = true, .turn = turn};
+    s->slot[slot].record = (struct fab_inform_info_record){.subscriber_gid = {gid[0], gid[1]},
+                                                           .number = (uint16_t)number};
+    fab_reports_enter(s, slot);
+    *ret = slot;
+    return FAB_OK;
+}
+
+int fab_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
+                          const struct fab_inform_info *info, bool trusted, int number,
+                          uint32_t *ret_slot)
+{
+    uint32_t slot = fab_subscriptions_find(s, gid, info);
+    int least = 0, r = FAB_OK;
+    if (slot == FAB_SUBSCRIPTION_NONE)
+        r = free_number(s, gid, &least);
+    if (r == FAB_OK && slot == FAB_SUBSCRIPTION_NONE)
+        r = insert(s, gid, number >= 0 ? number : least, &slot);
+    if (r != FAB_OK)
+        return r;
+    s->slot[slot].record.info = *info;
+    s->slot[slot].record.info.subscribe = 1;
+    s->slot[slot].trusted = trusted;
+    *ret_slot = slot;
+    return FAB_OK;
+}
+
+void fab_subscriptions_remove(struct fab_subscriptions *s, uint32_t slot)
+{
+    struct fab_subscription *x = &s->slot[slot];
+    uint32_t at = place(s, x->record.subscriber_gid, x->record.number);
+    fab_reports_leave(s, slot);
+    s->count--;
+    memmove(s->order + at, s->order + at + 1, (s->count - at) * sizeof *s->order);
+    x->used = false;
+    x->after = s->free;
+    s->free = slot;
+}
