@@ -366,7 +366,7 @@ static int start_cc(struct daemon *d)
 static int start_sa(struct daemon *d)
 {
     struct sa_input in = {
-        .loop = d->loop, .transport = d->transport, .sm = d->sm, .store = d->store};
+        .loop = d->loop, .transport = d->transport, .sm = d->sm, .bus = d->bus, .store = d->store};
     return sa_start(&in, &d->sa);
 }
 

@@ -44,3 +44,9 @@ EXTRA_PROGRAMS += tests/bench/sa_flood
 tests_bench_sa_flood_SOURCES = tests/bench/sa_flood.c tests/bench/raw_client.h
 tests_bench_sa_flood_LDADD = libfabmgr/libfabmgr.la
 EXTRA_DIST += tests/bench/sa_against_opensm.sh tests/bench/sa_under_faults.sh
+
+# What hosts register, and reports.
+UNIT_TESTS += tests/sim/test_sa_registry
+tests_sim_test_sa_registry_SOURCES = tests/sim/test_sa_registry.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_sa_registry_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_sa_registry_LDADD = $(DAEMON_TEST_LIBS)

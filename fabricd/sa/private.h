@@ -34,13 +34,14 @@ struct sa_jobs { /* first in, first out */
     struct sa_job *head, **tail;
 };
 
-#define SA_LISTS 3 /* attributes with records that are registered: registered.c */
+#define SA_LISTS 5 /* attributes with records that are registered: registered.c */
 
 struct sa {
     struct sa_input in;
     struct fab_sa_list list[SA_LISTS];
-    struct fab_aliases aliases; /* alias.c */
-    uint32_t aliases_written;   /* blocks under way */
+    struct sa_registry *registry; /* registry.h */
+    struct fab_aliases aliases;   /* alias.c */
+    uint32_t aliases_written;     /* blocks under way */
     struct loop_timer *alias_timer;
     struct sa_view *view; /* of the last request; NULL: none yet */
     uint64_t generation;
@@ -55,7 +56,10 @@ struct sa {
     struct sa_stats stats;
 };
 
+bool sa_is_master(const struct sa *s); /* just now */
+
 /* reply.c */
+void sa_put(struct sa *s, const struct transport_mad *out); /* as it is */
 void sa_send(struct sa *s, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE]);
 void sa_send_len(struct sa *s, const struct transport_mad *to, const uint8_t *mad, size_t len);
 void sa_refuse(struct sa *s, const struct transport_mad *request, uint16_t status);

@@ -13,6 +13,13 @@ typedef uint16_t sa_change(struct sa *s, const struct fab_sa_request *req,
                            uint8_t ret_data[FAB_SA_DATA_LEN]);
 /* Alias GUIDs (alias.c). */
 sa_change sa_alias_set, sa_alias_delete;
+/* Services (service.c) and subscriptions (inform.c). InformInfo is part of the answer also when it
+ * is an error, and is from where the MAD came. */
+sa_change sa_service_set, sa_service_delete;
+bool sa_service_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
+uint16_t sa_inform_set(struct sa *s, const struct transport_mad *mad,
+                       const struct fab_sa_request *req, uint8_t ret_data[FAB_SA_DATA_LEN]);
+bool sa_inform_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
 /* Records of multicast members (member.c), and of multicast tables (mft.c): ctx is the sa. */
 sa_change sa_member_set, sa_member_delete;
 bool sa_member_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);

@@ -34,6 +34,12 @@ void sa_flush(void *ctx)
         loop_timer_set(s->retry, RETRY_US);
 }
 
+void sa_put(struct sa *s, const struct transport_mad *out)
+{
+    if (s->out_count > 0 || transport_send(s->in.transport, out) == FAB_E_BUSY)
+        keep(s, out);
+}
+
 void sa_send(struct sa *s, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE])
 {
     sa_send_len(s, to, mad, FAB_MAD_SIZE);
@@ -46,8 +52,7 @@ void sa_send_len(struct sa *s, const struct transport_mad *to, const uint8_t *ma
         .qp = 1,
         .len = (uint16_t)len};
     memcpy(out.bytes, mad, len);
-    if (s->out_count > 0 || transport_send(s->in.transport, &out) == FAB_E_BUSY)
-        keep(s, &out);
+    sa_put(s, &out);
 }
 
 void sa_refuse(struct sa *s, const struct transport_mad *request, uint16_t status)

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "fabricd/base/log.h"
-#include "fabricd/sa/registered.h"
+#include "fabricd/sa/registry.h"
 #include "libfabmgr/base/status.h"
 
 #define GET_BUDGET 4096 /* records that are looked at for a Get before it waits its turn */
@@ -61,12 +61,17 @@ static void let_go(void *ctx)
     s->view = NULL;
 }
 
-/* Once a batch: who we are, and what stands. */
-static void look_around(struct sa *s)
+bool sa_is_master(const struct sa *s)
 {
     struct sm_status status;
     sm_get_status(s->in.sm, &status);
-    s->master = status.role == FAB_SM_MASTER;
+    return status.role == FAB_SM_MASTER;
+}
+
+/* Once a batch: who we are, and what stands. */
+static void look_around(struct sa *s)
+{
+    s->master = sa_is_master(s);
     take_view(s);
 }
 
@@ -138,6 +143,10 @@ static void on_receive(void *ctx, const struct transport_mad *mads, size_t count
         const struct transport_mad *m = &mads[i];
         if (m->failed || m->len < FAB_MAD_SIZE)
             continue;
+        if (m->bytes[AT_METHOD] == FAB_METHOD_REPORT_RESP) {
+            sa_report_answer(s, m);
+            continue;
+        }
         if (is_response(m)) {
             sa_transfer_input(s, m);
             continue;
@@ -164,6 +173,8 @@ int sa_start(const struct sa_input *in, struct sa **ret)
     s->retry = loop_timer_new(in->loop, sa_flush, s);
     int r = s->work && s->patience && s->retry ? FAB_OK : FAB_E_NOMEM;
     if (r == FAB_OK)
+        r = sa_registry_start(s);
+    if (r == FAB_OK)
         r = sa_alias_start(s);
     if (r == FAB_OK)
         r = transport_on_class(in->transport, FAB_CLASS_SA, on_receive, s);
@@ -183,6 +194,7 @@ void sa_stop(struct sa *s)
     transport_on_class(s->in.transport, FAB_CLASS_SA, NULL, NULL);
     sm_on_patch(s->in.sm, NULL, NULL);
     sa_alias_stop(s);
+    sa_registry_stop(s);
     while (s->making.head)
         sa_job_free(s, s->making.head);
     while (s->sending.head)
@@ -196,5 +208,21 @@ void sa_stop(struct sa *s)
 
 void sa_get_stats(const struct sa *s, struct sa_stats *ret)
 {
+    struct fab_reports_stats reports;
+    fab_reports_stats(s->registry->subscriptions, &reports);
     *ret = s->stats;
+    ret->notices = reports.notices;
+    ret->reports = reports.sent;
+    ret->reports_answered = reports.answered;
+    ret->reports_lost = reports.lost;
+}
+
+const struct fab_services *sa_services(const struct sa *s)
+{
+    return &s->registry->services;
+}
+
+const struct fab_subscriptions *sa_subscriptions(const struct sa *s)
+{
+    return s->registry->subscriptions;
 }

@@ -22,6 +22,7 @@ struct fab_subscription {
     bool used;
     bool trusted; /* by one who knew the SM_Key */
     struct fab_inform_info_record record;
+    uint64_t away_us; /* the caller's; 0 at first */
     /* of reports.c: */
     uint64_t next;    /* the number of the notice that is looked at next */
     uint64_t awaited; /* that of the report without an answer */

@@ -165,7 +165,8 @@ void lab_begin(struct lab *lab, const char *state)
     ck_assert_int_eq(sm_new(&in, &lab->sm), FAB_OK);
 }
 
-void lab_open(struct lab *lab, struct fab_builder *builder, const char *state)
+static void open_with(struct lab *lab, struct fab_builder *builder, const char *state,
+                      struct loop *loop)
 {
     struct fab_fabric *fabric;
     memset(lab, 0, sizeof(*lab));
@@ -176,9 +177,19 @@ void lab_open(struct lab *lab, struct fab_builder *builder, const char *state)
     ck_assert_int_eq(config_defaults(&lab->config), FAB_OK);
     lab->config.smp.timeout_ms = 20;
     lab->config.smp.retries = 3;
-    lab->loop = loop_new();
+    lab->loop = loop;
     ck_assert_ptr_nonnull(lab->loop);
     lab_begin(lab, state);
+}
+
+void lab_open(struct lab *lab, struct fab_builder *builder, const char *state)
+{
+    open_with(lab, builder, state, loop_new());
+}
+
+void lab_open_virtual(struct lab *lab, struct fab_builder *builder, const char *state)
+{
+    open_with(lab, builder, state, loop_new_virtual());
 }
 
 void lab_stop(struct lab *lab)

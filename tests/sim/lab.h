@@ -44,6 +44,8 @@ struct lab {
 /* A fabric with a manager on its first adapter, which is not started yet. state: the folder of the
  * store, or NULL. */
 void lab_open(struct lab *lab, struct fab_builder *builder, const char *state);
+void lab_open_virtual(struct lab *lab, struct fab_builder *builder,
+                      const char *state); /* in virtual time */
 /* The manager and its store go; the fabric stays as it is. */
 void lab_stop(struct lab *lab);
 void lab_begin(struct lab *lab, const char *state); /* again */

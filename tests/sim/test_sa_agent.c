@@ -157,7 +157,11 @@ static void open_scene(struct scene *x, bool started)
     fab_prng_init(&x->prng, test_seed("sa agent", 5));
     lab_open(&x->lab, lab_leaf_spine(6, 3, 8), NULL);
     x->wire.ops = &wire_ops;
-    struct sa_input in = {.loop = x->lab.loop, .transport = &x->wire, .sm = x->lab.sm};
+    struct sa_input in = {.loop = x->lab.loop,
+                          .transport = &x->wire,
+                          .sm = x->lab.sm,
+                          .bus = x->lab.bus,
+                          .store = x->lab.store};
     ck_assert_int_eq(sa_start(&in, &x->sa), FAB_OK);
     if (!started)
         return;
@@ -227,7 +231,7 @@ START_TEST(one_record_at_once)
     ck_assert_uint_eq(info->status, 0);
     ck_assert_uint_eq(info->answer[FAB_SA_DATA + 1], 2);
     ck_assert_uint_eq(many->status, FAB_SA_TOO_MANY_RECORDS);
-    ck_assert_uint_eq(set->status, FAB_SMP_BAD_ATTR);
+    ck_assert_uint_eq(set->status, FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(set->answer[3], FAB_METHOD_GET_RESP);
     ck_assert_uint_eq(what->status, FAB_SMP_BAD_METHOD);
     ck_assert_uint_eq(keys->status, FAB_SA_REQ_INVALID);

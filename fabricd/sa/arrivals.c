@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What there is to report (IBA 14.4.10-12, 14.2.5.1): ends that came into the fabric (notice 64) or
+ * left it (65), from the difference of what is published to what was before; multicast groups that
+ * were made (66) or went (67); and what devices said, with who said it.
+ *
+ * The ends that are in service are kept as a list by GUID: a view is not, as repairs would have to
+ * copy it. Two lists are compared in one go, whatever happened.
+ *
+ * A subscription of a port that has been away for long is dropped. It is not at once: who only
+ * lost its link is asked to subscribe again when it comes back (ClientReregister), but who was
+ * merely silent for a while is not.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sa/registry.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+#define AWAY_US 300000000
+#define LOOK_EVERY_US 60000000
+#define LOOK_A_TURN 4096 /* subscriptions */
+#define FULL_MEMBER 0x8000
+#define REPEAT_US 200000 /* a device says the same again until it hears from us */
+
+enum { GID_IN_SERVICE = 64, GID_OUT_OF_SERVICE = 65, GROUP_MADE = 66, GROUP_GONE = 67 };
+
+/* ---- ends --------------------------------------------------------------------------------------
+ */
+
+static bool is_in_service(const struct fab_fabric *f, uint32_t port)
+{
+    const struct fab_port *p = &f->ports[port];
+    return fab_port_has_lid(f, port) && p->guid != 0 &&
+           (p->num == 0 || p->peer != FAB_NONE || port == f->self_port);
+}
+
+static void take_keys(const struct fab_view *v, uint32_t port, uint16_t key[FAB_NOTICE_KEYS])
+{
+    uint32_t count, kept = 0;
+    const uint16_t *keys = sa_keys(v, port, &count);
+    for (uint32_t i = 0; i < count && kept < FAB_NOTICE_KEYS; i++)
+        if (keys[i] != 0)
+            key[kept++] = keys[i];
+}
+
+static int compare(const void *x, const void *y)
+{
+    const struct sa_end *a = x, *b = y;
+    return (a->guid > b->guid) - (a->guid < b->guid);
+}
+
+static int list_ends(const struct fab_view *v, struct sa_ends *ret)
+{
+    const struct fab_fabric *f = v->fabric;
+    size_t room = 0;
+    bool sorted = true;
+    *ret = (struct sa_ends){0};
+    for (uint32_t p = 0; p < f->port_count; p++) {
+        if (!is_in_service(f, p))
+            continue;
+        struct sa_end *more = fab_grow(ret->end, sizeof(*more), ret->count + 1, &room);
+        if (!more) {
+            free(ret->end);
+            return FAB_E_NOMEM;
+        }
+        ret->end = more;
+        more[ret->count] = (struct sa_end){.guid = f->ports[p].guid};
+        take_keys(v, p, more[ret->count].key);
+        sorted &= ret->count == 0 || more[ret->count - 1].guid <= more[ret->count].guid;
+        ret->count++;
+    }
+    if (!sorted)
+        qsort(ret->end, ret->count, sizeof(*ret->end), compare);
+    return FAB_OK;
+}
+
+/* ---- notices -----------------------------------------------------------------------------------
+ */
+
+static uint16_t own_lid(const struct fab_view *v, uint64_t *ret_guid)
+{
+    uint32_t self = v->fabric->self_port;
+    *ret_guid = self != FAB_NONE ? v->fabric->ports[self].guid : 0;
+    return self != FAB_NONE ? (uint16_t)v->target->lids.base[self] : 0;
+}
+
+static struct fab_event_notice notice_of(const struct fab_view *v, uint16_t trap,
+                                         const uint64_t gid[2])
+{
+    uint64_t guid;
+    uint16_t lid = own_lid(v, &guid);
+    return (struct fab_event_notice){.is = fab_notice_of_gid(trap, gid, lid),
+                                     .issuer = {v->policy.subnet_prefix, guid}};
+}
+
+static void report_end(struct sa *s, const struct fab_view *v, uint16_t trap,
+                       const struct sa_end *end)
+{
+    const uint64_t gid[2] = {v->policy.subnet_prefix, end->guid};
+    struct fab_event_notice n = notice_of(v, trap, gid);
+    while (n.keys < FAB_NOTICE_KEYS && end->key[n.keys] != 0) {
+        n.key[n.keys] = end->key[n.keys];
+        n.keys++;
+    }
+    sa_report(s, &n);
+}
+
+static void report_changes(struct sa *s, const struct fab_view *v, const struct sa_ends *old,
+                           const struct sa_ends *now)
+{
+    for (size_t i = 0, k = 0; i < old->count || k < now->count;) {
+        uint64_t was = i < old->count ? old->end[i].guid : UINT64_MAX;
+        uint64_t is = k < now->count ? now->end[k].guid : UINT64_MAX;
+        if (i < old->count && (k == now->count || was < is)) {
+            report_end(s, v, GID_OUT_OF_SERVICE, &old->end[i++]);
+        } else if (k < now->count && (i == old->count || is < was)) {
+            report_end(s, v, GID_IN_SERVICE, &now->end[k++]);
+        } else {
+            i++;
+            k++;
+        }
+    }
+}
+
+void sa_arrivals_work(void *ctx)
+{
+    struct sa *s = ctx;
+    struct sa_registry *r = s->registry;
+    struct sa_ends now;
+    struct fab_view *v = sm_view(s->in.sm);
+    if (v == NULL || v->target == NULL || !sa_is_master(s))
+        goto out;
+    if (list_ends(v, &now) != FAB_OK) {
+        log_warning("sa", "out of memory: who came and went is not reported");
+        goto out;
+    }
+    if (r->knows_ends)
+        report_changes(s, v, &r->ends, &now);
+    free(r->ends.end);
+    r->ends = now;
+    r->knows_ends = true;
+out:
+    fab_view_unref(v);
+}
+
+void sa_arrivals_published(void *ctx)
+{
+    struct sa *s = ctx;
+    if (!loop_timer_pending(s->registry->arrivals))
+        loop_timer_set(s->registry->arrivals, 0);
+}
+
+/* ---- groups, devices ---------------------------------------------------------------------------
+ */
+
+void sa_arrivals_group(void *ctx, const struct fab_mc_member_record *group, bool made)
+{
+    struct sa *s = ctx;
+    struct fab_view *v = sm_view(s->in.sm);
+    if (v != NULL && v->target != NULL && sa_is_master(s)) {
+        struct fab_event_notice n = notice_of(v, made ? GROUP_MADE : GROUP_GONE, group->mgid);
+        n.key[n.keys++] = group->pkey | FULL_MEMBER; /* limited members may be in it, too */
+        sa_report(s, &n);
+    }
+    fab_view_unref(v);
+}
+
+static bool is_repeated(struct sa_registry *r, const struct fab_notice *n)
+{
+    uint64_t now = clock_now_us();
+    bool repeated = r->last_us != 0 && now < r->last_us + REPEAT_US &&
+                    fab_attr_diff(&fab_attr_notice, &r->last, n) == NULL;
+    r->last = *n;
+    r->last_us = now;
+    return repeated;
+}
+
+void sa_arrivals_notice(void *ctx, const struct fab_notice *notice)
+{
+    struct sa *s = ctx;
+    struct fab_view *v = sm_view(s->in.sm);
+    const struct fab_lids *lids = v != NULL && v->target != NULL ? &v->target->lids : NULL;
+    uint32_t lid = notice->issuer_lid;
+    uint32_t port = lids != NULL && lid <= lids->top ? lids->owner[lid] : FAB_NONE;
+    if (port != FAB_NONE && !is_repeated(s->registry, notice)) {
+        struct fab_event_notice n = {
+            .is = *notice, .issuer = {v->policy.subnet_prefix, v->fabric->ports[port].guid}};
+        take_keys(v, port, n.key);
+        while (n.keys < FAB_NOTICE_KEYS && n.key[n.keys] != 0)
+            n.keys++;
+        sa_report(s, &n);
+    }
+    fab_view_unref(v);
+}
+
+/* ---- those who stay away -----------------------------------------------------------------------
+ */
+
+static void look_at(struct sa *s, const struct fab_fabric *f, uint32_t slot)
+{
+    struct fab_subscription *x = &s->registry->subscriptions->slot[slot];
+    uint64_t now = clock_now_us();
+    uint32_t port = x->used ? fab_fabric_port_by_guid(f, x->record.subscriber_gid[1]) : FAB_NONE;
+    if (port != FAB_NONE && is_in_service(f, port))
+        x->away_us = 0;
+    else if (x->used && x->away_us == 0)
+        x->away_us = now;
+    else if (x->used && now >= x->away_us + AWAY_US)
+        sa_subscription_drop(s, slot, "the port left the fabric");
+}
+
+void sa_arrivals_absent(void *ctx)
+{
+    struct sa *s = ctx;
+    struct sa_registry *r = s->registry;
+    struct fab_view *v = sa_is_master(s) ? sm_view(s->in.sm) : NULL;
+    for (uint32_t i = 0; v != NULL && i < LOOK_A_TURN && r->absent_at < r->subscriptions->slots;
+         i++)
+        look_at(s, v->fabric, r->absent_at++);
+    bool over = v == NULL || r->absent_at >= r->subscriptions->slots;
+    if (over)
+        r->absent_at = 0;
+    loop_timer_set(r->absent, over ? LOOK_EVERY_US : 0);
+    fab_view_unref(v);
+}

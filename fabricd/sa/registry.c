@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The registry's life: it is read from the store when the agent starts, and kept over the change of
+ * masters. And the promise of an answer: what it says is registered is in the database, so that no
+ * crash takes it away. Answers wait for that, in order, for some tenths of a millisecond.
+ */
+#include "fabricd/sa/registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/store/store.h"
+#include "libfabmgr/base/plural.h"
+#include "libfabmgr/base/status.h"
+
+#define LOOK_US 200 /* whether it is written */
+#define ABSENT_FIRST_US 60000000
+
+/* ---- answers that wait -------------------------------------------------------------------------
+ */
+
+static void send_held(void *ctx)
+{
+    struct sa *s = ctx;
+    struct sa_registry *r = s->registry;
+    while (r->held_count > 0) {
+        const struct sa_held *h = &r->held[r->held_first];
+        if (!store_is_written(s->in.store, h->mark))
+            break;
+        sa_send(s, &h->to, h->answer);
+        r->held_first = (r->held_first + 1) % SA_HELD;
+        r->held_count--;
+    }
+    if (r->held_count > 0)
+        loop_timer_set(r->kept, LOOK_US);
+}
+
+int sa_keep_ready(struct sa *s)
+{
+    bool full = s->registry->held_count == SA_HELD;
+    return full || (s->in.store != NULL && store_is_behind(s->in.store)) ? FAB_E_BUSY : FAB_OK;
+}
+
+void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
+                    const uint8_t answer[FAB_MAD_SIZE])
+{
+    struct sa_registry *r = s->registry;
+    if (s->in.store == NULL) {
+        sa_send(s, mad, answer);
+        return;
+    }
+    struct sa_held *h = &r->held[(r->held_first + r->held_count++) % SA_HELD];
+    h->to = *mad;
+    h->mark = store_mark(s->in.store);
+    memcpy(h->answer, answer, FAB_MAD_SIZE);
+    if (!loop_timer_pending(r->kept))
+        loop_timer_set(r->kept, LOOK_US);
+}
+
+/* ---- starting and stopping ---------------------------------------------------------------------
+ */
+
+static int make_timers(struct sa *s)
+{
+    struct sa_registry *r = s->registry;
+    const struct {
+        struct loop_timer **timer;
+        loop_fn *fn;
+    } timers[] = {
+        {&r->leases, sa_services_expire}, {&r->reports, sa_report_work},
+        {&r->patience, sa_report_tick},   {&r->arrivals, sa_arrivals_work},
+        {&r->absent, sa_arrivals_absent}, {&r->kept, send_held},
+    };
+    for (size_t i = 0; i < sizeof(timers) / sizeof(*timers); i++) {
+        *timers[i].timer = loop_timer_new(s->in.loop, timers[i].fn, s);
+        if (*timers[i].timer == NULL)
+            return FAB_E_NOMEM;
+    }
+    return FAB_OK;
+}
+
+static int load(struct sa *s)
+{
+    struct sa_registry *r = s->registry;
+    if (s->in.store == NULL)
+        return FAB_OK;
+    int status = sa_services_load(s);
+    if (status == FAB_OK)
+        status = sa_subscriptions_load(s);
+    if (status == FAB_OK && r->services.count + r->subscriptions->count > 0)
+        log_notice("sa", "%zu service%s and %u subscription%s of before", r->services.count,
+                   fab_s(r->services.count), r->subscriptions->count,
+                   fab_s(r->subscriptions->count));
+    return status;
+}
+
+static void configure(struct sa *s)
+{
+    bool simulated = s->in.transport->rmpp == TRANSPORT_RMPP_NONE;
+    const struct fab_reports_config config = {.window = simulated ? 16 : 64,
+                                              .tries = 4,
+                                              .slow_us = 50000,
+                                              .wait_least_us = 200000,
+                                              .wait_most_us = 5000000};
+    fab_reports_configure(s->registry->subscriptions, &config);
+}
+
+int sa_registry_start(struct sa *s)
+{
+    struct sa_registry *r = s->registry = calloc(1, sizeof(*r));
+    if (r == NULL)
+        return FAB_E_NOMEM;
+    r->held = calloc(SA_HELD, sizeof(*r->held));
+    int status = r->held ? fab_subscriptions_new(&r->subscriptions) : FAB_E_NOMEM;
+    if (status == FAB_OK)
+        status = make_timers(s);
+    if (status == FAB_OK)
+        status = load(s);
+    if (status != FAB_OK)
+        return status;
+    configure(s);
+    sa_services_arm(s);
+    loop_timer_set(r->absent, ABSENT_FIRST_US);
+    sm_on_publish(s->in.sm, sa_arrivals_published, s);
+    sm_on_notice(s->in.sm, sa_arrivals_notice, s);
+    sm_on_mgroup(s->in.sm, sa_arrivals_group, s);
+    return FAB_OK;
+}
+
+void sa_registry_stop(struct sa *s)
+{
+    struct sa_registry *r = s->registry;
+    if (r == NULL)
+        return;
+    sm_on_publish(s->in.sm, NULL, NULL);
+    sm_on_notice(s->in.sm, NULL, NULL);
+    sm_on_mgroup(s->in.sm, NULL, NULL);
+    struct loop_timer *timers[] = {r->leases,   r->reports, r->patience,
+                                   r->arrivals, r->absent,  r->kept};
+    for (size_t i = 0; i < sizeof(timers) / sizeof(*timers); i++)
+        loop_timer_free(timers[i]);
+    fab_services_fini(&r->services);
+    fab_subscriptions_free(r->subscriptions);
+    free(r->ends.end);
+    free(r->held);
+    free(r);
+    s->registry = NULL;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reports to subscribers (IBA 13.4.11, 15.4.3): what libfabmgr/registry says is next goes out, a
+ * piece a turn of the loop, to where the subscriber is by the view of the moment. Who has no
+ * partition in common with what a notice is about does not hear of it (o13-17.1.1); a subscription
+ * to ports by their LIDs or GID, of one of which that is so, ends (o13-17.1.2). Where the kernel
+ * matches answers with what was sent it is told how long to wait; on a simulated port it is not, so
+ * that those who do not answer leave no trace in its count of MADs under way.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sa/registry.h"
+#include "libfabmgr/base/plural.h"
+#include "libfabmgr/base/status.h"
+
+#define QP1_QKEY 0x80010000u
+#define LOOK_A_TURN 4096 /* subscriptions and notices */
+#define SEND_A_TURN 64
+#define TICK_US 50000
+#define ALL_LIDS 0xffff
+#define TELL_SINGLY 8 /* subscribers that went, in: */
+#define TELL_AGAIN_US 60000000
+
+/* ---- who may hear of it ------------------------------------------------------------------------
+ */
+
+static uint32_t port_of(const struct fab_view *v, const struct fab_subscription *x)
+{
+    uint32_t port = fab_fabric_port_by_guid(v->fabric, x->record.subscriber_gid[1]);
+    return port != FAB_NONE && port < v->target->lids.port_count && v->target->lids.base[port] != 0
+               ? port
+               : FAB_NONE;
+}
+
+static bool shares(const struct fab_view *v, uint32_t port, const struct fab_event_notice *n)
+{
+    uint32_t count;
+    const uint16_t *keys = sa_keys(v, port, &count);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < n->keys; k++)
+            if (fab_pkeys_match(keys[i], n->key[k]))
+                return true;
+    return false;
+}
+
+/* It names ports: of those it must be able to hear. */
+static bool names_ports(const struct fab_inform_info *info)
+{
+    return info->gid[0] != 0 || info->gid[1] != 0 || info->lid_begin != ALL_LIDS;
+}
+
+static enum fab_report_verdict judge(void *ctx, const struct fab_subscription *x,
+                                     const struct fab_event_notice *n)
+{
+    const struct fab_view *v = ctx;
+    uint32_t port = port_of(v, x);
+    bool of_device = n->is.trap < 64 || n->is.trap > 67;
+    if (port == FAB_NONE || (fab_notice_is_secret(&n->is) && !x->trusted))
+        return FAB_REPORT_PASS;
+    if (shares(v, port, n))
+        return FAB_REPORT_SEND;
+    return of_device && names_ports(&x->record.info) ? FAB_REPORT_DROP : FAB_REPORT_PASS;
+}
+
+/* ---- sending -----------------------------------------------------------------------------------
+ */
+
+/* The SL by which our port sends to another. */
+static uint8_t sl_to(const struct fab_view *v, uint32_t port)
+{
+    const struct fab_fabric *f = v->fabric;
+    uint32_t self = f->self_port;
+    if (self == FAB_NONE || !fab_vls_many(&v->target->vls))
+        return 0;
+    uint32_t ends[2] = {self, port}, sw[2];
+    for (int i = 0; i < 2; i++) {
+        uint32_t node = f->ports[ends[i]].node;
+        sw[i] = fab_node_is_switch(f, node) ? node : fab_peer_node(f, ends[i]);
+        if (sw[i] == FAB_NONE || !fab_node_is_switch(f, sw[i]))
+            return 0;
+    }
+    return fab_vls_sl(&v->target->vls, sw[0], sw[1], v->target->lids.base[port]);
+}
+
+static void send_report(struct sa *s, const struct fab_view *v, const struct fab_subscription *x,
+                        uint64_t now, const uint8_t mad[FAB_MAD_SIZE])
+{
+    uint32_t port = port_of(v, x);
+    if (port == FAB_NONE)
+        return; /* (left between two tries: the next one may find it) */
+    struct transport_mad out = {.addr = {.dlid = (uint16_t)v->target->lids.base[port],
+                                         .sl = sl_to(v, port),
+                                         .qpn = x->record.info.qpn,
+                                         .qkey = QP1_QKEY},
+                                .qp = 1,
+                                .len = FAB_MAD_SIZE};
+    if (s->in.transport->rmpp == TRANSPORT_RMPP_KERNEL)
+        out.addr.timeout_us = (uint32_t)(x->deadline - now);
+    memcpy(out.bytes, mad, FAB_MAD_SIZE);
+    sa_put(s, &out);
+}
+
+/* One turn. BUSY: there is more. */
+static int send_some(struct sa *s, const struct fab_view *v)
+{
+    struct fab_subscriptions *all = s->registry->subscriptions;
+    uint8_t mad[FAB_MAD_SIZE];
+    uint32_t budget = LOOK_A_TURN, slot;
+    uint64_t now = clock_now_us();
+    for (unsigned sent = 0; sent < SEND_A_TURN; sent++) {
+        int r = fab_reports_output(all, now, &budget, judge, (void *)(uintptr_t)v, &slot, mad);
+        if (r == FAB_E_DENIED)
+            sa_subscription_drop(s, slot, "it shares no partition with a port that it is about");
+        else if (r == FAB_OK)
+            send_report(s, v, &all->slot[slot], now, mad);
+        else
+            return r;
+    }
+    return FAB_E_BUSY;
+}
+
+void sa_report_work(void *ctx)
+{
+    struct sa *s = ctx;
+    struct fab_view *v = sm_view(s->in.sm);
+    bool more = v != NULL && v->target != NULL && sa_is_master(s) && send_some(s, v) == FAB_E_BUSY;
+    fab_view_unref(v);
+    if (more)
+        loop_timer_set(s->registry->reports, 0);
+    if (fab_reports_waiting(s->registry->subscriptions) &&
+        !loop_timer_pending(s->registry->patience))
+        loop_timer_set(s->registry->patience, TICK_US);
+}
+
+void sa_report_soon(struct sa *s)
+{
+    if (!loop_timer_pending(s->registry->reports))
+        loop_timer_set(s->registry->reports, 0);
+}
+
+void sa_report(struct sa *s, const struct fab_event_notice *notice)
+{
+    if (fab_reports_add(s->registry->subscriptions, notice) != FAB_OK)
+        log_warning("sa", "out of memory: a notice is not reported");
+    sa_report_soon(s);
+}
+
+/* ---- answers, and none -------------------------------------------------------------------------
+ */
+
+/* Only from the port that it was sent to. */
+void sa_report_answer(struct sa *s, const struct transport_mad *mad)
+{
+    struct fab_subscriptions *all = s->registry->subscriptions;
+    struct fab_mad head;
+    const uint8_t *data;
+    size_t len;
+    struct fab_view *v = sm_view(s->in.sm);
+    uint32_t slot = FAB_SUBSCRIPTION_NONE;
+    if (fab_mad_unpack(mad->bytes, mad->len, &head, &data, &len) == FAB_OK)
+        slot = fab_reports_find(all, head.tid);
+    if (v != NULL && v->target != NULL && slot != FAB_SUBSCRIPTION_NONE) {
+        const struct fab_lids *lids = &v->target->lids;
+        uint32_t port = port_of(v, &all->slot[slot]), lid = mad->addr.slid;
+        if (port != FAB_NONE && lid <= lids->top && lids->owner[lid] == port)
+            fab_reports_answered(all, slot);
+    }
+    fab_view_unref(v);
+    sa_report_soon(s);
+}
+
+static void on_gone(void *ctx, uint32_t slot)
+{
+    sa_subscription_drop(ctx, slot, "it does not answer");
+}
+
+void sa_report_tick(void *ctx)
+{
+    struct sa *s = ctx;
+    fab_reports_expire(s->registry->subscriptions, clock_now_us(), on_gone, s);
+    sa_report_work(s);
+}
+
+/* Where many go at once a few are told one by one, and then how many there were. */
+void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *why)
+{
+    struct sa_registry *r = s->registry;
+    uint64_t now = clock_now_us();
+    s->stats.subscribers_gone++;
+    if (now >= r->told_us + TELL_AGAIN_US || r->told_us == 0) {
+        if (r->gone > r->told)
+            bus_say(s->in.bus, EVENT_INFO, "subscriber-gone", "fabric", 0, 0,
+                    "%u more subscription%s ended", r->gone - r->told, fab_s(r->gone - r->told));
+        r->told = r->gone = 0;
+        r->told_us = now;
+    }
+    r->gone++;
+    if (r->told >= TELL_SINGLY)
+        return;
+    r->told++;
+    char subject[32];
+    uint64_t guid = x->record.subscriber_gid[1];
+    snprintf(subject, sizeof(subject), "0x%016" PRIx64, guid);
+    bus_say(s->in.bus, EVENT_INFO, "subscriber-gone", subject, guid, 0,
+            "the subscription of port %s to notice %u ended: %s", subject, x->record.info.trap,
+            why);
+}

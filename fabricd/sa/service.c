@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ServiceRecord (IBA 15.2.5.14): hosts register services (Set), with a lease, take them back
+ * (Delete), and ask for them.
+ *
+ * Who registers must be in the partition of the service, and so must be the port of its ServiceGID.
+ * A ServiceKey is told to the trusted only. A service that was registered with a key is changed and
+ * taken back with that key; one without, by the port that registered it or by that of its
+ * ServiceGID. Who knows our SM_Key may do all that. (OpenSM lets anybody do it.) Who asks sees the
+ * services of its partitions.
+ *
+ * A service without ServiceP_Key is one of the default partition, one without ServiceLease ends
+ * never; components that are not given are 0.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sa/registry.h"
+#include "fabricd/store/store.h"
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/status.h"
+
+#define FOR_EVER UINT32_MAX
+#define DEFAULT_KEY 0xffff
+#define MULTICAST 0xff /* first byte of a GID */
+#define SECOND_US 1000000
+#define ARM_MOST_US (3600ull * SECOND_US)
+
+/* Bytes of the record. */
+enum { AT_PKEY = 24, AT_LEASE = 28, AT_KEY = 32, KEY_LEN = 16 };
+
+static uint64_t component(const char *name)
+{
+    return fab_rec_component(&fab_service_record, name);
+}
+
+static bool given(const struct fab_sa_request *req, const char *name)
+{
+    return (req->comp_mask & component(name)) != 0;
+}
+
+/* ---- what is asked for -------------------------------------------------------------------------
+ */
+
+struct change {
+    const struct fab_view *view;
+    const struct fab_sa_request *req;
+    struct fab_service service;
+    struct fab_service_record record;
+    const struct fab_service *old; /* of the same key, or NULL */
+    uint64_t from;                 /* GUID of the port that asks */
+};
+
+static void read_service(const struct fab_sa_request *req, struct fab_service *x,
+                         struct fab_service_record *ret_record)
+{
+    uint8_t mask[FAB_REC_MAX];
+    fab_rec_mask(&fab_service_record, req->comp_mask, mask);
+    for (size_t i = 0; i < FAB_SERVICE_BYTES; i++)
+        x->wire[i] = req->data[i] & mask[i];
+    if (!given(req, "ServiceP_Key"))
+        fab_put_be16(x->wire + AT_PKEY, DEFAULT_KEY);
+    if (!given(req, "ServiceLease"))
+        fab_put_be32(x->wire + AT_LEASE, FOR_EVER);
+    (void)fab_rec_unpack(&fab_service_record, x->wire, FAB_SERVICE_BYTES, ret_record);
+    x->key = (struct fab_service_key){.id = ret_record->id,
+                                      .gid = {ret_record->gid[0], ret_record->gid[1]},
+                                      .pkey = ret_record->pkey};
+}
+
+/* False: the port of the ServiceGID is not here, or not in the partition. */
+static bool is_served(const struct change *c)
+{
+    uint16_t pkey = c->record.pkey;
+    if (!given(c->req, "ServiceP_Key"))
+        return true;
+    if (!sa_has_key(c->view, c->req->from, pkey))
+        return false;
+    if (c->record.gid[0] >> 56 == MULTICAST)
+        return true;
+    uint32_t port = fab_fabric_port_by_guid(c->view->fabric, c->record.gid[1]);
+    return port != FAB_NONE && fab_port_has_lid(c->view->fabric, port) &&
+           sa_has_key(c->view, port, pkey);
+}
+
+static bool may_change(const struct change *c)
+{
+    static const uint8_t none[KEY_LEN];
+    const struct fab_service *old = c->old;
+    if (old == NULL || c->req->trusted)
+        return true;
+    if (memcmp(old->wire + AT_KEY, none, KEY_LEN) != 0)
+        return memcmp(old->wire + AT_KEY, c->service.wire + AT_KEY, KEY_LEN) == 0;
+    return old->owner == c->from || old->key.gid[1] == c->from;
+}
+
+static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, struct change *c)
+{
+    *c = (struct change){.view = fab_sa_view(s->view->sa), .req = req};
+    if (!given(req, "ServiceID") || !given(req, "ServiceGID") || req->from == FAB_NONE)
+        return FAB_SA_REQ_INVALID;
+    read_service(req, &c->service, &c->record);
+    c->from = c->view->fabric->ports[req->from].guid;
+    c->old = fab_services_find(&s->registry->services, &c->service.key);
+    return is_served(c) && may_change(c) ? 0 : FAB_SA_REQ_INVALID;
+}
+
+/* ---- changes -----------------------------------------------------------------------------------
+ */
+
+static void keep(const struct sa *s, const struct fab_service *x, bool there)
+{
+    struct store_service row = {.ends_us = x->ends_us, .owner = x->owner};
+    (void)fab_rec_unpack(&fab_service_record, x->wire, FAB_SERVICE_BYTES, &row.record);
+    if (s->in.store != NULL)
+        store_put_service(s->in.store, &row, there);
+}
+
+static void tell(const struct fab_sa_request *req, const struct fab_service *x,
+                 uint8_t ret_data[FAB_SA_DATA_LEN])
+{
+    memcpy(ret_data, x->wire, FAB_SERVICE_BYTES);
+    if (!req->trusted)
+        memset(ret_data + AT_KEY, 0, KEY_LEN);
+}
+
+uint16_t sa_service_set(struct sa *s, const struct fab_sa_request *req,
+                        uint8_t ret_data[FAB_SA_DATA_LEN])
+{
+    struct change c;
+    uint16_t status = read_change(s, req, &c);
+    if (status != 0)
+        return status;
+    c.service.owner = c.from;
+    if (c.record.lease != FOR_EVER)
+        c.service.ends_us = clock_unix_us() + (int64_t)c.record.lease * SECOND_US;
+    if (fab_services_put(&s->registry->services, &c.service) != FAB_OK)
+        return FAB_SA_NO_RESOURCES;
+    keep(s, &c.service, true);
+    sa_services_arm(s);
+    tell(req, &c.service, ret_data);
+    return 0;
+}
+
+uint16_t sa_service_delete(struct sa *s, const struct fab_sa_request *req,
+                           uint8_t ret_data[FAB_SA_DATA_LEN])
+{
+    struct change c;
+    uint16_t status = read_change(s, req, &c);
+    if (status != 0)
+        return status;
+    if (c.old == NULL)
+        return FAB_SA_NO_RECORDS;
+    struct fab_service old = *c.old;
+    fab_services_remove(&s->registry->services, &old.key);
+    keep(s, &old, false);
+    tell(req, &old, ret_data);
+    return 0;
+}
+
+/* ---- leases ------------------------------------------------------------------------------------
+ */
+
+void sa_services_arm(struct sa *s)
+{
+    int64_t ends = s->registry->services.ends_us, now = clock_unix_us();
+    if (ends == 0)
+        return;
+    uint64_t in = ends > now ? (uint64_t)(ends - now) : 0;
+    loop_timer_set(s->registry->leases, in < ARM_MOST_US ? in + 1 : ARM_MOST_US);
+}
+
+static void on_end(void *ctx, const struct fab_service *x)
+{
+    keep(ctx, x, false);
+}
+
+void sa_services_expire(void *ctx)
+{
+    struct sa *s = ctx;
+    fab_services_expire(&s->registry->services, clock_unix_us(), on_end, s);
+    sa_services_arm(s);
+}
+
+int sa_services_load(struct sa *s)
+{
+    struct store_service *rows = NULL;
+    size_t count = 0;
+    int r = store_load_services(s->in.store, &rows, &count);
+    for (size_t i = 0; r == FAB_OK && i < count; i++) {
+        const struct fab_service_record *is = &rows[i].record;
+        struct fab_service x = {.key = {is->id, {is->gid[0], is->gid[1]}, is->pkey},
+                                .owner = rows[i].owner,
+                                .ends_us = rows[i].ends_us};
+        r = fab_rec_pack(&fab_service_record, is, x.wire, sizeof(x.wire));
+        if (r == FAB_OK)
+            r = fab_services_put(&s->registry->services, &x);
+    }
+    free(rows);
+    return r;
+}
+
+/* ---- queries -----------------------------------------------------------------------------------
+ */
+
+static bool agrees(const struct fab_sa_query *q, const struct fab_service *x)
+{
+    uint8_t differ = 0;
+    for (size_t i = 0; i < FAB_SERVICE_BYTES; i++)
+        differ |= (uint8_t)((x->wire[i] ^ q->want[i]) & q->mask[i]);
+    return differ == 0;
+}
+
+static bool sees(const struct fab_sa_query *q, uint16_t pkey)
+{
+    if (q->trusted)
+        return true;
+    return q->asker != FAB_NONE && sa_has_key(fab_sa_view(q->sa), q->asker, pkey);
+}
+
+/* With what is left of its lease. */
+static void show(const struct fab_sa_query *q, const struct fab_service *x,
+                 struct fab_service_record *ret)
+{
+    int64_t left = x->ends_us - clock_unix_us();
+    (void)fab_rec_unpack(&fab_service_record, x->wire, FAB_SERVICE_BYTES, ret);
+    if (x->ends_us != 0)
+        ret->lease = left > 0 ? (uint32_t)(left / SECOND_US) : 0;
+    if (!q->trusted)
+        ret->key[0] = ret->key[1] = 0;
+}
+
+bool sa_service_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct)
+{
+    const struct sa *s = ctx;
+    struct fab_service_key key = {at[0], {at[1], at[2]}, (uint16_t)at[3]};
+    bool begun = at[3] != 0;
+    const struct fab_service *x = fab_services_after(&s->registry->services, begun ? &key : NULL);
+    while (x != NULL && (!sees(q, x->key.pkey) || !agrees(q, x)))
+        x = fab_services_after(&s->registry->services, &x->key);
+    if (x == NULL)
+        return false;
+    at[0] = x->key.id;
+    at[1] = x->key.gid[0];
+    at[2] = x->key.gid[1];
+    at[3] = x->key.pkey | UINT64_C(1) << 32; /* (one with zeros only is not the start) */
+    show(q, x, ret_struct);
+    return true;
+}
