@@ -22,7 +22,7 @@
 struct metrics {
     struct evhttp *http;
     struct loop *loop;
-    const struct sm *sm;
+    struct sm *sm;
     const struct pm *pm;
 };
 
@@ -49,7 +49,8 @@ static void on_metrics(struct evhttp_request *request, void *ctx)
     struct fab_view *view = sm_view(m->sm);
     sm_get_status(m->sm, &status);
     loop_get_turns(m->loop, &turns);
-    metrics_page(&status, &turns, view, m->pm, &text);
+    struct fab_census census = sm_census(m->sm);
+    metrics_page(&status, &turns, view, &census, m->pm, &text);
     answer(request, &text);
     fab_text_fini(&text);
     fab_view_unref(view);
@@ -65,7 +66,7 @@ static int listen_at(struct metrics *m, const struct config_listen *at, char *wh
     return FAB_E_IO;
 }
 
-int metrics_start(struct loop *loop, const struct sm *sm, const struct pm *pm,
+int metrics_start(struct loop *loop, struct sm *sm, const struct pm *pm,
                   const struct config *config, struct metrics **ret, char *why, size_t why_len)
 {
     *ret = NULL;

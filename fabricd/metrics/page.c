@@ -103,32 +103,14 @@ static void manager(struct fab_text *to, const struct sm_status *s)
     seconds(to, "last_reroute_seconds", s->last_reroute_us, "Duration of the last reroute.");
 }
 
-static uint32_t count_active(const struct fab_fabric *f)
-{
-    uint32_t count = 0;
-    for (uint32_t p = 0; p < f->port_count; p++) {
-        uint32_t peer = f->ports[p].peer;
-        count += peer != FAB_NONE && p < peer && f->ports[p].info.port_state == FAB_STATE_ACTIVE &&
-                 f->ports[peer].info.port_state == FAB_STATE_ACTIVE;
-    }
-    return count;
-}
-
-static uint32_t count_ends(const struct fab_fabric *f)
-{
-    uint32_t count = 0;
-    for (uint32_t p = 0; p < f->port_count; p++)
-        count += f->ports[p].num > 0 && fab_port_has_lid(f, p) && fab_port_is_up(f, p);
-    return count;
-}
-
-static void fabric(struct fab_text *to, const struct sm_status *s, const struct fab_fabric *f)
+static void fabric(struct fab_text *to, const struct sm_status *s, const struct fab_fabric *f,
+                   const struct fab_census *c)
 {
     gauge(to, "switches", f ? f->switch_count : 0, "Switches in the fabric.");
     gauge(to, "other_nodes", f ? f->node_count - f->switch_count : 0, "Adapters and routers.");
-    gauge(to, "ends", f ? count_ends(f) : 0, "Ports of adapters and routers that are up.");
+    gauge(to, "ends", c->ends, "Ports of adapters and routers that are up.");
     gauge(to, "links", f ? f->link_count : 0, "Cables in service.");
-    gauge(to, "links_active", f ? count_active(f) : 0, "Cables of which both ends are Active.");
+    gauge(to, "links_active", c->active_links, "Cables of which both ends are Active.");
     gauge(to, "links_held", s->links_held, "Cables kept out of the routes because they flap.");
     gauge(to, "links_isolated", s->links_isolated, "Cables that were isolated.");
     counter(to, "links_lost", s->links_lost, "Cables that went down, or out of reach.");
@@ -183,13 +165,13 @@ static void errors(struct fab_text *to, const struct pm *pm)
 }
 
 void metrics_page(const struct sm_status *s, const struct loop_turns *t, const struct fab_view *v,
-                  const struct pm *pm, struct fab_text *to)
+                  const struct fab_census *census, const struct pm *pm, struct fab_text *to)
 {
     manager(to, s);
     reroutes(to, &s->reroutes);
     management(to, s);
     turns(to, t);
-    fabric(to, s, v ? v->fabric : NULL);
+    fabric(to, s, v ? v->fabric : NULL, census);
     errors(to, pm);
     fab_text_add(to, "# EOF\n");
 }

@@ -8,8 +8,9 @@
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/base/text.h"
 
-/* v may be NULL: nothing is published yet. */
+/* v may be NULL: nothing is published yet. census: of its fabric. */
 void metrics_page(const struct sm_status *s, const struct loop_turns *turns,
-                  const struct fab_view *v, const struct pm *pm, struct fab_text *to);
+                  const struct fab_view *v, const struct fab_census *census, const struct pm *pm,
+                  struct fab_text *to);
 
 #endif

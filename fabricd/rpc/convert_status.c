@@ -32,13 +32,8 @@ Google__Protobuf__Duration *convert_duration(struct answer *a, uint64_t us)
     return m;
 }
 
-static bool both_active(const struct fab_fabric *f, const struct fab_port *p)
-{
-    return p->info.port_state == FAB_STATE_ACTIVE &&
-           f->ports[p->peer].info.port_state == FAB_STATE_ACTIVE;
-}
-
-static Fabric__V1__FabricCounts *counts(struct answer *a, const struct fab_fabric *f)
+static Fabric__V1__FabricCounts *counts(struct answer *a, const struct fab_fabric *f,
+                                        const struct fab_census *c)
 {
     Fabric__V1__FabricCounts *m =
         ANSWER_NEW(a, Fabric__V1__FabricCounts, fabric__v1__fabric_counts);
@@ -46,16 +41,10 @@ static Fabric__V1__FabricCounts *counts(struct answer *a, const struct fab_fabri
         return NULL;
     m->switches = f->switch_count;
     m->links = f->link_count;
-    for (uint32_t i = f->switch_count; i < f->node_count; i++) {
-        const struct fab_node *n = &f->nodes[i];
-        m->routers += n->type == FAB_NODE_ROUTER;
-        m->aggregation_nodes += n->type == FAB_NODE_CA && n->aggregation;
-        m->hosts += n->type == FAB_NODE_CA && !n->aggregation;
-    }
-    for (uint32_t i = 0; i < f->port_count; i++) {
-        const struct fab_port *p = &f->ports[i];
-        m->active_links += p->peer != FAB_NONE && i < p->peer && both_active(f, p);
-    }
+    m->routers = c->routers;
+    m->aggregation_nodes = c->aggregation_nodes;
+    m->hosts = c->hosts;
+    m->active_links = c->active_links;
     return m;
 }
 
@@ -124,7 +113,7 @@ static void add_silent(struct answer *a, Fabric__V1__Status *m, const struct sm_
 
 Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
                                    const struct sm_silent *silent, uint32_t silent_count,
-                                   const struct fab_view *v)
+                                   const struct fab_view *v, const struct fab_census *census)
 {
     Fabric__V1__Status *m = ANSWER_NEW(a, Fabric__V1__Status, fabric__v1__status);
     if (m == NULL)
@@ -145,7 +134,7 @@ Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
         return m;
     if (v->published_us != 0)
         m->publish_time = convert_time(a, (int64_t)v->published_us);
-    m->fabric = counts(a, v->fabric);
+    m->fabric = counts(a, v->fabric, census);
     if (v->target != NULL)
         m->routing = routing(a, s, v);
     return m;

@@ -372,6 +372,8 @@ struct sm {
     uint64_t generation, started_us, sweeps, last_sweep_us, last_reroute_us;
     struct sm_classes classes; /* as people were told last */
     char alarm[1280];
+    struct fab_census census;
+    uint64_t counted; /* the generation of the view that it is of */
 };
 
 /* ---- run.c ---- */

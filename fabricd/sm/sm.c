@@ -224,6 +224,16 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
     ret->rebalance_in_us = at > now ? at - now : 0;
 }
 
+struct fab_census sm_census(struct sm *s)
+{
+    const struct fab_view *v = s->model.view;
+    if (v && s->counted != v->generation) {
+        fab_fabric_count(v->fabric, &s->census);
+        s->counted = v->generation;
+    }
+    return s->census;
+}
+
 bool sm_is_quiet(const struct sm *s)
 {
     return s->role.state == FAB_SM_MASTER && !sm_run_busy(s) && !s->want.glance.count &&

@@ -68,6 +68,8 @@ struct sm_status {
     uint64_t rebalance_in_us; /* if all stays quiet */
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
+/* Of the fabric of the view, counted once for each; all 0: none yet. */
+struct fab_census sm_census(struct sm *s);
 struct fab_view *sm_view(const struct sm *s); /* a reference for the caller, or NULL: none yet */
 /* Told before tables are patched in place: who keeps a view and lets go of it now spares the repair
  * a copy of fabric and tables. One listener; fn NULL: none. */

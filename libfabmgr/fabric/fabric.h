@@ -113,6 +113,13 @@ bool fab_fabric_is_shared(const struct fab_fabric *f); /* others hold references
 int fab_fabric_island(const struct fab_fabric *f, struct fab_fabric **ret_island,
                       uint32_t *ret_dropped);
 
+struct fab_census {
+    uint32_t hosts, aggregation_nodes, routers; /* nodes */
+    uint32_t ends;                              /* ports of adapters and routers that are up */
+    uint32_t active_links;                      /* cables of which both ends are Active */
+};
+void fab_fabric_count(const struct fab_fabric *f, struct fab_census *ret); /* looks at all of it */
+
 uint32_t fab_fabric_node_by_guid(const struct fab_fabric *f, uint64_t guid); /* or FAB_NONE */
 uint32_t fab_fabric_port_by_guid(const struct fab_fabric *f, uint64_t guid); /* or FAB_NONE */
 

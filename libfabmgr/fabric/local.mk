@@ -1,6 +1,7 @@
 libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/builder.c \
 	%D%/builder.h \
+	%D%/census.c \
 	%D%/classify.c \
 	%D%/classify.h \
 	%D%/device.c \

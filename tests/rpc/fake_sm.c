@@ -165,6 +165,14 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
     };
 }
 
+struct fab_census sm_census(struct sm *s)
+{
+    struct fab_census census = {0};
+    if (s->view != NULL)
+        fab_fabric_count(s->view->fabric, &census);
+    return census;
+}
+
 struct fab_view *sm_view(const struct sm *s)
 {
     return s->view != NULL ? fab_view_ref(s->view) : NULL;

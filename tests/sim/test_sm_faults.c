@@ -15,6 +15,9 @@ START_TEST(goes_round_a_pulled_cable_and_back)
     size_t len;
     lab_bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
     uint8_t *before = lab_tables(&lab, &len);
+    struct fab_census all = sm_census(lab.sm);
+    ck_assert_uint_eq(all.ends, 36 * 18);
+    ck_assert_uint_eq(all.active_links, 36 * 18 * 2);
     lab_forget_events(&lab);
     lab_unlink(&lab, "leaf-001", 20);
     ck_assert_str_eq(lab_await(&lab, 3, "link-down")->subject, "leaf-001/20");
@@ -23,6 +26,7 @@ START_TEST(goes_round_a_pulled_cable_and_back)
     lab_run_for(&lab, 0.05);
     lab_assert_good(&lab);
     lab_assert_same_tables(&lab, before, len, false);
+    ck_assert_uint_eq(sm_census(lab.sm).active_links, all.active_links - 1);
     struct sm_status status;
     sm_get_status(lab.sm, &status);
     ck_assert_uint_gt(status.last_reroute_us, 0);
@@ -34,6 +38,8 @@ START_TEST(goes_round_a_pulled_cable_and_back)
     lab_run(&lab, 3, lab_is_idle, "the reroute back");
     lab_assert_good(&lab);
     lab_assert_same_tables(&lab, before, len, true);
+    struct fab_census back = sm_census(lab.sm);
+    ck_assert_mem_eq(&back, &all, sizeof(all));
     free(before);
     lab_close(&lab);
 }
