@@ -7,6 +7,9 @@
  *   once in n * t that it should slow down. Meanwhile its timer lets it speed up again by one step
  *   each `timer`: with an increase of k steps a mark it stays slow only if timer > n * t / k. It is
  *   an eighth longer than that, and no more: what was slowed down too much speeds up as slowly.
+ *   Where ends are of several rates, t is the mean (by ratio) of the slowest one's and that of the
+ *   sender's own rate: the slowest are crowded by fewer, and what slows down for longer than that
+ *   leaves them idle.
  * - The timer is also longer than the loop of control: a sender that speeds up again before it
  *   could be told of what it did would never settle. (Queues do not count in it: the threshold is
  *   passed early.)
@@ -72,14 +75,31 @@ static uint8_t increase_of(const struct fab_congestion_basis *b,
     return (uint8_t)chosen(p, FAB_CONGESTION_INCREASE, tunings[b->profile].increase);
 }
 
+/* x >= 0 */
+static uint32_t integer_root(uint64_t x)
+{
+    uint64_t root = 0;
+    for (uint64_t bit = UINT64_C(1) << 31; bit > 0; bit >>= 1)
+        if ((root + bit) * (root + bit) <= x)
+            root += bit;
+    return (uint32_t)root;
+}
+
+/* Half way, as ratios go, between the slowest end's and our own link's. */
+static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
+{
+    uint64_t fast = b->rate > 0 ? b->mtu * 8000u / b->rate : 0;
+    uint64_t slow = b->slowest > 0 ? b->mtu * 8000u / b->slowest : fast;
+    return slow > fast ? integer_root(slow * fast) : (uint32_t)slow;
+}
+
 void derive_times(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
                   uint32_t fan_in, struct derive_times *ret)
 {
     const struct tuning *t = &tunings[b->profile];
     uint64_t marked = 1u + chosen(p, FAB_CONGESTION_MARKING_RATE, t->marking_rate);
     *ret = (struct derive_times){.crowd = fan_in, .loops = t->loops};
-    if (b->slowest > 0)
-        ret->packet_ns = b->mtu * 8000u / b->slowest;
+    ret->packet_ns = typical_packet_ns(b);
     ret->told_ns = fan_in * marked * ret->packet_ns / increase_of(b, p);
     ret->told_ns += ret->told_ns / 8;
     ret->loop_ns = (uint64_t)t->loops * b->rtt_ns;

@@ -11,7 +11,7 @@ void derive_adapter(const struct fab_congestion_basis *b, const struct fab_polic
                     struct fab_congestion_adapter *ret);
 /* What a timer is made of. */
 struct derive_times {
-    uint32_t packet_ns; /* of the greatest packet, at the slowest end */
+    uint32_t packet_ns; /* of the greatest packet, at a typical end */
     uint32_t crowd;     /* senders that share the marks */
     uint32_t loops;
     uint64_t told_ns, loop_ns; /* the timer is no shorter than either */

@@ -90,9 +90,9 @@ static void tell_timer(struct telling *t, const struct fab_congestion_sl *s, uin
     derive_times(t->b, t->p, fan_in, &d);
     if (d.told_ns >= d.loop_ns)
         tell(t, FAB_CONGESTION_TIMER, s->timer,
-             "%.1f us: an end at %u Mb/s sends a packet of %u bytes each %u ns, so that each of %u "
-             "senders can be told once in %.1f us, which slows it down by %u steps",
-             s->timer * 1.024, t->b->slowest, t->b->mtu, d.packet_ns, d.crowd,
+             "%.1f us: an end gets a packet of %u bytes each %u ns (rates from %u to %u Mb/s), so "
+             "that each of %u senders can be told once in %.1f us, which slows it down by %u steps",
+             s->timer * 1.024, t->b->mtu, d.packet_ns, t->b->slowest, t->b->rate, d.crowd,
              (double)d.told_ns * s->increase / 1125, s->increase);
     else
         tell(t, FAB_CONGESTION_TIMER, s->timer,
