@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Congestion control from the fabric: ranges, order, steadiness, over random fabrics. */
 #include "libfabmgr/congestion/congestion.h"
+#include "libfabmgr/congestion/explain.h"
+#include "libfabmgr/congestion/roce.h"
 
 #include "libfabmgr/base/prng.h"
 #include "tests/unit/fabrics.h"
@@ -108,13 +110,346 @@ START_TEST(all_is_in_range)
 }
 END_TEST
 
+/* ---- a slower end, a cable less ----------------------------------------------------------------
+ */
+
+static struct fab_fabric *any_fabric(struct fab_prng *r)
+{
+    return random_fabric(2 + (uint32_t)fab_prng_below(r, 30), 2 + (uint32_t)fab_prng_below(r, 6),
+                         1 + (uint32_t)fab_prng_below(r, 12), fab_prng_next(r));
+}
+
+static struct fab_fabric *cloned(const struct fab_fabric *f)
+{
+    struct fab_fabric *clone;
+    ck_assert_int_eq(fab_fabric_clone(f, &clone), 0);
+    return clone;
+}
+
+/* A port that is up; of an end if `end`. FAB_NONE: by chance none was found. */
+static uint32_t any_port(const struct fab_fabric *f, bool end, struct fab_prng *r)
+{
+    for (int i = 0; i < 1000; i++) {
+        uint32_t p = (uint32_t)fab_prng_below(r, f->port_count);
+        const struct fab_node *n = &f->nodes[f->ports[p].node];
+        if (f->ports[p].num > 0 && fab_port_is_up(f, p) &&
+            (!end || (n->type != FAB_NODE_SWITCH && !n->aggregation)))
+            return p;
+    }
+    return FAB_NONE;
+}
+
+static void set_rate(struct fab_fabric *f, uint32_t port, const char *rate)
+{
+    ck_assert_int_eq(fab_text_parse_rate(rate, strlen(rate), &f->ports[port].info), 0);
+    ck_assert_int_eq(fab_text_parse_rate(rate, strlen(rate), &f->ports[f->ports[port].peer].info),
+                     0);
+}
+
+static void assert_no_faster(const struct fab_congestion_adapter *was,
+                             const struct fab_congestion_adapter *now)
+{
+    ck_assert_uint_eq(was->table.limit, now->table.limit);
+    for (uint32_t i = 0; i <= was->table.limit; i++)
+        ck_assert_uint_ge(fab_congestion_delay(now->table.entry[i]),
+                          fab_congestion_delay(was->table.entry[i]));
+    for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)
+        ck_assert_uint_ge(now->sl[sl].timer, was->sl[sl].timer);
+}
+
+START_TEST(a_slower_end_makes_no_delay_shorter)
+{
+    static const char *const rates[] = {"4x HDR", "4x EDR", "4x FDR", "4x QDR",
+                                        "1x EDR", "4x SDR", "1x SDR"};
+    struct fab_prng r;
+    fab_prng_init(&r, test_seed("slower ends", 11));
+    for (int i = 0; i < 150; i++) {
+        struct fab_fabric *f = any_fabric(&r), *slower = cloned(f);
+        struct fab_policy p = defaults();
+        uint32_t port = any_port(f, true, &r), at = (uint32_t)fab_prng_below(&r, 6);
+        p.congestion.profile = (uint8_t)(1 + fab_prng_below(&r, FAB_CONGESTION_PROFILES - 1));
+        if (port != FAB_NONE) {
+            struct fab_fabric *before = cloned(f);
+            set_rate(before, port, rates[at]);
+            set_rate(slower, port, rates[at + 1]);
+            struct fab_congestion a = computed(before, &p), b = computed(slower, &p);
+            for (uint32_t q = 0; q < f->port_count; q++) {
+                const struct fab_congestion_adapter *was = fab_congestion_of_adapter(&a, f, q);
+                if (was != NULL && q != port)
+                    assert_no_faster(was, fab_congestion_of_adapter(&b, f, q));
+            }
+            fab_congestion_fini(&a);
+            fab_congestion_fini(&b);
+            fab_fabric_unref(before);
+        }
+        fab_fabric_unref(slower);
+        fab_fabric_unref(f);
+    }
+}
+END_TEST
+
+static bool same_port(const struct fab_congestion_port *a, const struct fab_congestion_port *b)
+{
+    return a->threshold == b->threshold && a->packet_size == b->packet_size &&
+           a->victim == b->victim && a->marking_rate == b->marking_rate;
+}
+
+static bool same_adapter(const struct fab_congestion_adapter *a,
+                         const struct fab_congestion_adapter *b)
+{
+    bool same = a->sls == b->sls && a->table.limit == b->table.limit;
+    for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)
+        same &= a->sl[sl].timer == b->sl[sl].timer && a->sl[sl].increase == b->sl[sl].increase;
+    for (uint32_t i = 0; same && i <= a->table.limit; i++)
+        same = a->table.entry[i] == b->table.entry[i];
+    return same;
+}
+
+/* Ports with a setting in both, and how many of these differ. */
+static void compare(const struct fab_fabric *f, const struct fab_congestion *a,
+                    const struct fab_congestion *b, uint32_t *all, uint32_t *other)
+{
+    for (uint32_t p = 0; p < f->port_count; p++) {
+        const struct fab_congestion_port *x = fab_congestion_of_switch(a, f, p),
+                                         *y = fab_congestion_of_switch(b, f, p);
+        const struct fab_congestion_adapter *u = fab_congestion_of_adapter(a, f, p),
+                                            *v = fab_congestion_of_adapter(b, f, p);
+        *all += (x != NULL && y != NULL) || (u != NULL && v != NULL);
+        *other += (x != NULL && y != NULL && !same_port(x, y)) ||
+                  (u != NULL && v != NULL && !same_adapter(u, v));
+    }
+}
+
+/* One fabric in so many crosses a step (of hops, of the number of ends), and then changes much. */
+static double changed_share(struct fab_prng *r, bool trees, int rounds)
+{
+    uint32_t all = 0, other = 0;
+    struct fab_policy p = defaults();
+    for (int i = 0; i < rounds; i++) {
+        struct fab_fabric *f = trees ? leaf_spine(4 + (uint32_t)fab_prng_below(r, 12), 6,
+                                                  4 + (uint32_t)fab_prng_below(r, 12))
+                                     : any_fabric(r);
+        struct fab_fabric *less = cloned(f);
+        uint32_t port = any_port(f, false, r);
+        if (port != FAB_NONE)
+            fab_fabric_cut(less, port);
+        struct fab_congestion a = computed(f, &p), b = computed(less, &p);
+        compare(f, &a, &b, &all, &other);
+        fab_congestion_fini(&a);
+        fab_congestion_fini(&b);
+        fab_fabric_unref(less);
+        fab_fabric_unref(f);
+    }
+    return (double)other / all;
+}
+
+START_TEST(a_cable_less_changes_few_settings)
+{
+    struct fab_prng r;
+    fab_prng_init(&r, test_seed("a cable less", 12));
+    double trees = changed_share(&r, true, 200), random = changed_share(&r, false, 200);
+    printf(
+        "# settings that change when a cable goes: %.2f %% in trees, %.2f %% in random fabrics\n",
+        100 * trees, 100 * random);
+    ck_assert(trees < 0.03);
+    ck_assert(random < 0.05);
+}
+END_TEST
+
+START_TEST(the_same_fabric_gives_the_same_settings)
+{
+    struct fab_prng r;
+    fab_prng_init(&r, test_seed("the same again", 13));
+    for (int i = 0; i < 50; i++) {
+        struct fab_fabric *f = any_fabric(&r), *again = cloned(f);
+        struct fab_policy p = defaults();
+        struct fab_congestion a = computed(f, &p), b = computed(again, &p);
+        uint32_t all = 0, other = 0;
+        compare(f, &a, &b, &all, &other);
+        ck_assert_uint_eq(other, 0);
+        ck_assert_uint_eq(a.port_count, b.port_count);
+        fab_congestion_fini(&a);
+        fab_congestion_fini(&b);
+        fab_fabric_unref(again);
+        fab_fabric_unref(f);
+    }
+}
+END_TEST
+
+/* ---- by hand ----------------------------------------------------------------------------------
+ */
+
+START_TEST(what_is_set_by_hand_stands)
+{
+    struct fab_fabric *f = leaf_spine(2, 2, 3);
+    for (int end = 0; end < 2; end++) {
+        struct fab_policy p = defaults();
+        int32_t *v = p.congestion.value;
+        char why[200];
+        for (int i = 0; i < FAB_CONGESTION_VALUES; i++)
+            v[i] = end ? fab_congestion_domains[i].most : fab_congestion_domains[i].least;
+        ck_assert_int_eq(fab_policy_validate(&p, why, sizeof why), 0);
+        struct fab_congestion c = computed(f, &p);
+        uint32_t leaf = 0, host = f->switch_count;
+        const struct fab_congestion_port *s =
+            fab_congestion_of_switch(&c, f, fab_port_id(f, leaf, 1));
+        const struct fab_congestion_adapter *a =
+            fab_congestion_of_adapter(&c, f, fab_port_id(f, host, 1));
+        ck_assert_int_eq(s->threshold, v[FAB_CONGESTION_THRESHOLD]);
+        ck_assert_int_eq(s->marking_rate, v[FAB_CONGESTION_MARKING_RATE]);
+        ck_assert_int_eq(s->packet_size, v[FAB_CONGESTION_PACKET_SIZE]);
+        ck_assert_int_eq(s->victim, v[FAB_CONGESTION_VICTIM_MASK]);
+        ck_assert_int_eq(a->sl[3].timer, v[FAB_CONGESTION_TIMER]);
+        ck_assert_int_eq(a->sl[3].increase, v[FAB_CONGESTION_INCREASE]);
+        ck_assert_int_eq(a->sl[3].trigger, v[FAB_CONGESTION_TRIGGER_THRESHOLD]);
+        ck_assert_int_eq(a->sl[3].min, v[FAB_CONGESTION_MIN]);
+        ck_assert_int_eq(a->table.limit, end ? 127 : 1); /* as far as the device has entries */
+        fab_congestion_fini(&c);
+    }
+    fab_fabric_unref(f);
+}
+END_TEST
+
+START_TEST(a_table_by_hand_is_taken_as_it_is)
+{
+    struct fab_fabric *f = leaf_spine(2, 2, 3);
+    struct fab_policy p = defaults();
+    char why[200];
+    p.congestion.table_count = 3;
+    p.congestion.table[1] = fab_congestion_entry(8);
+    p.congestion.table[2] = fab_congestion_entry(80);
+    ck_assert_int_eq(fab_policy_validate(&p, why, sizeof why), 0);
+    struct fab_congestion c = computed(f, &p);
+    const struct fab_congestion_table *t = &c.adapter[0].table;
+    ck_assert_uint_eq(t->limit, 2);
+    for (int i = 0; i < 3; i++)
+        ck_assert_uint_eq(t->entry[i], p.congestion.table[i]);
+    p.congestion.table[2] = fab_congestion_entry(7);
+    ck_assert_int_lt(fab_policy_validate(&p, why, sizeof why), 0);
+    ck_assert_msg(strncmp(why, "table ", 6) == 0, "%s", why);
+    fab_congestion_fini(&c);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+START_TEST(off_is_off)
+{
+    struct fab_fabric *f = leaf_spine(2, 2, 3);
+    struct fab_policy p = defaults();
+    p.congestion.profile = FAB_CONGESTION_OFF;
+    struct fab_congestion c = computed(f, &p);
+    for (uint32_t i = 0; i < c.port_count; i++)
+        ck_assert(c.port[i].threshold == 0 && !c.port[i].victim);
+    for (uint32_t i = 0; i < c.adapter_count; i++)
+        ck_assert(c.adapter[i].sls == 0 && c.adapter[i].table.limit == 0);
+    fab_congestion_fini(&c);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+/* A device with a short table gets one that fits, and as far down. */
+START_TEST(short_tables_reach_as_far)
+{
+    struct fab_fabric *f = leaf_spine(4, 4, 8);
+    struct fab_policy p = defaults();
+    uint8_t *blocks = calloc(f->node_count, 1);
+    memset(blocks, 1, f->node_count);
+    struct fab_congestion_input in = {.fabric = f, .policy = &p, .table_blocks = blocks};
+    struct fab_congestion c;
+    ck_assert_int_eq(fab_congestion_compute(&in, &c), 0);
+    check_all(f, &c);
+    ck_assert_uint_eq(c.adapter[0].table.limit, 63);
+    fab_congestion_fini(&c);
+    free(blocks);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+/* ---- what is told -----------------------------------------------------------------------------
+ */
+
+static uint32_t reason(const struct fab_congestion_reason *all, unsigned count, const char *name)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (strcmp(all[i].name, name) == 0) {
+            ck_assert_uint_gt(strlen(all[i].why), 8);
+            return all[i].value;
+        }
+    ck_abort_msg("no reason for %s", name);
+    return 0;
+}
+
+START_TEST(each_value_has_its_reason)
+{
+    struct fab_fabric *f = leaf_spine(4, 2, 8);
+    struct fab_policy p = defaults();
+    struct fab_congestion_reason all[FAB_CONGESTION_REASONS];
+    p.congestion.value[FAB_CONGESTION_TIMER] = 77;
+    struct fab_congestion c = computed(f, &p);
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        const struct fab_congestion_port *s = fab_congestion_of_switch(&c, f, port);
+        const struct fab_congestion_adapter *a = fab_congestion_of_adapter(&c, f, port);
+        unsigned n = fab_congestion_explain(&c, f, &p, port, 5, all);
+        ck_assert_uint_eq(n, s != NULL ? 4 : a != NULL ? 5 : 0);
+        if (s != NULL)
+            ck_assert_uint_eq(reason(all, n, "marking_rate"), s->marking_rate);
+        if (a == NULL)
+            continue;
+        ck_assert_uint_eq(reason(all, n, "timer"), 77);
+        ck_assert_str_eq(all[0].why, "set by hand");
+        ck_assert_uint_eq(reason(all, n, "limit"), a->table.limit);
+        ck_assert_uint_eq(reason(all, n, "increase"), a->sl[5].increase);
+    }
+    fab_congestion_fini(&c);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+START_TEST(the_same_for_ethernet)
+{
+    struct fab_prng r;
+    fab_prng_init(&r, test_seed("RoCE", 14));
+    for (int i = 0; i < 50; i++) {
+        struct fab_fabric *f = any_fabric(&r);
+        struct fab_policy p = defaults();
+        struct fab_congestion c = computed(f, &p);
+        struct fab_roce *all;
+        size_t count;
+        uint32_t ports = 0, switch_ports = 0;
+        ck_assert_int_eq(fab_roce_compute(&c, f, &p, &all, &count), 0);
+        for (size_t k = 0; k < count; k++) {
+            ck_assert(all[k].kmin > 0 && all[k].kmax > all[k].kmin);
+            ck_assert(all[k].pmax >= 1 && all[k].pmax <= 100);
+            ck_assert_uint_gt(all[k].headroom, 2 * 4096);
+            ports += all[k].ports;
+        }
+        for (uint32_t q = 0; q < f->port_count; q++)
+            switch_ports += fab_congestion_of_switch(&c, f, q) != NULL;
+        ck_assert_uint_eq(ports, switch_ports);
+        free(all);
+        fab_congestion_fini(&c);
+        fab_fabric_unref(f);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("congestion");
     TCase *t = tcase_create("values");
     suite_add_tcase(s, t);
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, an_entry_is_never_shorter_than_asked);
     tcase_add_test(t, all_is_in_range);
+    tcase_add_test(t, a_slower_end_makes_no_delay_shorter);
+    tcase_add_test(t, a_cable_less_changes_few_settings);
+    tcase_add_test(t, the_same_fabric_gives_the_same_settings);
+    tcase_add_test(t, what_is_set_by_hand_stands);
+    tcase_add_test(t, a_table_by_hand_is_taken_as_it_is);
+    tcase_add_test(t, off_is_off);
+    tcase_add_test(t, short_tables_reach_as_far);
+    tcase_add_test(t, each_value_has_its_reason);
+    tcase_add_test(t, the_same_for_ethernet);
     return s;
 }
 
