@@ -36,9 +36,9 @@ static const struct tuning {
     uint8_t loops;  /* of control that a timer lasts at least */
     uint16_t limit; /* the greatest index, if the device has it */
 } tunings[FAB_CONGESTION_PROFILES] = {
-    [FAB_CONGESTION_BALANCED] = {13, 13, 8, 1, 8, 0, 8, 2, 2, 127},
-    [FAB_CONGESTION_INCAST] = {13, 13, 8, 1, 8, 0, 8, 4, 2, 127},
-    [FAB_CONGESTION_COLLECTIVE] = {12, 12, 4, 1, 4, 0, 8, 1, 2, 127},
+    [FAB_CONGESTION_BALANCED] = {13, 13, 8, 0, 8, 0, 8, 2, 2, 127},
+    [FAB_CONGESTION_INCAST] = {13, 13, 8, 0, 8, 0, 8, 4, 2, 127},
+    [FAB_CONGESTION_COLLECTIVE] = {12, 12, 4, 0, 4, 0, 8, 1, 2, 127},
 };
 
 static uint16_t chosen(const struct fab_policy_congestion *p, enum fab_congestion_value which,

@@ -59,10 +59,15 @@ static void tell_threshold(struct telling *t, const struct fab_congestion_port *
              "leads to a switch, of one whose ends bring in %u %% of what its cables to switches "
              "bear: crowds can meet here, too",
              t->b->taper);
-    else
+    else if (t->b->up)
         tell(t, FAB_CONGESTION_SWITCH_THRESHOLD, s->threshold,
-             "leads to a switch, of one that bears all that its ends bring in: a queue passes, or "
-             "waits for others' crowds, and only a long one marks");
+             "leads away from ends, of a switch that bears all that its ends bring in: what waits "
+             "here waits for others' crowds, and is not slowed down");
+    else
+        tell(
+            t, FAB_CONGESTION_SWITCH_THRESHOLD, s->threshold,
+            "leads to a switch no nearer to ends: a queue passes, or waits for others' crowds, and "
+            "only a long one marks");
 }
 
 static void tell_port(struct telling *t, const struct fab_congestion_port *s)

@@ -131,7 +131,7 @@ static void incast(const struct scene *s, uint32_t size, struct fab_prng *prng, 
 {
     uint32_t *order = shuffled(s, prng);
     bool *busy = flags(s), *hot = flags(s);
-    times(p, size > 200 ? 10000 : size > 40 ? 6000 : 4000);
+    times(p, size > 400 ? 12000 : size > 200 ? 25000 : size > 40 ? 6000 : 4000);
     p->hot_gbps = LINE * PAYLOAD;
     hot[order[0]] = true;
     for (uint32_t i = 1; i <= size; i++) {
