@@ -115,6 +115,27 @@ void fab_classes_unref(struct fab_classes *c)
     free(c);
 }
 
+static bool has_priority(const struct fab_classes *c)
+{
+    bool some = c != NULL && c->highs > 0;
+    for (unsigned i = 0; c != NULL && i < c->count; i++)
+        some |= c->class[i].high;
+    return some;
+}
+
+bool fab_classes_limit_alike(const struct fab_classes *a, const struct fab_classes *b)
+{
+    if (!has_priority(a) && !has_priority(b))
+        return true;
+    if (a == NULL || b == NULL || a->count != b->count || a->has_limit != b->has_limit ||
+        a->limit != b->limit || a->highs != b->highs || a->lows != b->lows)
+        return false;
+    for (unsigned i = 0; i < a->count; i++)
+        if (a->class[i].high != b->class[i].high || a->class[i].share != b->class[i].share)
+            return false;
+    return true;
+}
+
 int fab_classes_find(const struct fab_classes *c, const char *name)
 {
     for (int i = 0; i < c->count; i++)

@@ -122,6 +122,8 @@ int fab_classes_set_arb(struct fab_classes *c, bool high, const char *text);
 int fab_classes_check(const struct fab_classes *c, struct fab_classes_error *ret_error);
 struct fab_classes *fab_classes_ref(struct fab_classes *c); /* NULL is fine */
 void fab_classes_unref(struct fab_classes *c);
+/* LimitOfHighPriority of ports is the same by both. NULL is fine. */
+bool fab_classes_limit_alike(const struct fab_classes *a, const struct fab_classes *b);
 /* By name; -1: none. */
 int fab_classes_find(const struct fab_classes *c, const char *name);
 

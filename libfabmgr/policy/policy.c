@@ -88,7 +88,7 @@ bool fab_policy_tunes_alike(const struct fab_policy *a, const struct fab_policy 
     for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
         if (((const uint8_t *)a)[domains[i].offset] != ((const uint8_t *)b)[domains[i].offset])
             return false;
-    return a->classes == b->classes; /* limits of high priority come from them */
+    return fab_classes_limit_alike(a->classes, b->classes);
 }
 
 #define ENGINE_NAME 31
