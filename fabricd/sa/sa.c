@@ -19,7 +19,7 @@
 #include "fabricd/sa/registry.h"
 #include "libfabmgr/base/status.h"
 
-#define GET_BUDGET 4096 /* records that are looked at for a Get before it waits its turn */
+#define GET_BUDGET 64 /* records that are looked at for a Get before it waits its turn */
 
 enum { AT_METHOD = 3, AT_RMPP_TYPE = FAB_RMPP_AT + 1, AT_RMPP_FLAGS = FAB_RMPP_AT + 2 };
 
