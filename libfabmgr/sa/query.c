@@ -260,7 +260,9 @@ static uint16_t class_port_info(uint8_t *data)
         .class_version = SA_CLASS_VERSION,
         .cap_mask = FAB_SA_CAP_UD_MULTICAST | FAB_SA_CAP_MULTI_PATH | FAB_SA_CAP_CAP_MASK_MATCH,
         .cap_mask2 = FAB_SA_CAP2_MCAST_TOP | FAB_SA_CAP2_FULL_PORT_INFO | FAB_SA_CAP2_ALIAS_GUIDS |
-                     FAB_SA_CAP2_EXTENDED_SPEEDS | FAB_SA_CAP2_CAP_MASK2_MATCH,
+                     FAB_SA_CAP2_EXTENDED_SPEEDS | FAB_SA_CAP2_CAP_MASK2_MATCH |
+                     FAB_SA_CAP2_SEND_ONLY_FULL | FAB_SA_CAP2_WIDTH_2X | FAB_SA_CAP2_SPEED_HDR |
+                     FAB_SA_CAP2_SPEED_NDR,
         .resp_time = RESPONSE_TIME,
         .redirect_qp = 1, /* to nowhere else */
         .redirect_qkey = QP1_QKEY,

@@ -56,6 +56,10 @@ enum fab_sa_status { /* the high byte of Status, 15.2.2 */
 #define FAB_SA_CAP2_FULL_PORT_INFO 0x0040
 #define FAB_SA_CAP2_EXTENDED_SPEEDS 0x0080
 #define FAB_SA_CAP2_CAP_MASK2_MATCH 0x0400
+#define FAB_SA_CAP2_SEND_ONLY_FULL 0x1000 /* MCMemberRecord: this JoinState */
+#define FAB_SA_CAP2_WIDTH_2X 0x2000       /* PathRecord: rates of these */
+#define FAB_SA_CAP2_SPEED_HDR 0x8000
+#define FAB_SA_CAP2_SPEED_NDR 0x20000
 
 /* ---- headers ---------------------------------------------------------------------------------
  */

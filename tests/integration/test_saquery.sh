@@ -72,58 +72,108 @@ every_record_is_known() {
     done
 }
 
-# ---- beside OpenSM: the same but for what is listed here ----
+# ---- beside OpenSM: the same but for what doc/sa.md lists ----
 
-queries='
-NR 1|
-NR 3|
-NR 12|
-PIR 1|
-PIR 1/1|
-PIR 12|PartEnforce
-SWIR 12|
-LR 1|
-LR 1/1|
-LR 12/2|
-GIR 1|
-GIR 12/0|
-SL2VL 1|
-SL2VL 1/1/2|
-SMIR 1|ActCount
--p --src-to-dst 1:5|
--p --src-to-dst 1:1|
--p --src-to-dst 1:12|
-PR --slid 1 --dlid 5 --mtu 4|
-PR --slid 1 --dlid 5 --pkey 0xffff|
-PR --slid 1 --dlid 5 --pkey 0x8001|
-PR --slid 1 --dlid 5 --sl 3|
-PR --slid 1 --dlid 99|
-PR --slid 1 --dlid 5 --numb_path 1 --reversible 1|
---smkey 1 PKTR 1/1/0|
-PKTR|
-NR 99|
-LFTR 99|
-MFTR 12|
-SR|
-IIR|
-LFTR 12/0|^[[:space:]]+[0-9]+[[:space:]]+[0-9]+
-CPI|Capability mask|Response time
-VLAR 1|Block|VL    |Weight|VLArb|LID|Port
-'
-# ActCount counts, each in its way. Routes differ: two engines. Of ClassPortInfo: OpenSM has
-# multicast, reinitialisation and alias GUIDs, and says that it answers within 268 ms, we within 1 s.
-# OpenSM has switches enforce partitions at the ports of hosts even where there is the default one only.
-# OpenSM has arbitration blocks that the port does not have; we have those that it has.
+queries='NR 1
+NR 3
+NR 12
+PIR 1
+PIR 1/1
+PIR 12
+PIR 12/0
+PIR 12/3
+SWIR 12
+LR 1
+LR 1/1
+LR 12/2
+LR 12/2 13
+GIR 1
+GIR 1/1
+GIR 12/0
+SL2VL 1
+SL2VL 1/1/2
+SL2VL 12/0/1
+VLAR 1
+VLAR 12/1
+VLAR 12/1/1
+SMIR 1
+SMIR 2
+-p --src-to-dst 1:5
+-p --src-to-dst 1:1
+-p --src-to-dst 1:12
+PR --slid 1 --dlid 5 --mtu 4
+PR --slid 1 --dlid 5 --rate 3
+PR --slid 1 --dlid 5 --rate 16
+PR --slid 1 --dlid 5 --pkey 0xffff
+PR --slid 1 --dlid 5 --pkey 0x7fff
+PR --slid 1 --dlid 5 --pkey 0x8001
+PR --slid 1 --dlid 5 --sl 0
+PR --slid 1 --dlid 5 --sl 3
+PR --slid 1 --dlid 5 --tclass 3
+PR --slid 1 --dlid 5 --flow_label 3
+PR --slid 1 --dlid 5 --hop_limit 3
+PR --slid 1 --dlid 5 --qos_class 3
+PR --slid 1 --dlid 5 --pkt_lifetime 18
+PR --slid 1 --dlid 99
+PR --slid 1 --dlid 5 --numb_path 1 --reversible 1
+PR --slid 12 --dlid 13
+--smkey 1 PKTR 1/1/0
+--smkey 1 PKTR 12/0/0
+--smkey 1 PKTR 12/1/0
+PKTR
+NR 99
+LFTR 99
+LFTR 12/0
+MFTR 12
+MCMR
+-g
+-m
+SR
+IIR
+-s
+-O 3
+-U 3
+-G host-0002
+CPI'
 
-# answers FOLDER: a file a query, what may differ left out.
+# rows: those of the table in doc/sa.md, as "query<TAB>field".
+rows() {
+    sed -n 's/^| `\([^`]*\)` | `\([^`]*\)` |.*/\1\t\2/p' "$top/doc/sa.md"
+}
+
+# file QUERY: where its answer is.
+file() {
+    tr ' /' '_.' <<<"$1"
+}
+
+# answers FOLDER: a file a query.
 answers() {
-    local query rest
+    local query
     mkdir -p "$1"
-    while IFS='|' read -r query rest; do
-        [ -n "$query" ] || continue
+    while read -r query; do
         # shellcheck disable=SC2086
-        asked $query | grep -vE "${rest:-^$}" >"$1/$(tr ' /' '_.' <<<"$query")"
+        asked $query >"$1/$(file "$query")"
     done <<<"$queries"
+}
+
+# What differs is what is listed; rows that were needed are noted in `needed`.
+differences_are_listed() {
+    local query field ours theirs
+    rows >rows
+    while IFS=$'\t' read -r query field; do
+        ours=$(grep -E -- "$field" "ours/$(file "$query")")
+        theirs=$(grep -E -- "$field" "theirs/$(file "$query")")
+        [ "$ours" = "$theirs" ] || printf '%s\t%s\n' "$query" "$field" >>needed
+        for answer in ours theirs; do
+            grep -vE -- "$field" "$answer/$(file "$query")" >left
+            mv left "$answer/$(file "$query")"
+        done
+    done <rows
+    diff -r ours theirs
+}
+
+all_that_is_listed_differs() {
+    diff <(sort -u needed) <(rows | sort -u)
 }
 
 "$fabsim" generate leaf-spine --leaves 3 --spines 2 --hosts 3 >net.net || exit 1
@@ -156,7 +206,7 @@ run() {
         opensm=$started
         check "$1: OpenSM comes up" await 40 grep -q 'SUBNET UP' osm.log && {
             answers theirs
-            check "$1: what OpenSM answers is the same" diff -r ours theirs
+            check "$1: what OpenSM answers differs in nothing but what is listed" differences_are_listed
         }
         stop "$opensm" KILL
     fi
@@ -165,3 +215,4 @@ run() {
 }
 run ibsim
 run fabsim
+[ ! -e needed ] || check "all that doc/sa.md lists differs" all_that_is_listed_differs
