@@ -80,6 +80,10 @@ void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx);
 typedef void sm_notice(void *ctx, const struct fab_notice *notice);
 void sm_on_notice(struct sm *s, sm_notice *fn, void *ctx);
 
+/* What other managers that are active said of themselves, when they were last asked. Returns how
+ * many there are, at most `max` of which are in ret. */
+uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max);
+
 /* Writes a block of a port's GUIDInfo, beside all else; done is told as by mads.h, until these are
  * cancelled. NOMEM, LIMIT. */
 int sm_guids_write(struct sm *s, uint16_t lid, uint32_t block, const struct fab_guid_block *guids,

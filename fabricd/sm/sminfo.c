@@ -55,4 +55,12 @@ static int leave(struct sm *s)
     return s->role.state == FAB_SM_MASTER ? FAB_OK : SM_ROUND_OVER;
 }
 
+uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max)
+{
+    const struct sm_sminfo *x = &s->sminfo;
+    for (uint32_t i = 0; i < x->info_count && i < max; i++)
+        ret[i] = x->infos[i];
+    return x->info_count;
+}
+
 const struct sm_phase sm_phase_sminfo = {"electing", enter, next, answer, finished, leave};

@@ -12,6 +12,7 @@
  * that have one of them on a way, which their switches' tables tell.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/size.h"
@@ -260,6 +261,15 @@ const struct fab_view *fab_sa_view(const struct fab_sa *sa)
 void fab_sa_use_aliases(struct fab_sa *sa, const struct fab_aliases *aliases)
 {
     sa->aliases = aliases;
+}
+
+int fab_sa_use_managers(struct fab_sa *sa, const struct fab_sm_info *info, uint32_t count)
+{
+    if (count > FAB_SA_MANAGERS)
+        return FAB_E_LIMIT;
+    memcpy(sa->manager, info, count * sizeof *info);
+    sa->manager_count = count;
+    return FAB_OK;
 }
 
 uint32_t fab_sa_port_of_guid(const struct fab_sa *sa, uint64_t guid)

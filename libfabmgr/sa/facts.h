@@ -16,7 +16,9 @@ struct fab_sa_cable {
 struct fab_sa {
     struct fab_view *view;
     const struct fab_aliases *aliases; /* or NULL */
-    uint32_t *ends;                    /* [end_count] ports that own LIDs, by id */
+    struct fab_sm_info manager[FAB_SA_MANAGERS];
+    uint32_t manager_count;
+    uint32_t *ends; /* [end_count] ports that own LIDs, by id */
     uint32_t end_count;
     struct fab_sa_cable *cables; /* [port_count] */
     uint32_t *first_port;        /* [switch_count] */

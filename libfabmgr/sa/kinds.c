@@ -107,19 +107,28 @@ static bool fill_link(struct fab_sa_query *q, uint32_t port, uint32_t k, void *r
     return r->to_lid != 0 && fab_sa_may_see(q, to);
 }
 
+static struct fab_sm_info own_info(const struct fab_sa_query *q, uint64_t guid)
+{
+    return (struct fab_sm_info){.guid = guid,
+                                .activity = q->activity,
+                                .priority = q->sa->view->policy.sm_priority,
+                                .state = FAB_SM_MASTER};
+}
+
+/* Ours, and what others said; keys are nobody's business. */
 static bool fill_sm_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
-    const struct fab_port *p = &fabric_of(q)->ports[port];
+    uint64_t guid = fabric_of(q)->ports[port].guid;
     struct fab_sm_info_record *r = ret;
     (void)k;
-    if (port != fabric_of(q)->self_port)
-        return false;
     r->lid = lid_of(q, port);
-    r->info.guid = p->guid;
-    r->info.activity = q->activity;
-    r->info.priority = q->sa->view->policy.sm_priority;
-    r->info.state = FAB_SM_MASTER;
-    return true;
+    if (port == fabric_of(q)->self_port)
+        r->info = own_info(q, guid);
+    for (uint32_t i = 0; r->info.guid == 0 && i < q->sa->manager_count; i++)
+        if (q->sa->manager[i].guid == guid)
+            r->info = q->sa->manager[i];
+    r->info.sm_key = 0;
+    return r->info.guid != 0;
 }
 
 static uint32_t guid_blocks(const struct fab_sa_query *q, uint32_t port)

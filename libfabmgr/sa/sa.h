@@ -22,6 +22,9 @@ const struct fab_view *fab_sa_view(const struct fab_sa *sa);
 /* Ports are known by these, too, as they are when a query asks; they stay the caller's. NULL: by
  * none. */
 void fab_sa_use_aliases(struct fab_sa *sa, const struct fab_aliases *aliases);
+/* What other managers said of themselves when they were last asked; copied. LIMIT: too many. */
+#define FAB_SA_MANAGERS 64
+int fab_sa_use_managers(struct fab_sa *sa, const struct fab_sm_info *info, uint32_t count);
 /* The port that owns a LID and is called so, by its own GUID or by an alias; FAB_NONE: none. */
 uint32_t fab_sa_port_of_guid(const struct fab_sa *sa, uint64_t guid);
 

@@ -332,6 +332,31 @@ START_TEST(ends_are_named_by_gid_and_lid)
 }
 END_TEST
 
+START_TEST(managers_are_told)
+{
+    struct place x = place_of(leaf_spine(3, 2, 2), "updn", 0, true);
+    struct fab_sm_info_record r[3], q = {.lid = (uint16_t)lid(&x, host(&x, 2))};
+    const struct fab_sm_info others[] = {{.guid = x.f->ports[host(&x, 2)].guid,
+                                          .sm_key = 99,
+                                          .activity = 5,
+                                          .priority = 3,
+                                          .state = FAB_SM_STANDBY},
+                                         {.guid = 4711, .state = FAB_SM_STANDBY}};
+    ((struct fab_fabric *)(uintptr_t)x.f)->self_port = host(&x, 0);
+    want(&x, &fab_sm_info_record, &q, NULL);
+    ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 1);
+    ck_assert_int_eq(fab_sa_use_managers(x.sa, others, 2), FAB_OK);
+    ck_assert_int_eq(fab_sa_use_managers(x.sa, others, FAB_SA_MANAGERS + 1), FAB_E_LIMIT);
+    ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 2); /* one is not there any more */
+    want(&x, &fab_sm_info_record, &q, NAMES("LID"));
+    ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 1);
+    ck_assert_uint_eq(r[0].info.state, FAB_SM_STANDBY);
+    ck_assert_uint_eq(r[0].info.priority, 3);
+    ck_assert_uint_eq(r[0].info.sm_key, 0);
+    leave(&x);
+}
+END_TEST
+
 /* The port answers to a name that is not in the snapshot, in its own words. */
 START_TEST(aliases_name_ports)
 {
@@ -835,6 +860,7 @@ int main(void)
     tcase_add_test(tcase, paths_are_those_of_the_tables);
     tcase_add_test(tcase, all_pairs_have_records);
     tcase_add_test(tcase, ends_are_named_by_gid_and_lid);
+    tcase_add_test(tcase, managers_are_told);
     tcase_add_test(tcase, aliases_name_ports);
     tcase_add_test(tcase, aliases_are_unique);
     tcase_add_test(tcase, other_subnets_are_behind_routers);
