@@ -50,3 +50,11 @@ UNIT_TESTS += tests/sim/test_sa_registry
 tests_sim_test_sa_registry_SOURCES = tests/sim/test_sa_registry.c tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sa_registry_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sa_registry_LDADD = $(DAEMON_TEST_LIBS)
+
+# A host that registers, for the integration tests.
+if TESTS_ENABLED
+check_PROGRAMS += tests/support/sa_host
+endif
+tests_support_sa_host_SOURCES = tests/support/sa_host.c
+tests_support_sa_host_CFLAGS = $(AM_CFLAGS) $(UMAD_CFLAGS)
+tests_support_sa_host_LDADD = libfabmgr/libfabmgr.la $(UMAD_LIBS)

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A host that registers with the subnet administrator, by libibumad: commands one after the other,
+ * a line of output for each.
+ *
+ *      set ID NUMBER [KEY]     registers a service with that number in its data
+ *      get ID                  prints the number, or the status
+ *      delete ID [KEY]
+ *      churn SECONDS           sets services 1 to 60 in turn with rising numbers, and prints each
+ *                              that is confirmed; ends early when that fails
+ *      subscribe TRAP, unsubscribe TRAP
+ *      join NUMBER, leave NUMBER   a multicast group of that number
+ *      alias PLACE GUID
+ *      listen SECONDS [deaf]   prints reports, and answers them, or not
+ *
+ * SIM_HOST says where it sits. What comes unasked goes to those only, on a simulated fabric, whose
+ * port is that of a subnet manager: who listens says so, and to who asks that it is not active.
+ */
+#include <fcntl.h>
+#include <infiniband/umad.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/wire/sa.h"
+
+#define QP1_QKEY 0x80010000
+#define TRY_MS 300
+#define TRIES 10
+#define NO_ANSWER 0xffff
+#define CHURNED 60
+
+static int port_id, agent, smp_agent;
+static umad_port_t port;
+static uint32_t tid = 1;
+static _Alignas(16) uint8_t room[1024];
+
+static void die(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void open_port(void)
+{
+    long methods[16 / sizeof(long)] = {1L << FAB_METHOD_REPORT};
+    umad_init();
+    if (umad_get_port(NULL, 0, &port) < 0)
+        die("port");
+    port_id = umad_open_port(port.ca_name, port.portnum);
+    agent = port_id < 0 ? -1 : umad_register(port_id, FAB_CLASS_SA, 2, 0, methods);
+    if (agent < 0)
+        die("open");
+}
+
+static void seem_a_manager(void)
+{
+    char path[256];
+    long none[16 / sizeof(long)] = {0};
+    umad_register(port_id, FAB_CLASS_SMP_LID, 1, 0, none);
+    smp_agent = umad_register(port_id, FAB_CLASS_SMP_DIRECTED, 1, 0, none);
+    if (umad_get_issm_path(port.ca_name, port.portnum, path, sizeof path) < 0 ||
+        open(path, O_NONBLOCK) < 0)
+        die("issm");
+}
+
+static void send_mad(const uint8_t mad[FAB_MAD_SIZE], uint16_t lid)
+{
+    memset(room, 0, sizeof room);
+    memcpy(umad_get_mad(room), mad, FAB_MAD_SIZE);
+    umad_set_addr(room, lid, 1, 0, (int)QP1_QKEY);
+    if (umad_send(port_id, agent, room, FAB_MAD_SIZE, 0, 0) < 0)
+        die("send");
+}
+
+/* NULL: nothing came. */
+static const uint8_t *receive(int ms)
+{
+    int len = FAB_MAD_SIZE;
+    memset(room, 0, sizeof room);
+    return umad_recv(port_id, room, &len, ms) < 0 ? NULL : umad_get_mad(room);
+}
+
+/* The status; the answer's attribute is in data. */
+static unsigned ask(uint8_t method, uint16_t attr_id, uint64_t mask, uint8_t data[FAB_SA_DATA_LEN])
+{
+    uint8_t mad[FAB_MAD_SIZE];
+    struct fab_mad head = {
+        .mgmt_class = FAB_CLASS_SA, .method = method, .tid = ++tid, .attr_id = attr_id};
+    struct fab_sa_header sa = {.comp_mask = mask};
+    (void)fab_gmp_pack(&head, NULL, 0, mad);
+    (void)fab_attr_pack(&fab_attr_sa_header, &sa, mad + FAB_SA_HEADER, 20);
+    memcpy(mad + FAB_SA_DATA, data, FAB_SA_DATA_LEN);
+    for (int i = 0; i < TRIES; i++) {
+        double until = now() + TRY_MS / 1e3;
+        send_mad(mad, (uint16_t)port.sm_lid);
+        while (now() < until) {
+            const uint8_t *got = receive(20);
+            if (got == NULL || (got[3] & FAB_METHOD_RESPONSE) == 0 || fab_be32(got + 12) != tid)
+                continue;
+            if (fab_be16(got + 4) == FAB_SMP_BUSY) {
+                usleep(50000);
+                break;
+            }
+            memcpy(data, got + FAB_SA_DATA, FAB_SA_DATA_LEN);
+            return fab_be16(got + 4);
+        }
+    }
+    return NO_ANSWER;
+}
+
+/* ---- services ---- */
+
+static uint64_t service_mask(void)
+{
+    static const char *const names[] = {"ServiceID",    "ServiceGID", "ServiceP_Key",
+                                        "ServiceLease", "ServiceKey", "ServiceData64"};
+    uint64_t mask = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        mask |= fab_rec_component(&fab_service_record, names[i]);
+    return mask;
+}
+
+static unsigned service(uint8_t method, uint64_t id, uint64_t key, uint64_t *number)
+{
+    uint8_t data[FAB_SA_DATA_LEN] = {0};
+    struct fab_service_record r = {.id = id,
+                                   .gid = {be64toh(port.gid_prefix), be64toh(port.port_guid)},
+                                   .pkey = 0xffff,
+                                   .lease = UINT32_MAX,
+                                   .key = {0, key},
+                                   .data64 = {*number}};
+    uint64_t mask = method == FAB_METHOD_GET
+                        ? fab_rec_component(&fab_service_record, "ServiceID") |
+                              fab_rec_component(&fab_service_record, "ServiceGID")
+                        : service_mask();
+    (void)fab_rec_pack(&fab_service_record, &r, data, sizeof data);
+    unsigned status = ask(method, FAB_SA_SERVICE_RECORD, mask, data);
+    (void)fab_rec_unpack(&fab_service_record, data, sizeof data, &r);
+    *number = r.data64[0];
+    return status;
+}
+
+static void churn(double seconds)
+{
+    double until = now() + seconds;
+    unsigned status = 0;
+    for (uint64_t n = 1; now() < until && status == 0; n++) {
+        uint64_t number = n;
+        status = service(FAB_METHOD_SET, n % CHURNED + 1, 0, &number);
+        if (status == 0)
+            printf("confirmed %" PRIu64 " %" PRIu64 "\n", n % CHURNED + 1, n);
+        fflush(stdout);
+    }
+}
+
+/* ---- subscriptions, groups, names ---- */
+
+static unsigned inform(bool subscribe, uint16_t trap)
+{
+    uint8_t data[FAB_SA_DATA_LEN] = {0};
+    struct fab_inform_info info = {.lid_begin = 0xffff,
+                                   .generic = 1,
+                                   .subscribe = subscribe,
+                                   .type = 0xffff,
+                                   .trap = trap,
+                                   .qpn = 1,
+                                   .resp_time = 14,
+                                   .producer = 0xffffff};
+    (void)fab_attr_pack(&fab_attr_inform_info, &info, data, sizeof data);
+    return ask(FAB_METHOD_SET, FAB_ATTR_INFORM_INFO, 0, data);
+}
+
+static unsigned member(uint8_t method, uint64_t number)
+{
+    static const char *const names[] = {"MGID", "PortGID",   "Q_Key",  "P_Key",
+                                        "SL",   "FlowLabel", "TClass", "JoinState"};
+    uint8_t data[FAB_SA_DATA_LEN] = {0};
+    struct fab_mc_member_record r = {
+        .mgid = {UINT64_C(0xff12401bffff0000), number},
+        .port_gid = {be64toh(port.gid_prefix), be64toh(port.port_guid)},
+        .qkey = 0xb1b,
+        .pkey = 0xffff,
+        .join_state = 1};
+    uint64_t mask = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        mask |= fab_rec_component(&fab_mc_member_record, names[i]);
+    (void)fab_rec_pack(&fab_mc_member_record, &r, data, sizeof data);
+    return ask(method, FAB_SA_MC_MEMBER_RECORD, mask, data);
+}
+
+static unsigned alias(unsigned place, uint64_t guid)
+{
+    uint8_t data[FAB_SA_DATA_LEN] = {0};
+    struct fab_guid_info_record r = {.lid = (uint16_t)port.base_lid, .block = (uint8_t)(place / 8)};
+    uint64_t mask = fab_rec_component(&fab_guid_info_record, "LID") |
+                    fab_rec_component(&fab_guid_info_record, "BlockNum") |
+                    UINT64_C(1) << (4 + place % 8); /* its components follow four others */
+    r.table.guid[place % 8] = guid;
+    (void)fab_rec_pack(&fab_guid_info_record, &r, data, sizeof data);
+    return ask(FAB_METHOD_SET, FAB_SA_GUID_INFO_RECORD, mask, data);
+}
+
+static void answer_sminfo(const uint8_t *request)
+{
+    uint8_t mad[FAB_MAD_SIZE];
+    memcpy(mad, request, sizeof mad);
+    mad[3] = FAB_METHOD_GET_RESP;
+    mad[4] |= 0x80; /* on the way back */
+    memset(mad + 64, 0, 64);
+    memset(room, 0, sizeof room);
+    memcpy(umad_get_mad(room), mad, sizeof mad);
+    umad_set_addr(room, 0xffff, 0, 0, 0);
+    (void)umad_send(port_id, smp_agent, room, sizeof mad, 0, 0);
+}
+
+static void listen_for(double seconds, bool deaf)
+{
+    double until = now() + seconds;
+    uint8_t mad[FAB_MAD_SIZE];
+    struct fab_notice n;
+    while (now() < until) {
+        const uint8_t *got = receive(20);
+        if (got != NULL && got[1] == FAB_CLASS_SMP_DIRECTED && got[3] == FAB_METHOD_GET)
+            answer_sminfo(got);
+        if (got == NULL || got[1] != FAB_CLASS_SA || got[3] != FAB_METHOD_REPORT ||
+            fab_attr_unpack(&fab_attr_notice, got + FAB_SA_DATA, 64, &n) != 0)
+            continue;
+        printf("report %u 0x%016" PRIx64 "\n", n.trap, fab_be64(n.details + 14));
+        fflush(stdout);
+        if (deaf)
+            continue;
+        memcpy(mad, got, sizeof mad);
+        mad[3] = FAB_METHOD_REPORT_RESP;
+        send_mad(mad, (uint16_t)port.sm_lid);
+    }
+}
+
+/* ---- commands ---- */
+
+static uint64_t number_of(const char *text)
+{
+    return text != NULL ? strtoull(text, NULL, 0) : 0;
+}
+
+static bool is_number(const char *text)
+{
+    return text != NULL && text[0] >= '0' && text[0] <= '9';
+}
+
+/* Runs the command at argv[0]; how many words it had. */
+static int run(char **argv)
+{
+    const char *what = argv[0];
+    uint64_t a = number_of(argv[1]), b = argv[1] != NULL ? number_of(argv[2]) : 0, c = 0;
+    bool three = argv[1] != NULL && argv[2] != NULL && is_number(argv[3]);
+    int words = 2;
+    unsigned status = 0;
+    if (strcmp(what, "set") == 0) {
+        c = three ? number_of(argv[3]) : 0;
+        words = three ? 4 : 3;
+        status = service(FAB_METHOD_SET, a, c, &b);
+    } else if (strcmp(what, "get") == 0) {
+        c = 0;
+        status = service(FAB_METHOD_GET, a, 0, &c);
+        if (status == 0)
+            printf("number %" PRIu64 "\n", c);
+    } else if (strcmp(what, "delete") == 0) {
+        c = b;
+        words = argv[1] != NULL && is_number(argv[2]) ? 3 : 2;
+        status = service(FAB_METHOD_DELETE, a, c, &c);
+    } else if (strcmp(what, "churn") == 0) {
+        churn((double)a);
+    } else if (strcmp(what, "listen") == 0) {
+        bool deaf = argv[1] != NULL && argv[2] != NULL && strcmp(argv[2], "deaf") == 0;
+        words = deaf ? 3 : 2;
+        listen_for((double)a, deaf);
+    } else if (strcmp(what, "subscribe") == 0 || strcmp(what, "unsubscribe") == 0) {
+        status = inform(what[0] == 's', (uint16_t)a);
+    } else if (strcmp(what, "join") == 0 || strcmp(what, "leave") == 0) {
+        status = member(what[0] == 'j' ? FAB_METHOD_SET : FAB_METHOD_DELETE, a);
+    } else if (strcmp(what, "alias") == 0) {
+        words = 3;
+        status = alias((unsigned)a, b);
+    } else {
+        fprintf(stderr, "what is %s?\n", what);
+        exit(2);
+    }
+    printf("%s %s: 0x%04x\n", what, argv[1] != NULL ? argv[1] : "", status);
+    fflush(stdout);
+    return words;
+}
+
+int main(int argc, char **argv)
+{
+    open_port();
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "listen") == 0)
+            seem_a_manager();
+    for (int i = 1; i < argc;)
+        i += run(argv + i);
+    umad_close_port(port_id);
+    return 0;
+}
