@@ -65,6 +65,12 @@ tests_unit_test_classes_SOURCES = tests/unit/test_classes.c
 tests_unit_test_classes_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_classes_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_classes_nomem
+tests_unit_test_classes_nomem_SOURCES = tests/unit/test_classes_nomem.c
+tests_unit_test_classes_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_classes_nomem_LDADD = $(LIB_TEST_LIBS)
+tests_unit_test_classes_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 UNIT_TESTS += tests/unit/test_qos
 tests_unit_test_qos_SOURCES = tests/unit/test_qos.c
 tests_unit_test_qos_CFLAGS = $(TEST_CFLAGS)

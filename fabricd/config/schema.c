@@ -296,8 +296,12 @@ static int report_unknown_key(struct report *r, const struct complaint *c)
         if (used < sizeof(known))
             used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
                                      used > 0 ? ", " : "", f->key);
-    return report_key(r, path, "unknown key '%s'%s%s, expected one of: %s", key,
-                      c->path[0] != '\0' ? " in " : "", c->path, known);
+    const char *in = c->path[0] != '\0' ? " in " : "";
+    if (!place_has(r, path)) /* within a list, which the path does not name an entry of */
+        return report_at(r, c->line, c->column, "unknown key '%s'%s%s, expected one of: %s", key,
+                         in, c->path, known);
+    return report_key(r, path, "unknown key '%s'%s%s, expected one of: %s", key, in, c->path,
+                      known);
 }
 
 static int report_complaint(struct report *r, const struct complaint *c, cyaml_err_t err)

@@ -23,9 +23,10 @@
 /* Room for one more in an array that grows by powers of two; NULL: no memory. */
 static void *room_for_one(void *items, size_t item, size_t count)
 {
+    size_t size;
     if (count != 0 && (count & (count - 1)) != 0)
         return items;
-    return reallocarray(items, count > 0 ? count * 2 : 1, item);
+    return fab_size_mul(count > 0 ? count * 2 : 1, item, &size) ? realloc(items, size) : NULL;
 }
 
 int classes_add_range(struct fab_ranges *r, struct fab_range range)

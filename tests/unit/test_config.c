@@ -101,6 +101,13 @@ static const char everything[] =
     "  max_hops: 32\n"
     "  rebalance_after: 34\n"
     "partitions: {enforce: in, allow_both: yes}\n"
+    "qos:\n"
+    "  high_limit: 9\n"
+    "  vlarb_high: '0:4'\n"
+    "  classes:\n"
+    "    - {name: storage, share: 40, sl: 2, rate_limit: 100, mtu_limit: 2048, match: [pkey=1, "
+    "to=a]}\n"
+    "    - {name: urgent, priority: high, match: [service=0x10-0x1f]}\n"
     "multicast: {mlids: 100, share: always, absent: 8}\n"
     "contingency: {memory: 5}\n"
     "journal: {keep: 77}\n";
@@ -173,6 +180,21 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(p->enforce, 1);
     ck_assert(p->both_pkeys);
     ck_assert_ptr_null(p->partitions);
+    ck_assert_ptr_nonnull(p->classes);
+    ck_assert_uint_eq(p->classes->count, 3);
+    const struct fab_class *k = &p->classes->class[1];
+    ck_assert_str_eq(k->name, "storage");
+    ck_assert_uint_eq(k->share, 40);
+    ck_assert_uint_eq(k->sl, 2);
+    ck_assert_uint_eq(k->rate_mbps, 100000);
+    ck_assert_uint_eq(k->mtu, 4);
+    ck_assert(!k->high && k[1].high);
+    ck_assert_uint_eq(k[1].sl, FAB_CLASS_NO_SL);
+    ck_assert_uint_eq(p->classes->rules, 3);
+    ck_assert_uint_eq(p->classes->rule[2].class, 2);
+    ck_assert(p->classes->has_limit);
+    ck_assert_uint_eq(p->classes->limit, 9);
+    ck_assert_uint_eq(p->classes->highs, 1);
     ck_assert_uint_eq(c.journal_keep, 77);
     config_fini(&c);
 }
@@ -196,6 +218,28 @@ static const struct {
      "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, listen, "
      "socket_group, log_level, metrics, tls, sweep, flapping, counters, smp, subnet, routing, "
      "partitions, multicast, congestion, qos, contingency, journal"},
+    {"qos: {classes: [{nam: a}]}\n",
+     "f.yaml:1:17: unknown key 'nam' in qos.classes, expected one of: name, share, priority, sl, "
+     "rate_limit, mtu_limit, match"},
+    {"qos: {classes: [{share: 4}]}\n", "f.yaml:1:17: a class without a name, expected name: WORD"},
+    {"qos:\n  classes:\n    - {name: a, share: 0}\n",
+     "f.yaml:3:24: qos.classes[0].share is '0', expected a number from 1 to 100 (percent)"},
+    {"qos: {classes: [{name: a, priority: medium}]}\n",
+     "f.yaml:1:37: qos.classes[0].priority is 'medium', expected high or low"},
+    {"qos: {classes: [{name: a, mtu_limit: 1000}]}\n",
+     "f.yaml:1:38: qos.classes[0].mtu_limit is '1000', expected 256, 512, 1024, 2048 or 4096"},
+    {"qos: {classes: [{name: a}, {name: a}]}\n", "f.yaml:1:28: class a is there a second time"},
+    {"qos: {classes: [{name: a, match: [x=1]}]}\n",
+     "f.yaml:1:35: 'x' is not known, expected from=, to=, partition=, pkey=, service= or "
+     "qos_class="},
+    {"qos: {sl2vl: '1,2'}\n",
+     "f.yaml:1:14: qos.sl2vl is '1,2', expected 16 VLs with commas between"},
+    {"qos: {file: /nowhere/qos-policy.conf}\n",
+     "f.yaml:1:7: /nowhere/qos-policy.conf: cannot be read: No such file or directory"},
+    {"qos: {classes: [{name: a, share: 60}, {name: b, share: 50}]}\n",
+     "f.yaml:1:1: the shares of all classes come to 110 percent and some class has none, expected "
+     "less than 100, so that something is left for it (the class default has what is left, unless "
+     "it is given a share)"},
     {"counters: {sick: isol}\n",
      "f.yaml:1:18: counters.sick is 'isol', expected report, isolate or disable"},
     {"counters: {clear: or}\n", "f.yaml:1:19: counters.clear is 'or', expected no or yes"},

@@ -22,7 +22,8 @@ struct place {
 };
 
 /* Consumes f; lmc: of adapters. */
-static struct place place_of(struct fab_fabric *f, const char *engine, uint8_t lmc, bool proven)
+static struct place place_with(struct fab_fabric *f, const char *engine, uint8_t lmc, bool proven,
+                               struct fab_classes *classes)
 {
     struct place x = {.f = f};
     struct fab_policy p;
@@ -31,10 +32,13 @@ static struct place place_of(struct fab_fabric *f, const char *engine, uint8_t l
     char why[200];
     fab_policy_defaults(&p);
     p.lmc = lmc;
+    p.classes = classes;
     assigned(f, &p, &t->lids);
     struct fab_route_input in = {.fabric = f, .policy = &p, .lids = &t->lids};
     ck_assert_int_eq(fab_route_engine_by_name(engine)->run(&in, &t->lft, &t->vls, why, sizeof why),
                      FAB_OK);
+    struct fab_qos_report report;
+    ck_assert_int_eq(fab_qos_compose(classes, 8, &t->vls, &report), FAB_OK);
     struct fab_verify_input judge = {.fabric = f,
                                      .lids = &t->lids,
                                      .lft = &t->lft,
@@ -48,6 +52,11 @@ static struct place place_of(struct fab_fabric *f, const char *engine, uint8_t l
     x.req.method = FAB_METHOD_GET_TABLE;
     x.req.from = FAB_NONE;
     return x;
+}
+
+static struct place place_of(struct fab_fabric *f, const char *engine, uint8_t lmc, bool proven)
+{
+    return place_with(f, engine, lmc, proven, NULL);
 }
 
 static void leave(struct place *x)
@@ -462,6 +471,80 @@ START_TEST(other_subnets_are_behind_routers)
 }
 END_TEST
 
+/* ---- traffic classes --------------------------------------------------------------------------
+ */
+
+static struct fab_classes *two_classes(void)
+{
+    struct fab_classes *c;
+    struct fab_classes_error e;
+    uint8_t n;
+    ck_assert_int_eq(fab_classes_new(&c), FAB_OK);
+    ck_assert_int_eq(
+        fab_classes_add(c, &(struct fab_class){.name = "a", .sl = FAB_CLASS_NO_SL, .mtu = 2}, &n,
+                        &e),
+        FAB_OK);
+    ck_assert_int_eq(fab_classes_add_rule(c, n, "qos_class=3", &e), FAB_OK);
+    ck_assert_int_eq(
+        fab_classes_add(
+            c, &(struct fab_class){.name = "b", .sl = FAB_CLASS_NO_SL, .rate_mbps = 10000}, &n, &e),
+        FAB_OK);
+    ck_assert_int_eq(fab_classes_add_rule(c, n, "service=0x0100000000000005", &e), FAB_OK);
+    return c;
+}
+
+/* The path of a class between two hosts; false: there is none. */
+static bool path_of(struct place *x, uint32_t a, uint32_t b, const struct fab_path_record *extra,
+                    const char *names[], struct fab_path_record *ret)
+{
+    struct fab_path_record q = *extra;
+    q.slid = (uint16_t)lid(x, a);
+    q.dlid = (uint16_t)lid(x, b);
+    want(x, &fab_path_record, &q, names);
+    return table(x, ret, sizeof *ret, 1) == 1;
+}
+
+/* The SL is that of the class and of the pair; classes limit what paths have. */
+static void ask_for_classes(struct fab_fabric *f, const char *engine)
+{
+    struct place x = place_with(f, engine, 0, true, two_classes());
+    const struct fab_vls *v = &x.v->target->vls;
+    struct fab_path_record r;
+    ck_assert_uint_eq(v->levels, 3);
+    for (uint32_t b = 1; b < 4; b++) {
+        uint32_t src = host(&x, 0), dst = host(&x, b);
+        uint8_t sl = fab_target_sl(f, &x.v->target->lids, v, src, lid(&x, dst));
+        ck_assert(path_of(&x, src, dst, &(struct fab_path_record){.raw = 0},
+                          (const char *[]){"SLID", "DLID", NULL}, &r));
+        ck_assert_uint_eq(r.sl, sl);
+        ck_assert(path_of(&x, src, dst, &(struct fab_path_record){.qos_class = 3},
+                          (const char *[]){"SLID", "DLID", "QoSClass", NULL}, &r));
+        ck_assert_uint_eq(r.sl, v->sl[1][sl]);
+        ck_assert_uint_eq(r.mtu, 2);
+        ck_assert(
+            path_of(&x, src, dst, &(struct fab_path_record){.service_msb = 1, .service_lsb = 5},
+                    (const char *[]){"SLID", "DLID", "ServiceID8MSB", "ServiceID56LSB", NULL}, &r));
+        ck_assert_uint_eq(r.sl, v->sl[2][sl]);
+        ck_assert_uint_eq(r.rate, 3);
+        ck_assert(path_of(&x, src, dst, &(struct fab_path_record){.sl = v->sl[2][sl]},
+                          (const char *[]){"SLID", "DLID", "SL", NULL}, &r));
+        ck_assert_uint_eq(r.sl, v->sl[2][sl]);
+        ck_assert(!path_of(&x, src, dst,
+                           &(struct fab_path_record){.sl = v->sl[2][sl], .qos_class = 3},
+                           (const char *[]){"SLID", "DLID", "SL", "QoSClass", NULL}, &r));
+        ck_assert(!path_of(&x, src, dst, &(struct fab_path_record){.sl = 15},
+                           (const char *[]){"SLID", "DLID", "SL", NULL}, &r));
+    }
+    leave(&x);
+}
+
+START_TEST(classes_have_their_paths)
+{
+    ask_for_classes(leaf_spine(2, 2, 3), "updn");
+    ask_for_classes(grid((uint32_t[3]){6, 1, 1}, true, 1), "torus");
+}
+END_TEST
+
 START_TEST(selectors_select)
 {
     static const struct {
@@ -864,6 +947,7 @@ int main(void)
     tcase_add_test(tcase, aliases_name_ports);
     tcase_add_test(tcase, aliases_are_unique);
     tcase_add_test(tcase, other_subnets_are_behind_routers);
+    tcase_add_test(tcase, classes_have_their_paths);
     tcase_add_test(tcase, selectors_select);
     tcase_add_test(tcase, paths_are_selected);
     tcase_add_test(tcase, paths_keep_to_partitions);
