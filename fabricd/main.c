@@ -346,6 +346,7 @@ static int start_pm(struct daemon *d)
         .transport = d->recorder ? d->recorder : d->transport,
         .sm = d->sm,
         .bus = d->bus,
+        .store = d->store,
         .config = &d->config,
     };
     return pm_new(&in, &d->pm);

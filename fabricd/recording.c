@@ -41,7 +41,7 @@ static void tell_settings(struct transport *recorder, const char *path)
 int recording_tell_state(struct transport *recorder, struct store *store, const char *settings_file)
 {
     struct fab_lease *leases = NULL;
-    struct store_disabled *disabled = NULL;
+    struct store_port *disabled = NULL;
     size_t lease_count = 0, disabled_count = 0;
     int r = store_load_leases(store, &leases, &lease_count);
     if (r == FAB_OK)

@@ -36,6 +36,8 @@ int pm_new(const struct pm_input *in, struct pm **ret)
         return FAB_E_NOMEM;
     pm->in = *in;
     int r = new_agent(pm);
+    if (r == FAB_OK)
+        r = pm_spares_load(pm);
     pm->timer = r == FAB_OK ? loop_timer_new(in->loop, pm_tick, pm) : NULL;
     if (r == FAB_OK && !pm->timer)
         r = FAB_E_NOMEM;
@@ -43,6 +45,7 @@ int pm_new(const struct pm_input *in, struct pm **ret)
         pm_free(pm);
         return r;
     }
+    pm_spares_look(pm);
     pm_reload(pm);
     *ret = pm;
     return FAB_OK;
@@ -56,6 +59,8 @@ void pm_free(struct pm *pm)
     agent_free(pm->agent);
     pm_nodes_fini(pm);
     free(pm->watch);
+    free(pm->spare);
+    free(pm->isolation);
     free(pm);
 }
 

@@ -11,6 +11,7 @@
 #include "fabricd/config/config.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/sm/sm.h"
+#include "fabricd/store/store.h"
 #include "libfabmgr/counters/counters.h"
 
 struct transport;
@@ -20,6 +21,7 @@ struct pm_input {
     struct transport *transport;
     struct sm *sm;
     struct bus *bus;
+    struct store *store;         /* may be NULL: nothing is kept */
     const struct config *config; /* lives as long as the pm */
 };
 int pm_new(const struct pm_input *in, struct pm **ret);

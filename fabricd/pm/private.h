@@ -31,13 +31,17 @@ struct pm_watch { /* a cable */
     struct fab_counter_history end[2];
     bool sick, of_cable;
     bool isolated; /* by us */
-    bool spared;   /* an operator released it: not again until it was well */
     bool wanted;   /* to be isolated, as soon as may be */
     uint8_t at;
     enum fab_counter counter;
     uint64_t rise, span_us, crossed_us; /* of the last crossing */
     int64_t since_us;
     char kept[256];
+};
+struct pm_spare { /* a cable, by one of its ends */
+    uint64_t guid;
+    uint64_t until_us; /* at least */
+    uint8_t port;
 };
 struct pm {
     struct pm_input in;
@@ -51,6 +55,9 @@ struct pm {
     uint32_t cursor;         /* port id of the view */
     struct pm_watch *watch;
     uint32_t watch_count, watch_room;
+    struct pm_spare *spare; /* cables that are left alone */
+    uint32_t spares, isolations;
+    struct sm_isolation *isolation; /* as of the last look */
     uint64_t reads, failed;
     uint32_t waiting; /* requests that were not answered yet */
 };
@@ -61,10 +68,19 @@ void pm_nodes_fini(struct pm *pm);
 
 /* ---- sick.c ---- */
 struct fab_counter_rule pm_rule(const struct pm *pm);
+uint64_t pm_well_us(const struct pm *pm); /* how long without a crossing makes a cable well */
+struct pm_watch *pm_watch_of(struct pm *pm, uint64_t guid, uint8_t port); /* NULL: not watched */
 /* A port was read, and before: at these times. */
 void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *was,
              const struct pm_port *now);
 /* Some of those that are to be isolated are; and who is well again is told of. */
 void pm_act(struct pm *pm);
+
+/* ---- spare.c ---- */
+int pm_spares_load(struct pm *pm);
+bool pm_is_spared(const struct pm *pm, const struct pm_watch *w);
+void pm_spare_on(struct pm *pm, const struct pm_watch *w); /* it is sick still, if it is one */
+void pm_spares_look(struct pm *pm); /* what is isolated, and who was released since the last look */
+void pm_spares_drop(struct pm *pm); /* those that were well */
 
 #endif

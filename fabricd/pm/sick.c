@@ -5,8 +5,8 @@
  * counter that is full tells nothing: with one that had crossed, the cable stays sick.
  *
  * Where policy says so, cables whose own errors crossed (not those of congestion, or of somebody
- * far away) are isolated, the worst first, as the subnet manager lets it. A cable that an operator
- * released is left alone until it was well.
+ * far away) are isolated, the worst first, as the subnet manager lets it, but for those that are
+ * left alone (spare.c).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,6 +41,12 @@ static struct pm_watch *find(struct pm *pm, uint64_t guid, uint8_t port, int *re
                 return &pm->watch[i];
             }
     return NULL;
+}
+
+struct pm_watch *pm_watch_of(struct pm *pm, uint64_t guid, uint8_t port)
+{
+    int end;
+    return find(pm, guid, port, &end);
 }
 
 static bool rests(const struct fab_counter_history *h)
@@ -141,7 +147,8 @@ static void cross(struct pm *pm, struct pm_watch *w, int end, enum fab_counter c
     w->sick = true;
     if (fresh)
         tell_sick(pm, w);
-    w->wanted = of_cable && pm->in.config->counters.sick != CONFIG_SICK_REPORT && !w->spared;
+    pm_spare_on(pm, w);
+    w->wanted = of_cable && pm->in.config->counters.sick != CONFIG_SICK_REPORT;
 }
 
 static void judge(struct pm *pm, struct pm_watch *w, int end)
@@ -155,17 +162,21 @@ static void judge(struct pm *pm, struct pm_watch *w, int end)
         cross(pm, w, end, any, false);
 }
 
-static bool is_well(const struct pm *pm, const struct pm_watch *w)
+uint64_t pm_well_us(const struct pm *pm)
 {
     const struct config_counters *c = &pm->in.config->counters;
-    uint64_t window_s = c->within_s > c->interval_s ? c->within_s : c->interval_s;
-    return clock_now_us() - w->crossed_us > WELL_AFTER * window_s * 1000000 &&
-           !w->end[w->at].full[w->counter];
+    return WELL_AFTER * UINT64_C(1000000) *
+           (c->within_s > c->interval_s ? c->within_s : c->interval_s);
+}
+
+static bool is_well(const struct pm *pm, const struct pm_watch *w)
+{
+    return clock_now_us() - w->crossed_us > pm_well_us(pm) && !w->end[w->at].full[w->counter];
 }
 
 static void recover(struct pm *pm, struct pm_watch *w)
 {
-    w->sick = w->of_cable = w->wanted = w->spared = false;
+    w->sick = w->of_cable = w->wanted = false;
     w->kept[0] = '\0';
     bus_say(pm->in.bus, EVENT_INFO, "link-well", w->place[0], w->guid[0], w->port[0],
             "link %s - %s: no counter crossed its threshold for a while", w->place[0], w->place[1]);
@@ -224,23 +235,13 @@ static bool is_isolated(const struct sm_isolation *list, uint32_t count, const s
     return false;
 }
 
-/* Those that an operator released meanwhile. */
-static void find_released(struct pm *pm)
+static void mark_isolated(struct pm *pm)
 {
-    uint32_t count = sm_isolations(pm->in.sm, NULL, 0);
-    struct sm_isolation *list = calloc(count + 1u, sizeof(*list));
-    if (!list)
-        return;
-    sm_isolations(pm->in.sm, list, count);
     for (uint32_t i = 0; i < pm->watch_count; i++) {
         struct pm_watch *w = &pm->watch[i];
-        bool now = is_isolated(list, count, w);
-        if (w->isolated && !now)
-            w->spared = w->sick;
-        w->isolated = now;
-        w->wanted &= !now && !w->spared;
+        w->isolated = is_isolated(pm->isolation, pm->isolations, w);
+        w->wanted &= !w->isolated && !pm_is_spared(pm, w);
     }
-    free(list);
 }
 
 /* How many times its threshold. */
@@ -252,8 +253,9 @@ static uint64_t severity(const struct pm *pm, const struct pm_watch *w)
 
 void pm_act(struct pm *pm)
 {
-    if (pm->watch_count > 0)
-        find_released(pm);
+    pm_spares_look(pm);
+    pm_spares_drop(pm);
+    mark_isolated(pm);
     for (int n = 0; n < ACTS; n++) {
         struct pm_watch *worst = NULL;
         for (uint32_t i = 0; i < pm->watch_count; i++)
@@ -261,7 +263,8 @@ void pm_act(struct pm *pm)
                 (!worst || severity(pm, &pm->watch[i]) > severity(pm, worst)))
                 worst = &pm->watch[i];
         if (!worst)
-            return;
+            break;
         isolate(pm, worst);
     }
+    pm_spares_look(pm);
 }

@@ -114,7 +114,7 @@ static const char *objection(const struct fab_fabric *f, uint32_t node, uint32_t
 
 /* ---- the list of disabled ports ---- */
 
-static struct store_disabled *find_disabled(const struct sm *s, uint64_t guid, uint8_t port)
+static struct store_port *find_disabled(const struct sm *s, uint64_t guid, uint8_t port)
 {
     for (size_t i = 0; i < s->disabled_count; i++)
         if (s->disabled[i].node_guid == guid && s->disabled[i].port == port)
@@ -124,14 +124,14 @@ static struct store_disabled *find_disabled(const struct sm *s, uint64_t guid, u
 
 static void keep(struct sm *s, uint64_t guid, uint8_t port, bool disabled)
 {
-    struct store_disabled *at = find_disabled(s, guid, port);
+    struct store_port *at = find_disabled(s, guid, port);
     if (at && !disabled)
         *at = s->disabled[--s->disabled_count];
     if (!at && disabled) {
-        struct store_disabled *more = realloc(s->disabled, (s->disabled_count + 1) * sizeof(*more));
+        struct store_port *more = realloc(s->disabled, (s->disabled_count + 1) * sizeof(*more));
         if (more) {
             s->disabled = more;
-            more[s->disabled_count++] = (struct store_disabled){guid, port};
+            more[s->disabled_count++] = (struct store_port){guid, port};
         }
     }
     if (s->in.store)
@@ -163,7 +163,7 @@ int sm_port_want(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, co
     return request(s, &op);
 }
 
-static bool is_up_again(const struct fab_fabric *f, const struct store_disabled *d)
+static bool is_up_again(const struct fab_fabric *f, const struct store_port *d)
 {
     uint32_t node = fab_fabric_node_by_guid(f, d->node_guid);
     if (node == FAB_NONE || d->port > f->nodes[node].num_ports)
@@ -175,7 +175,7 @@ static bool is_up_again(const struct fab_fabric *f, const struct store_disabled 
 void sm_port_recheck(struct sm *s)
 {
     for (size_t i = 0; i < s->disabled_count; i++) {
-        const struct store_disabled *d = &s->disabled[i];
+        const struct store_port *d = &s->disabled[i];
         if (is_up_again(s->model.fabric, d) &&
             sm_port_want(s, d->node_guid, d->port, false, disabled_before) != FAB_OK)
             log_error("sm", "out of memory: a disabled port stays enabled");

@@ -343,7 +343,7 @@ struct sm {
 
     struct fab_silent *silent; /* places that did not answer */
     uint32_t silent_count;
-    struct store_disabled *disabled; /* ports that an operator disabled */
+    struct store_port *disabled; /* ports that an operator disabled */
     size_t disabled_count;
 
     struct loop_timer *light_timer, *full_timer, *retry_timer, *settle_timer, *poll_timer,

@@ -71,12 +71,11 @@ struct record *record_of_view(const struct fab_view *v, const char *reason, uint
     return r;
 }
 
-struct record *record_of_disabled(uint64_t node_guid, uint8_t port, bool disabled)
+struct record *record_of_port(enum record_kind kind, uint64_t node_guid, uint8_t port, bool there)
 {
-    struct record *r = record_new(RECORD_DISABLED, 0);
+    struct record *r = record_new(kind, 0);
     if (r != NULL)
-        r->disabled =
-            (struct record_disabled){node_guid, clock_unix_us() / 1000000, port, disabled};
+        r->port = (struct record_port){node_guid, clock_unix_us() / 1000000, port, there};
     return r;
 }
 

@@ -22,6 +22,7 @@ enum record_kind {
     RECORD_DISABLED,
     RECORD_REROUTE,
     RECORD_ISOLATED,
+    RECORD_SPARED,
     RECORD_HOSTS
 };
 
@@ -34,11 +35,11 @@ struct record_set {
     uint32_t switches, hosts, links;
 };
 
-struct record_disabled {
+struct record_port {
     uint64_t node_guid;
     int64_t since;
     uint8_t port;
-    bool disabled;
+    bool there;
 };
 
 struct record_isolated {
@@ -73,7 +74,7 @@ struct record {
     union {
         struct event event;
         struct record_set set;
-        struct record_disabled disabled;
+        struct record_port port; /* RECORD_DISABLED, RECORD_SPARED */
         struct record_isolated isolated;
         struct reroute reroute;
         struct record_hosts hosts;
@@ -84,7 +85,7 @@ STAILQ_HEAD(record_queue, record);
 
 struct record *record_of_event(const struct event *e); /* NULL: no memory */
 struct record *record_of_view(const struct fab_view *v, const char *reason, uint64_t duration_us);
-struct record *record_of_disabled(uint64_t node_guid, uint8_t port, bool disabled);
+struct record *record_of_port(enum record_kind kind, uint64_t node_guid, uint8_t port, bool there);
 struct record *record_of_isolated(const struct store_isolated *link, bool isolated);
 struct record *record_of_reroute(const struct reroute *reroute);
 struct record *record_of_hosts(const struct record_hosts *hosts);

@@ -193,8 +193,16 @@ static const char step_4[] = "CREATE TABLE service ("
                              "  PRIMARY KEY (port_guid, place)"
                              ") WITHOUT ROWID;";
 
-static const char *const steps_sql[] = {step_1, step_2, step_3, step_4};
-const struct schema_steps schema_steps = {steps_sql, 4};
+/* An end of each sick cable that an operator released, and that is not isolated again. */
+static const char step_5[] = "CREATE TABLE spared_link ("
+                             "  node_guid TEXT NOT NULL,"
+                             "  port INTEGER NOT NULL,"
+                             "  since INTEGER NOT NULL," /* Unix, seconds */
+                             "  PRIMARY KEY (node_guid, port)"
+                             ") WITHOUT ROWID;";
+
+static const char *const steps_sql[] = {step_1, step_2, step_3, step_4, step_5};
+const struct schema_steps schema_steps = {steps_sql, 5};
 
 /* ---- small things ---- */
 

@@ -119,11 +119,20 @@ void store_put_event(struct store *s, const struct event *e)
 
 void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool disabled)
 {
-    struct record *r = record_of_disabled(node_guid, port, disabled);
+    struct record *r = record_of_port(RECORD_DISABLED, node_guid, port, disabled);
     if (r != NULL)
         writer_put_lasting(s->writer, r);
     else
         tell_no_memory("a disabled port");
+}
+
+void store_put_spared(struct store *s, uint64_t node_guid, uint8_t port, bool spared)
+{
+    struct record *r = record_of_port(RECORD_SPARED, node_guid, port, spared);
+    if (r != NULL)
+        writer_put_lasting(s->writer, r);
+    else
+        tell_no_memory("a spared link");
 }
 
 void store_put_isolated(struct store *s, const struct store_isolated *link, bool isolated)
@@ -254,16 +263,16 @@ uint64_t store_last_generation(struct store *s)
     return read_number(s, "SELECT max(generation) FROM table_set");
 }
 
-static int read_disabled(sqlite3_stmt *stmt, struct store_disabled **ret, size_t *ret_count)
+static int read_ports(sqlite3_stmt *stmt, struct store_port **ret, size_t *ret_count)
 {
     int code;
     while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
-        struct store_disabled row;
+        struct store_port row;
         int64_t port = sqlite3_column_int64(stmt, 1);
         const char *guid = (const char *)sqlite3_column_text(stmt, 0);
         if (sql_guid_parse(guid, &row.node_guid) != FAB_OK || port < 1 || port > 254)
             continue; /* (edited by hand) */
-        struct store_disabled *more = reallocarray(*ret, *ret_count + 1, sizeof(*more));
+        struct store_port *more = reallocarray(*ret, *ret_count + 1, sizeof(*more));
         if (more == NULL)
             return FAB_E_NOMEM;
         row.port = (uint8_t)port;
@@ -273,16 +282,14 @@ static int read_disabled(sqlite3_stmt *stmt, struct store_disabled **ret, size_t
     return sql_status(code);
 }
 
-int store_load_disabled(struct store *s, struct store_disabled **ret, size_t *ret_count)
+static int load_ports(struct store *s, const char *sql, struct store_port **ret, size_t *ret_count)
 {
-    struct store_disabled *rows = NULL;
+    struct store_port *rows = NULL;
     size_t count = 0;
     sqlite3_stmt *stmt = NULL;
-    int status = sql_status(sqlite3_prepare_v2(
-        s->reader, "SELECT node_guid, port FROM disabled_port ORDER BY node_guid, port", -1, &stmt,
-        NULL));
+    int status = sql_status(sqlite3_prepare_v2(s->reader, sql, -1, &stmt, NULL));
     if (status == FAB_OK)
-        status = read_disabled(stmt, &rows, &count);
+        status = read_ports(stmt, &rows, &count);
     sqlite3_finalize(stmt);
     if (status == FAB_OK) {
         *ret = rows;
@@ -291,6 +298,18 @@ int store_load_disabled(struct store *s, struct store_disabled **ret, size_t *re
         free(rows);
     }
     return status;
+}
+
+int store_load_disabled(struct store *s, struct store_port **ret, size_t *ret_count)
+{
+    return load_ports(s, "SELECT node_guid, port FROM disabled_port ORDER BY node_guid, port", ret,
+                      ret_count);
+}
+
+int store_load_spared(struct store *s, struct store_port **ret, size_t *ret_count)
+{
+    return load_ports(s, "SELECT node_guid, port FROM spared_link ORDER BY node_guid, port", ret,
+                      ret_count);
 }
 
 static void read_text(sqlite3_stmt *stmt, int column, char *to, size_t len)

@@ -40,11 +40,14 @@ void store_put_reroute(struct store *s,
 void store_journal_keep(struct store *s, uint32_t events);
 /* Ports that an operator disabled: kept over restarts. */
 void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool disabled);
-struct store_disabled {
+struct store_port {
     uint64_t node_guid;
     uint8_t port;
 };
-int store_load_disabled(struct store *s, struct store_disabled **ret, size_t *ret_count);
+int store_load_disabled(struct store *s, struct store_port **ret, size_t *ret_count);
+/* Likewise an end of each sick cable that is not isolated again, as an operator released it. */
+void store_put_spared(struct store *s, uint64_t node_guid, uint8_t port, bool spared);
+int store_load_spared(struct store *s, struct store_port **ret, size_t *ret_count);
 /* Cables that routes keep away from: kept over restarts, by the end that is named first. */
 struct store_isolated {
     uint64_t guid[2]; /* node GUIDs of both ends */

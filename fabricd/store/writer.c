@@ -93,11 +93,12 @@ static int put_set(struct writer *w, const struct record_set *s)
     return status;
 }
 
-static int put_disabled(struct writer *w, const struct record_disabled *d)
+static int put_port(struct writer *w, const struct record_port *p, enum sql_id put,
+                    enum sql_id delete)
 {
-    if (d->disabled)
-        return sql_run(&w->sql, SQL_DISABLED_PUT, "gii", d->node_guid, (int64_t)d->port, d->since);
-    return sql_run(&w->sql, SQL_DISABLED_DELETE, "gi", d->node_guid, (int64_t)d->port);
+    if (p->there)
+        return sql_run(&w->sql, put, "gii", p->node_guid, (int64_t)p->port, p->since);
+    return sql_run(&w->sql, delete, "gi", p->node_guid, (int64_t)p->port);
 }
 
 static int put_isolated(struct writer *w, const struct record_isolated *i)
@@ -131,7 +132,9 @@ static int put_record(struct writer *w, const struct record *r)
     case RECORD_SET:
         return put_set(w, &r->set);
     case RECORD_DISABLED:
-        return put_disabled(w, &r->disabled);
+        return put_port(w, &r->port, SQL_DISABLED_PUT, SQL_DISABLED_DELETE);
+    case RECORD_SPARED:
+        return put_port(w, &r->port, SQL_SPARED_PUT, SQL_SPARED_DELETE);
     case RECORD_ISOLATED:
         return put_isolated(w, &r->isolated);
     case RECORD_REROUTE:

@@ -153,6 +153,7 @@ static int new_pm(struct stage *s)
                                 .transport = &s->tap->base,
                                 .sm = s->sm,
                                 .bus = s->bus,
+                                .store = s->store,
                                 .config = &s->config};
     return pm_new(&in, &s->pm);
 }

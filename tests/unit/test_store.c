@@ -154,7 +154,7 @@ END_TEST
 START_TEST(disabled_ports_come_back)
 {
     struct store *s = open_store();
-    struct store_disabled *rows = NULL;
+    struct store_port *rows = NULL;
     size_t count = 7;
     ck_assert_int_eq(store_load_disabled(s, &rows, &count), FAB_OK);
     ck_assert_uint_eq(count, 0);
@@ -170,6 +170,26 @@ START_TEST(disabled_ports_come_back)
     ck_assert_uint_eq(rows[0].port, 254);
     ck_assert_uint_eq(rows[1].node_guid, GUID(2));
     ck_assert_uint_eq(rows[1].port, 36);
+    free(rows);
+    store_close(s);
+}
+END_TEST
+
+START_TEST(spared_links_come_back)
+{
+    struct store *s = open_store();
+    struct store_port *rows = NULL;
+    size_t count = 7;
+    store_put_spared(s, GUID(2), 36, true);
+    store_put_spared(s, GUID(1), 7, true);
+    store_put_disabled(s, GUID(1), 8, true); /* of another kind */
+    s = reopen(s);
+    store_put_spared(s, GUID(1), 7, false);
+    s = reopen(s);
+    ck_assert_int_eq(store_load_spared(s, &rows, &count), FAB_OK);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_uint_eq(rows[0].node_guid, GUID(2));
+    ck_assert_uint_eq(rows[0].port, 36);
     free(rows);
     store_close(s);
 }
@@ -463,6 +483,7 @@ int main(void)
     tcase_add_test(tcase, events_come_back_in_pages);
     tcase_add_test(tcase, the_journal_is_trimmed);
     tcase_add_test(tcase, disabled_ports_come_back);
+    tcase_add_test(tcase, spared_links_come_back);
     tcase_add_test(tcase, isolated_links_come_back);
     tcase_add_test(tcase, reroutes_are_kept_newest_first);
     tcase_add_test(tcase, the_registry_shows_the_fabric);
