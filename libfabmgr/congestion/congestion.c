@@ -31,13 +31,13 @@ struct work {
 /* ---- what all have in common ------------------------------------------------------------------
  */
 
-/* The next power of two, so that a few ends more or less seldom count. */
+/* The next power of two, or one and a half of one, so that a few ends more or less seldom count. */
 static uint32_t rounded(uint32_t n)
 {
     uint32_t power = 2;
     while (power < n && power < 1u << 31)
         power *= 2;
-    return power;
+    return power >= 4 && power / 4 * 3 >= n ? power / 4 * 3 : power;
 }
 
 static void count_on(struct work *w)

@@ -41,7 +41,7 @@ static const char *fan_in_from(uint8_t from)
     case FAB_CONGESTION_FROM_CLASS:
         return "by its class of service";
     default:
-        return "all other ends, to the next power of two";
+        return "all other ends, rounded up";
     }
 }
 

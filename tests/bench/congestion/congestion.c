@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Scenarios of congestion under the settings of several managers, in one run:
- * `congestion [-s scenario] [-f fabric] [-w who] [-n seeds] [-0 first seed] [-t]`. One line of
- * figures a run, with tabs between; -t: the course of each run instead, by 50 us. congestion.py
- * makes tables and plots of them.
+ * `congestion [-s scenario] [-f fabric] [-w who] [-n seeds] [-0 first seed] [-t]`, `congestion -l`:
+ * a list. One line of figures a run, with tabs between; -t: the course of each run instead, by 50
+ * us. congestion.py makes tables and plots of them.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -226,7 +226,7 @@ static void print_course(const struct run *r, const char *what)
 struct choice {
     const char *scenario, *fabric, *who;
     uint32_t seeds, first, size;
-    bool course;
+    bool course, list;
 };
 
 /* Without its crowd. */
@@ -298,7 +298,7 @@ static void run_scenario(const struct scenario *x, const struct choice *o)
 int main(int argc, char **argv)
 {
     struct choice o = {.first = 1};
-    for (int c; (c = getopt(argc, argv, "s:f:w:n:0:c:t")) != -1;) {
+    for (int c; (c = getopt(argc, argv, "s:f:w:n:0:c:tl")) != -1;) {
         switch (c) {
         case 's':
             o.scenario = optarg;
@@ -318,18 +318,25 @@ int main(int argc, char **argv)
         case 'c':
             o.size = (uint32_t)atoi(optarg);
             break;
+        case 'l':
+            o.list = true;
+            break;
         case 't':
             o.course = true;
             break;
         default:
             fprintf(stderr, "usage: congestion [-s scenario] [-f fabric] [-c senders] [-w who] "
-                            "[-n seeds] [-0 first] [-t]\n");
+                            "[-n seeds] [-0 first] [-t] [-l]\n");
             return 2;
         }
     }
     for (const struct scenario *x = scenarios; x->name != NULL; x++)
         if (is_chosen(o.scenario, x->name) && is_chosen(o.fabric, x->fabric) &&
-            (o.size == 0 || o.size == x->size))
-            run_scenario(x, &o);
+            (o.size == 0 || o.size == x->size)) {
+            if (o.list)
+                printf("%s\t%s\t%" PRIu32 "\t%" PRIu32 "\n", x->name, x->fabric, x->size, x->seeds);
+            else
+                run_scenario(x, &o);
+        }
     return 0;
 }
