@@ -29,6 +29,11 @@ port_guid() {
         match($0, /\([0-9a-f]+\)/); g = substr($0, RSTART + 1, RLENGTH - 2); sub(/^0+/, "", g); print g; exit }' two.net
 }
 
+# told HOST: subnet administration knows of the manager there.
+told() {
+    at "$host" saquery SMIR 2>&1 | grep -qi "GUID.*0x0*$(port_guid "$1")"
+}
+
 events() {
     grep -q "$1" fabricd.log
 }
@@ -50,6 +55,7 @@ check 'and is the master' master "$host"
 opensm_start
 check 'OpenSM stands by where fabricd is master' await 20 grep -q 'Entering STANDBY' osm/log
 check 'fabricd stays the master' await 10 master "$host"
+check 'and tells of OpenSM' await 10 told "$other"
 stop "$manager" TERM
 check 'OpenSM takes over when fabricd has ended' await 20 grep -q 'SUBNET UP' osm/log
 check 'and is the master then' master "$other"
