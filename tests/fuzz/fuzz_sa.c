@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Hostile requests to subnet administration: the bytes as a request to a small fabric, trusted and
- * not, for one record and for tables; as every record; and as RMPP headers, one after the other, to
- * both ends of a transfer.
+ * not, for one record and for tables; as every record; as RMPP headers, one after the other, to
+ * both ends of a transfer; and as what happens to the MADs between these two.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -124,8 +124,67 @@ static void try_rmpp(const uint8_t *data, size_t size)
     fab_rmpp_receiver_fini(&r);
 }
 
+/* What one MAD of a transfer meets with, by a byte: it arrives, is lost, comes twice, or the next
+ * byte is put somewhere into its RMPP header. */
+enum meeting { ARRIVES, LOST, TWICE, SPOILT, MEETINGS };
+struct wire {
+    const uint8_t *data;
+    size_t left;
+};
+
+static uint8_t next_byte(struct wire *w)
+{
+    if (w->left == 0)
+        return 0;
+    w->left--;
+    return *w->data++;
+}
+
+/* How many of it arrive. */
+static unsigned meet(struct wire *w, uint8_t mad[FAB_MAD_SIZE])
+{
+    uint8_t what = next_byte(w);
+    if (what % MEETINGS == SPOILT)
+        mad[FAB_RMPP_AT + (what / MEETINGS) % 12] = next_byte(w);
+    return what % MEETINGS == LOST ? 0 : what % MEETINGS == TWICE ? 2 : 1;
+}
+
+/* Both ends of a transfer over a wire that does as the bytes say. What arrives whole, unspoilt, is
+ * what was sent. */
+static void try_transfer(const uint8_t *data, size_t size)
+{
+    static const uint8_t head[FAB_SA_DATA] = {1, FAB_CLASS_SA, 2, 0x92};
+    struct wire w = {data, size};
+    uint8_t payload[2000], mad[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
+    size_t len = (size_t)next_byte(&w) * 8 % (sizeof payload - 100);
+    const struct fab_rmpp_config config = {
+        .window = 1u + next_byte(&w) % 8, .timeout_us = 10, .retries = 3, .limit = 3000};
+    struct fab_rmpp_sender s;
+    struct fab_rmpp_receiver r;
+    uint64_t now = 0;
+    for (size_t i = 0; i < sizeof payload; i++)
+        payload[i] = (uint8_t)(i * 7 + i / 256);
+    must(fab_rmpp_sender_init(&s, head, payload, len, &config, now) == 0);
+    fab_rmpp_receiver_init(&r, &config, now);
+    for (unsigned turn = 0; turn < 200 && (w.left > 0 || turn < 20); turn++, now += 4) {
+        while (fab_rmpp_sender_output(&s, now, mad))
+            for (unsigned n = meet(&w, mad); n > 0; n--)
+                if (fab_rmpp_receiver_input(&r, now, mad, reply))
+                    for (unsigned k = meet(&w, reply); k > 0; k--)
+                        fab_rmpp_sender_input(&s, now, reply);
+        fab_rmpp_sender_expire(&s, now);
+        fab_rmpp_receiver_expire(&r, now);
+        must(r.len <= config.limit && s.acked <= s.segments);
+    }
+    if (size == 2) /* a wire that does no harm */
+        must(r.state == FAB_RMPP_DONE && s.state == FAB_RMPP_DONE && r.len == len &&
+             memcmp(r.data, payload, len) == 0);
+    fab_rmpp_receiver_fini(&r);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    try_transfer(data, size);
     try_requests(data, size);
     try_records(data, size);
     try_rmpp(data, size);
