@@ -232,6 +232,8 @@ START_TEST(one_record_at_once)
     struct asker *many = ask(2, FAB_METHOD_GET, FAB_SA_NODE_RECORD, 0);
     struct asker *set = ask(2, FAB_METHOD_SET, FAB_SA_SERVICE_RECORD, 0);
     struct asker *what = ask(2, 0x77, FAB_SA_NODE_RECORD, 0);
+    struct asker *random = ask(2, FAB_METHOD_GET, FAB_SA_RFT_RECORD, 0);
+    struct asker *vendors = ask(2, FAB_METHOD_GET_TABLE, 0xff22, 0);
     struct asker *keys = ask(2, FAB_METHOD_GET_TABLE, FAB_SA_PKEY_TABLE_RECORD, 0);
     struct asker *trusted = ask(2, FAB_METHOD_GET_TABLE, FAB_SA_PKEY_TABLE_RECORD, SM_KEY);
     wait_for_all();
@@ -241,6 +243,8 @@ START_TEST(one_record_at_once)
     ck_assert_uint_eq(set->status, FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(set->answer[3], FAB_METHOD_GET_RESP);
     ck_assert_uint_eq(what->status, FAB_SMP_BAD_METHOD);
+    ck_assert_uint_eq(random->status, FAB_SMP_BAD_ATTR);
+    ck_assert_uint_eq(vendors->status, FAB_SMP_BAD_ATTR);
     ck_assert_uint_eq(keys->status, FAB_SA_REQ_INVALID);
     ck_assert_uint_gt(records(trusted), 57);
     close_scene(&scene);
