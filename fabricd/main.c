@@ -422,7 +422,7 @@ static int start(struct daemon *d, char *why)
     if (r == FAB_OK && !d->options.replay)
         r = start_rpc(d, why);
     if (r == FAB_OK && !d->options.replay)
-        r = metrics_start(d->loop, d->sm, d->pm, &d->config, &d->metrics, why, WHY_LEN);
+        r = metrics_start(d->loop, d->sm, d->pm, d->cc, &d->config, &d->metrics, why, WHY_LEN);
     return r;
 }
 

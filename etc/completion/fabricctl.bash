@@ -123,7 +123,7 @@ _fabricctl()
     partition | class) offer='list show' ;;
     link) offer='list flapping sick isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export' ;;
-    cc) offer='status show export' ;;
+    cc) offer='status show hot export' ;;
     topo) offer='export' ;;
     event) offer='list watch' ;;
     reroute) offer='list show' ;;
@@ -134,7 +134,7 @@ _fabricctl()
     esac
     if [[ $cur == -* ]]; then
         offer='-s --server -o --output --timeout --tls-ca --tls-cert --tls-key --tls-name -h --help'
-        [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency)$ ]] && offer+=' -n --count'
+        [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency|cc\ hot)$ ]] && offer+=' -n --count'
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
         [[ "${words[*]:0:2}" == 'cc show' ]] && offer+=' --explain'

@@ -24,6 +24,7 @@ struct metrics {
     struct loop *loop;
     struct sm *sm;
     const struct pm *pm;
+    const struct cc *cc;
 };
 
 static void answer(struct evhttp_request *request, const struct fab_text *text)
@@ -50,7 +51,7 @@ static void on_metrics(struct evhttp_request *request, void *ctx)
     sm_get_status(m->sm, &status);
     loop_get_turns(m->loop, &turns);
     struct fab_census census = sm_census(m->sm);
-    metrics_page(&status, &turns, view, &census, m->pm, &text);
+    metrics_page(&status, &turns, view, &census, m->pm, m->cc, &text);
     answer(request, &text);
     fab_text_fini(&text);
     fab_view_unref(view);
@@ -66,7 +67,7 @@ static int listen_at(struct metrics *m, const struct config_listen *at, char *wh
     return FAB_E_IO;
 }
 
-int metrics_start(struct loop *loop, struct sm *sm, const struct pm *pm,
+int metrics_start(struct loop *loop, struct sm *sm, const struct pm *pm, const struct cc *cc,
                   const struct config *config, struct metrics **ret, char *why, size_t why_len)
 {
     *ret = NULL;
@@ -83,6 +84,7 @@ int metrics_start(struct loop *loop, struct sm *sm, const struct pm *pm,
     m->loop = loop;
     m->sm = sm;
     m->pm = pm;
+    m->cc = cc;
     evhttp_set_allowed_methods(m->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
     evhttp_set_max_headers_size(m->http, HEADERS_MOST);
     evhttp_set_max_body_size(m->http, 0);

@@ -164,8 +164,27 @@ static void errors(struct fab_text *to, const struct pm *pm)
     free(link);
 }
 
+static void congestion(struct fab_text *to, const struct pm *pm, const struct cc *cc)
+{
+    struct fab_congestion_seen seen;
+    struct cc_status s;
+    cc_get_status(cc, &s);
+    pm_congestion_seen(pm, &seen);
+    family(to, "congestion_devices", "gauge", "Devices by what they are to congestion control.");
+    for (int i = 0; i < CC_STATES; i++)
+        fab_text_addf(to, "fabricd_congestion_devices{state=\"%s\"} %u\n",
+                      cc_state_name((enum cc_state)i), s.devices[i]);
+    counter(to, "congestion_writes", s.writes, "Settings written into devices.");
+    gauge(to, "congestion_crowded_ends", seen.crowded_ends, "Ends that marked packets come to.");
+    gauge(to, "congestion_slowed_ends", seen.slowed, "Ends that are told to send more slowly.");
+    gauge(to, "congestion_ports", seen.congested_ports, "Switch ports that became congested.");
+    gauge(to, "congestion_waiting_ports", seen.waiting,
+          "Ports that wait for credits more than a hundredth of their time.");
+}
+
 void metrics_page(const struct sm_status *s, const struct loop_turns *t, const struct fab_view *v,
-                  const struct fab_census *census, const struct pm *pm, struct fab_text *to)
+                  const struct fab_census *census, const struct pm *pm, const struct cc *cc,
+                  struct fab_text *to)
 {
     manager(to, s);
     reroutes(to, &s->reroutes);
@@ -173,5 +192,6 @@ void metrics_page(const struct sm_status *s, const struct loop_turns *t, const s
     turns(to, t);
     fabric(to, s, v ? v->fabric : NULL, census);
     errors(to, pm);
+    congestion(to, pm, cc);
     fab_text_add(to, "# EOF\n");
 }

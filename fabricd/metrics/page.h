@@ -3,6 +3,7 @@
 #ifndef FABRICD_METRICS_PAGE_H
 #define FABRICD_METRICS_PAGE_H
 
+#include "fabricd/cc/cc.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/pm/pm.h"
 #include "fabricd/sm/sm.h"
@@ -11,6 +12,6 @@
 /* v may be NULL: nothing is published yet. census: of its fabric. */
 void metrics_page(const struct sm_status *s, const struct loop_turns *turns,
                   const struct fab_view *v, const struct fab_census *census, const struct pm *pm,
-                  struct fab_text *to);
+                  const struct cc *cc, struct fab_text *to);
 
 #endif

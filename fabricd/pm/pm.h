@@ -12,6 +12,7 @@
 #include "fabricd/loop/loop.h"
 #include "fabricd/sm/sm.h"
 #include "fabricd/store/store.h"
+#include "libfabmgr/congestion/advise.h"
 #include "libfabmgr/counters/counters.h"
 
 struct transport;
@@ -41,6 +42,25 @@ struct pm_counters {
     int64_t time_us; /* Unix time */
 };
 bool pm_counters(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_counters *ret);
+
+/* Ports where traffic is crowded, by their two last readings. */
+enum pm_hot_kind {
+    PM_CROWDED, /* a switch port that became congested, or an end that marked packets come to */
+    PM_SLOWED,  /* an end that is told to send more slowly */
+    PM_WAITS,   /* has data and no credits, more than a hundredth of its time */
+};
+struct pm_hot {
+    uint64_t guid; /* of the node */
+    uint8_t port;
+    enum pm_hot_kind kind;
+    uint32_t waits_permille, mbps;
+    uint32_t fecn, becn, events; /* in span_ms; of a switch's lanes: became congested */
+    uint32_t span_ms;
+};
+/* The first `max` that there are, sorted: by kind, then the hottest first. Returns how many there
+ * are. */
+uint32_t pm_hot_ports(const struct pm *pm, struct pm_hot *ret, uint32_t max);
+void pm_congestion_seen(const struct pm *pm, struct fab_congestion_seen *ret);
 
 /* Cables whose counters rose of late. The times are Unix time. */
 struct pm_link_end {

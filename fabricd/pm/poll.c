@@ -29,7 +29,7 @@
     (FAB_PERF_DATA - 24) /* in a request's data, which begins after the common header              \
                           */
 
-enum ask { ASK_ABILITY, ASK_COUNTERS, ASK_CLEAR };
+enum ask { ASK_ABILITY, ASK_COUNTERS, ASK_CLEAR, ASK_MARKS };
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
@@ -64,6 +64,7 @@ static struct pm_node *node_of(struct pm *pm, const struct fab_node *from)
     *n = (struct pm_node){.guid = from->guid,
                           .port = port,
                           .ports = from->num_ports,
+                          .is_switch = from->type == FAB_NODE_SWITCH,
                           .life = (uint16_t)(n->life + 1)};
     return n;
 }
@@ -136,6 +137,20 @@ static void ask_counters(struct pm *pm, const struct pm_node *n, uint8_t port)
     submit(pm, n, port, ASK_COUNTERS, &r);
 }
 
+static uint16_t attr_of_marks(const struct pm_node *n)
+{
+    return n->is_switch ? FAB_PERF_SW_VL_CONGESTION : FAB_PERF_RCV_CON_CTRL;
+}
+
+static void ask_marks(struct pm *pm, const struct pm_node *n, uint8_t port)
+{
+    struct fab_mads_request r = {.method = FAB_METHOD_GET, .attr_id = attr_of_marks(n)};
+    if (n->no_marks || !pm_wants_marks(pm))
+        return;
+    r.data[AT_ATTR + 1] = port; /* PortSelect */
+    submit(pm, n, port, ASK_MARKS, &r);
+}
+
 /* Those that are full count again from zero, the others stay as they are. */
 static void clear_full(struct pm *pm, const struct pm_node *n, uint8_t port)
 {
@@ -181,7 +196,7 @@ static void learn_ability(struct pm *pm, struct pm_node *n, const uint8_t *attr,
 
 /* False: this is not what was asked for. */
 static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, size_t len,
-                   struct fab_counters *ret)
+                   struct pm_port *ret)
 {
     struct fab_port_counters narrow;
     struct fab_port_counters_ext wide;
@@ -191,21 +206,23 @@ static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, s
         if (fab_attr_unpack(&fab_attr_port_counters_ext, attr, len, &wide) != FAB_OK ||
             wide.port_select != port)
             return false;
-        fab_counters_take_wide(&wide, ret);
+        fab_counters_take_wide(&wide, &ret->last);
+        pm_signs_of_data(ret, ret->at_us, wide.xmit_data, wide.xmit_wait);
         return true;
     }
     if (fab_attr_unpack(&fab_attr_port_counters, attr, len, &narrow) != FAB_OK ||
         narrow.port_select != port)
         return false;
-    fab_counters_take(&narrow, ret);
+    fab_counters_take(&narrow, &ret->last);
+    pm_signs_of_data(ret, ret->at_us, narrow.xmit_data, narrow.xmit_wait);
     return true;
 }
 
 static void take_counters(struct pm *pm, struct pm_node *n, uint8_t port, const uint8_t *attr,
                           size_t len)
 {
-    struct pm_port was = n->port[port], now = {.at_us = clock_now_us()};
-    if (!unpack(n, port, attr, len, &now.last)) {
+    struct pm_port was = n->port[port], now = {.at_us = clock_now_us(), .signs = was.signs};
+    if (!unpack(n, port, attr, len, &now)) {
         n->known = false; /* its firmware may be another by now */
         pm->failed++;
         return;
@@ -215,6 +232,18 @@ static void take_counters(struct pm *pm, struct pm_node *n, uint8_t port, const 
     if (was.at_us != 0)
         pm_read(pm, n->guid, port, &was, &now);
     clear_full(pm, n, port);
+    ask_marks(pm, n, port);
+}
+
+static void take_marks(struct pm_node *n, uint8_t port, const uint8_t *attr, size_t len)
+{
+    struct fab_perf_details values;
+    n->no_marks = !attr ||
+                  fab_attr_unpack(fab_attr_of(FAB_CLASS_PERF, attr_of_marks(n)), attr, len,
+                                  &values) != FAB_OK ||
+                  values.port_select != port;
+    if (!n->no_marks)
+        pm_signs_of_marks(&n->port[port], clock_now_us(), n->is_switch, &values);
 }
 
 static void take_cleared(struct pm_node *n, uint8_t port)
@@ -245,6 +274,9 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     case ASK_CLEAR:
         if (good)
             take_cleared(n, port);
+        break;
+    case ASK_MARKS:
+        take_marks(n, port, attr, len);
         break;
     }
 }

@@ -9,9 +9,24 @@
 
 #define PM_PLACE_LEN 128
 
+enum pm_sign {               /* of congestion */
+               PM_XMIT_DATA, /* words of 4 bytes */
+               PM_XMIT_WAIT, /* ticks with data to send and no credits */
+               PM_FECN,      /* adapters: packets that came marked */
+               PM_BECN,      /* adapters: notifications that came */
+               PM_EVENTS,    /* switches: a lane of the port became congested */
+               PM_SIGNS
+};
+struct pm_signs {
+    uint64_t last[PM_SIGNS];
+    uint32_t rise[PM_SIGNS];  /* between the two last readings */
+    uint32_t span_ms;         /* of the first two; 0: not yet */
+    uint64_t at_us, marks_us; /* when read: the first two, the others; 0: never */
+};
 struct pm_port {
     struct fab_counters last;
     uint64_t at_us; /* when that was read; 0: never */
+    struct pm_signs signs;
 };
 struct pm_node {
     uint64_t guid;
@@ -22,6 +37,8 @@ struct pm_node {
     uint8_t ports;
     bool asked; /* what it can do */
     bool known, wide;
+    bool no_marks; /* does not count marks of congestion */
+    bool is_switch;
     uint64_t wanted[4]; /* set of ports to read once that is known */
 };
 struct pm_watch { /* a cable */
@@ -65,6 +82,15 @@ struct pm {
 /* ---- poll.c ---- */
 void pm_tick(void *ctx);
 void pm_nodes_fini(struct pm *pm);
+
+/* ---- hot.c ---- */
+/* What is counted of congestion beside the errors: data and wait. */
+void pm_signs_of_data(struct pm_port *p, uint64_t now, uint64_t xmit_data, uint64_t xmit_wait);
+/* values: PortRcvConCtrl of an adapter, SwPortVLCongestion of a switch. */
+void pm_signs_of_marks(struct pm_port *p, uint64_t now, bool is_switch,
+                       const struct fab_perf_details *values);
+/* Marks are worth being asked for. */
+bool pm_wants_marks(const struct pm *pm);
 
 /* ---- sick.c ---- */
 struct fab_counter_rule pm_rule(const struct pm *pm);

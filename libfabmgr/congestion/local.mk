@@ -1,4 +1,6 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/advise.c \
+	%D%/advise.h \
 	%D%/congestion.c \
 	%D%/congestion.h \
 	%D%/derive.c \

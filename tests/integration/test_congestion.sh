@@ -96,13 +96,22 @@ check 'the fabric comes up' await 20 settled 0
 same 'nothing is written where that is not asked for' 0 "$(cc writes)"
 like 'yet it is computed' "$(ctl cc show leaf-001/1 --explain)" 'threshold .* leads to an end'
 
-settings 'apply: yes'
+settings 'apply: yes' 'fan_in: 2'
+echo 'counters: {interval: 1, within: 1}' >>conf.yaml
 kill -HUP "$manager"
 check 'devices are set on request' await 20 stand 10
 check 'ibccquery reads back what is shown' agree
 writes=$(cc writes)
 
-sleep 1
+sim_do rise leaf-001/4 PortXmitWait rate=1000000
+sim_do rise leaf-001/4 PortXmitData rate=3000000
+sim_do rise host-0004/1 PortPktRcvFECN rate=1000
+for host in 1 2 3; do sim_do rise host-000$host/1 PortPktRcvBECN rate=300; done
+hot() { ctl cc hot | grep -Eq "^$1 +$2 "; }
+check 'an end that marked packets come to' await 10 hot host-0004/1 crowded
+check 'a sender that is told of it' await 10 hot host-0002/1 slowed
+check 'and a port that waits' await 10 hot leaf-001/4 waits
+like 'a fan-in beyond what is counted on is told of' "$(ctl cc hot)" 'congestion.fan_in to 3'
 same 'nothing is written twice' "$writes" "$(cc writes)"
 stop "$manager" KILL
 manager_start host-0001 -f "$scratch/conf.yaml"
@@ -147,5 +156,4 @@ check 'the fabric comes up there' await 20 settled 0
 unsupported() { [ "$(cc unsupported)" = 10 ] && [ "$(cc waits)" = 0 ]; }
 check 'all are without support' await 60 unsupported
 same 'told once' 1 "$(ctl event list -n 100 | grep -c 'congestion-set')"
-sleep 1
 same 'and nothing was written' 0 "$(cc writes)"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Congestion control from the fabric: ranges, order, steadiness, over random fabrics. */
+#include "libfabmgr/congestion/advise.h"
 #include "libfabmgr/congestion/congestion.h"
 #include "libfabmgr/congestion/explain.h"
 #include "libfabmgr/congestion/roce.h"
@@ -433,6 +434,25 @@ START_TEST(the_same_for_ethernet)
 }
 END_TEST
 
+START_TEST(advice_follows_what_is_seen)
+{
+    char text[FAB_CONGESTION_ADVICES][200];
+    struct fab_congestion_seen seen = {.crowded_ends = 2, .slowed = 100};
+    struct fab_congestion_assumed assumed = {.apply = true, .fan_in = 64, .devices = 100};
+    ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text), 0);
+    assumed.fan_in = 32;
+    ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text), 1);
+    ck_assert_ptr_nonnull(strstr(text[0], "congestion.fan_in to 50"));
+    seen.slowed = 0;
+    assumed.unsupported = 11;
+    ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text), 2);
+    seen = (struct fab_congestion_seen){.waiting = 3, .waits_most_permille = 300};
+    assumed = (struct fab_congestion_assumed){.fan_in = 32, .devices = 100};
+    ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text), 1);
+    ck_assert_ptr_nonnull(strstr(text[0], "congestion.apply"));
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("congestion");
@@ -450,6 +470,7 @@ static Suite *suite(void)
     tcase_add_test(t, short_tables_reach_as_far);
     tcase_add_test(t, each_value_has_its_reason);
     tcase_add_test(t, the_same_for_ethernet);
+    tcase_add_test(t, advice_follows_what_is_seen);
     return s;
 }
 

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where traffic is crowded. PortXmitWait comes with the reading of errors; where congestion control
+ * is in use, adapters are asked how many marked packets and notifications came (PortRcvConCtrl,
+ * A10.4.4) and switches how often lanes became congested (SwPortVLCongestion). An end that gets
+ * marked packets is one that others crowd; a sender that gets notifications is slowed down; a port
+ * that only waits is likely a victim.
+ *
+ * PortXmitWait counts ticks as PortXmitData counts words: the share of its time that a port with
+ * data waits is about wait / (wait + data).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/pm/private.h"
+#include "libfabmgr/congestion/advise.h"
+
+#define WAITS_PERMILLE 10 /* less is not worth being told of */
+
+static void note(struct pm_signs *s, enum pm_sign which, uint64_t now)
+{
+    uint64_t rise = now >= s->last[which] ? now - s->last[which] : now;
+    s->rise[which] = rise < UINT32_MAX ? (uint32_t)rise : UINT32_MAX;
+    s->last[which] = now;
+}
+
+void pm_signs_of_data(struct pm_port *p, uint64_t now, uint64_t xmit_data, uint64_t xmit_wait)
+{
+    struct pm_signs *s = &p->signs;
+    bool first = s->at_us == 0;
+    note(s, PM_XMIT_DATA, xmit_data);
+    note(s, PM_XMIT_WAIT, xmit_wait);
+    s->span_ms = first ? 0 : (uint32_t)((now - s->at_us) / 1000);
+    s->at_us = now;
+}
+
+void pm_signs_of_marks(struct pm_port *p, uint64_t now, bool is_switch,
+                       const struct fab_perf_details *values)
+{
+    struct pm_signs *s = &p->signs;
+    bool first = s->marks_us == 0;
+    uint64_t events = 0;
+    for (int vl = 0; is_switch && vl < 16; vl++)
+        events += values->value[vl];
+    note(s, PM_EVENTS, events);
+    note(s, PM_FECN, is_switch ? 0 : values->value[0]);
+    note(s, PM_BECN, is_switch ? 0 : values->value[1]);
+    if (first)
+        s->rise[PM_EVENTS] = s->rise[PM_FECN] = s->rise[PM_BECN] = 0;
+    s->marks_us = now;
+}
+
+bool pm_wants_marks(const struct pm *pm)
+{
+    return pm->in.config->policy.congestion.apply;
+}
+
+/* ---- asking ---- */
+
+static bool describe(const struct pm_node *n, uint8_t port, struct pm_hot *ret)
+{
+    const struct pm_signs *s = &n->port[port].signs;
+    uint64_t all = (uint64_t)s->rise[PM_XMIT_DATA] + s->rise[PM_XMIT_WAIT];
+    if (s->span_ms == 0)
+        return false;
+    *ret = (struct pm_hot){
+        .guid = n->guid,
+        .port = port,
+        .waits_permille = all > 0 ? (uint32_t)(s->rise[PM_XMIT_WAIT] * UINT64_C(1000) / all) : 0,
+        .mbps = (uint32_t)((uint64_t)s->rise[PM_XMIT_DATA] * 32 / s->span_ms / 1000),
+        .fecn = s->rise[PM_FECN],
+        .becn = s->rise[PM_BECN],
+        .events = s->rise[PM_EVENTS],
+        .span_ms = s->span_ms,
+    };
+    ret->kind = ret->fecn || ret->events ? PM_CROWDED : ret->becn ? PM_SLOWED : PM_WAITS;
+    return ret->kind != PM_WAITS || ret->waits_permille >= WAITS_PERMILLE;
+}
+
+static int by_heat(const void *x, const void *y)
+{
+    const struct pm_hot *a = x, *b = y;
+    uint64_t marks_a = (uint64_t)a->fecn + a->becn + a->events;
+    uint64_t marks_b = (uint64_t)b->fecn + b->becn + b->events;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    if (marks_a != marks_b)
+        return marks_a > marks_b ? -1 : 1;
+    if (a->waits_permille != b->waits_permille)
+        return a->waits_permille > b->waits_permille ? -1 : 1;
+    if (a->guid != b->guid)
+        return a->guid < b->guid ? -1 : 1;
+    return a->port - b->port;
+}
+
+/* Calls fn for each hot port. */
+static void each_hot(const struct pm *pm, void (*fn)(void *ctx, const struct pm_hot *), void *ctx)
+{
+    struct pm_hot hot;
+    for (size_t i = 0; i < pm->node_count; i++)
+        for (uint32_t p = 0; pm->nodes[i].port && p <= pm->nodes[i].ports; p++)
+            if (describe(&pm->nodes[i], (uint8_t)p, &hot))
+                fn(ctx, &hot);
+}
+
+struct gathering {
+    struct pm_hot *to;
+    uint32_t count, max;
+};
+
+static void gather(void *ctx, const struct pm_hot *hot)
+{
+    struct gathering *g = ctx;
+    if (g->count < g->max)
+        g->to[g->count] = *hot;
+    g->count++;
+}
+
+uint32_t pm_hot_ports(const struct pm *pm, struct pm_hot *ret, uint32_t max)
+{
+    struct gathering g = {.to = ret, .max = max};
+    each_hot(pm, gather, &g);
+    if (max > 0)
+        qsort(ret, g.count < max ? g.count : max, sizeof(*ret), by_heat);
+    return g.count;
+}
+
+static void count(void *ctx, const struct pm_hot *hot)
+{
+    struct fab_congestion_seen *seen = ctx;
+    seen->crowded_ends += hot->fecn > 0;
+    seen->slowed += hot->becn > 0;
+    seen->congested_ports += hot->events > 0;
+    seen->waiting += hot->waits_permille >= WAITS_PERMILLE;
+    if (hot->waits_permille > seen->waits_most_permille)
+        seen->waits_most_permille = hot->waits_permille;
+}
+
+void pm_congestion_seen(const struct pm *pm, struct fab_congestion_seen *ret)
+{
+    *ret = (struct fab_congestion_seen){0};
+    each_hot(pm, count, ret);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether the settings in force fit what is seen. */
+#ifndef LIBFABMGR_CONGESTION_ADVISE_H
+#define LIBFABMGR_CONGESTION_ADVISE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fab_congestion_seen {      /* between two readings of counters */
+    uint32_t crowded_ends;        /* ends to which marked packets came */
+    uint32_t slowed;              /* senders that were told of it */
+    uint32_t congested_ports;     /* of switches */
+    uint32_t waiting;             /* ports that waited for credits */
+    uint32_t waits_most_permille; /* of its time, the one that waited most */
+};
+struct fab_congestion_assumed {
+    bool apply;      /* devices are set */
+    bool off;        /* the profile */
+    uint32_t fan_in; /* senders to one end that are counted on */
+    uint32_t unsupported, devices;
+};
+#define FAB_CONGESTION_ADVICES 4
+/* Sentences for an operator; returns how many. */
+unsigned fab_congestion_advise(const struct fab_congestion_seen *seen,
+                               const struct fab_congestion_assumed *assumed,
+                               char ret[FAB_CONGESTION_ADVICES][200]);
+
+#endif
