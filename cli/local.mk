@@ -15,6 +15,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_link.c \
 	cli/ctl/cmd_class.c \
 	cli/ctl/cmd_partition.c \
+	cli/ctl/cmd_registry.c \
 	cli/ctl/cmd_sick.c \
 	cli/ctl/cmd_node.c \
 	cli/ctl/cmd_path.c \

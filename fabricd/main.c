@@ -378,6 +378,7 @@ static int start_rpc(struct daemon *d, char *why)
         .sm = d->sm,
         .pm = d->pm,
         .cc = d->cc,
+        .sa = d->sa,
         .bus = d->bus,
         .store = d->store,
         .config = &d->config,
@@ -422,7 +423,8 @@ static int start(struct daemon *d, char *why)
     if (r == FAB_OK && !d->options.replay)
         r = start_rpc(d, why);
     if (r == FAB_OK && !d->options.replay)
-        r = metrics_start(d->loop, d->sm, d->pm, d->cc, &d->config, &d->metrics, why, WHY_LEN);
+        r = metrics_start(d->loop, d->sm, d->pm, d->cc, d->sa, &d->config, &d->metrics, why,
+                          WHY_LEN);
     return r;
 }
 

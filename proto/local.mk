@@ -12,6 +12,7 @@ CONTRACT_PROTOS = \
 	proto/fabric/v1/partition.proto \
 	proto/fabric/v1/port.proto \
 	proto/fabric/v1/quality.proto \
+	proto/fabric/v1/registration.proto \
 	proto/fabric/v1/reroute.proto \
 	proto/fabric/v1/route.proto \
 	proto/fabric/v1/sim_service.proto \

@@ -20,16 +20,17 @@
 #define TIMEOUT_SLOW_MS 600000
 
 static const struct cmd *const cmds[] = {
-    &cmd_status,          &cmd_node_list,     &cmd_node_show,      &cmd_port_list,
-    &cmd_port_show,       &cmd_port_disable,  &cmd_port_enable,    &cmd_link_list,
-    &cmd_link_flapping,   &cmd_link_release,  &cmd_path,           &cmd_route_show,
-    &cmd_route_verify,    &cmd_event_list,    &cmd_event_watch,    &cmd_sweep,
-    &cmd_reroute_list,    &cmd_reroute_show,  &cmd_reroute,        &cmd_version,
-    &cmd_sim_unlink,      &cmd_sim_relink,    &cmd_topo_export,    &cmd_route_export,
-    &cmd_route_quality,   &cmd_route_compare, &cmd_route_whatif,   &cmd_route_contingency,
-    &cmd_route_rebalance, &cmd_port_counters, &cmd_link_sick,      &cmd_link_isolate,
-    &cmd_class_list,      &cmd_class_show,    &cmd_partition_list, &cmd_partition_show,
-    &cmd_cc_status,       &cmd_cc_show,       &cmd_cc_hot,         &cmd_cc_export,
+    &cmd_status,          &cmd_node_list,         &cmd_node_show,      &cmd_port_list,
+    &cmd_port_show,       &cmd_port_disable,      &cmd_port_enable,    &cmd_link_list,
+    &cmd_link_flapping,   &cmd_link_release,      &cmd_path,           &cmd_route_show,
+    &cmd_route_verify,    &cmd_event_list,        &cmd_event_watch,    &cmd_sweep,
+    &cmd_reroute_list,    &cmd_reroute_show,      &cmd_reroute,        &cmd_version,
+    &cmd_sim_unlink,      &cmd_sim_relink,        &cmd_topo_export,    &cmd_route_export,
+    &cmd_route_quality,   &cmd_route_compare,     &cmd_route_whatif,   &cmd_route_contingency,
+    &cmd_route_rebalance, &cmd_port_counters,     &cmd_link_sick,      &cmd_link_isolate,
+    &cmd_class_list,      &cmd_class_show,        &cmd_partition_list, &cmd_partition_show,
+    &cmd_cc_status,       &cmd_cc_show,           &cmd_cc_hot,         &cmd_cc_export,
+    &cmd_service_list,    &cmd_subscription_list,
 };
 #define CMD_COUNT (sizeof cmds / sizeof cmds[0])
 

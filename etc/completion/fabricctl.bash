@@ -117,10 +117,11 @@ _fabricctl()
     done
     local offer=
     case "${words[*]:0:2}" in
-    '') offer='status node port partition class link path route cc topo event sweep reroute version sim' ;;
+    '') offer='status node port partition class service subscription link path route cc topo event sweep reroute version sim' ;;
     node) offer='list show' ;;
     port) offer='list show counters disable enable' ;;
     partition | class) offer='list show' ;;
+    service | subscription) offer='list' ;;
     link) offer='list flapping sick isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export' ;;
     cc) offer='status show hot export' ;;

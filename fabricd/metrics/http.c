@@ -25,6 +25,7 @@ struct metrics {
     struct sm *sm;
     const struct pm *pm;
     const struct cc *cc;
+    const struct sa *sa;
 };
 
 static void answer(struct evhttp_request *request, const struct fab_text *text)
@@ -51,7 +52,7 @@ static void on_metrics(struct evhttp_request *request, void *ctx)
     sm_get_status(m->sm, &status);
     loop_get_turns(m->loop, &turns);
     struct fab_census census = sm_census(m->sm);
-    metrics_page(&status, &turns, view, &census, m->pm, m->cc, &text);
+    metrics_page(&status, &turns, view, &census, m->pm, m->cc, m->sa, &text);
     answer(request, &text);
     fab_text_fini(&text);
     fab_view_unref(view);
@@ -68,7 +69,8 @@ static int listen_at(struct metrics *m, const struct config_listen *at, char *wh
 }
 
 int metrics_start(struct loop *loop, struct sm *sm, const struct pm *pm, const struct cc *cc,
-                  const struct config *config, struct metrics **ret, char *why, size_t why_len)
+                  const struct sa *sa, const struct config *config, struct metrics **ret, char *why,
+                  size_t why_len)
 {
     *ret = NULL;
     if (!config->metrics.text)
@@ -85,6 +87,7 @@ int metrics_start(struct loop *loop, struct sm *sm, const struct pm *pm, const s
     m->sm = sm;
     m->pm = pm;
     m->cc = cc;
+    m->sa = sa;
     evhttp_set_allowed_methods(m->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
     evhttp_set_max_headers_size(m->http, HEADERS_MOST);
     evhttp_set_max_body_size(m->http, 0);

@@ -10,13 +10,15 @@
 #include "fabricd/config/config.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/pm/pm.h"
+#include "fabricd/sa/sa.h"
 #include "fabricd/sm/sm.h"
 
 struct cc;
 struct metrics;
 /* Listens at the address of the config. *ret is NULL where it has none. why[] says what failed. */
 int metrics_start(struct loop *loop, struct sm *sm, const struct pm *pm, const struct cc *cc,
-                  const struct config *config, struct metrics **ret, char *why, size_t why_len);
+                  const struct sa *sa, const struct config *config, struct metrics **ret, char *why,
+                  size_t why_len);
 void metrics_stop(struct metrics *m); /* NULL is fine */
 
 #endif

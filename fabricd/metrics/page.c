@@ -182,9 +182,27 @@ static void congestion(struct fab_text *to, const struct pm *pm, const struct cc
           "Ports that wait for credits more than a hundredth of their time.");
 }
 
+/* Subnet administration. */
+static void administration(struct fab_text *to, const struct sa *sa)
+{
+    struct sa_stats s;
+    sa_get_stats(sa, &s);
+    counter(to, "sa_requests", s.requests, "Requests to the subnet administrator.");
+    counter(to, "sa_refused", s.refused, "Answers with an error status, BUSY among them.");
+    counter(to, "sa_busy", s.busy, "Answers that said to come again.");
+    counter(to, "sa_dropped", s.dropped, "Requests that were not answered.");
+    gauge(to, "sa_services", sa_services(sa)->count, "Services that hosts registered.");
+    gauge(to, "sa_subscriptions", sa_subscriptions(sa)->count, "Subscriptions to reports.");
+    counter(to, "sa_notices", s.notices, "Notices to be reported.");
+    counter(to, "sa_reports", s.reports, "Reports sent, again too.");
+    counter(to, "sa_reports_answered", s.reports_answered, "Reports that were answered.");
+    counter(to, "sa_reports_lost", s.reports_lost, "Notices that a slow subscriber missed.");
+    counter(to, "sa_subscribers_gone", s.subscribers_gone, "Subscriptions that were dropped.");
+}
+
 void metrics_page(const struct sm_status *s, const struct loop_turns *t, const struct fab_view *v,
                   const struct fab_census *census, const struct pm *pm, const struct cc *cc,
-                  struct fab_text *to)
+                  const struct sa *sa, struct fab_text *to)
 {
     manager(to, s);
     reroutes(to, &s->reroutes);
@@ -193,5 +211,7 @@ void metrics_page(const struct sm_status *s, const struct loop_turns *t, const s
     fabric(to, s, v ? v->fabric : NULL, census);
     errors(to, pm);
     congestion(to, pm, cc);
+    if (sa)
+        administration(to, sa);
     fab_text_add(to, "# EOF\n");
 }

@@ -6,12 +6,13 @@
 #include "fabricd/cc/cc.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/pm/pm.h"
+#include "fabricd/sa/sa.h"
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/base/text.h"
 
 /* v may be NULL: nothing is published yet. census: of its fabric. */
 void metrics_page(const struct sm_status *s, const struct loop_turns *turns,
                   const struct fab_view *v, const struct fab_census *census, const struct pm *pm,
-                  const struct cc *cc, struct fab_text *to);
+                  const struct cc *cc, const struct sa *sa, struct fab_text *to);
 
 #endif

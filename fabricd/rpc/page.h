@@ -16,7 +16,7 @@
 struct page_key {
     char list;       /* 'n' nodes, 'p' ports, 'l' links, 'f' forwarding table, 'e' events,
                         'r' reroutes, 'c' contingencies, 'x' counters, 'k' partitions,
-                        'm' their members */
+                        'm' their members, 'v' services, 'i' subscriptions */
     bool behind;     /* nodes, ports, links: behind the switches */
     uint64_t number; /* node GUID, LID, sequence number, generation, badness */
     uint32_t port;

@@ -11,6 +11,7 @@
 #include "fabricd/config/config.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/pm/pm.h"
+#include "fabricd/sa/sa.h"
 #include "fabricd/sm/sm.h"
 #include "fabricd/store/store.h"
 
@@ -19,7 +20,8 @@ struct rpc_input {
     struct loop *loop;
     struct sm *sm;
     const struct pm *pm;
-    struct cc *cc; /* may be NULL */
+    struct cc *cc;       /* may be NULL */
+    const struct sa *sa; /* likewise */
     struct bus *bus;
     struct store *store; /* may be NULL */
     const struct config *config;

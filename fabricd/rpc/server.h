@@ -64,6 +64,7 @@ call_handler list_contingencies, get_contingency;                /* service_cont
 call_handler export_file;                                        /* service_export.c */
 call_handler list_classes, list_class_rules;                     /* service_class.c */
 call_handler list_partitions, list_partition_members;            /* service_partition.c */
+call_handler list_host_services, list_subscriptions;             /* service_registry.c */
 call_handler get_congestion, get_port_congestion, get_roce,
     list_hot_ports;                      /* service_congestion.c */
 call_handler list_reroutes, get_reroute; /* service_reroute.c */

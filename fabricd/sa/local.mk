@@ -14,5 +14,6 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/sa.c \
 	%D%/sa.h \
 	%D%/service.c \
+	%D%/stats.c \
 	%D%/table.c \
 	%D%/transfer.c

@@ -213,24 +213,3 @@ void sa_stop(struct sa *s)
     sa_view_unref(s->view);
     free(s);
 }
-
-void sa_get_stats(const struct sa *s, struct sa_stats *ret)
-{
-    struct fab_reports_stats reports;
-    fab_reports_stats(s->registry->subscriptions, &reports);
-    *ret = s->stats;
-    ret->notices = reports.notices;
-    ret->reports = reports.sent;
-    ret->reports_answered = reports.answered;
-    ret->reports_lost = reports.lost;
-}
-
-const struct fab_services *sa_services(const struct sa *s)
-{
-    return &s->registry->services;
-}
-
-const struct fab_subscriptions *sa_subscriptions(const struct sa *s)
-{
-    return s->registry->subscriptions;
-}

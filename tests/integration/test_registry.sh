@@ -37,6 +37,7 @@ reports_arrive() {
     deaf=$started
     await 5 grep -q 'subscribe 128: 0x0000' ear.log && await 5 grep -q 'subscribe 65: 0x0000' deaf.log
     same "$1: two hosts subscribe" 4 "$(rows subscription)"
+    same "$1: fabricctl tells of it" 4 "$(ctl subscription list -o json | grep -c '"notice"')"
     sim_do "Unlink \"$gone\"[1]"
     check "$1: a subscriber hears that a host left" await 10 grep -qx "report 65 $guid" ear.log
     check "$1: and that the link of a switch changed" await 5 grep -q '^report 128 ' ear.log
@@ -95,6 +96,7 @@ known() {
     same "$1: what was not subscribed to cannot be ended" 'unsubscribe 64: 0x0200' "$(on "${hosts[1]}" unsubscribe 64)"
     reports_arrive "$1"
     check "$1: nothing that was confirmed is lost by kill -9" nothing_is_lost
+    like "$1: fabricctl tells of services" "$(ctl service list | head -2)" '^0x0000000000000001 .*never'
     stop "$manager"
     sim_stop
 }

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ListServices and ListSubscriptions: what hosts registered at the subnet administrator.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fabric/v1/registration.pb-c.h"
+#include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/page.h"
+#include "fabricd/rpc/server.h"
+#include "libfabmgr/base/status.h"
+
+#define NAME_LEN 64
+
+static char *gid_text(struct answer *a, const uint64_t gid[2])
+{
+    char text[40];
+    size_t used = 0;
+    for (int i = 0; i < 8; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, i > 0 ? ":%04x" : "%04x",
+                                 (unsigned)(gid[i / 4] >> (48 - 16 * (i % 4)) & 0xffff));
+    return answer_text(a, text);
+}
+
+/* The subnet administrator, or NULL, and the call is finished: a replay has none. */
+static const struct sa *need_sa(struct call *c)
+{
+    const struct sa *sa = call_rpc(c)->in.sa;
+    if (sa == NULL)
+        call_finish(c, FAB_GRPC_UNAVAILABLE, "there is no subnet administrator here");
+    return sa;
+}
+
+static Fabric__V1__PortRef *port_of(struct answer *a, const struct fab_view *v, uint64_t guid)
+{
+    uint32_t port = fab_fabric_port_by_guid(v->fabric, guid);
+    return port != FAB_NONE ? convert_port_ref(a, v, port) : NULL;
+}
+
+/* ---- services --------------------------------------------------------------------------------
+ */
+
+static Fabric__V1__Service *convert_service(struct answer *a, const struct fab_view *v,
+                                            const struct fab_service *x)
+{
+    struct fab_service_record is;
+    char text[NAME_LEN + 1] = "";
+    Fabric__V1__Service *m = ANSWER_NEW(a, Fabric__V1__Service, fabric__v1__service);
+    if (m == NULL || fab_rec_unpack(&fab_service_record, x->wire, sizeof x->wire, &is) != FAB_OK)
+        return m;
+    for (size_t i = 0; i < NAME_LEN && is.name[i] != 0; i++)
+        text[i] = is.name[i] >= ' ' && is.name[i] <= '~' ? (char)is.name[i] : '?';
+    m->name = answer_text(a, text);
+    snprintf(text, sizeof text, "0x%016" PRIx64, is.id);
+    m->id = answer_text(a, text);
+    m->gid = gid_text(a, is.gid);
+    m->pkey = is.pkey;
+    m->port = port_of(a, v, is.gid[1]);
+    m->owner = answer_guid(a, x->owner);
+    if (x->ends_us != 0)
+        m->ends = convert_time(a, x->ends_us);
+    return m;
+}
+
+/* A page goes on at the n-th service of an id. */
+static const struct fab_service *first_service(const struct fab_services *all,
+                                               const struct page_key *key)
+{
+    const struct fab_service_key before = {
+        .id = key->number - 1, .gid = {UINT64_MAX, UINT64_MAX}, .pkey = UINT16_MAX};
+    const struct fab_service *x = fab_services_after(all, key->number > 0 ? &before : NULL);
+    for (uint32_t i = 0; i < key->port && x != NULL && x->key.id == key->number; i++)
+        x = fab_services_after(all, &x->key);
+    return x;
+}
+
+static void fill_services(struct answer *a, const struct fab_view *v,
+                          const struct fab_services *all, uint32_t want, struct page_key *key,
+                          Fabric__V1__ListServicesResponse *m)
+{
+    m->services = answer_alloc(a, want, sizeof *m->services);
+    if (m->services == NULL)
+        return;
+    const struct fab_service *x = first_service(all, key);
+    for (; x != NULL && m->n_services < want; x = fab_services_after(all, &x->key)) {
+        key->port = x->key.id == key->number ? key->port + 1 : 1;
+        key->number = x->key.id;
+        m->services[m->n_services++] = convert_service(a, v, x);
+    }
+    if (x != NULL)
+        m->next_page_token = page_token(a, key);
+}
+
+void list_host_services(struct call *c, const void *request)
+{
+    const Fabric__V1__ListServicesRequest *q = request;
+    Fabric__V1__ListServicesResponse m = FABRIC__V1__LIST_SERVICES_RESPONSE__INIT;
+    struct answer a = {0};
+    struct page_key key = {.list = 'v'};
+    bool given;
+    const struct sa *sa = need_sa(c);
+    struct fab_view *v = sa != NULL ? need_view(c) : NULL;
+    if (v == NULL)
+        return;
+    if (page_parse('v', q->page_token, &key, &given) < 0) {
+        refuse_token(c, q->page_token);
+    } else {
+        fill_services(&a, v, sa_services(sa), page_size(q->page_size), &key, &m);
+        answer_reply(&a, c, &m.base);
+    }
+    fab_view_unref(v);
+}
+
+/* ---- subscriptions ---------------------------------------------------------------------------
+ */
+
+static Fabric__V1__Subscription *convert_subscription(struct answer *a, const struct fab_view *v,
+                                                      const struct fab_subscription *x)
+{
+    const struct fab_inform_info *info = &x->record.info;
+    Fabric__V1__Subscription *m = ANSWER_NEW(a, Fabric__V1__Subscription, fabric__v1__subscription);
+    if (m == NULL)
+        return NULL;
+    m->subscriber = answer_guid(a, x->record.subscriber_gid[1]);
+    m->port = port_of(a, v, x->record.subscriber_gid[1]);
+    m->number = x->record.number;
+    m->queue_pair = info->qpn;
+    m->trap = info->trap;
+    m->vendor = !info->generic;
+    if (info->gid[0] != 0 || info->gid[1] != 0)
+        m->issuer_gid = gid_text(a, info->gid);
+    m->first_lid = info->lid_begin;
+    m->last_lid = info->lid_end != 0 ? info->lid_end : info->lid_begin;
+    m->trusted = x->trusted;
+    m->unanswered = x->tries;
+    return m;
+}
+
+/* A page goes on behind the number of a subscriber; all have the subnet's prefix. */
+static void fill_subscriptions(struct answer *a, const struct fab_view *v,
+                               const struct fab_subscriptions *all, uint32_t want,
+                               const struct page_key *after,
+                               Fabric__V1__ListSubscriptionsResponse *m)
+{
+    const uint64_t gid[2] = {v->policy.subnet_prefix, after != NULL ? after->number : 0};
+    m->subscriptions = answer_alloc(a, want, sizeof *m->subscriptions);
+    if (m->subscriptions == NULL)
+        return;
+    uint32_t slot = fab_subscriptions_after(all, after != NULL ? gid : NULL,
+                                            after != NULL ? (uint16_t)after->port : 0);
+    const struct fab_inform_info_record *last = NULL;
+    while (slot != FAB_SUBSCRIPTION_NONE && m->n_subscriptions < want) {
+        last = &all->slot[slot].record;
+        m->subscriptions[m->n_subscriptions++] = convert_subscription(a, v, &all->slot[slot]);
+        slot = fab_subscriptions_after(all, last->subscriber_gid, last->number);
+    }
+    if (slot != FAB_SUBSCRIPTION_NONE && last != NULL) {
+        struct page_key key = {
+            .list = 'i', .number = last->subscriber_gid[1], .port = last->number};
+        m->next_page_token = page_token(a, &key);
+    }
+}
+
+void list_subscriptions(struct call *c, const void *request)
+{
+    const Fabric__V1__ListSubscriptionsRequest *q = request;
+    Fabric__V1__ListSubscriptionsResponse m = FABRIC__V1__LIST_SUBSCRIPTIONS_RESPONSE__INIT;
+    struct answer a = {0};
+    struct page_key key;
+    bool given;
+    const struct sa *sa = need_sa(c);
+    struct fab_view *v = sa != NULL ? need_view(c) : NULL;
+    if (v == NULL)
+        return;
+    if (page_parse('i', q->page_token, &key, &given) < 0) {
+        refuse_token(c, q->page_token);
+    } else {
+        fill_subscriptions(&a, v, sa_subscriptions(sa), page_size(q->page_size),
+                           given ? &key : NULL, &m);
+        answer_reply(&a, c, &m.base);
+    }
+    fab_view_unref(v);
+}
