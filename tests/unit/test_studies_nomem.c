@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every allocation of quality, what-if and export fails in turn: NOMEM each time, and nothing leaks
- * (under the sanitizers).
+ * Every allocation of quality, what-if, traffic and export fails in turn: NOMEM each time, and
+ * nothing leaks (under the sanitizers).
  */
 #include "libfabmgr/export/export.h"
 #include "libfabmgr/quality/quality.h"
+#include "libfabmgr/traffic/traffic.h"
 #include "libfabmgr/whatif/whatif.h"
 #include "tests/unit/routing.h"
 
@@ -57,6 +58,21 @@ static int imagine(void)
     return rc;
 }
 
+static int send(void)
+{
+    struct fab_traffic *x = NULL;
+    const uint32_t last = f->port_count - 1;
+    const struct fab_traffic_input in = {.fabric = f, .lids = &t->lids, .lft = &t->lft};
+    const struct fab_traffic_flow flows[] = {
+        {.from = last - 2, .to = last, .end = FAB_TRAFFIC_EVER, .bytes = 1 << 20},
+        {.from = last - 8, .to = last, .end = FAB_TRAFFIC_EVER, .bytes = 1 << 20}};
+    int rc = fab_traffic_new(&in, flows, 2, &x);
+    if (rc == FAB_OK)
+        rc = fab_traffic_run(x, FAB_TRAFFIC_EVER);
+    fab_traffic_free(x);
+    return rc;
+}
+
 static int export(void)
 {
     const struct fab_export_input in = {f, &t->lids, &t->lft, "updn", 1, .vls = &t->vls};
@@ -84,6 +100,7 @@ START_TEST(each_allocation_of_whatif)
 {
     set_up();
     ck_assert_uint_gt(fail_each_allocation(imagine, FAB_E_NOMEM), 10);
+    ck_assert_uint_gt(fail_each_allocation(send, FAB_E_NOMEM), 8);
     tear_down();
 }
 END_TEST

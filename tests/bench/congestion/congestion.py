@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scenarios of congestion: runs them, and makes the table and the plots of doc/congestion.md.
+
+    make tests/bench/congestion/congestion
+    congestion.py run PROGRAM DIR [-j JOBS] [-f FABRIC]    # figures.tsv and course.tsv into DIR
+    congestion.py draw DIR DOC                             # the table on stdout, the plots into DOC
+"""
+import argparse
+import concurrent.futures
+import pathlib
+import statistics
+import subprocess
+import sys
+
+FIELDS = "scenario fabric size who seed victim beside steady hot jain converge recover wave hotwave s".split()
+WHO = {"off": "#888888", "zeros": "#bbbbbb", "plugin": "#d95f02", "opa-fm": "#7570b3", "ours": "#1b9e77"}
+
+
+# ---- running ---------------------------------------------------------------------------------------
+
+
+def call(program, *args):
+    return subprocess.run([program, *map(str, args)], check=True, capture_output=True, text=True).stdout
+
+
+def pieces(program, fabric):
+    """One piece of work: up to four seeds of a scenario, all settings."""
+    for line in call(program, "-l").splitlines():
+        name, of, size, seeds = line.split("\t")
+        if fabric in (None, of):
+            for first in range(1, int(seeds) + 1, 4):
+                yield ["-s", name, "-f", of, "-c", size, "-0", first, "-n", min(4, int(seeds) + 1 - first)]
+
+
+def run(args):
+    args.dir.mkdir(parents=True, exist_ok=True)
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        work = pieces(args.program, args.fabric)
+        done = pool.map(lambda piece: call(args.program, *piece), work)
+        (args.dir / "figures.tsv").write_text("".join(done))
+    course = call(args.program, "-s", "incast", "-f", "64", "-c", 32, "-n", 1, "-t")
+    (args.dir / "course.tsv").write_text(course)
+
+
+# ---- reading ---------------------------------------------------------------------------------------
+
+
+def read(path):
+    """{(scenario, fabric, size): {who: {field: [a value a seed]}}}"""
+    figures = {}
+    for line in path.read_text().splitlines():
+        row = dict(zip(FIELDS, line.split("\t")))
+        cell = figures.setdefault((row["scenario"], row["fabric"], row["size"]), {}).setdefault(row["who"], {})
+        for field in FIELDS[4:]:
+            cell.setdefault(field, []).append(float(row[field]))
+    return figures
+
+
+def share(of, who, field, whole):
+    """Mean of a rate as a share of what there is without a crowd."""
+    return min(1, statistics.mean(of[who][field]) / whole)
+
+
+def judge(of):
+    """{who: (victims, hot spot, score)} of a scenario, shares of the ideal; hot None: no crowd."""
+    whole = statistics.mean(of["alone"]["victim"]) if "alone" in of else 100 * 4096 / 4122
+    verdict = {}
+    for who in WHO:
+        if who in of:
+            victim = share(of, who, "victim", whole)
+            hot = min(1, statistics.mean(of[who]["hot"])) or None
+            verdict[who] = (victim, hot, (victim * hot) ** 0.5 if hot else victim)
+    return verdict
+
+
+def time_of(values):
+    known = [x for x in values if x >= 0]
+    return f"{statistics.median(known) / 1000:.1f}" if len(known) * 2 > len(values) else "longer"
+
+
+# ---- the table -------------------------------------------------------------------------------------
+
+
+def table(figures):
+    print("| scenario, ends, seeds | settings | victims | hot spot | score | to the best | Jain | converges, ms |"
+          " recovers, ms | wave |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for (name, fabric, size), of in figures.items():
+        verdict = judge(of)
+        best = max(score for _, _, score in verdict.values())
+        seeds = len(next(iter(of.values()))["seed"])
+        title = f"{name}{' ' + size if int(size) else ''}, {fabric}, {seeds}"
+        for who, (victim, hot, score) in verdict.items():
+            x = of[who]
+            crowd = f"{hot:.3f}" if hot else "-"
+            rest = ("-", "-", "-") if not hot else (f"{statistics.mean(x['jain']):.2f}", time_of(x["converge"]),
+                                                    time_of(x["recover"]) if any(x["recover"]) else "-")
+            print(f"| {title} | {who} | {victim:.3f} | {crowd} | {score:.3f} | {score / best:.3f} |"
+                  f" {' | '.join(rest)} | {statistics.mean(x['wave']):.2f} |")
+            title = ""
+
+
+# ---- plots -----------------------------------------------------------------------------------------
+
+
+def svg(path, width, height, body):
+    path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+                    f'font-family="sans-serif" font-size="11">\n<rect width="100%" height="100%" fill="white"/>\n'
+                    + "\n".join(body) + "\n</svg>\n")
+
+
+def text(x, y, what, anchor="start"):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{what}</text>'
+
+
+def legend(x, y, names):
+    out = []
+    for name in names:
+        out += [f'<rect x="{x}" y="{y - 9}" width="10" height="10" fill="{WHO[name]}"/>', text(x + 14, y, name)]
+        x += 80
+    return out
+
+
+def bars(figures, path):
+    """Two rows of bars a scenario: what victims have, and what the hot spot has, of the ideal."""
+    left, step, high = 60, 92, 120
+    names = [who for who in WHO if who != "zeros"]
+    body = legend(left, 16, names)
+    shown = [(key, judge(of)) for key, of in figures.items() if judge(of).get("ours", (0, None))[1]]
+    for row, what in enumerate(("victims", "hot spot")):
+        base = 30 + (row + 1) * (high + 14)
+        body += [text(4, base - high / 2, what)]
+        for mark in (0, 0.5, 1):
+            y = base - mark * high
+            body += [f'<line x1="{left}" x2="{left + step * len(shown)}" y1="{y}" y2="{y}" stroke="#dddddd"/>',
+                     text(left - 4, y + 4, f"{mark:g}", "end")]
+        for i, (_, verdict) in enumerate(shown):
+            for k, who in enumerate(names):
+                if who in verdict:
+                    tall = verdict[who][row] * high
+                    body.append(f'<rect x="{left + i * step + 8 + k * 18}" y="{base - tall:.1f}" width="16" '
+                                f'height="{tall:.1f}" fill="{WHO[who]}"/>')
+    for i, ((name, fabric, size), _) in enumerate(shown):
+        x = left + i * step + step / 2 - 4
+        body += [text(x, base + 16, f"{name} {size}", "middle"), text(x, base + 30, f"{fabric} ends", "middle")]
+    svg(path, left + step * len(shown) + 10, base + 40, body)
+
+
+def polyline(points, colour):
+    where = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline points="{where}" fill="none" stroke="{colour}" stroke-width="1.3"/>'
+
+
+def courses(path_in, path):
+    """Gb/s over time of one run a setting: a victim's mean above, the crowd's sum below."""
+    runs = {}
+    for line in path_in.read_text().splitlines():
+        _, _, _, who, _, at, beside, crowd, last = line.split("\t")
+        runs.setdefault(who, []).append((float(at) / 1000, float(beside), float(crowd) + float(last)))
+    left, wide, high = 60, 620, 150
+    end = max(point[0] for point in runs["off"])
+    names = [who for who in WHO if who != "zeros"]
+    body = legend(left, 16, names)
+    for row, what in enumerate(("victim", "crowd")):
+        base = 30 + (row + 1) * (high + 20)
+        body.append(text(4, base - high / 2, what))
+        for mark in (0, 50, 100):
+            y = base - mark * high / 100
+            body += [f'<line x1="{left}" x2="{left + wide}" y1="{y}" y2="{y}" stroke="#dddddd"/>',
+                     text(left - 4, y + 4, mark, "end")]
+        for who in names:
+            points = [(left + at / end * wide, base - min(x[row], 105) * high / 100) for at, *x in runs[who]]
+            body.append(polyline(points, WHO[who]))
+    for ms in range(int(end) + 1):
+        body.append(text(left + ms / end * wide, base + 16, f"{ms} ms", "middle"))
+    svg(path, left + wide + 30, base + 26, body)
+
+
+def draw(args):
+    figures = read(args.dir / "figures.tsv")
+    table(figures)
+    bars(figures, args.doc / "congestion-scenarios.svg")
+    courses(args.dir / "course.tsv", args.doc / "congestion-course.svg")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(required=True)
+    one = verbs.add_parser("run")
+    one.add_argument("program")
+    one.add_argument("dir", type=pathlib.Path)
+    one.add_argument("-j", "--jobs", type=int, default=2)
+    one.add_argument("-f", "--fabric")
+    one.set_defaults(act=run)
+    other = verbs.add_parser("draw")
+    other.add_argument("dir", type=pathlib.Path)
+    other.add_argument("doc", type=pathlib.Path)
+    other.set_defaults(act=draw)
+    args = parser.parse_args()
+    return args.act(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
