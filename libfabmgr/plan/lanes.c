@@ -90,6 +90,8 @@ static int add_vlarb(const struct fab_plan_input *in, uint32_t port, struct fab_
         return FAB_OK;
     if (held.arbitrated > 0)
         now = arb_held(in, &held);
+    if (memcmp(&now, &want, sizeof(now)) == 0)
+        return FAB_OK;
     for (unsigned block = 1; block <= FAB_ARB_BLOCKS && ret == FAB_OK; block++)
         if (fab_arb_has_block(&want, &p->info, block) && arb_differs(&now, &want, block))
             ret = add(ctx, (struct fab_plan_op){.node = p->node,

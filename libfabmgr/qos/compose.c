@@ -116,7 +116,8 @@ static void find_sets(struct draft *d)
         uint8_t block = d->block[i];
         if (d->owner[block] != i)
             continue;
-        uint8_t set = next < most ? next : most < 2 ? 0 : (uint8_t)(1 + (next - 1) % (most - 1));
+        unsigned again = most < 2 ? 0 : 1 + (next - 1u) % (most - 1u);
+        uint8_t set = (uint8_t)(next < most ? next : again);
         if (next >= most)
             note(d, FAB_QOS_SHARED_LANES, i, first[set]);
         else
@@ -141,7 +142,8 @@ static void map_given(struct draft *d, uint8_t vls)
 {
     uint8_t most = 0;
     for (unsigned sl = 0; sl < FAB_SLS; sl++) {
-        uint8_t vl = d->c->map[sl] < FAB_VLS_MAX ? (uint8_t)(d->c->map[sl] % vls) : FAB_VLS_MAX;
+        unsigned given = d->c->map[sl];
+        uint8_t vl = (uint8_t)(given < FAB_VLS_MAX ? given % vls : FAB_VLS_MAX);
         for (unsigned in = 0; in < FAB_VL_CLASSES; in++)
             for (unsigned out = 0; out < FAB_VL_CLASSES; out++)
                 d->v->vl[in][out][sl] = vl;

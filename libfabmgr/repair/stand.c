@@ -80,7 +80,8 @@ int fab_stand_follow(struct fab_stand *t, const struct fab_target *former,
     int r = fab_cover_find(t->ground, fabric, &target->lids, &cover);
     if (r != FAB_OK)
         return r;
-    if (!cover.same && fab_vls_many(&former->vls))
+    const struct fab_vls *v = &former->vls;
+    if (!cover.same && fab_vls_many(v) && (v->of_lid || v->of_pair || v->port_class))
         r = FAB_E_NOT_FOUND; /* lanes go by ids */
     if (r == FAB_OK)
         r = own_tables(t, former);

@@ -55,8 +55,10 @@ int fab_vls_by_class(struct fab_vls *v, uint32_t ports)
 uint64_t fab_vls_map(const uint8_t vl[FAB_SLS], uint8_t vls)
 {
     uint64_t map = 0;
-    for (unsigned sl = 0; sl < FAB_SLS; sl++)
-        map = map << 4 | (vl[sl] < FAB_VLS_MAX ? vl[sl] % vls : FAB_VLS_MAX);
+    for (unsigned sl = 0; sl < FAB_SLS; sl++) {
+        uint64_t to = vl[sl] < FAB_VLS_MAX ? (unsigned)vl[sl] % vls : (unsigned)FAB_VLS_MAX;
+        map = map << 4 | to;
+    }
     return map;
 }
 

@@ -77,7 +77,7 @@ judge() {
 } 2>/dev/null
 
 on_tree() {
-    local name=$1-tree
+    local name=$1-tree before
     simulator=$1
     rm -rf state
     sim_start tree.net
@@ -100,6 +100,16 @@ import json, sys
 c = json.load(sys.stdin)["classes"][1]
 print(c["name"], c["share_percent"], c["guaranteed_permille"], c["service_levels"], c["virtual_lanes"])')"
     like "$name: and their rules" "$(ctl class show training)" '^ *2 .* 7 '
+
+    before=$(status generation)
+    sim_do 'Unlink "S-0002c90100000001"[4]'
+    check "$name: a cable is pulled" await 30 settled "$before"
+    same "$name: classes stay as they are" '0|1|2|0|0|0|0|0 0x2 0x90' "$(sls leaf-002) $(told --slid 1 --dlid 9 --qos_class 7)"
+    same "$name: and lanes" 3 "$(status virtual_lanes)"
+    before=$(status generation)
+    sim_do 'ReLink "S-0002c90100000001"[4]'
+    check "$name: and put back" await 30 settled "$before"
+    same "$name: shares stand" '1:128 2:192 0:64 1:128 2:128' "$(arb leaf-001 4 LOW)"
 
     check "$name: the same settings again" reload
     same "$name: write nothing" 0 "$(writes)"
