@@ -37,6 +37,7 @@ struct session {
     char **fails; /* [fail_count] of --fail */
     size_t fail_count;
     bool explain, roce; /* --explain, --roce */
+    uint32_t sl;        /* --sl */
     const char *format; /* --format; NULL: not given */
     const char *file;   /* -o of commands that write files; NULL: not given */
 };

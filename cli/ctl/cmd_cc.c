@@ -161,6 +161,7 @@ static int show(struct session *s)
     if (rc != EXIT_OK)
         return rc;
     q.node = node;
+    q.service_level = s->sl;
     rc = ask(s, "GetPortCongestion", &q.base, &fabric__v1__get_port_congestion_response__descriptor,
              &r);
     if (rc == EXIT_OK)
@@ -298,7 +299,7 @@ const struct cmd cmd_cc_show = {
     .summary = "its values for a port; --explain: and why",
     .min_args = 1,
     .max_args = 1,
-    .options = "E",
+    .options = "ES",
     .run = show,
 };
 const struct cmd cmd_cc_export = {

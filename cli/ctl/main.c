@@ -74,6 +74,7 @@ static void print_help(void)
          "      --engine NAME      the engine to ask, or several, with commas\n"
          "      --fail WHAT        NODE/PORT: a cable; NODE: all its cables. More than once\n"
          "      --explain          why a value is what it is\n"
+         "      --sl N             the values of this service level\n"
          "      --roce             as settings of Ethernet\n"
          "      --format FORMAT    of an export; there -o FILE is where it goes\n"
          "  -h, --help             this text\n"
@@ -99,8 +100,8 @@ static const struct {
     char letter;
     const char *name;
 } own_options[] = {
-    {'n', "-n"},       {'a', "--after"},   {'s', "--severity"},
-    {'f', "--format"}, {'E', "--explain"}, {'R', "--roce"},
+    {'n', "-n"},        {'a', "--after"}, {'s', "--severity"}, {'f', "--format"},
+    {'E', "--explain"}, {'R', "--roce"},  {'S', "--sl"},
 };
 
 static const struct option long_options[] = {
@@ -122,6 +123,7 @@ static const struct option long_options[] = {
     {"engine", required_argument, NULL, OPT_OWN + 'e'},
     {"fail", required_argument, NULL, OPT_OWN + 'x'},
     {"explain", no_argument, NULL, OPT_OWN + 'E'},
+    {"sl", required_argument, NULL, OPT_OWN + 'S'},
     {"roce", no_argument, NULL, OPT_OWN + 'R'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
@@ -220,6 +222,10 @@ static int parse_own(struct options *o, char letter, const char *text)
         return parse_number("--seed", text, UINT64_MAX, &s->seed);
     case 'x':
         return add_failure(s, text);
+    case 'S':
+        rc = parse_number("--sl", text, 15, &n);
+        s->sl = (uint32_t)n;
+        return rc;
     case 'E':
         s->explain = true;
         return EXIT_OK;

@@ -102,7 +102,7 @@ _fabricctl()
     --tls-ca | --tls-cert | --tls-key) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --job) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --engine) _fabricctl_offer_engines && return ;;
-    --timeout | --tls-name | -n | --count | --after | --samples | --seed) return ;;
+    --timeout | --tls-name | --sl | -n | --count | --after | --samples | --seed) return ;;
     esac
     # The words of the command so far, without options and their values.
     words=()
@@ -110,7 +110,7 @@ _fabricctl()
         case ${line[i]} in
         -s | --server | --tls-*) server+=("${line[i]}" "${line[++i]}") ;;
         -o | --output | --timeout | -n | --count | --after | --severity | --format | \
-            --hosts | --job | --samples | --seed | --engine | --fail) ((++i)) ;;
+            --hosts | --job | --samples | --seed | --engine | --fail | --sl) ((++i)) ;;
         -*) ;;
         *) words+=("${line[i]}") ;;
         esac
@@ -138,7 +138,7 @@ _fabricctl()
         [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency|cc\ hot)$ ]] && offer+=' -n --count'
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
-        [[ "${words[*]:0:2}" == 'cc show' ]] && offer+=' --explain'
+        [[ "${words[*]:0:2}" == 'cc show' ]] && offer+=' --explain --sl'
         [[ "${words[*]:0:2}" == 'cc export' ]] && offer+=' --roce'
         [[ -n $formats ]] && offer+=' --format'
         [[ "${words[*]:0:2}" =~ ^route\ (quality|compare|whatif)$ ]] && offer+=' --hosts --job --samples --seed'

@@ -170,15 +170,19 @@ static void settings_fini(struct cc *cc)
 
 static int compute(struct cc *cc, const struct fab_view *v)
 {
+    uint32_t fan_in[FAB_CONGESTION_SLS];
     uint8_t *blocks = table_blocks(cc, v->fabric);
     struct fab_congestion_input in = {
         .fabric = v->fabric,
         .policy = &cc->in.config->policy,
         .hops = v->verdict.longest_path,
         .table_blocks = blocks,
+        .fan_in = fan_in,
     };
     settings_fini(cc);
-    int r = blocks ? fab_congestion_compute(&in, &cc->settings) : FAB_E_NOMEM;
+    int r = blocks ? cc_class_fan_in(v, fan_in) : FAB_E_NOMEM;
+    if (r == FAB_OK)
+        r = fab_congestion_compute(&in, &cc->settings);
     free(blocks);
     return r == FAB_OK ? digest_all(cc) : r;
 }

@@ -76,6 +76,10 @@ void cc_tick(void *ctx);
 int cc_compute(struct cc *cc, const struct fab_view *v);
 void cc_compute_fini(struct cc *cc);
 
+/* ---- classes.c ---- */
+/* Senders that may crowd one end, by SL; 0: all there are. NOMEM. */
+int cc_class_fan_in(const struct fab_view *v, uint32_t ret[FAB_CONGESTION_SLS]);
+
 /* ---- program.c ---- */
 /* Begins with some of the devices that are due, goes on with those that are parked. */
 void cc_program(struct cc *cc, uint64_t now);

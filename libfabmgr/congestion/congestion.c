@@ -49,12 +49,12 @@ static void count_on(struct work *w)
         any = rounded(b->ends > 1 ? b->ends - 1 : 1);
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
         uint32_t of_class = w->in->fan_in != NULL && w->policy->fan_in == 0 ? w->in->fan_in[sl] : 0;
-        if (of_class > 0)
-            b->fan_in_from = FAB_CONGESTION_FROM_CLASS;
-        b->sl_fan_in[sl] = of_class > 0 ? of_class : any;
+        b->sl_fan_in[sl] = of_class > 0 ? rounded(of_class) : any;
         most = b->sl_fan_in[sl] > most ? b->sl_fan_in[sl] : most;
     }
     b->fan_in = most;
+    if (most != any)
+        b->fan_in_from = FAB_CONGESTION_FROM_CLASS;
 }
 
 static uint32_t bounded(uint64_t x)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How many may crowd one end in each traffic class: those that its rules let send. A class of which
+ * a rule takes anybody, or that has no rule, is one of all ends. The default class, too, is one of
+ * all: what a rule takes from it may still meet in it by other paths.
+ */
+#include "fabricd/cc/private.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/qos/qos.h"
+
+/* The groups whose members send in a class; 0: anybody. */
+static uint64_t sending_groups(const struct fab_classes *c, uint8_t class)
+{
+    uint64_t groups = 0;
+    for (size_t i = 0; i < c->rules; i++) {
+        if (c->rule[i].class != class)
+            continue;
+        if (c->rule[i].from == 0)
+            return 0;
+        groups |= c->rule[i].from;
+    }
+    return groups;
+}
+
+/* 0: all of them. */
+static uint32_t senders(const struct fab_fabric *f, const struct fab_qos_matcher *m, uint8_t class)
+{
+    uint64_t groups = sending_groups(m->classes, class);
+    uint32_t count = 0;
+    for (uint32_t p = 0; groups != 0 && m->groups && p < m->ports; p++)
+        count += f->nodes[f->ports[p].node].type != FAB_NODE_SWITCH && (m->groups[p] & groups) != 0;
+    return count;
+}
+
+int cc_class_fan_in(const struct fab_view *v, uint32_t ret[FAB_CONGESTION_SLS])
+{
+    const struct fab_vls *vls = &v->target->vls;
+    const struct fab_classes *c = v->policy.classes;
+    uint8_t levels = c ? fab_vls_levels(vls) : 1;
+    uint16_t open = 0; /* SLs that a class of all ends goes by */
+    struct fab_qos_matcher m;
+    for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)
+        ret[sl] = 0;
+    if (levels < 2)
+        return FAB_OK;
+    int r = fab_qos_matcher_init(&m, v->fabric, &v->policy, &v->target->pkeys);
+    for (uint8_t level = 0; r == FAB_OK && level < levels && level < c->count; level++) {
+        uint32_t count = level > 0 ? senders(v->fabric, &m, level) : 0;
+        for (int e = 0; e < FAB_SLS && (e == 0 || e < vls->sls); e++) {
+            uint8_t sl = vls->sl[level][e] & 15;
+            open |= (uint16_t)(count == 0 ? 1u << sl : 0);
+            ret[sl] = count > ret[sl] ? count : ret[sl];
+        }
+    }
+    for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)
+        ret[sl] = open >> sl & 1 ? 0 : ret[sl];
+    if (r == FAB_OK)
+        fab_qos_matcher_fini(&m);
+    return r;
+}
