@@ -14,6 +14,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_export.c \
 	cli/ctl/cmd_link.c \
 	cli/ctl/cmd_class.c \
+	cli/ctl/cmd_multicast.c \
 	cli/ctl/cmd_partition.c \
 	cli/ctl/cmd_registry.c \
 	cli/ctl/cmd_sick.c \

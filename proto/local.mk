@@ -9,6 +9,7 @@ CONTRACT_PROTOS = \
 	proto/fabric/v1/link.proto \
 	proto/fabric/v1/node.proto \
 	proto/fabric/v1/class.proto \
+	proto/fabric/v1/multicast.proto \
 	proto/fabric/v1/partition.proto \
 	proto/fabric/v1/port.proto \
 	proto/fabric/v1/quality.proto \

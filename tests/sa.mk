@@ -58,3 +58,11 @@ endif
 tests_support_sa_host_SOURCES = tests/support/sa_host.c
 tests_support_sa_host_CFLAGS = $(AM_CFLAGS) $(UMAD_CFLAGS)
 tests_support_sa_host_LDADD = libfabmgr/libfabmgr.la $(UMAD_LIBS)
+
+# A host for tests/integration/test_multicast.sh.
+if TESTS_ENABLED
+check_PROGRAMS += tests/integration/mc_member
+endif
+tests_integration_mc_member_SOURCES = tests/integration/mc_member.c
+tests_integration_mc_member_CFLAGS = $(AM_CFLAGS) $(UMAD_CFLAGS)
+tests_integration_mc_member_LDADD = libfabmgr/libfabmgr.la $(UMAD_LIBS)

@@ -30,7 +30,7 @@ static const struct cmd *const cmds[] = {
     &cmd_route_rebalance, &cmd_port_counters,     &cmd_link_sick,      &cmd_link_isolate,
     &cmd_class_list,      &cmd_class_show,        &cmd_partition_list, &cmd_partition_show,
     &cmd_cc_status,       &cmd_cc_show,           &cmd_cc_hot,         &cmd_cc_export,
-    &cmd_service_list,    &cmd_subscription_list,
+    &cmd_service_list,    &cmd_subscription_list, &cmd_multicast_list, &cmd_multicast_show,
 };
 #define CMD_COUNT (sizeof cmds / sizeof cmds[0])
 

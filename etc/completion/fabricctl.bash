@@ -27,6 +27,12 @@ _fabricctl_partitions()
         sed -n 's/^ *{"name": "\(\([^"\\]\|\\.\)\+\)", "pkey".*/\1/p'
 }
 
+_fabricctl_mlids()
+{
+    timeout 1 fabricctl "${server[@]}" -o json multicast list 2>/dev/null |
+        sed -n 's/^.*"mlid": "\(0x[0-9a-f]*\)".*/\1/p'
+}
+
 # _fabricctl_offer LINES: complete the current word with whole lines, blanks and all.
 _fabricctl_offer()
 {
@@ -66,6 +72,7 @@ _fabricctl_offer_names()
     'port show' | 'port disable' | 'port enable' | 'link release' | 'cc show' | 'sim '*) _fabricctl_offer_port ;;
     'class show') _fabricctl_offer "$(_fabricctl_classes)" ;;
     'partition show') _fabricctl_offer "$(_fabricctl_partitions)" ;;
+    'multicast show') _fabricctl_offer "$(_fabricctl_mlids)" ;;
     'node show' | 'port list' | 'link list' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
     *) return 1 ;;
     esac
@@ -117,10 +124,10 @@ _fabricctl()
     done
     local offer=
     case "${words[*]:0:2}" in
-    '') offer='status node port partition class service subscription link path route cc topo event sweep reroute version sim' ;;
+    '') offer='status node port partition multicast class service subscription link path route cc topo event sweep reroute version sim' ;;
     node) offer='list show' ;;
     port) offer='list show counters disable enable' ;;
-    partition | class) offer='list show' ;;
+    partition | multicast | class) offer='list show' ;;
     service | subscription) offer='list' ;;
     link) offer='list flapping sick isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export' ;;

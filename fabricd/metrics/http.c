@@ -52,7 +52,9 @@ static void on_metrics(struct evhttp_request *request, void *ctx)
     sm_get_status(m->sm, &status);
     loop_get_turns(m->loop, &turns);
     struct fab_census census = sm_census(m->sm);
-    metrics_page(&status, &turns, view, &census, m->pm, m->cc, m->sa, &text);
+    struct sm_multicast_status multicast;
+    sm_get_multicast(m->sm, &multicast);
+    metrics_page(&status, &multicast, &turns, view, &census, m->pm, m->cc, m->sa, &text);
     answer(request, &text);
     fab_text_fini(&text);
     fab_view_unref(view);

@@ -164,6 +164,19 @@ static void errors(struct fab_text *to, const struct pm *pm)
     free(link);
 }
 
+static void multicast(struct fab_text *to, const struct sm_multicast_status *m)
+{
+    gauge(to, "multicast_groups", m->groups, "Multicast groups.");
+    gauge(to, "multicast_members", m->members, "Memberships in them.");
+    gauge(to, "multicast_lids", m->mlids, "Multicast LIDs in use.");
+    gauge(to, "multicast_lids_most", m->room,
+          "Multicast LIDs that the smallest table has room for.");
+    gauge(to, "multicast_absent", m->absent, "Ports that are members, and not there.");
+    gauge(to, "multicast_silent", m->silent, "Switches that did not take their tables.");
+    gauge(to, "multicast_pending", m->pending, "1: tables are being written, or will be.");
+    counter(to, "multicast_writes", m->writes, "Blocks of multicast tables that were written.");
+}
+
 static void congestion(struct fab_text *to, const struct pm *pm, const struct cc *cc)
 {
     struct fab_congestion_seen seen;
@@ -200,7 +213,8 @@ static void administration(struct fab_text *to, const struct sa *sa)
     counter(to, "sa_subscribers_gone", s.subscribers_gone, "Subscriptions that were dropped.");
 }
 
-void metrics_page(const struct sm_status *s, const struct loop_turns *t, const struct fab_view *v,
+void metrics_page(const struct sm_status *s, const struct sm_multicast_status *m,
+                  const struct loop_turns *t, const struct fab_view *v,
                   const struct fab_census *census, const struct pm *pm, const struct cc *cc,
                   const struct sa *sa, struct fab_text *to)
 {
@@ -209,6 +223,7 @@ void metrics_page(const struct sm_status *s, const struct loop_turns *t, const s
     management(to, s);
     turns(to, t);
     fabric(to, s, v ? v->fabric : NULL, census);
+    multicast(to, m);
     errors(to, pm);
     congestion(to, pm, cc);
     if (sa)

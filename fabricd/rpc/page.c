@@ -11,11 +11,14 @@
 #include "fabricd/rpc/limits.h"
 #include "libfabmgr/base/status.h"
 
-#define TOKEN_LEN 32
+#define TOKEN_LEN 64
 
 static void write_token(const struct page_key *k, char text[TOKEN_LEN])
 {
-    snprintf(text, TOKEN_LEN, "%c%d-%016" PRIx64 "-%u", k->list, k->behind, k->number, k->port);
+    int len =
+        snprintf(text, TOKEN_LEN, "%c%d-%016" PRIx64 "-%u", k->list, k->behind, k->number, k->port);
+    if (k->high != 0)
+        snprintf(text + len, TOKEN_LEN - (size_t)len, "-%016" PRIx64, k->high);
 }
 
 int page_parse(char list, const char *token, struct page_key *ret, bool *ret_given)
@@ -27,7 +30,8 @@ int page_parse(char list, const char *token, struct page_key *ret, bool *ret_giv
         return FAB_OK;
     }
     if (strlen(token) >= TOKEN_LEN || token[0] != list ||
-        sscanf(token + 1, "%c-%16" SCNx64 "-%9u", &behind, &k.number, &k.port) != 3)
+        sscanf(token + 1, "%c-%16" SCNx64 "-%9u-%16" SCNx64, &behind, &k.number, &k.port, &k.high) <
+            3)
         return FAB_E_FORMAT;
     k.behind = behind == '1';
     write_token(&k, again);

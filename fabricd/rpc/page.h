@@ -16,10 +16,12 @@
 struct page_key {
     char list;       /* 'n' nodes, 'p' ports, 'l' links, 'f' forwarding table, 'e' events,
                         'r' reroutes, 'c' contingencies, 'x' counters, 'k' partitions,
-                        'm' their members, 'v' services, 'i' subscriptions */
+                        'm' their members, 'v' services, 'i' subscriptions,
+                        'g' multicast groups, 'h' their members */
     bool behind;     /* nodes, ports, links: behind the switches */
     uint64_t number; /* node GUID, LID, sequence number, generation, badness */
     uint32_t port;
+    uint64_t high; /* of an MGID, whose lower half is in number; else 0 */
 };
 /* Empty token: *ret_given is false. FORMAT: not one of this list's. */
 int page_parse(char list, const char *token, struct page_key *ret, bool *ret_given);

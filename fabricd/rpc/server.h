@@ -63,6 +63,7 @@ call_handler what_if;                                            /* service_what
 call_handler list_contingencies, get_contingency;                /* service_contingency.c */
 call_handler export_file;                                        /* service_export.c */
 call_handler list_classes, list_class_rules;                     /* service_class.c */
+call_handler list_multicast_groups, list_multicast_members;      /* service_multicast.c */
 call_handler list_partitions, list_partition_members;            /* service_partition.c */
 call_handler list_host_services, list_subscriptions;             /* service_registry.c */
 call_handler get_congestion, get_port_congestion, get_roce,

@@ -31,6 +31,7 @@ struct sm {
     struct fab_contingencies ahead;
     struct fake_sm how;
     struct fab_view *view;
+    struct fab_mgroups *groups;
     struct waiting waiting[WAITING];
     uint64_t sweeps;
 };
@@ -124,6 +125,25 @@ static int look_ahead(struct sm *s)
     return rc;
 }
 
+/* One group of two hosts. */
+static int make_groups(struct sm *s)
+{
+    const struct fab_fabric *f = s->view->fabric;
+    const struct fab_mc_member_record is = {
+        .mgid = {UINT64_C(0xff12401bffff0000), UINT32_MAX}, .pkey = 0xffff, .mtu = 4, .rate = 3};
+    int rc = fab_mgroups_new(f, &s->groups);
+    if (rc == FAB_OK)
+        rc = fab_mgroups_restore(s->groups, &is);
+    for (uint32_t i = 0; rc == FAB_OK && i < 2; i++) {
+        const struct fab_mgroup_member member = {
+            .gid = {UINT64_C(0xfe80000000000000),
+                    f->ports[f->nodes[f->switch_count + i].first_port + 1].guid},
+            .join_state = FAB_JOIN_FULL};
+        rc = fab_mgroups_restore_member(s->groups, is.mgid, &member);
+    }
+    return rc;
+}
+
 int fake_sm_new(const struct sm_input *in, const struct fake_sm *how, struct sm **ret)
 {
     struct sm *s = calloc(1, sizeof *s);
@@ -135,7 +155,8 @@ int fake_sm_new(const struct sm_input *in, const struct fake_sm *how, struct sm 
     *ret = s;
     if (how->leaves > 0 && s->view == NULL)
         return FAB_E_NOMEM;
-    return how->leaves > 0 && how->leaves < 64 ? look_ahead(s) : FAB_OK;
+    int rc = how->leaves > 0 ? make_groups(s) : FAB_OK;
+    return rc == FAB_OK && how->leaves > 0 && how->leaves < 64 ? look_ahead(s) : rc;
 }
 
 void sm_free(struct sm *s)
@@ -144,6 +165,7 @@ void sm_free(struct sm *s)
         loop_timer_free(s->waiting[i].timer);
     fab_contingencies_fini(&s->ahead);
     fab_repair_free(s->repair);
+    fab_mgroups_free(s->groups);
     fab_view_unref(s->view);
     free(s);
 }
@@ -171,6 +193,16 @@ struct fab_census sm_census(struct sm *s)
     if (s->view != NULL)
         fab_fabric_count(s->view->fabric, &census);
     return census;
+}
+
+const struct fab_mgroups *sm_mgroups(const struct sm *s)
+{
+    return s->groups;
+}
+
+void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret)
+{
+    *ret = (struct sm_multicast_status){.groups = s->groups != NULL};
 }
 
 struct fab_view *sm_view(const struct sm *s)

@@ -76,8 +76,14 @@ static void settle(struct world *w, uint64_t after_us)
     w->end_us = clock_now_us() + PATIENCE_S * UINT64_C(1000000);
     loop_timer_set(w->timer, after_us);
     ck_assert_int_eq(loop_run(w->loop), FAB_OK);
+    struct sm_status status;
+    struct sm_multicast_status multicast;
+    sm_get_status(w->sm, &status);
+    sm_get_multicast(w->sm, &multicast);
     if (!w->met)
-        ck_abort_msg("it does not come to rest");
+        ck_abort_msg("it does not come to rest: state %s, tables %s, %u silent switches, %u faults",
+                     status.state, multicast.pending ? "pending" : "written", multicast.silent,
+                     w->faults);
 }
 
 static void begin(struct world *w, struct fab_builder *b, uint64_t seed)

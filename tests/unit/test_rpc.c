@@ -66,7 +66,7 @@ START_TEST(tokens_are_read_as_written)
                                       "n0-000000000000000g-1",
                                       "n0-0000000000000001-1 ",
                                       " n0-0000000000000001-1"};
-    const struct page_key key = {'n', true, 0xfedcba9876543210, 254};
+    const struct page_key key = {'n', true, 0xfedcba9876543210, 254, 0};
     struct answer a = {0};
     struct page_key again;
     bool given;

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ListMulticastGroups and ListMulticastMembers: the groups as they are, and whom their trees reach.
+ */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric/v1/multicast.pb-c.h"
+#include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/page.h"
+#include "fabricd/rpc/server.h"
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/policy/gid.h"
+#include "libfabmgr/sa/sa.h"
+
+static char *gid_text(struct answer *a, const uint64_t gid[2])
+{
+    uint8_t bytes[16];
+    char text[INET6_ADDRSTRLEN] = "";
+    fab_put_be64(bytes, gid[0]);
+    fab_put_be64(bytes + 8, gid[1]);
+    (void)inet_ntop(AF_INET6, bytes, text, sizeof text);
+    return answer_text(a, text);
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static uint32_t unreached(const struct fab_mgroups *g, const struct fab_mgroup *group)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < group->members; i++)
+        count += !fab_trees_reaches(g->trees, group->is.mlid, group->member[i].gid[1]);
+    return count;
+}
+
+static Fabric__V1__MulticastGroup *convert_group(struct answer *a, const struct fab_mgroups *g,
+                                                 const struct fab_mgroup *group)
+{
+    Fabric__V1__MulticastGroup *m = answer_alloc(a, 1, sizeof *m);
+    if (m == NULL)
+        return NULL;
+    fabric__v1__multicast_group__init(m);
+    m->mgid = gid_text(a, group->is.mgid);
+    m->mlid = group->is.mlid;
+    m->pkey = group->is.pkey;
+    m->members = (uint32_t)group->members;
+    m->unreached = unreached(g, group);
+    m->configured = group->fixed;
+    m->mtu = group->is.mtu >= 1 && group->is.mtu <= 5 ? 128u << group->is.mtu : 0;
+    m->rate_mbps = fab_sa_rate_mbps(group->is.rate);
+    m->service_level = group->is.sl;
+    m->q_key = group->is.qkey;
+    return m;
+}
+
+static void fill_groups(struct answer *a, const struct fab_mgroups *g, uint32_t want, size_t first,
+                        Fabric__V1__ListMulticastGroupsResponse *m)
+{
+    m->groups = answer_alloc(a, want, sizeof *m->groups);
+    for (size_t i = first; m->groups != NULL && g != NULL && i < g->groups; i++) {
+        if (m->n_groups == want) {
+            const uint64_t *mgid = g->group[i - 1]->is.mgid;
+            const struct page_key last = {.list = 'g', .number = mgid[1], .high = mgid[0]};
+            m->next_page_token = page_token(a, &last);
+            return;
+        }
+        m->groups[m->n_groups++] = convert_group(a, g, g->group[i]);
+    }
+}
+
+/* The first group behind the key's. */
+static size_t group_after(const struct fab_mgroups *g, const struct page_key *key)
+{
+    const uint64_t mgid[2] = {key->high, key->number};
+    size_t i = g != NULL ? fab_mgroups_from(g, mgid) : 0;
+    bool same = g != NULL && i < g->groups && g->group[i]->is.mgid[0] == mgid[0] &&
+                g->group[i]->is.mgid[1] == mgid[1];
+    return i + same;
+}
+
+void list_multicast_groups(struct call *c, const void *request)
+{
+    const Fabric__V1__ListMulticastGroupsRequest *q = request;
+    Fabric__V1__ListMulticastGroupsResponse m = FABRIC__V1__LIST_MULTICAST_GROUPS_RESPONSE__INIT;
+    const struct fab_mgroups *g = sm_mgroups(call_rpc(c)->in.sm);
+    struct answer a = {0};
+    struct page_key key;
+    bool given;
+    struct fab_view *v = need_target(c);
+    if (v == NULL)
+        return;
+    if (page_parse('g', q->page_token, &key, &given) < 0) {
+        refuse_token(c, q->page_token);
+    } else {
+        m.generation = v->generation;
+        fill_groups(&a, g, page_size(q->page_size), given ? group_after(g, &key) : 0, &m);
+        answer_reply(&a, c, &m.base);
+    }
+    fab_view_unref(v);
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static const struct fab_mgroup *find_by_mlid(const struct fab_mgroups *g, unsigned long mlid)
+{
+    const struct fab_mgroup *found = NULL;
+    for (size_t i = 0; i < g->groups; i++) {
+        if (g->group[i]->is.mlid != mlid)
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = g->group[i];
+    }
+    return found;
+}
+
+/* By MGID, or by an MLID that it has alone; NULL: there is none. */
+static const struct fab_mgroup *find_group(const struct fab_mgroups *g, const char *what)
+{
+    uint8_t bytes[16];
+    char *end;
+    if (g == NULL)
+        return NULL;
+    if (fab_gid_parse(what, bytes) == FAB_OK) {
+        const uint64_t mgid[2] = {fab_be64(bytes), fab_be64(bytes + 8)};
+        return fab_mgroups_find(g, mgid);
+    }
+    unsigned long mlid = strtoul(what, &end, 0);
+    return end != what && *end == '\0' ? find_by_mlid(g, mlid) : NULL;
+}
+
+static Fabric__V1__MulticastMember *convert_member(struct answer *a, const struct fab_view *v,
+                                                   const struct fab_mgroups *g,
+                                                   const struct fab_mgroup *group,
+                                                   const struct fab_mgroup_member *is)
+{
+    Fabric__V1__MulticastMember *m = answer_alloc(a, 1, sizeof *m);
+    uint32_t port = fab_fabric_port_by_guid(v->fabric, is->gid[1]);
+    if (m == NULL)
+        return NULL;
+    fabric__v1__multicast_member__init(m);
+    m->guid = answer_guid(a, is->gid[1]);
+    if (port != FAB_NONE) {
+        m->port = convert_port_ref(a, v, port);
+        m->lid = v->target->lids.base[port];
+    }
+    m->full = (is->join_state & (FAB_JOIN_FULL | FAB_JOIN_SENDER_FULL)) != 0;
+    m->non_member = (is->join_state & FAB_JOIN_NON_MEMBER) != 0;
+    m->sender = (is->join_state & (FAB_JOIN_SENDER | FAB_JOIN_SENDER_FULL)) != 0;
+    m->proxy = is->proxy_join != 0;
+    m->reached = fab_trees_reaches(g->trees, group->is.mlid, is->gid[1]);
+    return m;
+}
+
+static void fill_members(struct answer *a, const struct fab_view *v, const struct fab_mgroups *g,
+                         const struct fab_mgroup *group, uint32_t want, size_t first,
+                         Fabric__V1__ListMulticastMembersResponse *m)
+{
+    m->members = answer_alloc(a, want, sizeof *m->members);
+    for (size_t i = first; m->members != NULL && i < group->members; i++) {
+        if (m->n_members == want) {
+            const struct page_key last = {.list = 'h', .number = group->member[i - 1].gid[1]};
+            m->next_page_token = page_token(a, &last);
+            return;
+        }
+        m->members[m->n_members++] = convert_member(a, v, g, group, &group->member[i]);
+    }
+}
+
+void list_multicast_members(struct call *c, const void *request)
+{
+    const Fabric__V1__ListMulticastMembersRequest *q = request;
+    Fabric__V1__ListMulticastMembersResponse m = FABRIC__V1__LIST_MULTICAST_MEMBERS_RESPONSE__INIT;
+    const struct fab_mgroups *g = sm_mgroups(call_rpc(c)->in.sm);
+    struct answer a = {0};
+    struct page_key key;
+    bool given;
+    struct fab_view *v = need_target(c);
+    if (v == NULL)
+        return;
+    const struct fab_mgroup *group = find_group(g, q->group);
+    if (page_parse('h', q->page_token, &key, &given) < 0) {
+        refuse_token(c, q->page_token);
+    } else if (group == NULL) {
+        call_finish(c, FAB_GRPC_NOT_FOUND,
+                    "there is no group of that MGID, nor one that has that MLID alone");
+    } else {
+        m.generation = v->generation;
+        fill_members(&a, v, g, group, page_size(q->page_size),
+                     given ? fab_mgroup_from(group, key.number + 1) : 0, &m);
+        answer_reply(&a, c, &m.base);
+    }
+    fab_view_unref(v);
+}
