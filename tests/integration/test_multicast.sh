@@ -1,8 +1,8 @@
 #!/bin/bash
 # test_multicast.sh: multicast groups, on ibsim and on fabsim. Hosts join and leave through
-# libibumad; saquery tells the groups, and dump_mfts and ibtracert find the trees in the switches;
-# a cable falls, the manager is killed, and nothing of it is lost. Where OpenSM is installed, it
-# answers about the same groups on the same fabric, and each difference is listed here.
+# libibumad; dump_mfts and ibtracert find the trees in the switches; a cable falls, the manager is
+# killed, and nothing of it is lost. Where OpenSM is installed it gets the same joins on the same
+# fabric with the same partitions.conf: its records are ours, but for what is listed below.
 . "$(dirname "$0")/lib.sh"
 need ibsim saquery ibtracert dump_mfts smpquery
 [ -n "$umad2sim" ] || need libumad2sim.so
@@ -10,40 +10,132 @@ mc_member=$build/tests/integration/mc_member
 [ -x "$mc_member" ] || make -s -C "$build" tests/integration/mc_member
 
 "$fabsim" generate leaf-spine --leaves 4 --spines 2 --hosts 3 >fabric.net
-printf 'Default=0x7fff, ipoib, defmember=full : ALL=full ;\nrest=0x22, ipoib, sl=0 : ALL=full ;\n' >partitions.conf
-printf 'log_level: debug\npartitions:\n    file: %s/partitions.conf\nmulticast: {absent: 2}\n' "$scratch" >fabricd.yaml
+printf 'Default=0x7fff, ipoib, defmember=full : ALL=full ;\nrest=0x22, ipoib : ALL=full ;\n' >partitions.conf
+printf 'log_level: debug\npartitions:\n    file: %s/partitions.conf\n' "$scratch" >fabricd.yaml
+cable=\"$(sed -n 's/^Switch.*"\(S-[0-9a-f]*\)".*leaf-001.*/\1/p' fabric.net)\"[4]
 mgid='0xff12401bffff0000 0x77'
 
-# lid NAME, guid NAME: of a host; while a manager of ours is there.
+# lid NAME: of a node, as the fabric has it.
 lid() {
-    ctl path host-0012 "$1" | sed -n 's/^To:.*LID //p'
-}
-guid() {
-    sed -n "/\"$1\"/{s/.*\"[HS]-\([0-9a-f]*\)\".*/0x\1/p;q}" nd
-}
-
-# port_guid NAME: of its first port, as the topology has it.
-port_guid() {
-    at "$1" smpquery nodeinfo -D 0 2>/dev/null | sed -n 's/^PortGuid:\.*//p'
+    sed -n "s/.*\"$1\" lid \([0-9]*\) lmc.*/\1/p; s/^\[1\](.*# lid \([0-9]*\) lmc.*/\1/p" \
+        <(grep -A1 "\"$1\"" nd) | head -1
 }
 
 # member join|leave HOST [STATE]: the answer.
 member() {
-    # shellcheck disable=SC2086
-    at "$2" "$mc_member" "$1" 1 $mgid 0xffff 0xfe80000000000000 "$(port_guid "$2")" "${3:-1}" 2>/dev/null
+    local guid answer tries
+    guid=$(at "$2" smpquery nodeinfo -D 0 2>/dev/null | sed -n 's/^PortGuid:\.*//p')
+    for tries in 1 2 3; do # ibsim sends to a manager that was killed, too, once
+        # shellcheck disable=SC2086
+        answer=$(at "$2" "$mc_member" "$1" 1 $mgid 0xffff 0xfe80000000000000 "$guid" "${3:-1}" 2>/dev/null)
+        [ -z "$answer" ] || break
+    done
+    echo "$answer"
 }
 
-# written: all tables are.
-written() {
-    ctl multicast list >/dev/null && [ "$(ctl status -o json | field state)" = idle ] &&
-        curl -s "http://127.0.0.1:$port/metrics" | grep -q '^fabricd_multicast_pending 0$'
+# tables: "leaf-001 0xc002 3" for each entry that names so many ports.
+tables() {
+    at host-0012 dump_mfts 2>/dev/null | awk '/^Multicast mlids/ { gsub(/[()]/, ""); sub(/:$/, ""); sw = $NF }
+        /^0x/ { print sw, $1, gsub(/x/, "") - 1 }' | sort
 }
 
-saq() {
-    at host-0012 saquery "$@" 2>&1 | grep -v ^ibwarn
+holds() {
+    [ "$(tables | xargs)" = "$1" ]
 }
 
-# tree FROM TO: the switches on the way of a packet to the group, as ibtracert finds them.
-tree() {
-    at host-0012 ibtracert -m "$mlid" "$(lid "$1")" "$(lid "$2")" 2>/dev/null
+# way FROM TO: the nodes that a packet of the group passes.
+way() {
+    at host-0012 ibtracert -m 0xc002 "$(lid "$1")" "$(lid "$2")" 2>/dev/null |
+        sed -n 's/^\[.*"\(.*\)"$/\1/p' | tr '\n' ' '
 }
+
+goes() {
+    [ "$(way "$1" "$2" | wc -w)" -eq 4 ] && grep -q "${3:-}" <<<"$(way "$1" "$2")"
+}
+
+records() {
+    at host-0012 saquery "$@" MCMR 2>/dev/null | grep -v dump
+}
+
+# What differs: multicast LIDs are given in another order. In a group that a join makes, the MTU is
+# that of the joining port, which each manager sets for itself; PacketLifeTime, where it was not
+# asked for, is what the request has there with OpenSM, and with us subnet_timeout, as in groups of
+# the configuration; Scope likewise is the request's there, and here that of the MGID.
+alike() {
+    awk '/MGID/ { joined = /::77$/ } /mlid\./ { next }
+        joined && /(mtu|pkt_life|Scope)\./ { next } { print }' "$1"
+}
+
+run() {
+    simulator=$1
+    sim_start fabric.net || { not_ok "$1: the simulator starts" "$(cat sim.err)"; return; }
+    rm -rf state
+    manager_start host-0001 -f "$scratch/fabricd.yaml"
+    check "$1: comes up" await 20 settled 0 || return
+    at host-0001 ibnetdiscover >nd 2>/dev/null
+    same 'a host joins, and makes the group' '0x0000 0xc002 0x1' "$(member join host-0002)"
+    same 'another one' '0x0000 0xc002 0x1' "$(member join host-0005)"
+    same 'and a third' '0x0000 0xc002 0x1' "$(member join host-0009)"
+    same 'more of JoinState adds to it' '0x0000 0xc002 0x3' "$(member join host-0009 2)"
+    check 'the switches have a tree' await 5 holds \
+        'leaf-001 0xc002 2 leaf-002 0xc002 2 leaf-003 0xc002 2 spine-001 0xc002 3'
+    check 'a packet goes from one to the other' goes host-0002 host-0009
+    check 'and to the third' goes host-0005 host-0002
+    same 'and to nobody else' '' "$(way host-0002 host-0012)"
+    same 'fabricctl tells the group' '0xc002 3 0' \
+        "$(ctl multicast list | awk '/::77 / { print $2, $4, $5 }')"
+    same 'and its members' 'host-0002/1 host-0005/1 host-0009/1' \
+        "$(ctl multicast show ff12:401b:ffff::77 | awk '$6 == "true" { print $1 }' | xargs)"
+    same 'as JSON, by MLID' '3' "$(ctl multicast show 0xc002 -o json | grep -c '"reached": true')"
+    same 'groups are told to everyone' 3 "$(records | grep -c MGID)"
+    same 'members to the trusted' 3 "$(records --smkey 1 | grep -c 'PortGid\.*fe80')"
+    same 'others see none' 0 "$(records | grep -c 'PortGid\.*fe80')"
+    same 'and the tables' 2 "$(at host-0012 saquery MFTR 2>/dev/null | grep -c '0xc002.*0x0014')"
+    records >ours
+
+    sim_do "Unlink $cable"
+    ctl sweep >/dev/null # ibsim sends no traps
+    check 'a cable falls, and the tree goes round it' await 10 goes host-0002 host-0009 spine-002
+    sim_do "ReLink $cable"
+    check 'it comes back' ctl sweep
+    check 'and the manager rests' await 20 settled 0
+
+    { kill -KILL "$manager" && wait "$manager"; } 2>/dev/null
+    manager_start host-0001 -f "$scratch/fabricd.yaml"
+    check 'killed and started anew' await 20 settled 0
+    same 'it knows the members' 3 "$(ctl multicast show 0xc002 -o json | grep -c '"reached": true')"
+    same 'one leaves' '0x0000 0xc002 0x1' "$(member leave host-0002)"
+    check 'its leaf leads nowhere' await 5 grep -qv leaf-001 <(tables)
+    same 'it is no member any more' 0x0200 "$(member leave host-0002 | cut -d' ' -f1)"
+    same 'the others leave, too' '0x0000 0x0000' \
+        "$(member leave host-0005 | cut -d' ' -f1) $(member leave host-0009 3 | cut -d' ' -f1)"
+    check 'and nothing is left of it' await 5 holds ''
+    same 'nor the group' 2 "$(records | grep -c MGID)"
+    check "$1: ends on request" stop "$manager"
+    sim_stop
+}
+
+against_opensm() {
+    local opensm
+    simulator=ibsim
+    sim_start fabric.net
+    rm -f osm.log
+    echo 'force_log_flush TRUE' >osm.conf
+    start opensm.log env SIM_HOST=host-0001 LD_PRELOAD="$umad2sim" OSM_TMP_DIR="$scratch" \
+        OSM_CACHE_DIR="$scratch" opensm -F osm.conf -f osm.log -P "$scratch/partitions.conf"
+    opensm=$started
+    check 'OpenSM comes up' await 40 grep -q 'SUBNET UP' osm.log || return
+    member join host-0002 >/dev/null
+    member join host-0005 >/dev/null
+    member join host-0009 >/dev/null
+    records >theirs
+    check 'its records are ours' diff <(alike ours) <(alike theirs)
+    stop "$opensm" KILL
+    sim_stop
+}
+
+run ibsim
+run fabsim
+if command -v opensm >/dev/null 2>&1; then
+    against_opensm
+fi
