@@ -158,7 +158,7 @@ static inline uint32_t traffic_lane_port(const struct fab_traffic *t, uint32_t l
 }
 static inline uint8_t traffic_lane_vl(const struct fab_traffic *t, uint32_t lane)
 {
-    return t->vl_count == 1 ? 0 : (uint8_t)(lane % t->vl_count);
+    return (uint8_t)(t->vl_count == 1 ? 0 : lane % t->vl_count);
 }
 /* Its credits are counted: it does not lead to an end, where there is always room. */
 static inline bool traffic_has_room(const struct fab_traffic *t, uint32_t lane, uint32_t bytes)
