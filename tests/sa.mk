@@ -66,3 +66,7 @@ endif
 tests_integration_mc_member_SOURCES = tests/integration/mc_member.c
 tests_integration_mc_member_CFLAGS = $(AM_CFLAGS) $(UMAD_CFLAGS)
 tests_integration_mc_member_LDADD = libfabmgr/libfabmgr.la $(UMAD_LIBS)
+UNIT_TESTS += tests/unit/test_registry
+tests_unit_test_registry_SOURCES = tests/unit/test_registry.c
+tests_unit_test_registry_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_registry_LDADD = $(LIB_TEST_LIBS)
