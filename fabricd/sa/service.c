@@ -46,6 +46,7 @@ static bool given(const struct fab_sa_request *req, const char *name)
 
 struct change {
     const struct fab_view *view;
+    const struct fab_aliases *aliases;
     const struct fab_sa_request *req;
     struct fab_service service;
     struct fab_service_record record;
@@ -80,7 +81,9 @@ static bool is_served(const struct change *c)
         return false;
     if (c->record.gid[0] >> 56 == MULTICAST)
         return true;
-    uint32_t port = fab_fabric_port_by_guid(c->view->fabric, c->record.gid[1]);
+    uint64_t alias_of = fab_aliases_port(c->aliases, c->record.gid[1]);
+    uint32_t port =
+        fab_fabric_port_by_guid(c->view->fabric, alias_of ? alias_of : c->record.gid[1]);
     return port != FAB_NONE && fab_port_has_lid(c->view->fabric, port) &&
            sa_has_key(c->view, port, pkey);
 }
@@ -98,7 +101,7 @@ static bool may_change(const struct change *c)
 
 static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, struct change *c)
 {
-    *c = (struct change){.view = fab_sa_view(s->view->sa), .req = req};
+    *c = (struct change){.view = fab_sa_view(s->view->sa), .aliases = &s->aliases, .req = req};
     if (!given(req, "ServiceID") || !given(req, "ServiceGID") || req->from == FAB_NONE)
         return FAB_SA_REQ_INVALID;
     read_service(req, &c->service, &c->record);
