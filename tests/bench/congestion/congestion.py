@@ -93,9 +93,12 @@ def table(figures):
         title = f"{name}{' ' + size if int(size) else ''}, {fabric}, {seeds}"
         for who, (victim, hot, score) in verdict.items():
             x = of[who]
+            if who == "zeros" and all(x[field] == of["off"][field] for field in FIELDS[5:-1]):
+                continue  # nothing is marked
             crowd = f"{hot:.3f}" if hot else "-"
-            rest = ("-", "-", "-") if not hot else (f"{statistics.mean(x['jain']):.2f}", time_of(x["converge"]),
-                                                    time_of(x["recover"]) if any(x["recover"]) else "-")
+            lasts = any(of["off"]["recover"])  # else it comes in bursts, or moves
+            rest = [f"{statistics.mean(x['jain']):.2f}" if lasts or name == "moving" else "-"]
+            rest += [time_of(x["converge"]), time_of(x["recover"])] if lasts else ["-", "-"]
             print(f"| {title} | {who} | {victim:.3f} | {crowd} | {score:.3f} | {score / best:.3f} |"
                   f" {' | '.join(rest)} | {statistics.mean(x['wave']):.2f} |")
             title = ""
