@@ -6,8 +6,8 @@
  *
  * M_Keys are shown to those who know our SM_Key, and P_Key tables only to them. Tables that nobody
  * has set (arbitration with one lane) are zeros. Who is not trusted sees the ports that it has a
- * partition in common with. There are no multicast groups, services and
- * subscriptions yet, so their tables are empty.
+ * partition in common with. What hosts register is listed by whom they registered it with
+ * (struct fab_sa_list).
  */
 #include <string.h>
 

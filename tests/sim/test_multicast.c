@@ -17,8 +17,8 @@
 #include "libfabmgr/sim/sim.h"
 #include "tests/sim/lab.h"
 
-#define GROUPS 40 /* in two blocks of tables */
-#define PATIENCE_S 30
+#define GROUPS 40      /* in two blocks of tables */
+#define PATIENCE_S 120 /* looks are put off while traps come from where a dead way led */
 #define DEAD_MOST 5
 
 struct world {
