@@ -31,7 +31,7 @@ struct lab {
     struct lab_event events[LAB_EVENTS];
     unsigned event_count;
     uint64_t sets_port_info, sets_lft, sets_switch_info, gets_lft;
-    uint64_t sets_by_lid;     /* of sets_lft */
+    uint64_t sets_by_lid; /* of sets_lft */
     uint64_t sets_mft, gets_mft;
     struct fab_sm_info other; /* guid != 0: a manager that answers SubnGet(SMInfo) */
     uint32_t other_node;      /* sits here */
