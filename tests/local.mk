@@ -52,6 +52,9 @@ tests_bench_bench_mads_LDADD = libfabmgr/libfabmgr.la
 noinst_PROGRAMS += tests/bench/bench_repair
 tests_bench_bench_repair_SOURCES = tests/bench/bench_repair.c
 tests_bench_bench_repair_LDADD = libfabmgr/libfabmgr.la
+noinst_PROGRAMS += tests/bench/bench_mcast
+tests_bench_bench_mcast_SOURCES = tests/bench/bench_mcast.c
+tests_bench_bench_mcast_LDADD = libfabmgr/libfabmgr.la
 
 # ---- congestion control
 UNIT_TESTS += tests/unit/test_congestion

@@ -265,9 +265,20 @@ static int plan_group(struct draft *d, uint32_t group)
     return r == FAB_OK && d->plan.stage[FAB_MFT_READ].count == reads ? write_group(d) : r;
 }
 
+/* Groups that have an entry somewhere. */
+static void add_used(const struct fab_blocks *b, uint64_t *set)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (!is_zero(b->block[i].entry))
+            fab_bits_set(set, b->block[i].number % FAB_MFT_GROUPS);
+}
+
 int fab_mft_plan_make(const struct fab_mft_input *in, struct fab_mft_plan *ret)
 {
     struct draft d = {.in = in};
+    uint64_t used[FAB_MFT_GROUPS / 64] = {0};
+    add_used(in->want, used);
+    add_used(in->held, used);
     int r = FAB_E_NOMEM;
     d.root = fab_alloc_array(in->net->switches, sizeof(*d.root));
     if (in->silent != NULL)
@@ -275,7 +286,7 @@ int fab_mft_plan_make(const struct fab_mft_input *in, struct fab_mft_plan *ret)
     if (d.root != NULL && (in->silent == NULL || d.pending != NULL))
         r = FAB_OK;
     for (uint32_t group = 0; group < FAB_MFT_GROUPS && r == FAB_OK; group++)
-        if (fab_bits_get(in->groups, group))
+        if (fab_bits_get(in->groups, group) && fab_bits_get(used, group))
             r = plan_group(&d, group);
     if (r == FAB_OK)
         *ret = d.plan;
