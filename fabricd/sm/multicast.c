@@ -19,6 +19,7 @@
 #include "libfabmgr/base/size.h"
 
 #define RETRY_US 1000000u
+#define SLICE_US 2000u /* that dropping members may hold the loop */
 
 static bool is_there(const struct fab_fabric *f, uint64_t guid)
 {
@@ -92,43 +93,46 @@ static int configure(struct sm *s)
 /* ---- ports that are gone ----------------------------------------------------------------------
  */
 
-static struct sm_absent *find_absent(const struct sm_multicast *m, uint64_t guid)
-{
-    for (size_t i = 0; i < m->absents; i++)
-        if (m->absent[i].guid == guid)
-            return &m->absent[i];
-    return NULL;
-}
-
-static void note_absent(struct sm_multicast *m, uint64_t guid)
+/* With `noted`: GUIDs of those that are. What there is no memory for is noted with the next look.
+ */
+static int note_absent(struct sm_multicast *m, struct fab_map *noted, uint64_t guid)
 {
     struct sm_absent *more = m->absent;
-    if (find_absent(m, guid))
-        return;
+    uint32_t at;
+    if (fab_map_get(noted, guid, &at))
+        return FAB_OK;
     if (m->absents == m->absent_room)
         more = fab_grow(m->absent, sizeof(*more), m->absents + 1, &m->absent_room);
     if (!more)
-        return; /* it is noted with the next look */
+        return FAB_E_NOMEM;
     m->absent = more;
-    more[m->absents++] = (struct sm_absent){guid, clock_now_us()};
+    int r = fab_map_put(noted, guid, (uint32_t)m->absents);
+    if (r == FAB_OK)
+        more[m->absents++] = (struct sm_absent){guid, clock_now_us()};
+    return r;
 }
 
 static void note_absents(struct sm *s)
 {
     struct sm_multicast *m = &s->multicast;
     const struct fab_fabric *f = s->model.fabric;
-    for (size_t i = 0; i < m->absents;)
-        if (is_there(f, m->absent[i].guid))
-            m->absent[i] = m->absent[--m->absents];
-        else
-            i++;
-    for (size_t g = 0; g < m->groups->groups; g++)
-        for (size_t i = 0; i < m->groups->group[g]->members; i++)
+    struct fab_map noted = {0};
+    size_t kept = 0;
+    int r = FAB_OK;
+    for (size_t i = 0; i < m->absents && r == FAB_OK; i++)
+        if (!is_there(f, m->absent[i].guid)) {
+            m->absent[kept] = m->absent[i];
+            r = fab_map_put(&noted, m->absent[i].guid, (uint32_t)kept++);
+        }
+    m->absents = kept;
+    for (size_t g = 0; g < m->groups->groups && r == FAB_OK; g++)
+        for (size_t i = 0; i < m->groups->group[g]->members && r == FAB_OK; i++)
             if (!is_there(f, m->groups->group[g]->member[i].gid[1]))
-                note_absent(m, m->groups->group[g]->member[i].gid[1]);
+                r = note_absent(m, &noted, m->groups->group[g]->member[i].gid[1]);
+    fab_map_fini(&noted);
 }
 
-/* Those whose time is over leave; the timer is set for the next one. */
+/* Those whose time is over leave, some at a time; the timer is set for the next one. */
 static void drop_absents(struct sm *s)
 {
     struct sm_multicast *m = &s->multicast;
@@ -136,7 +140,8 @@ static void drop_absents(struct sm *s)
     uint64_t next = UINT64_MAX;
     for (size_t i = 0; i < m->absents;) {
         uint64_t due = m->absent[i].since_us + patience;
-        if (due > now) {
+        if (due > now || clock_now_us() - now > SLICE_US) {
+            due = due > now ? due : now;
             next = due < next ? due : next;
             i++;
             continue;
