@@ -32,7 +32,7 @@ static uint32_t unreached(const struct fab_mgroups *g, const struct fab_mgroup *
 {
     uint32_t count = 0;
     for (size_t i = 0; i < group->members; i++)
-        count += !fab_trees_reaches(g->trees, group->is.mlid, group->member[i].gid[1]);
+        count += !fab_trees_reaches(g->trees, group->is.mlid, group->member[i].port_guid);
     return count;
 }
 
@@ -138,7 +138,7 @@ static Fabric__V1__MulticastMember *convert_member(struct answer *a, const struc
                                                    const struct fab_mgroup_member *is)
 {
     Fabric__V1__MulticastMember *m = answer_alloc(a, 1, sizeof *m);
-    uint32_t port = fab_fabric_port_by_guid(v->fabric, is->gid[1]);
+    uint32_t port = fab_fabric_port_by_guid(v->fabric, is->port_guid);
     if (m == NULL)
         return NULL;
     fabric__v1__multicast_member__init(m);
@@ -151,7 +151,7 @@ static Fabric__V1__MulticastMember *convert_member(struct answer *a, const struc
     m->non_member = (is->join_state & FAB_JOIN_NON_MEMBER) != 0;
     m->sender = (is->join_state & (FAB_JOIN_SENDER | FAB_JOIN_SENDER_FULL)) != 0;
     m->proxy = is->proxy_join != 0;
-    m->reached = fab_trees_reaches(g->trees, group->is.mlid, is->gid[1]);
+    m->reached = fab_trees_reaches(g->trees, group->is.mlid, is->port_guid);
     return m;
 }
 

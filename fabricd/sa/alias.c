@@ -170,6 +170,24 @@ static int put(const struct change *c, uint32_t place, uint64_t guid)
     return FAB_OK;
 }
 
+/* A name by which a port is a member of a multicast group stays. */
+static uint16_t may_rename(const struct change *c, bool set)
+{
+    const struct fab_mgroups *groups = sm_mgroups(c->s->in.sm);
+    uint16_t status = 0;
+    for (uint32_t place = c->first; status == 0 && place < c->end; place++) {
+        uint64_t old = guid_at(c, place), now = c->record.table.guid[place % FAB_ALIAS_BLOCK];
+        bool stays = old == 0 || (set && (now == 0 || now == old));
+        if (!(c->places >> (place - c->first) & 1) || stays)
+            continue;
+        if (groups == NULL)
+            status = FAB_SMP_BUSY;
+        else if (fab_mgroups_has(groups, old))
+            status = FAB_SA_REQ_DENIED;
+    }
+    return status;
+}
+
 /* What is wanted at a place: what is asked for, or what is there, or something new. */
 static uint64_t wanted_at(const struct change *c, uint32_t place)
 {
@@ -184,6 +202,8 @@ static uint16_t change(struct sa *s, const struct fab_sa_request *req, bool set,
 {
     struct change c;
     uint16_t status = read_change(s, req, &c);
+    if (status == 0)
+        status = may_rename(&c, set);
     for (uint32_t place = c.first; status == 0 && place < c.end; place++)
         if ((c.places >> (place - c.first) & 1) &&
             put(&c, place, set ? wanted_at(&c, place) : 0) != FAB_OK)

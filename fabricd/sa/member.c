@@ -4,7 +4,8 @@
  * for them. Here is who may: a port for itself, or for another one that it shares a partition with
  * (a proxy); the port must be in the partition of the group; memberships are changed by the port
  * itself, those by proxy by anyone in the group's partition (o15-0.1.2, o15-0.2.1). Who knows our
- * SM_Key may do all that for any port. What the components mean is libfabmgr/mcast's.
+ * SM_Key may do all that for any port. A port may be a member also by its alias GUIDs, each of them
+ * apart. What the components mean is libfabmgr/mcast's.
  *
  * In queries only trusted ones see ports and what they are; others see the groups of their
  * partitions, without (15.2.5.17).
@@ -63,7 +64,7 @@ static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, stru
     if (c->prefix != DEFAULT_PREFIX && c->prefix != ours)
         return FAB_SA_INVALID_GID;
     c->record.port_gid[0] = ours;
-    c->port = fab_fabric_port_by_guid(c->view->fabric, c->record.port_gid[1]);
+    c->port = fab_sa_port_of_guid(c->sa, c->record.port_gid[1]);
     if (groups != NULL)
         c->group = fab_mgroups_find(groups, c->record.mgid);
     if (c->group != NULL) {
@@ -127,6 +128,7 @@ uint16_t sa_member_set(struct sa *s, const struct fab_sa_request *req,
     const struct fab_port_info *port = &c.view->fabric->ports[c.port].info;
     const struct fab_mgroup_ask ask = {.record = &c.record,
                                        .comp_mask = req->comp_mask,
+                                       .port_guid = c.view->fabric->ports[c.port].guid,
                                        .mtu = port->neighbor_mtu,
                                        .rate = fab_sa_rate(fab_link_rate(port)),
                                        .life = c.view->policy.subnet_timeout,

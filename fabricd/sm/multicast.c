@@ -95,8 +95,10 @@ static int configure(struct sm *s)
 
 /* With `noted`: GUIDs of those that are. What there is no memory for is noted with the next look.
  */
-static int note_absent(struct sm_multicast *m, struct fab_map *noted, uint64_t guid)
+static int note_absent(struct sm_multicast *m, struct fab_map *noted,
+                       const struct fab_mgroup_member *member)
 {
+    uint64_t guid = member->gid[1];
     struct sm_absent *more = m->absent;
     uint32_t at;
     if (fab_map_get(noted, guid, &at))
@@ -108,7 +110,7 @@ static int note_absent(struct sm_multicast *m, struct fab_map *noted, uint64_t g
     m->absent = more;
     int r = fab_map_put(noted, guid, (uint32_t)m->absents);
     if (r == FAB_OK)
-        more[m->absents++] = (struct sm_absent){guid, clock_now_us()};
+        more[m->absents++] = (struct sm_absent){guid, member->port_guid, clock_now_us()};
     return r;
 }
 
@@ -120,15 +122,15 @@ static void note_absents(struct sm *s)
     size_t kept = 0;
     int r = FAB_OK;
     for (size_t i = 0; i < m->absents && r == FAB_OK; i++)
-        if (!is_there(f, m->absent[i].guid)) {
+        if (!is_there(f, m->absent[i].port_guid)) {
             m->absent[kept] = m->absent[i];
             r = fab_map_put(&noted, m->absent[i].guid, (uint32_t)kept++);
         }
     m->absents = kept;
     for (size_t g = 0; g < m->groups->groups && r == FAB_OK; g++)
         for (size_t i = 0; i < m->groups->group[g]->members && r == FAB_OK; i++)
-            if (!is_there(f, m->groups->group[g]->member[i].gid[1]))
-                r = note_absent(m, &noted, m->groups->group[g]->member[i].gid[1]);
+            if (!is_there(f, m->groups->group[g]->member[i].port_guid))
+                r = note_absent(m, &noted, &m->groups->group[g]->member[i]);
     fab_map_fini(&noted);
 }
 

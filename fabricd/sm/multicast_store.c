@@ -3,6 +3,7 @@
  * Multicast groups over restarts and crashes: each change of a group or a member goes to the store,
  * and a new life begins with what is there, with the same LIDs; so that what switches hold is right
  * and hosts need not join again. Groups of the configuration are kept, too, for their LIDs.
+ * Members by alias GUIDs are of the ports that the store has for these.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "fabricd/base/log.h"
 #include "fabricd/sm/private.h"
+#include "libfabmgr/sa/aliases.h"
 
 static void on_group(void *ctx, const struct fab_mgroup *group, bool made)
 {
@@ -47,20 +49,37 @@ static int load_groups(struct sm *s)
     return r;
 }
 
+static int load_aliases(struct sm *s, struct fab_aliases *ret)
+{
+    struct store_alias *row = NULL;
+    size_t count = 0;
+    int r = store_load_aliases(s->in.store, &row, &count);
+    for (size_t i = 0; i < count && r == FAB_OK; i++)
+        if (fab_aliases_put(ret, row[i].port_guid, row[i].place, row[i].guid) == FAB_E_NOMEM)
+            r = FAB_E_NOMEM;
+    free(row);
+    return r;
+}
+
 static int load_members(struct sm *s)
 {
     struct store_member *row = NULL;
+    struct fab_aliases aliases = {0};
     size_t count = 0;
-    int r = store_load_members(s->in.store, &row, &count);
+    int r = load_aliases(s, &aliases);
+    if (r == FAB_OK)
+        r = store_load_members(s->in.store, &row, &count);
     for (size_t i = 0; i < count && r == FAB_OK; i++) {
         struct fab_mgroup_member member = {.join_state = row[i].join_state,
                                            .proxy_join = row[i].proxy_join};
         memcpy(member.gid, row[i].port_gid, sizeof(member.gid));
+        member.port_guid = fab_aliases_port(&aliases, member.gid[1]);
         r = fab_mgroups_restore_member(s->multicast.groups, row[i].mgid, &member);
         r = r == FAB_E_NOT_FOUND ? FAB_OK : r;
     }
     log_debug("sm", "multicast memberships of before: %zu", count);
     free(row);
+    fab_aliases_fini(&aliases);
     return r;
 }
 

@@ -236,7 +236,8 @@ struct sm_rebalance { /* rebalance.c */
     char said[256];      /* of the last one */
 };
 struct sm_absent {
-    uint64_t guid; /* of a port */
+    uint64_t guid;      /* of a member */
+    uint64_t port_guid; /* that it is, or is an alias of */
     uint64_t since_us;
 };
 struct sm_multicast { /* multicast.c */

@@ -182,7 +182,7 @@ struct sm_multicast_status {
     uint64_t members;
     uint32_t room;     /* multicast LIDs that the smallest table has entries for */
     uint64_t smallest; /* node GUID of a switch that has it; 0: none is smaller than need be */
-    uint32_t absent;   /* ports that are members, and not there */
+    uint32_t absent;   /* members whose port is not there, by GUID */
     uint32_t silent;   /* switches that did not take their tables */
     bool pending;      /* tables are being written, or will be */
     uint64_t writes;   /* blocks, since the start */

@@ -242,6 +242,7 @@ uint16_t fab_mgroups_join(struct fab_mgroups *g, const struct fab_mgroup_ask *as
         return status;
     const struct fab_mgroup_member *m = store_member(group, a->port_gid[1]);
     struct fab_mgroup_member as = {.gid = {a->port_gid[0], a->port_gid[1]},
+                                   .port_guid = ask->port_guid,
                                    .proxy_join = m != NULL ? m->proxy_join : ask->proxy};
     as.join_state = (uint8_t)((m != NULL ? m->join_state : 0) | (a->join_state & 15));
     if (store_join(g, group, &as) != FAB_OK) {
@@ -275,14 +276,22 @@ uint16_t fab_mgroups_leave(struct fab_mgroups *g, const struct fab_mgroup_ask *a
     return 0;
 }
 
-void fab_mgroups_drop(struct fab_mgroups *g, uint64_t port_guid)
+bool fab_mgroups_has(const struct fab_mgroups *g, uint64_t guid)
+{
+    for (size_t i = 0; i < g->groups; i++)
+        if (store_member(g->group[i], guid) != NULL)
+            return true;
+    return false;
+}
+
+void fab_mgroups_drop(struct fab_mgroups *g, uint64_t guid)
 {
     for (size_t i = g->groups; i-- > 0;) {
         struct fab_mgroup *group = g->group[i];
-        const struct fab_mgroup_member *m = store_member(group, port_guid);
+        const struct fab_mgroup_member *m = store_member(group, guid);
         if (m == NULL)
             continue;
-        const struct fab_mgroup_member none = {.gid = {m->gid[0], port_guid}};
+        const struct fab_mgroup_member none = {.gid = {m->gid[0], guid}};
         (void)store_join(g, group, &none);
         if (!store_is_wanted(group))
             store_remove(g, group);

@@ -23,7 +23,8 @@ enum fab_join { /* bits of JoinState */
                 FAB_JOIN_SENDER_FULL = 8 /* likewise, but the group lives for it */
 };
 struct fab_mgroup_member {
-    uint64_t gid[2]; /* prefix and GUID of the port */
+    uint64_t gid[2];    /* prefix and GUID: that of the port, or an alias of it */
+    uint64_t port_guid; /* of the port; on its way in 0: as gid says */
     uint8_t join_state, proxy_join;
 };
 struct fab_mgroup {
@@ -74,9 +75,10 @@ bool fab_mgroup_agrees(const struct fab_mgroup *group, const struct fab_mc_membe
 struct fab_mgroup_ask {
     const struct fab_mc_member_record *record;
     uint64_t comp_mask;
-    uint8_t mtu, rate; /* of the port, as MCMemberRecord numbers them */
-    uint8_t life;      /* PacketLifeTime of new groups that do not say it */
-    bool proxy;        /* another port asks for it */
+    uint64_t port_guid; /* of the port that PortGID names; 0: as it says */
+    uint8_t mtu, rate;  /* of the port, as MCMemberRecord numbers them */
+    uint8_t life;       /* PacketLifeTime of new groups that do not say it */
+    bool proxy;         /* another port asks for it */
 };
 /* The status of the answer (0, enum fab_sa_status), and on 0 its record. Joins add to what the
  * member's JoinState was. A group that is not there is made for a full member that names Q_Key,
@@ -94,8 +96,10 @@ int fab_mgroups_restore_member(struct fab_mgroups *g, const uint64_t mgid[2],
                                const struct fab_mgroup_member *member); /* NOT_FOUND, NOMEM */
 /* Those whom nobody keeps: no full member came back. */
 void fab_mgroups_prune(struct fab_mgroups *g);
-/* A port that has gone for good leaves all groups. */
-void fab_mgroups_drop(struct fab_mgroups *g, uint64_t port_guid);
+/* Who is a member by this GUID leaves all groups: its port has gone for good. */
+void fab_mgroups_drop(struct fab_mgroups *g, uint64_t guid);
+/* Whether anyone is a member by this GUID. */
+bool fab_mgroups_has(const struct fab_mgroups *g, uint64_t guid);
 
 /* The groups that partitions have from the start, and no others, are fixed. LIMIT: for some there
  * is no multicast LID: *ret_left_out. NOMEM. NULL: none. */

@@ -220,16 +220,17 @@ static bool receives(uint8_t join_state)
 }
 
 /* The tree has what a member was, and gets what it is: the new one first. */
-static int move_member(struct fab_mgroups *g, const struct fab_mgroup *group, uint64_t guid,
-                       uint8_t was, uint8_t is)
+static int move_member(struct fab_mgroups *g, const struct fab_mgroup *group,
+                       const struct fab_mgroup_member *m, uint8_t is)
 {
+    uint8_t was = m->join_state;
     int r = FAB_OK;
     if (was != 0 && is != 0 && receives(was) == receives(is))
         return FAB_OK;
     if (is != 0)
-        r = fab_trees_join(g->trees, group->is.mlid, guid, receives(is));
+        r = fab_trees_join(g->trees, group->is.mlid, m->port_guid, receives(is));
     if (was != 0 && r == FAB_OK)
-        r = fab_trees_leave(g->trees, group->is.mlid, guid, receives(was));
+        r = fab_trees_leave(g->trees, group->is.mlid, m->port_guid, receives(was));
     return r;
 }
 
@@ -244,6 +245,8 @@ static int insert_member(struct fab_mgroup *group, const struct fab_mgroup_membe
     memmove(&more[i + 1], &more[i], (group->members++ - i) * sizeof(*more));
     more[i] = *as;
     more[i].join_state = 0;
+    if (as->port_guid == 0)
+        more[i].port_guid = as->gid[1];
     return FAB_OK;
 }
 
@@ -262,7 +265,7 @@ int store_join(struct fab_mgroups *g, struct fab_mgroup *group, const struct fab
     if (r != FAB_OK || (m = store_member(group, guid)) == NULL)
         return r;
     bool changes = m->join_state != as->join_state;
-    r = move_member(g, group, guid, m->join_state, as->join_state);
+    r = move_member(g, group, m, as->join_state);
     if (r == FAB_OK)
         m->join_state = as->join_state;
     if (r == FAB_OK && changes)
@@ -278,7 +281,7 @@ void store_remove(struct fab_mgroups *g, struct fab_mgroup *group)
 {
     while (group->members > 0) {
         struct fab_mgroup_member m = group->member[--group->members];
-        (void)fab_trees_leave(g->trees, group->is.mlid, m.gid[1], receives(m.join_state));
+        (void)fab_trees_leave(g->trees, group->is.mlid, m.port_guid, receives(m.join_state));
         m.join_state = 0;
         tell_member(g, group, &m);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Alias GUIDs over the real manager on a simulated fabric: asked for, chosen by us, refused, kept
- * over a restart, written to ports again that lost them, and good for paths.
+ * over a restart, written to ports again that lost them, good for paths, and for multicast groups.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "fabricd/sa/sa.h"
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/mcast/groups.h"
 #include "libfabmgr/wire/sa.h"
 #include "tests/sim/lab.h"
 
@@ -193,6 +194,97 @@ START_TEST(names_are_kept)
 }
 END_TEST
 
+/* ---- multicast --------------------------------------------------------------------------------
+ */
+
+static uint64_t member_component(const char *name)
+{
+    return fab_rec_component(&fab_mc_member_record, name);
+}
+
+static uint16_t member(uint16_t from, uint8_t method, uint64_t guid,
+                       struct fab_mc_member_record *ret)
+{
+    struct fab_mc_member_record r = {.mgid = {UINT64_C(0xff12401bffff0000), 5},
+                                     .port_gid = {UINT64_C(0xfe80000000000000), guid},
+                                     .qkey = 0xb1b,
+                                     .pkey = 0xffff,
+                                     .join_state = FAB_JOIN_FULL};
+    uint64_t mask = member_component("MGID") | member_component("PortGID") |
+                    member_component("Q_Key") | member_component("P_Key") | member_component("SL") |
+                    member_component("FlowLabel") | member_component("TClass") |
+                    member_component("JoinState");
+    return request(from, method, 0, &fab_mc_member_record, mask, &r, ret);
+}
+
+/* Whether there is such a member, for who may see it. */
+static bool is_member(uint64_t guid)
+{
+    struct fab_mc_member_record r = {.mgid = {UINT64_C(0xff12401bffff0000), 5},
+                                     .port_gid = {UINT64_C(0xfe80000000000000), guid}},
+                                is;
+    uint64_t mask = member_component("MGID") | member_component("PortGID");
+    uint16_t status = request(MINE, FAB_METHOD_GET, SM_KEY, &fab_mc_member_record, mask, &r, &is);
+    ck_assert(status == 0 || status == FAB_SA_NO_RECORDS);
+    ck_assert(status != 0 || (is.port_gid[1] == guid && is.join_state == FAB_JOIN_FULL));
+    return status == 0;
+}
+
+static bool is_reached(uint16_t lid)
+{
+    struct fab_view *v = sm_view(lab.sm);
+    const struct fab_mgroups *g = sm_mgroups(lab.sm);
+    const struct fab_mgroup *group =
+        fab_mgroups_find(g, (uint64_t[]){UINT64_C(0xff12401bffff0000), 5});
+    uint64_t guid = v->fabric->ports[v->target->lids.owner[lid]].guid;
+    fab_view_unref(v);
+    return group != NULL && fab_trees_reaches(g->trees, group->is.mlid, guid);
+}
+
+static void reopen(const char *state)
+{
+    lab_run_for(&lab, 0.3);
+    sa_stop(sa);
+    lab_stop(&lab);
+    lab_begin(&lab, state);
+    begin();
+    lab_run_for(&lab, 0.3);
+}
+
+START_TEST(members_by_their_names)
+{
+    uint64_t guid[8] = {0, 0x1111}, other[8] = {0, 0x4444}, none[8] = {0};
+    char state[] = "/tmp/test-sa-alias-XXXXXX", command[64];
+    struct fab_mc_member_record is;
+    ck_assert_ptr_nonnull(mkdtemp(state));
+    open_all(state);
+    ck_assert_uint_eq(member(MINE, FAB_METHOD_SET, 0x1111, &is), FAB_SA_REQ_INVALID);
+    ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x02, guid), 0);
+    ck_assert_uint_eq(member(MINE, FAB_METHOD_SET, 0x1111, &is), 0);
+    ck_assert_uint_eq(is.port_gid[1], 0x1111);
+    ck_assert_uint_eq(is.proxy_join, 0); /* it is the port itself */
+    ck_assert(is_member(0x1111) && is_reached(MINE) && !is_reached(THEIRS));
+    ck_assert_uint_eq(member(THEIRS, FAB_METHOD_DELETE, 0x1111, &is), FAB_SA_REQ_INVALID);
+    for (int life = 0; life < 2; life++) { /* as long as it is a member the name stays */
+        ck_assert_uint_eq(alias(MINE, FAB_METHOD_DELETE, 0, MINE, 0x02, none), FAB_SA_REQ_DENIED);
+        ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x02, other), FAB_SA_REQ_DENIED);
+        other[1] = 0x4444;
+        none[1] = 0;
+        if (life == 0)
+            reopen(state);
+        ck_assert(is_member(0x1111) && is_reached(MINE) && !is_reached(THEIRS));
+    }
+    ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x02, guid), 0); /* the same */
+    ck_assert_uint_eq(member(MINE, FAB_METHOD_DELETE, 0x1111, &is), 0);
+    ck_assert(!is_member(0x1111) && !is_reached(MINE));
+    ck_assert_uint_eq(alias(MINE, FAB_METHOD_DELETE, 0, MINE, 0x02, none), 0);
+    ck_assert_uint_eq(none[1], 0);
+    close_all();
+    snprintf(command, sizeof command, "rm -rf %s", state);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sa alias");
@@ -202,6 +294,7 @@ int main(void)
     tcase_add_test(tcase, some_are_refused);
     tcase_add_test(tcase, paths_lead_to_names);
     tcase_add_test(tcase, names_are_kept);
+    tcase_add_test(tcase, members_by_their_names);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

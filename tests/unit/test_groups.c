@@ -244,6 +244,39 @@ START_TEST(the_configuration_fixes_groups)
 }
 END_TEST
 
+/* A port is a member by its own GUID and by an alias: two members, one branch of the tree. */
+START_TEST(aliases_are_members_of_their_port)
+{
+    struct world w = world_of(64);
+    const uint64_t alias = 0x1111;
+    struct fab_mc_member_record own = record(&w, 1, IPV4, 7), named = own, answer;
+    named.port_gid[1] = alias;
+    struct fab_mgroup_ask ask = asking(&named, CREATE);
+    ask.port_guid = host(&w, 1);
+    ck_assert_uint_eq(fab_mgroups_join(w.g, &ask, &answer), 0);
+    ck_assert_uint_eq(answer.port_gid[1], alias);
+    ck_assert(fab_trees_reaches(w.g->trees, answer.mlid, host(&w, 1)));
+    ck_assert_uint_eq(fab_trees_missing(w.g->trees, answer.mlid), 0);
+    ck_assert(fab_mgroups_has(w.g, alias) && !fab_mgroups_has(w.g, host(&w, 1)));
+    ck_assert_uint_eq(join(&w, &own, JOIN, &answer), 0);
+    ck_assert_uint_eq(w.g->group[0]->members, 2);
+    ck_assert_uint_eq(leave(&w, &own, JOIN), 0);
+    ck_assert(fab_trees_reaches(w.g->trees, answer.mlid, host(&w, 1)));
+    ck_assert_uint_eq(leave(&w, &named, JOIN), 0);
+    ck_assert_uint_eq(w.g->groups, 0);
+    ck_assert_uint_eq(fab_trees_count(w.g->trees), 0);
+    const struct fab_mgroup_member kept = {
+        .gid = {0, alias}, .port_guid = host(&w, 2), .join_state = 1};
+    ck_assert_int_eq(fab_mgroups_restore(w.g, &answer), FAB_OK);
+    ck_assert_int_eq(fab_mgroups_restore_member(w.g, answer.mgid, &kept), FAB_OK);
+    ck_assert(fab_trees_reaches(w.g->trees, w.g->group[0]->is.mlid, host(&w, 2)));
+    fab_mgroups_drop(w.g, alias);
+    ck_assert_uint_eq(w.g->groups, 0);
+    ck_assert_uint_eq(fab_trees_count(w.g->trees), 0);
+    world_fini(&w);
+}
+END_TEST
+
 START_TEST(lids_are_shared_when_they_run_short)
 {
     struct world w = world_of(16);
@@ -338,6 +371,7 @@ int main(void)
     tcase_add_test(c, ranges_are_looked_at);
     tcase_add_test(c, a_new_group_has_the_most_that_fits);
     tcase_add_test(c, the_configuration_fixes_groups);
+    tcase_add_test(c, aliases_are_members_of_their_port);
     tcase_add_test(c, lids_are_shared_when_they_run_short);
     tcase_add_test(c, no_lid_is_lost);
     suite_add_tcase(suite, c);
