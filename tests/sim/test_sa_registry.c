@@ -2,8 +2,10 @@
 /*
  * What hosts register with the agent of subnet administration, over the real manager on a simulated
  * fabric in virtual time: services with leases and keys, subscriptions, and the reports that follow
- * when cables are pulled, to hosts that answer, answer late, or are gone; all of it over restarts.
+ * when cables are pulled and groups come and go, to hosts that answer, answer late, or are gone, or
+ * that may not hear of it; all of it over restarts.
  */
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include "fabricd/sa/sa.h"
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/mcast/groups.h"
 #include "libfabmgr/registry/reports.h"
 #include "libfabmgr/wire/sa.h"
 #include "tests/sim/lab.h"
@@ -535,6 +538,141 @@ START_TEST(a_port_that_stays_away_is_dropped)
 }
 END_TEST
 
+/* ---- groups and partitions --------------------------------------------------------------------
+ */
+
+#define MGID_HIGH UINT64_C(0xff12401b80110000)
+
+static uint16_t member(unsigned host, uint8_t method, uint16_t pkey, uint64_t mgid_low)
+{
+    static const char *const names[] = {"MGID", "PortGID",   "Q_Key",  "P_Key",
+                                        "SL",   "FlowLabel", "TClass", "JoinState"};
+    uint8_t data[FAB_REC_MAX];
+    struct fab_mc_member_record r = {.mgid = {MGID_HIGH, mgid_low},
+                                     .port_gid = {UINT64_C(0xfe80) << 48, host_guid(host)},
+                                     .qkey = 0xb1b,
+                                     .pkey = pkey,
+                                     .join_state = FAB_JOIN_FULL};
+    uint64_t mask = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        mask |= fab_rec_component(&fab_mc_member_record, names[i]);
+    ck_assert_int_eq(fab_rec_pack(&fab_mc_member_record, &r, data, sizeof data), FAB_OK);
+    return ask(host_lid(host), method, FAB_SA_MC_MEMBER_RECORD, 0, mask, data, 52);
+}
+
+/* Hosts 1 and 4 are in one partition, host 2 in another; in the default one all are limited. */
+static void make_partitions(void)
+{
+    char text[400];
+    struct fab_partitions_error e;
+    struct fab_partitions *p;
+    snprintf(text, sizeof text,
+             "Default=0x7fff, defmember=limited: ALL, SELF=full;\n"
+             "Blue=0x11, defmember=full: 0x%" PRIx64 ", 0x%" PRIx64 ";\n"
+             "Red=0x12, defmember=full: 0x%" PRIx64 ";\n",
+             host_guid(1), host_guid(4), host_guid(2));
+    ck_assert_int_eq(fab_partitions_read(text, strlen(text), &p, &e), FAB_OK);
+    scene.lab.config.policy.partitions = p;
+    ck_assert_int_eq(sm_reload(scene.lab.sm), FAB_OK);
+    lab_run_for(&scene.lab, 2);
+    lab_run(&scene.lab, 20, lab_is_idle, "the partitions");
+}
+
+static void all_subscribe(uint16_t trap)
+{
+    const struct fab_inform_info info = all_notices(trap);
+    for (unsigned host = 1; host < 5; host++)
+        ck_assert_uint_eq(inform(host_lid(host), 0, &info), 0);
+}
+
+/* Hosts 1, 2, 3 and 4 have heard it so often, and of that GID. */
+static void assert_heard(uint16_t trap, const unsigned times[4], uint64_t high, uint64_t low)
+{
+    for (unsigned host = 1; host < 5; host++)
+        ck_assert_msg(reports_of(host_lid(host), trap) == times[host - 1],
+                      "host %u heard notice %u %u times", host, trap,
+                      reports_of(host_lid(host), trap));
+    for (unsigned i = 0; i < scene.reports && i < REPORTS; i++) {
+        const struct got *g = &scene.got[i];
+        if (g->notice.trap != trap)
+            continue;
+        ck_assert_uint_eq(fab_be64(g->notice.details + 6), high);
+        ck_assert_uint_eq(fab_be64(g->notice.details + 14), low);
+        ck_assert_uint_eq(g->issuer[1], host_guid(0));
+        ck_assert_uint_eq(g->notice.issuer_lid, host_lid(0));
+    }
+}
+
+/* The first member makes a group, the last one takes it along; others in between are no news. */
+START_TEST(groups_are_told_when_made_and_gone)
+{
+    const unsigned all[4] = {1, 1, 1, 1}, none[4] = {0};
+    open_scene(false);
+    all_subscribe(66);
+    all_subscribe(67);
+    ck_assert_uint_eq(member(1, FAB_METHOD_SET, 0xffff, 5), 0);
+    lab_run_for(&scene.lab, 1);
+    assert_heard(66, all, MGID_HIGH, 5);
+    ck_assert_uint_eq(member(2, FAB_METHOD_SET, 0xffff, 5), 0);
+    ck_assert_uint_eq(member(1, FAB_METHOD_DELETE, 0xffff, 5), 0);
+    lab_run_for(&scene.lab, 1);
+    assert_heard(66, all, MGID_HIGH, 5);
+    assert_heard(67, none, 0, 0);
+    ck_assert_uint_eq(member(2, FAB_METHOD_DELETE, 0xffff, 5), 0);
+    lab_run_for(&scene.lab, 1);
+    assert_heard(66, all, MGID_HIGH, 5);
+    assert_heard(67, all, MGID_HIGH, 5);
+    close_scene();
+}
+END_TEST
+
+START_TEST(groups_of_others_are_not_told)
+{
+    const unsigned blue[4] = {1, 0, 0, 1};
+    open_scene(false);
+    make_partitions();
+    all_subscribe(66);
+    all_subscribe(67);
+    ck_assert_uint_eq(member(2, FAB_METHOD_SET, 0x8011, 5), FAB_SA_REQ_INVALID);
+    ck_assert_uint_eq(member(1, FAB_METHOD_SET, 0x8011, 5), 0);
+    ck_assert_uint_eq(member(1, FAB_METHOD_DELETE, 0x8011, 5), 0);
+    lab_run_for(&scene.lab, 1);
+    assert_heard(66, blue, MGID_HIGH, 5);
+    assert_heard(67, blue, MGID_HIGH, 5);
+    ck_assert_uint_eq(sa_subscriptions(scene.sa)->count, 8);
+    close_scene();
+}
+END_TEST
+
+/* Host 4 goes and comes: host 1 hears of it; those that share no P_Key do not, two limited members
+ * do not share theirs. */
+START_TEST(ends_of_others_are_not_told)
+{
+    const unsigned blue[4] = {1, 0, 0, 0};
+    open_scene(false);
+    make_partitions();
+    uint64_t guid = host_guid(4);
+    all_subscribe(64);
+    all_subscribe(65);
+    scene.reports = 0;
+    lab_unlink(&scene.lab, "leaf-002", 1);
+    lab_run_for(&scene.lab, 3);
+    for (unsigned host = 1; host < 4; host++)
+        ck_assert_uint_eq(reports_of(host_lid(host), 65), blue[host - 1]);
+    lab_relink(&scene.lab, "leaf-002", 1);
+    lab_run_for(&scene.lab, 3);
+    for (unsigned host = 1; host < 4; host++) {
+        ck_assert_uint_eq(reports_of(host_lid(host), 64), blue[host - 1]);
+        ck_assert_uint_eq(reports_of(host_lid(host), 65), blue[host - 1]);
+    }
+    ck_assert_uint_gt(scene.reports, 0);
+    for (unsigned i = 0; i < scene.reports && i < REPORTS; i++)
+        ck_assert_uint_eq(fab_be64(scene.got[i].notice.details + 14), guid);
+    ck_assert_uint_eq(sa_subscriptions(scene.sa)->count, 8);
+    close_scene();
+}
+END_TEST
+
 /* The agent and its manager go, without a word more to the store, and come again. */
 START_TEST(all_is_there_after_a_restart)
 {
@@ -580,6 +718,9 @@ int main(void)
     tcase_add_test(tcase, who_does_not_answer_is_dropped);
     tcase_add_test(tcase, late_answers_do_no_harm);
     tcase_add_test(tcase, a_port_that_stays_away_is_dropped);
+    tcase_add_test(tcase, groups_are_told_when_made_and_gone);
+    tcase_add_test(tcase, groups_of_others_are_not_told);
+    tcase_add_test(tcase, ends_of_others_are_not_told);
     tcase_add_test(tcase, all_is_there_after_a_restart);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
