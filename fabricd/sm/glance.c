@@ -61,6 +61,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     for (; s->scan.index < s->suspects.count; step_over(s)) {
         uint32_t node = FAB_NONE;
         ret->path = suspect(s, &node);
+        if (s->scan.block == 1)
+            sm_guids_add(&s->cut.mute, s->suspects.guid[s->scan.index]);
         if (ret->path == NULL)
             s->cut.more = true;
         if (ret->path == NULL || s->scan.block > f->nodes[node].num_ports)
@@ -103,6 +105,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         s->cut.more = true;
         return;
     }
+    sm_guids_remove(&s->cut.mute, f->nodes[f->ports[port].node].guid);
     if (sm_flap_glanced(s, port, is_up(&now)))
         return;
     const struct sm_cable cable = {.port = port,
@@ -119,8 +122,23 @@ static bool finished(const struct sm *s)
     return s->scan.index >= s->suspects.count;
 }
 
+/* Another glance at those that did not answer this one would be in vain, too: until a look has
+ * ended or the ways have changed, their traps are left to the look. */
+static void note_mute(struct sm *s)
+{
+    const struct sm_guids *mute = &s->cut.mute;
+    for (uint32_t i = 0; i < mute->count; i++) {
+        sm_guids_add(&s->mute, mute->guid[i]);
+        if (!sm_guids_have(&s->want.glance, mute->guid[i]))
+            continue;
+        sm_guids_remove(&s->want.glance, mute->guid[i]);
+        sm_want_suspect(s, mute->guid[i]);
+    }
+}
+
 static int leave(struct sm *s)
 {
+    note_mute(s);
     s->run.known_us = clock_now_us();
     sm_flap_arm(s);
     return s->cut.count == 0 ? SM_ROUND_OVER : FAB_OK;
@@ -133,6 +151,8 @@ void sm_glance_stalled(struct sm *s)
     if (s->cut.count == 0 && s->run.stalled_us < sm_first_try_us(s))
         return;
     s->cut.more = true;
+    if (s->run.stalled_us < sm_first_try_us(s))
+        s->cut.mute = (struct sm_guids){0}; /* it was not waited for them */
     sm_run_give_up(s);
 }
 

@@ -107,6 +107,7 @@ struct sm_guids {
 };
 bool sm_guids_have(const struct sm_guids *g, uint64_t guid);
 void sm_guids_add(struct sm_guids *g, uint64_t guid);
+void sm_guids_remove(struct sm_guids *g, uint64_t guid);
 struct sm_want {
     bool full, reroute, rebalance, light;
     bool sweep; /* a full one, in the background */
@@ -114,6 +115,7 @@ struct sm_want {
     struct sm_guids glance;   /* of traps, where tables can be mended: they come first */
     struct sm_guids thorough; /* were glanced at; a scoped look follows when it is quiet */
     uint64_t trap_us;         /* when the first trap since the last look came; 0: none */
+    uint64_t look_us;         /* since when a look waits for glances, without a repair; 0: none */
     struct sm_port_op *ports;
     char cause[96]; /* of the next look; "": nothing special */
 };
@@ -184,8 +186,9 @@ struct sm_cut {
         bool isolated; /* it is up */
     } * cable;         /* between switches, that died or shall be avoided; each once */
     uint32_t count;
-    uint32_t held; /* cables that are held, and changed */
-    bool more;     /* there is more to it than that */
+    uint32_t held;        /* cables that are held, and changed */
+    struct sm_guids mute; /* were asked, or no way leads there, and did not answer */
+    bool more;            /* there is more to it than that */
 };
 struct sm_mend_job;
 struct sm_mend { /* mend.c */
@@ -314,6 +317,7 @@ struct sm {
     struct fab_discover *discover;
     struct sm_guids suspects; /* of the running look */
     struct sm_guids retry;    /* nodes that did not take a write */
+    struct sm_guids mute;     /* did not answer a glance: only a look tells what became of them */
     struct sm_scan scan;
     struct sm_sminfo sminfo;
     struct sm_survey survey;

@@ -9,6 +9,10 @@
  *
  * Where the tables in force can be mended (mend.c), a trap is glanced at before all else, a look
  * that runs makes room for it, and the look that checks what was done comes when it is quiet.
+ *
+ * Glances do not keep a look from ending: a switch that did not answer one is left to the look, and
+ * a look that has waited for glances LOOK_WAITS_US, none of which led to a repair, goes first,
+ * makes room for nobody, and looks at what was to be glanced at, too.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,6 +26,7 @@
 #define RETRY_MOST_US 60000000u
 #define FULL_LATER_US 2000000u
 #define THOROUGH_US 100000u /* from a glance to the look that checks it */
+#define LOOK_WAITS_US 1000000u
 #define PUT_OFF_MOST 64
 #define PUT_OFF_SWEEP 4 /* of a sweep after a survey: by then a short one */
 #define STIR_STEP 8     /* looks after which the pause between them doubles */
@@ -69,6 +74,20 @@ void sm_guids_add(struct sm_guids *g, uint64_t guid)
         g->many = true;
     else
         g->guid[g->count++] = guid;
+}
+
+void sm_guids_remove(struct sm_guids *g, uint64_t guid)
+{
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->guid[i] == guid) {
+            g->guid[i] = g->guid[--g->count];
+            return;
+        }
+}
+
+static bool look_is_due(const struct sm *s)
+{
+    return s->want.look_us && clock_now_us() - s->want.look_us >= LOOK_WAITS_US;
 }
 
 void sm_want_full(struct sm *s)
@@ -129,15 +148,26 @@ static void take_for_a_look(struct sm *s, struct sm_guids *g)
     *g = (struct sm_guids){0};
 }
 
+static void note_waiting(struct sm *s)
+{
+    bool waits = s->want.suspects.count || s->want.full || s->want.light;
+    if (!waits)
+        s->want.look_us = 0;
+    else if (s->want.glance.count && !s->want.look_us)
+        s->want.look_us = clock_now_us();
+}
+
 void sm_schedule(struct sm *s)
 {
     if (sm_run_busy(s) || s->apart || s->role.state == FAB_SM_STANDBY ||
         s->role.state == FAB_SM_NOT_ACTIVE)
         return;
     sm_survey_schedule(s);
-    if (!sm_mend_ready(s) || s->want.glance.many)
+    bool settles = loop_timer_pending(s->settle_timer);
+    if (!sm_mend_ready(s) || s->want.glance.many || (look_is_due(s) && !settles))
         take_for_a_look(s, &s->want.glance);
-    if (!s->want.glance.count && loop_timer_pending(s->settle_timer))
+    note_waiting(s);
+    if (!s->want.glance.count && settles)
         return;
     enum sm_round_kind kind = s->want.glance.count ? SM_ROUND_MEND : most_urgent(s);
     if (kind != SM_ROUND_NONE)
@@ -303,7 +333,7 @@ void sm_round_put_off(struct sm *s)
     const struct sm_phase *at = sm_run_phase(s);
     bool looks = at == &sm_phase_light || at == &sm_phase_discover || at == &sm_phase_readback ||
                  (s->run.kind == SM_ROUND_REBALANCE && at == &sm_phase_route);
-    if (!looks || s->put_off >= (s->run.surveyed ? PUT_OFF_SWEEP : PUT_OFF_MOST))
+    if (!looks || look_is_due(s) || s->put_off >= (s->run.surveyed ? PUT_OFF_SWEEP : PUT_OFF_MOST))
         return;
     s->put_off++;
     if (s->run.kind == SM_ROUND_LIGHT)
@@ -319,6 +349,16 @@ void sm_round_put_off(struct sm *s)
     sm_run_abort(s);
 }
 
+/* After a repair or a look: what a glance could not know may be known now. */
+static void note_progress(struct sm *s)
+{
+    if (s->run.kind == SM_ROUND_MEND ? !s->run.computed : s->run.kind == SM_ROUND_PORT)
+        return;
+    s->want.look_us = 0;
+    if (!s->look_again)
+        s->mute = (struct sm_guids){0};
+}
+
 void sm_round_ended(struct sm *s, int status)
 {
     char text[320];
@@ -332,6 +372,7 @@ void sm_round_ended(struct sm *s, int status)
                  s->role.state == FAB_SM_STANDBY ? "another subnet manager is master" : text);
     s->run.trap_us = 0;
     s->restarts = 0;
+    note_progress(s);
     if (s->run.kind == SM_ROUND_MEND)
         look_after_glance(s, status);
     else

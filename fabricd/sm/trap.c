@@ -92,7 +92,7 @@ static void suspect(struct sm *s, uint64_t guid, uint32_t trap)
     sm_rebalance_yield(s);
     name_of(s, guid, name);
     sm_want_cause(s, "trap %u from %.64s", trap, name);
-    if (trap == TRAP_LINK_STATE && sm_mend_ready(s)) {
+    if (trap == TRAP_LINK_STATE && sm_mend_ready(s) && !sm_guids_have(&s->mute, guid)) {
         sm_guids_add(&s->want.glance, guid);
         sm_round_put_off(s);
     } else {
