@@ -4,7 +4,7 @@
 # GUIDs; and kill -9 of the manager while they register: after the restart all is there that was
 # confirmed.
 . "$(dirname "$0")/lib.sh"
-need ibsim sqlite3
+need ibsim sqlite3 saquery
 [ -n "$umad2sim" ] || need libumad2sim.so
 sa_host=$build/tests/support/sa_host
 [ -x "$sa_host" ] || make -s -C "$build" tests/support/sa_host >/dev/null 2>&1 || need "$sa_host"
@@ -19,6 +19,14 @@ on() {
     SIM_HOST=$1 LD_PRELOAD=$umad2sim timeout -k 2 30 "$sa_host" "${@:2}" 2>/dev/null
 }
 
+# guid_of HOST: of its port; gid_of HOST: with the subnet's prefix, as saquery writes it.
+guid_of() {
+    printf '0x%016x' "0x$(sed -n "/\"$1\"/{n;s/^\[1\](\([0-9a-f]*\)).*/\1/p;}" net.net)"
+}
+gid_of() {
+    guid_of "$1" | sed 's/^0x//; s/..../&:/g; s/:$//; s/\(^\|:\)0\{1,3\}/\1/g; s/^/fe80::/'
+}
+
 ready() {
     [ "$(status state)" = idle ] && [ "$(status generation)" -ge 1 ]
 }
@@ -27,10 +35,40 @@ rows() {
     sqlite3 state/fabricd.db "SELECT count(*) FROM $1"
 }
 
+# SubnAdmGetTable by saquery, which shows what is in the first MAD: of services the first one. With
+# each that is taken back it is the next.
+services_are_shown() {
+    local id line
+    for id in 7 8 9; do
+        on "${hosts[id - 6]}" set "$id" "7$id" | grep -q 0x0000 || return 1
+    done
+    for id in 7 8 9; do
+        at "${hosts[4]}" saquery -S >sr 2>/dev/null || return 1
+        for line in "ServiceID\.*0x0*$id" "ServiceGID\.*$(gid_of "${hosts[id - 6]}")" 'ServiceP_Key\.*0xFFFF' \
+            'ServiceLease\.*0xFFFFFFFF' "ServiceData64\.1\.*$(printf '0x%016x' "7$id")"; do
+            grep -qE "$line\$" sr || { cat sr; echo "no $line"; return 1; }
+        done
+        on "${hosts[id - 6]}" delete "$id" | grep -q 0x0000 || return 1
+    done
+}
+
+# Of subscriptions the first two.
+subscriptions_are_shown() {
+    local gid
+    gid=$(gid_of "${hosts[3]}")
+    at "${hosts[2]}" saquery -I >iir 2>/dev/null || return 1
+    [ "$(sed -n "s/.*SubscriberGID\.*//p" iir | head -2 | paste -sd' ')" = "$gid $gid" ] &&
+        [ "$(sed -n 's/.*trap_num\.*//p' iir | head -2 | paste -sd' ')" = '65 64' ] || { cat iir; return 1; }
+    gid=$(gid_of "${hosts[4]}")
+    at "${hosts[2]}" saquery IIR "$gid" >iir 2>/dev/null || return 1
+    [ "$(sed -n "s/.*SubscriberGID\.*//p" iir | head -1)" = "$gid" ] &&
+        [ "$(sed -n 's/.*trap_num\.*//p' iir | head -1)" = 65 ] || { cat iir; return 1; }
+}
+
 # Two hosts listen, one of them is deaf; a third one's cable is pulled.
 reports_arrive() {
     local guid ear deaf
-    guid=$(printf '0x%016x' "0x$(sed -n "/\"$gone\"/{n;s/^\[1\](\([0-9a-f]*\)).*/\1/p;}" net.net)")
+    guid=$(guid_of "$gone")
     start ear.log env SIM_HOST="${hosts[3]}" LD_PRELOAD="$umad2sim" timeout 30 "$sa_host" subscribe 65 subscribe 64 subscribe 128 listen 25
     ear=$started
     start deaf.log env SIM_HOST="${hosts[4]}" LD_PRELOAD="$umad2sim" timeout 30 "$sa_host" subscribe 65 listen 25 deaf
@@ -38,6 +76,7 @@ reports_arrive() {
     await 5 grep -q 'subscribe 128: 0x0000' ear.log && await 5 grep -q 'subscribe 65: 0x0000' deaf.log
     same "$1: two hosts subscribe" 4 "$(rows subscription)"
     same "$1: fabricctl tells of it" 4 "$(ctl subscription list -o json | grep -c '"notice"')"
+    check "$1: and so do tables over the wire" subscriptions_are_shown
     sim_do "Unlink \"$gone\"[1]"
     check "$1: a subscriber hears that a host left" await 10 grep -qx "report 65 $guid" ear.log
     check "$1: and that the link of a switch changed" await 5 grep -q '^report 128 ' ear.log
@@ -50,12 +89,13 @@ reports_arrive() {
     stop "$deaf"
 }
 
-# All that was confirmed before the kill is there after it.
+# All that was confirmed before the kill is there after it. (They subscribe to what does not happen: they
+# would not answer.)
 nothing_is_lost() {
     local i id number now
     for i in 1 2 3; do
         start "churn$i.log" env SIM_HOST="${hosts[i]}" LD_PRELOAD="$umad2sim" timeout 20 "$sa_host" \
-            join "$i" alias 1 "0x000000000000a10$i" subscribe 66 churn 10
+            join "$i" alias 1 "0x000000000000a10$i" subscribe 145 churn 10
     done
     for i in 1 2 3; do
         await 5 grep -q '^confirmed 50 ' "churn$i.log" || { cat "churn$i.log"; return 1; }
@@ -70,14 +110,14 @@ nothing_is_lost() {
     await 20 ready || return 1
     for i in 1 2 3; do
         grep -q "^join $i: 0x0000" "churn$i.log" && grep -q '^alias 1: 0x0000' "churn$i.log" &&
-            grep -q '^subscribe 66: 0x0000' "churn$i.log" || { head -3 "churn$i.log"; return 1; }
+            grep -q '^subscribe 145: 0x0000' "churn$i.log" || { head -3 "churn$i.log"; return 1; }
         for id in 1 17 50 60; do
             number=$(sed -n "s/^confirmed $id //p" "churn$i.log" | tail -1)
             [ -n "$number" ] || continue # not yet
             now=$(on "${hosts[i]}" get "$id" | sed -n 's/^number //p')
             [ -n "$now" ] && [ "$now" -ge "$number" ] || { echo "host $i, service $id: $number before, $now now"; return 1; }
         done
-        on "${hosts[i]}" unsubscribe 66 | grep -q 0x0000 || { echo "host $i has no subscription"; return 1; }
+        on "${hosts[i]}" unsubscribe 145 | grep -q 0x0000 || { echo "host $i has no subscription"; return 1; }
         on "${hosts[i]}" leave "$i" | grep -q 0x0000 || { echo "host $i is no member"; return 1; }
     done
     [ "$(sqlite3 state/fabricd.db 'SELECT count(*) FROM alias_guid')" = 3 ] || return 1
@@ -94,9 +134,10 @@ known() {
     same "$1: with a key only who has it takes it back" 'set 5: 0x0000|delete 5: 0x0200|delete 5: 0x0000' \
         "$(on "${hosts[1]}" set 5 77 9 delete 5 8 delete 5 9 | grep -v ^number | paste -sd'|')"
     same "$1: what was not subscribed to cannot be ended" 'unsubscribe 64: 0x0200' "$(on "${hosts[1]}" unsubscribe 64)"
+    check "$1: tables of services over the wire" services_are_shown
     reports_arrive "$1"
     check "$1: nothing that was confirmed is lost by kill -9" nothing_is_lost
-    like "$1: fabricctl tells of services" "$(ctl service list | head -2)" '^0x0000000000000001 .*never'
+    like "$1: fabricctl tells of services" "$(ctl service list | head -2)" '^0x000000000000000[12] .*never'
     stop "$manager"
     sim_stop
 }

@@ -29,8 +29,8 @@
 #include "libfabmgr/wire/sa.h"
 
 #define QP1_QKEY 0x80010000
-#define TRY_MS 300
-#define TRIES 10
+#define TRY_MS 1000 /* what was carried out is refused when it is asked for again */
+#define TRIES 4
 #define NO_ANSWER 0xffff
 #define CHURNED 60
 
