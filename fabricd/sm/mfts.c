@@ -240,16 +240,11 @@ static void on_retry(void *ctx)
     sm_multicast_kick(s);
 }
 
-/* The trees follow: what switches hold, by the ids that they will have. */
-int sm_mfts_move(struct sm *s, const struct fab_fabric *now)
+static int move_held(struct sm_multicast *m, const struct fab_fabric *now)
 {
-    struct sm_multicast *m = &s->multicast;
     struct fab_blocks held = {0};
     uint64_t *silent = fab_bits_new(now->switch_count);
     int r = silent ? FAB_OK : FAB_E_NOMEM;
-    for (uint32_t sw = 0; m->silents && sw < net_of(m)->switches; sw++)
-        if (fab_bits_get(m->silent, sw))
-            fab_mft_forget(&m->held, sw);
     if (r == FAB_OK)
         r = fab_mft_move(&m->held, net_of(m)->guid, net_of(m)->switches, now, &held);
     if (r != FAB_OK) {
@@ -260,7 +255,24 @@ int sm_mfts_move(struct sm *s, const struct fab_fabric *now)
     free(m->silent);
     m->held = held;
     m->silent = silent;
+    return FAB_OK;
+}
+
+/* The trees follow: what switches hold, by the ids that they will have. */
+int sm_mfts_move(struct sm *s, const struct fab_fabric *now)
+{
+    struct sm_multicast *m = &s->multicast;
+    bool stays = m->silent && fab_mnet_keeps_switches(net_of(m), now);
+    if (stays && !m->silents)
+        return FAB_OK;
+    for (uint32_t sw = 0; m->silents && sw < net_of(m)->switches; sw++)
+        if (fab_bits_get(m->silent, sw))
+            fab_mft_forget(&m->held, sw);
+    int r = move_held(m, now);
+    if (r != FAB_OK)
+        return r;
     m->silents = 0;
+    sm_mfts_open_all(s);
     return FAB_OK;
 }
 

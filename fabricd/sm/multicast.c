@@ -191,6 +191,7 @@ void sm_multicast_looked(struct sm *s)
             f->switches[sw].linear_fdb_top != m->top[was]) {
             fab_mft_forget(&m->held, was);
             m->stale = true;
+            sm_mfts_open_all(s);
         }
     }
 }
@@ -199,6 +200,7 @@ void sm_multicast_forget(struct sm *s)
 {
     sm_mfts_drop(s);
     fab_blocks_fini(&s->multicast.held);
+    sm_mfts_open_all(s);
     s->multicast.stale = true;
 }
 
@@ -217,7 +219,6 @@ static int follow(struct sm *s)
     if (r != FAB_OK)
         return r;
     m->stale = false;
-    sm_mfts_open_all(s);
     note_absents(s);
     drop_absents(s);
     return FAB_OK;

@@ -51,23 +51,35 @@ static uint32_t peer_of(const struct fab_fabric *f, uint32_t port)
     return f->ports[port].peer;
 }
 
-static int read_port(struct fab_mnet *n, const struct fab_fabric *f, uint32_t port)
+/* The GUID by which a port may be a member, or 0. */
+static uint64_t member_guid(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = &f->ports[port];
-    uint32_t across = fab_peer_node(f, port);
-    n->node[port] = p->node;
-    n->peer[port] = peer_of(f, port);
-    if (fab_node_is_switch(f, p->node) && across != FAB_NONE && !fab_node_is_switch(f, across))
-        fab_bits_set(n->has_ends, p->node);
     bool owns = p->guid != 0 && (!fab_node_is_switch(f, p->node) || p->num == 0) &&
                 fab_fabric_port_by_guid(f, p->guid) == port;
-    n->port_guid[port] = owns ? p->guid : 0;
-    return owns ? fab_map_put(&n->by_guid, p->guid, port) : FAB_OK;
+    return owns ? p->guid : 0;
+}
+
+static void note_end(const struct fab_fabric *f, uint32_t port, uint64_t *has_ends)
+{
+    uint32_t node = f->ports[port].node, across = fab_peer_node(f, port);
+    if (fab_node_is_switch(f, node) && across != FAB_NONE && !fab_node_is_switch(f, across))
+        fab_bits_set(has_ends, node);
+}
+
+static int read_port(struct fab_mnet *n, const struct fab_fabric *f, uint32_t port)
+{
+    uint64_t guid = member_guid(f, port);
+    n->node[port] = f->ports[port].node;
+    n->peer[port] = peer_of(f, port);
+    n->port_guid[port] = guid;
+    note_end(f, port, n->has_ends);
+    return guid != 0 ? fab_map_put(&n->by_guid, guid, port) : FAB_OK;
 }
 
 static int read_fabric(struct fab_mnet *n, const struct fab_fabric *f)
 {
-    int r = FAB_OK;
+    int r = fab_map_reserve(&n->by_guid, f->node_count);
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         n->guid[sw] = f->nodes[sw].guid;
         n->cap[sw] = f->switches[sw].multicast_fdb_cap;
@@ -97,18 +109,85 @@ int fab_mnet_new(const struct fab_fabric *f, struct fab_mnet **ret)
     return r;
 }
 
-bool fab_mnet_same(const struct fab_mnet *a, const struct fab_mnet *b)
-{
-    return a->switches == b->switches && a->ports == b->ports &&
-           memcmp(a->guid, b->guid, a->switches * sizeof(*a->guid)) == 0 &&
-           memcmp(a->cap, b->cap, a->switches * sizeof(*a->cap)) == 0 &&
-           memcmp(a->node, b->node, a->ports * sizeof(*a->node)) == 0 &&
-           memcmp(a->peer, b->peer, a->ports * sizeof(*a->peer)) == 0 &&
-           memcmp(a->port_guid, b->port_guid, a->ports * sizeof(*a->port_guid)) == 0;
-}
-
 uint32_t fab_mnet_port(const struct fab_mnet *n, uint64_t port_guid)
 {
     uint32_t port;
     return fab_map_get(&n->by_guid, port_guid, &port) ? port : FAB_NONE;
+}
+
+/* ---- another fabric -------------------------------------------------------------------------- */
+
+bool fab_mnet_keeps_switches(const struct fab_mnet *n, const struct fab_fabric *now)
+{
+    bool same = n->switches == now->switch_count;
+    for (uint32_t sw = 0; same && sw < n->switches; sw++)
+        same = n->guid[sw] == now->nodes[sw].guid;
+    return same;
+}
+
+static bool keeps_sizes(const struct fab_mnet *n, const struct fab_fabric *now)
+{
+    bool same = fab_mnet_keeps_switches(n, now) && n->ports == now->port_count;
+    for (uint32_t sw = 0; same && sw < n->switches; sw++)
+        same = n->cap[sw] == now->switches[sw].multicast_fdb_cap &&
+               n->first_port[sw] == now->nodes[sw].first_port;
+    return same;
+}
+
+static int add_change(struct fab_mnet_diff *d, uint32_t port, uint32_t peer)
+{
+    struct fab_mnet_change *more = d->change;
+    if (d->count == d->room)
+        more = fab_grow(d->change, sizeof(*more), d->count + 1, &d->room);
+    if (more == NULL)
+        return FAB_E_NOMEM;
+    d->change = more;
+    more[d->count++] = (struct fab_mnet_change){port, peer};
+    return FAB_OK;
+}
+
+static int compare_port(const struct fab_mnet *n, const struct fab_fabric *now, uint32_t port,
+                        struct fab_mnet_diff *d)
+{
+    uint32_t peer = peer_of(now, port);
+    if (n->node[port] != now->ports[port].node || n->port_guid[port] != member_guid(now, port))
+        return FAB_E_EXISTS;
+    note_end(now, port, d->has_ends);
+    return peer != n->peer[port] ? add_change(d, port, peer) : FAB_OK;
+}
+
+int fab_mnet_compare(const struct fab_mnet *n, const struct fab_fabric *now,
+                     struct fab_mnet_diff *ret)
+{
+    struct fab_mnet_diff d = {0};
+    if (!keeps_sizes(n, now))
+        return FAB_E_EXISTS;
+    d.has_ends = fab_bits_new(n->switches);
+    int r = d.has_ends != NULL ? FAB_OK : FAB_E_NOMEM;
+    for (uint32_t port = 0; r == FAB_OK && port < n->ports; port++)
+        r = compare_port(n, now, port, &d);
+    if (r == FAB_OK)
+        *ret = d;
+    else
+        fab_mnet_diff_fini(&d);
+    return r;
+}
+
+void fab_mnet_swap(struct fab_mnet *n, struct fab_mnet_diff *d)
+{
+    uint64_t *has_ends = n->has_ends;
+    n->has_ends = d->has_ends;
+    d->has_ends = has_ends;
+    for (size_t i = 0; i < d->count; i++) {
+        uint32_t *peer = &n->peer[d->change[i].port], was = *peer;
+        *peer = d->change[i].peer;
+        d->change[i].peer = was;
+    }
+}
+
+void fab_mnet_diff_fini(struct fab_mnet_diff *d)
+{
+    free(d->change);
+    free(d->has_ends);
+    memset(d, 0, sizeof(*d));
 }

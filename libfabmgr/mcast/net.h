@@ -27,7 +27,23 @@ struct fab_mnet {
 };
 int fab_mnet_new(const struct fab_fabric *f, struct fab_mnet **ret); /* NOMEM */
 void fab_mnet_free(struct fab_mnet *n);                              /* NULL is fine */
-bool fab_mnet_same(const struct fab_mnet *a, const struct fab_mnet *b);
+
+/* What a fabric with the same ids has else: cables. */
+struct fab_mnet_diff { /* all zero: nothing */
+    struct fab_mnet_change {
+        uint32_t port, peer;
+    } * change;
+    size_t count, room;
+    uint64_t *has_ends; /* bitset of switches */
+};
+/* Its switches have the same ids. */
+bool fab_mnet_keeps_switches(const struct fab_mnet *n, const struct fab_fabric *now);
+/* EXISTS: the two have other ids, sizes or GUIDs. NOMEM. */
+int fab_mnet_compare(const struct fab_mnet *n, const struct fab_fabric *now,
+                     struct fab_mnet_diff *ret);
+/* The net becomes what the difference says, and the difference what the net was. */
+void fab_mnet_swap(struct fab_mnet *n, struct fab_mnet_diff *d);
+void fab_mnet_diff_fini(struct fab_mnet_diff *d);
 uint32_t fab_mnet_port(const struct fab_mnet *n, uint64_t port_guid); /* or FAB_NONE */
 
 /* The number of ports of a switch, port 0 left out. */

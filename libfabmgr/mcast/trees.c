@@ -44,6 +44,7 @@ struct tree {
     size_t spots, spot_room;
     struct member *member; /* by GUID */
     size_t members, member_room;
+    size_t in; /* members that are a part of it */
 };
 struct fab_trees {
     struct fab_mnet *net;
@@ -55,6 +56,7 @@ struct fab_trees {
     uint32_t *roots; /* [switch_count] trees that have it as root */
     struct fab_blocks tables;
     uint64_t changed[FAB_TREES_GROUPS / 64];
+    bool broken; /* a tree was scrapped for want of memory */
 };
 #define MLIDS (FAB_MLID_LAST - FAB_MLID_FIRST + 1)
 
@@ -316,7 +318,7 @@ static void scrap(struct fab_trees *t, struct tree *tree)
             (void)put_bit(t, tree, outlet(t->net, m->port), false);
         m->port = FAB_NONE;
     }
-    tree->spots = 0;
+    tree->spots = tree->in = 0;
     tree->top = FAB_NONE;
 }
 
@@ -374,10 +376,12 @@ static int bring_in(struct fab_trees *t, struct tree *tree, struct member *m,
         r = put_bit(t, tree, out, true);
     if (r != FAB_OK) {
         scrap(t, tree);
+        t->broken = true;
         return r;
     }
     spot_of(tree, sw)->ends++;
     m->port = port;
+    tree->in++;
     return FAB_OK;
 }
 
@@ -389,6 +393,7 @@ static void take_out(struct fab_trees *t, struct tree *tree, struct member *m)
     if (m->receives > 0)
         (void)put_bit(t, tree, out, false);
     m->port = FAB_NONE;
+    tree->in--;
     spot_of(tree, sw)->ends--;
     prune(t, tree, sw);
 }
@@ -615,6 +620,112 @@ uint32_t fab_trees_missing(const struct fab_trees *t, uint16_t mlid)
     return missing;
 }
 
+/* A root that cannot be reached from where most are is none. */
+static int bring_all_in(struct fab_trees *t, struct tree *tree, const struct hints *hints)
+{
+    int r = FAB_OK;
+    for (size_t i = 0; r == FAB_OK && i < tree->members; i++)
+        r = bring_in(t, tree, &tree->member[i], hints);
+    if (r != FAB_OK || tree->in > 0 || tree->root == FAB_NONE)
+        return r;
+    drop_root(t, tree);
+    for (size_t i = 0; r == FAB_OK && i < tree->members; i++)
+        r = bring_in(t, tree, &tree->member[i], hints);
+    return r;
+}
+
+/* ---- other cables ----------------------------------------------------------------------------
+ */
+
+/* A branch of the tree, or a member, is at that port. */
+static bool is_at(const struct fab_trees *t, const struct tree *tree, uint32_t port)
+{
+    const struct fab_mnet *n = t->net;
+    uint32_t peer = n->peer[port];
+    if (n->node[port] >= n->switches)
+        return n->port_guid[port] != 0 && member_of(tree, n->port_guid[port]) != NULL;
+    const struct spot *s = spot_of(tree, n->node[port]);
+    const struct spot *above = peer != FAB_NONE ? spot_of(tree, n->node[peer]) : NULL;
+    return (s != NULL && s->up == port) || (above != NULL && above->up == peer);
+}
+
+static bool uses(const struct fab_trees *t, const struct tree *tree, const struct fab_mnet_diff *d)
+{
+    bool found = tree->in < tree->members;
+    for (size_t i = 0; i < d->count && !found; i++)
+        found = is_at(t, tree, d->change[i].port);
+    return found;
+}
+
+/* With the new cables: all its branches still lead a hop nearer to the root. */
+static int is_shortest(struct fab_trees *t, const struct tree *tree, bool *ret)
+{
+    bool same = true;
+    if (!ways_stand(&t->ways, tree->root, slot_of(tree))) {
+        const uint16_t *dist = ways_to(&t->ways, tree->root, slot_of(tree));
+        if (dist == NULL)
+            return FAB_E_NOMEM;
+        for (size_t i = 0; i < tree->spots && same; i++) {
+            const struct spot *s = &tree->spot[i];
+            same = dist[s->sw] != WAYS_FAR &&
+                   (s->up == FAB_NONE || dist[parent(t, s)] + 1 == dist[s->sw]);
+        }
+    }
+    *ret = same;
+    return FAB_OK;
+}
+
+/* Trees that the difference touches: `d` as the fabric will be, then, in the end, as it was. */
+static int find_touched(struct fab_trees *t, struct fab_mnet_diff *d, uint64_t *touched)
+{
+    for (uint32_t i = 0; i < t->slots; i++)
+        if (t->tree[i] != NULL && uses(t, t->tree[i], d))
+            fab_bits_set(touched, i);
+    fab_mnet_swap(t->net, d);
+    int r = ways_follow(&t->ways, d);
+    for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++) {
+        bool same = true;
+        if (t->tree[i] != NULL && !fab_bits_get(touched, i))
+            r = is_shortest(t, t->tree[i], &same);
+        if (!same)
+            fab_bits_set(touched, i);
+    }
+    return r;
+}
+
+/* The tree anew, on the old branches where they will do. It is taken down by the old cables. */
+static int redo(struct fab_trees *t, struct tree *tree, struct fab_mnet_diff *d, uint32_t *up)
+{
+    const struct hints hints = {up};
+    memset(up, 0xff, t->net->switches * sizeof(*up));
+    for (size_t i = 0; i < tree->spots; i++)
+        up[tree->spot[i].sw] = tree->spot[i].up;
+    fab_mnet_swap(t->net, d);
+    scrap(t, tree);
+    fab_mnet_swap(t->net, d);
+    int r = bring_all_in(t, tree, &hints);
+    trim(t, tree);
+    return r;
+}
+
+static int follow_cables(struct fab_trees *t, struct fab_mnet_diff *d)
+{
+    uint64_t *touched = fab_bits_new(t->slots);
+    uint32_t *up = fab_alloc_array(t->net->switches, sizeof(*up));
+    int r = FAB_E_NOMEM;
+    if (touched != NULL && up != NULL && (r = find_touched(t, d, touched)) != FAB_OK) {
+        fab_mnet_swap(t->net, d);
+        t->broken = true;
+    }
+    for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++)
+        if (fab_bits_get(touched, i))
+            r = redo(t, t->tree[i], d, up);
+    t->broken |= r != FAB_OK;
+    free(touched);
+    free(up);
+    return r;
+}
+
 /* ---- another fabric -------------------------------------------------------------------------- */
 
 /* Ids of the old snapshot's switches and ports in the new one; FAB_NONE: not there. */
@@ -654,24 +765,6 @@ static void keep_root(const struct move *m, const struct tree *was, struct tree 
     m->to->roots[root]++;
 }
 
-/* A root that cannot be reached from where most are is none. */
-static int bring_all_in(const struct move *m, struct tree *tree)
-{
-    const struct hints hints = {m->up};
-    int r = FAB_OK;
-    size_t in = 0;
-    for (size_t i = 0; r == FAB_OK && i < tree->members; i++) {
-        r = bring_in(m->to, tree, &tree->member[i], &hints);
-        in += tree->member[i].port != FAB_NONE;
-    }
-    if (r != FAB_OK || in > 0 || tree->root == FAB_NONE)
-        return r;
-    drop_root(m->to, tree);
-    for (size_t i = 0; r == FAB_OK && i < tree->members; i++)
-        r = bring_in(m->to, tree, &tree->member[i], &hints);
-    return r;
-}
-
 static int move_tree(const struct move *m, const struct tree *was)
 {
     struct tree *tree;
@@ -687,7 +780,7 @@ static int move_tree(const struct move *m, const struct tree *was)
     }
     keep_root(m, was, tree);
     set_hints(m, was, true);
-    r = bring_all_in(m, tree);
+    r = bring_all_in(m->to, tree, &(struct hints){m->up});
     set_hints(m, was, false);
     trim(m->to, tree);
     return r;
@@ -715,15 +808,11 @@ static int move_all(struct fab_trees *t, struct move *m, const struct fab_fabric
     return r;
 }
 
-int fab_trees_follow(struct fab_trees *t, const struct fab_fabric *now)
+static int follow_all(struct fab_trees *t, const struct fab_fabric *now)
 {
     struct move m = {.old = t->net};
     struct fab_mnet *net;
     int r = fab_mnet_new(now, &net);
-    if (r == FAB_OK && fab_mnet_same(t->net, net)) {
-        fab_mnet_free(net);
-        return FAB_OK;
-    }
     if (r == FAB_OK)
         r = trees_new(net, &m.to);
     if (r != FAB_OK)
@@ -737,5 +826,17 @@ int fab_trees_follow(struct fab_trees *t, const struct fab_fabric *now)
         *m.to = was;
     }
     fab_trees_free(m.to);
+    return r;
+}
+
+int fab_trees_follow(struct fab_trees *t, const struct fab_fabric *now)
+{
+    struct fab_mnet_diff d = {0};
+    int r = t->broken ? FAB_E_EXISTS : fab_mnet_compare(t->net, now, &d);
+    if (r == FAB_E_EXISTS)
+        return follow_all(t, now);
+    if (r == FAB_OK && d.count > 0)
+        r = follow_cables(t, &d);
+    fab_mnet_diff_fini(&d);
     return r;
 }

@@ -41,7 +41,8 @@ int fab_trees_join(struct fab_trees *t, uint16_t mlid, uint64_t port_guid, bool 
 int fab_trees_leave(struct fab_trees *t, uint16_t mlid, uint64_t port_guid, bool receives);
 
 /* The fabric as it is now: what leads over dead cables and switches, or is not the shortest way to
- * the tree's root any more, moves; the rest stays. NOMEM: nothing has changed. */
+ * the tree's root any more, moves; the rest stays. Where only cables differ, trees that none of
+ * these touches are left alone. NOMEM: some trees may be empty until the next time. */
 int fab_trees_follow(struct fab_trees *t, const struct fab_fabric *now);
 
 /* Of the fabric that they follow; valid until then. */

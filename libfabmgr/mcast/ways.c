@@ -136,3 +136,56 @@ const uint16_t *ways_to(struct ways *w, uint32_t root, uint32_t slot)
     w->dist[root] = dist;
     return dist;
 }
+
+bool ways_stand(const struct ways *w, uint32_t root, uint32_t slot)
+{
+    return slot < w->least && w->dist[root] != NULL;
+}
+
+/* ---- other cables ---------------------------------------------------------------------------- */
+
+/* A neighbour is a hop nearer, as before. */
+static bool has_way(const struct fab_mnet *n, const uint16_t *dist, uint32_t sw)
+{
+    if (dist[sw] == 0 || dist[sw] == WAYS_FAR)
+        return true;
+    for (uint32_t port = n->first_port[sw] + 1; port < n->first_port[sw + 1]; port++) {
+        uint32_t to = fab_mnet_across(n, port);
+        if (to != FAB_NONE && dist[to] + 1 == dist[sw])
+            return true;
+    }
+    return false;
+}
+
+/* A new cable from it makes no way shorter. */
+static bool is_no_shorter(const struct fab_mnet *n, const uint16_t *dist, uint32_t port)
+{
+    uint32_t to = fab_mnet_across(n, port);
+    if (to == FAB_NONE)
+        return true;
+    unsigned a = dist[n->node[port]], b = dist[to];
+    return a == b || (a != WAYS_FAR && b != WAYS_FAR && a <= b + 1 && b <= a + 1);
+}
+
+/* Each switch has a neighbour that is a hop nearer, and none has one that is more than that. */
+static bool stands(const struct fab_mnet *n, const uint16_t *dist, const struct fab_mnet_diff *was)
+{
+    bool same = true;
+    for (size_t i = 0; i < was->count && same; i++) {
+        uint32_t port = was->change[i].port;
+        if (n->node[port] < n->switches)
+            same = has_way(n, dist, n->node[port]) && is_no_shorter(n, dist, port);
+    }
+    return same;
+}
+
+int ways_follow(struct ways *w, const struct fab_mnet_diff *was)
+{
+    for (uint32_t sw = 0; sw < w->net->switches; sw++)
+        if (w->dist[sw] != NULL && !stands(w->net, w->dist[sw], was)) {
+            free(w->dist[sw]);
+            w->dist[sw] = NULL;
+        }
+    w->few_root = FAB_NONE;
+    return find_core(w);
+}

@@ -18,8 +18,13 @@ struct ways {
 };
 int ways_init(struct ways *w, const struct fab_mnet *n); /* NOMEM */
 void ways_fini(struct ways *w);
+/* The net had other cables, which the difference has now. Distances that are the same are kept.
+ * NOMEM: those that are kept are right for both. */
+int ways_follow(struct ways *w, const struct fab_mnet_diff *was);
 /* Hops to a root by switch, over those whose tables have that entry; WAYS_FAR: no way. NULL: NOMEM.
  * Valid until the next call. */
 const uint16_t *ways_to(struct ways *w, uint32_t root, uint32_t slot);
+/* What ways_to gives has been kept since it was computed, and is no news. */
+bool ways_stand(const struct ways *w, uint32_t root, uint32_t slot);
 
 #endif

@@ -277,8 +277,10 @@ int fab_mft_plan_make(const struct fab_mft_input *in, struct fab_mft_plan *ret)
 {
     struct draft d = {.in = in};
     uint64_t used[FAB_MFT_GROUPS / 64] = {0};
-    add_used(in->want, used);
-    add_used(in->held, used);
+    if (fab_bits_count(in->groups, FAB_MFT_GROUPS) > 0) {
+        add_used(in->want, used);
+        add_used(in->held, used);
+    }
     int r = FAB_E_NOMEM;
     d.root = fab_alloc_array(in->net->switches, sizeof(*d.root));
     if (in->silent != NULL)
