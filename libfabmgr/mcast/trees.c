@@ -56,7 +56,8 @@ struct fab_trees {
     uint32_t *roots; /* [switch_count] trees that have it as root */
     struct fab_blocks tables;
     uint64_t changed[FAB_TREES_GROUPS / 64];
-    bool broken; /* a tree was scrapped for want of memory */
+    uint32_t room, fewest; /* fab_trees_room */
+    bool broken;           /* a tree was scrapped for want of memory */
 };
 #define MLIDS (FAB_MLID_LAST - FAB_MLID_FIRST + 1)
 
@@ -433,6 +434,22 @@ void fab_trees_free(struct fab_trees *t)
     free(t);
 }
 
+static void find_room(struct fab_trees *t)
+{
+    uint32_t able = 0;
+    t->room = MLIDS;
+    t->fewest = FAB_NONE;
+    for (uint32_t sw = 0; sw < t->net->switches; sw++) {
+        able += t->net->cap[sw] > 0;
+        if (t->net->cap[sw] > 0 && t->net->cap[sw] < t->room) {
+            t->room = t->net->cap[sw];
+            t->fewest = sw;
+        }
+    }
+    if (t->net->switches > 0 && able == 0)
+        t->room = 0;
+}
+
 /* Takes over the net, also on failure. */
 static int trees_new(struct fab_mnet *net, struct fab_trees **ret)
 {
@@ -442,6 +459,7 @@ static int trees_new(struct fab_mnet *net, struct fab_trees **ret)
         return FAB_E_NOMEM;
     }
     t->net = net;
+    find_room(t);
     t->load = calloc((size_t)net->ports + 1, sizeof(*t->load));
     t->roots = calloc((size_t)net->switches + 1, sizeof(*t->roots));
     int r = t->load != NULL && t->roots != NULL ? FAB_OK : FAB_E_NOMEM;
@@ -463,17 +481,9 @@ int fab_trees_new(const struct fab_fabric *f, struct fab_trees **ret)
 
 uint32_t fab_trees_room(const struct fab_trees *t, uint32_t *ret_switch)
 {
-    uint32_t room = MLIDS, fewest = FAB_NONE, able = 0;
-    for (uint32_t sw = 0; sw < t->net->switches; sw++) {
-        able += t->net->cap[sw] > 0;
-        if (t->net->cap[sw] > 0 && t->net->cap[sw] < room) {
-            room = t->net->cap[sw];
-            fewest = sw;
-        }
-    }
     if (ret_switch != NULL)
-        *ret_switch = fewest;
-    return t->net->switches > 0 && able == 0 ? 0 : room;
+        *ret_switch = t->fewest;
+    return t->room;
 }
 
 static struct tree *tree_of(const struct fab_trees *t, uint16_t mlid)
