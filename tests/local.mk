@@ -235,6 +235,12 @@ tests_unit_test_store_hosts_SOURCES = tests/unit/test_store_hosts.c
 tests_unit_test_store_hosts_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_store_hosts_LDADD = $(DAEMON_TEST_LIBS)
 
+# ---- fuzz: registry
+FUZZ_TARGETS += tests/fuzz/fuzz_registry
+tests_fuzz_fuzz_registry_SOURCES = tests/fuzz/fuzz_registry.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_registry_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_registry_LDFLAGS = $(FUZZ_LINK)
+
 # ---- fuzz: config
 FUZZ_TARGETS += tests/fuzz/fuzz_config
 tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c $(FUZZ_MAIN)
