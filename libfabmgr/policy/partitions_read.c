@@ -170,17 +170,19 @@ static int read_word(struct reader *r, const char *until, struct word *w)
     return keep(r, w, start, (size_t)(end - start));
 }
 
-/* NAME or NAME=VALUE; *ret_valued says which. */
+/* NAME or NAME=VALUE; *ret_valued says which. No value is an empty one, at the name's place. */
 static int read_pair(struct reader *r, const char *until, struct word *name, struct word *value,
                      bool *ret_valued)
 {
     char both[8];
     snprintf(both, sizeof(both), "=%s", until);
     int status = read_word(r, both, name);
-    value->s[0] = '\0';
     *ret_valued = false;
-    if (status != FAB_OK || !take(r, '='))
+    if (status != FAB_OK)
         return status;
+    *value = (struct word){.line = name->line, .column = name->column};
+    if (!take(r, '='))
+        return FAB_OK;
     *ret_valued = true;
     return read_word(r, until, value);
 }

@@ -178,7 +178,7 @@ static void try_transfer(const uint8_t *data, size_t size)
     }
     if (size == 2) /* a wire that does no harm */
         must(r.state == FAB_RMPP_DONE && s.state == FAB_RMPP_DONE && r.len == len &&
-             memcmp(r.data, payload, len) == 0);
+             (len == 0 || memcmp(r.data, payload, len) == 0));
     fab_rmpp_receiver_fini(&r);
 }
 

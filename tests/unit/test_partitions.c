@@ -190,6 +190,7 @@ static const struct {
     {"@a: ALL;\n@b: 1, @a;", 2, 8, "a group of ports in another one"},
     {"@: ALL;", 1, 1, "a group of ports without a name"},
     {"@a: mgid=ff12::1;", 1, 10, "a multicast group in a group of ports"},
+    {"@a: mgid;", 1, 5, "a multicast group in a group of ports"},
 };
 
 START_TEST(mistakes_have_their_place)
