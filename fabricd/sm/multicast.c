@@ -208,13 +208,14 @@ static int follow(struct sm *s)
 {
     struct sm_multicast *m = &s->multicast;
     const struct fab_fabric *f = s->model.fabric;
+    bool follows = m->groups; /* new ones do from the start */
     sm_mfts_drop(s);
-    int r = m->groups ? FAB_OK : make_groups(s);
+    int r = follows ? FAB_OK : make_groups(s);
     if (r == FAB_OK)
         r = sm_mfts_move(s, f);
     if (r == FAB_OK)
         r = note_tops(m, f);
-    if (r == FAB_OK)
+    if (r == FAB_OK && follows)
         r = fab_mgroups_follow(m->groups, f);
     if (r != FAB_OK)
         return r;
