@@ -61,11 +61,11 @@ tests_support_sa_host_LDADD = libfabmgr/libfabmgr.la $(UMAD_LIBS)
 
 # A host for tests/integration/test_multicast.sh.
 if TESTS_ENABLED
-check_PROGRAMS += tests/integration/mc_member
+check_PROGRAMS += tests/support/mc_member
 endif
-tests_integration_mc_member_SOURCES = tests/integration/mc_member.c
-tests_integration_mc_member_CFLAGS = $(AM_CFLAGS) $(UMAD_CFLAGS)
-tests_integration_mc_member_LDADD = libfabmgr/libfabmgr.la $(UMAD_LIBS)
+tests_support_mc_member_SOURCES = tests/support/mc_member.c
+tests_support_mc_member_CFLAGS = $(AM_CFLAGS) $(UMAD_CFLAGS)
+tests_support_mc_member_LDADD = libfabmgr/libfabmgr.la $(UMAD_LIBS)
 UNIT_TESTS += tests/unit/test_registry
 tests_unit_test_registry_SOURCES = tests/unit/test_registry.c
 tests_unit_test_registry_CFLAGS = $(TEST_CFLAGS)

@@ -6,8 +6,8 @@
 . "$(dirname "$0")/lib.sh"
 need ibsim saquery ibtracert dump_mfts smpquery
 [ -n "$umad2sim" ] || need libumad2sim.so
-mc_member=$build/tests/integration/mc_member
-[ -x "$mc_member" ] || make -s -C "$build" tests/integration/mc_member
+mc_member=$build/tests/support/mc_member
+[ -x "$mc_member" ] || make -s -C "$build" tests/support/mc_member
 
 "$fabsim" generate leaf-spine --leaves 4 --spines 2 --hosts 3 >fabric.net
 printf 'Default=0x7fff, ipoib, defmember=full : ALL=full ;\nrest=0x22, ipoib : ALL=full ;\n' >partitions.conf
