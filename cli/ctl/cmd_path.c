@@ -45,8 +45,7 @@ static void say_ends(struct out *o, const Fabric__V1__Path *p)
     out_number(o, "source_lid", NULL, OUT_PLAIN, p->source_lid);
     out_port_keys(o, "destination_", p->destination);
     out_number(o, "destination_lid", NULL, OUT_PLAIN, p->destination_lid);
-    out_number(o, "service_level", many_lanes(p) ? "Service level" : NULL, OUT_PLAIN,
-               p->service_level);
+    out_number(o, "service_level", many_lanes(p) ? "SL" : NULL, OUT_PLAIN, p->service_level);
     bool classes = p->traffic_class[0] != '\0';
     out_text(o, "traffic_class", classes ? "Class" : NULL, OUT_PLAIN, p->traffic_class);
     out_bool(o, "reaches", NULL, OUT_PLAIN, p->reaches);

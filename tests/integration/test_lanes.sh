@@ -83,7 +83,7 @@ on() {
     check "$simulator: the devices hold them" judge_devices
     same "$simulator: a switch arbitrates between them" 2 "$(arbitrated 76 4)"
     same "$simulator: so does an adapter" 2 "$(arbitrated 70 1)"
-    like "$simulator: a path has its service level" "$(ctl path host-0001 host-0070)" 'Service level: +[1-3]'
+    like "$simulator: a path has its service level" "$(ctl path host-0001 host-0070)" 'SL: +[1-3]'
     check "$simulator: ibdmchk finds no credit loop on these lanes" judge_routes -c path-sl -d opensm-sl2vl
     if judge_routes; then
         not_ok "$simulator: and one on a single lane"
