@@ -175,8 +175,12 @@ void loop_free(struct loop *l)
     free_timeline(l);
     if (l->mailbox_event)
         event_free(l->mailbox_event);
-    if (l->base)
+    if (l->base) {
+        /* libevent ends the connections that were freed in a turn of its loop; nothing else is
+         * left. */
+        event_base_loop(l->base, EVLOOP_NONBLOCK);
         event_base_free(l->base);
+    }
     if (l->mailbox_fd >= 0)
         close(l->mailbox_fd);
     pthread_mutex_destroy(&l->lock);
