@@ -29,8 +29,10 @@ port_guid() {
         match($0, /\([0-9a-f]+\)/); g = substr($0, RSTART + 1, RLENGTH - 2); sub(/^0+/, "", g); print g; exit }' two.net
 }
 
-# told HOST: subnet administration knows of the manager there.
+# told HOST: subnet administration knows of the manager there. ibsim sends no trap when a port becomes
+# that of a manager: a sweep finds it.
 told() {
+    ctl sweep >/dev/null
     at "$host" saquery SMIR 2>&1 | grep -qi "GUID.*0x0*$(port_guid "$1")"
 }
 
