@@ -18,6 +18,7 @@
 #define TICK_BUSY_US 10000u
 #define TICK_IDLE_US 250000u
 #define COMPUTE_LEAST_US 1000000u /* between two computations */
+#define SETTLE_US 3000000u        /* while cables come and go nothing is computed */
 
 static const char *const state_names[CC_STATES] = {"waits", "stands", "unsupported", "foreign-key",
                                                    "failed"};
@@ -111,10 +112,17 @@ static void tell_outcome(struct cc *cc)
     cc->troubled = troubled;
 }
 
-static bool is_due(const struct cc *cc, const struct fab_view *v, uint64_t now)
+/* A new view, once it has been there for a while: the first one, and what was made stale, at once.
+ */
+static bool is_due(struct cc *cc, const struct fab_view *v, uint64_t now)
 {
-    return (cc->stale || cc->generation != v->generation) &&
-           (cc->computed_us == 0 || now - cc->computed_us >= COMPUTE_LEAST_US);
+    if (cc->seen != v->generation) {
+        cc->seen = v->generation;
+        cc->seen_us = now;
+    }
+    if (cc->computed_us == 0 || cc->stale)
+        return cc->computed_us == 0 || now - cc->computed_us >= COMPUTE_LEAST_US;
+    return cc->generation != v->generation && now - cc->seen_us >= SETTLE_US;
 }
 
 void cc_tick(void *ctx)

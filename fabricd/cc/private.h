@@ -62,7 +62,8 @@ struct cc {
     struct fab_congestion settings;
     uint64_t *port_digest, *adapter_digest; /* of each different setting */
     uint64_t generation, pass, computed_us, compute_us;
-    bool stale; /* compute again, though the view is the same */
+    uint64_t seen, seen_us; /* generation of the last view that was looked at, and since when */
+    bool stale;             /* compute again, though the view is the same */
     uint64_t reads, writes;
     uint32_t written;  /* devices, since the last time that was told */
     uint32_t troubled; /* devices, when that was told last */
