@@ -4,10 +4,20 @@ tests_unit_test_wire_sa_SOURCES = tests/unit/test_wire_sa.c
 tests_unit_test_wire_sa_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_wire_sa_LDADD = $(LIB_TEST_LIBS)
 
-UNIT_TESTS += tests/unit/test_sa
-tests_unit_test_sa_SOURCES = tests/unit/test_sa.c
-tests_unit_test_sa_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_sa_LDADD = $(LIB_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_sa_path
+tests_unit_test_sa_path_SOURCES = tests/unit/test_sa_path.c tests/unit/sa_place.h
+tests_unit_test_sa_path_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_sa_path_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_sa_choice
+tests_unit_test_sa_choice_SOURCES = tests/unit/test_sa_choice.c tests/unit/sa_place.h
+tests_unit_test_sa_choice_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_sa_choice_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_sa_records
+tests_unit_test_sa_records_SOURCES = tests/unit/test_sa_records.c tests/unit/sa_place.h
+tests_unit_test_sa_records_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_sa_records_LDADD = $(LIB_TEST_LIBS)
 
 # How many path answers a second (not a test).
 EXTRA_PROGRAMS += tests/bench/bench_sa

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Records of subnet administration against the snapshot: what selects and what is refused. */
+#include "tests/unit/sa_place.h"
+
+START_TEST(every_record_is_there_once)
+{
+    struct place x = place_of(leaf_spine(3, 2, 4), "updn", 0, true);
+    const struct fab_fabric *f = x.f;
+    uint32_t hosts = 12, switches = 5, ports = 0, links = 0, pairs = 0, keys = 0, blocks;
+    uint8_t none[FAB_SA_DATA_LEN] = {0};
+    for (uint32_t sw = 0; sw < switches; sw++) {
+        ports += f->nodes[sw].num_ports + 1u;
+        pairs += (f->nodes[sw].num_ports + 1u) * (f->nodes[sw].num_ports + 1u);
+    }
+    for (uint32_t p = 0; p < f->port_count; p++)
+        if (f->ports[p].present)
+            keys += fab_pkeys_blocks(fab_pkeys_room(f, p));
+    for (uint32_t p = 0; p < f->port_count; p++)
+        links += f->ports[p].peer != FAB_NONE;
+    blocks = switches * fab_lft_blocks(&x.v->target->lft);
+    const struct {
+        uint16_t id;
+        uint32_t count;
+    } expect[] = {{FAB_SA_NODE_RECORD, hosts + switches},
+                  {FAB_SA_PORT_INFO_RECORD, hosts + ports},
+                  {FAB_SA_SWITCH_INFO_RECORD, switches},
+                  {FAB_SA_LINK_RECORD, links},
+                  {FAB_SA_LFT_RECORD, blocks},
+                  {FAB_SA_SL2VL_RECORD, hosts + pairs},
+                  {FAB_SA_PKEY_TABLE_RECORD, keys},
+                  {FAB_SA_PATH_RECORD, (hosts + switches) * (hosts + switches)}};
+    x.req.data = none;
+    x.req.trusted = true;
+    for (size_t i = 0; i < sizeof expect / sizeof expect[0]; i++) {
+        x.req.attr_id = expect[i].id;
+        ck_assert_msg(table(&x, NULL, 0, 0) == expect[i].count, "%#x", expect[i].id);
+    }
+    leave(&x);
+}
+END_TEST
+
+START_TEST(components_choose_records)
+{
+    struct place x = place_of(leaf_spine(3, 2, 4), "updn", 0, true);
+    struct fab_node_record n = {.info.node_type = FAB_NODE_SWITCH}, got;
+    struct fab_link_record link, l;
+    struct fab_lft_record lft = {.lid = (uint16_t)lid(&x, fab_port_id(x.f, 0, 0))}, row;
+    want(&x, &fab_node_record, &n, NAMES("NodeType"));
+    ck_assert_uint_eq(table(&x, &got, sizeof got, 1), 5);
+    n.lid = (uint16_t)lid(&x, host(&x, 2));
+    want(&x, &fab_node_record, &n, NAMES("LID"));
+    ck_assert_uint_eq(table(&x, &got, sizeof got, 1), 1);
+    ck_assert_uint_eq(got.lid, n.lid);
+    ck_assert_str_eq((const char *)got.desc.text, x.f->nodes[x.f->switch_count + 2].desc);
+    ck_assert_uint_eq(got.info.port_guid, x.f->ports[host(&x, 2)].guid);
+    ck_assert_uint_eq(got.info.local_port, 1);
+    want(&x, &fab_node_record, &n, NAMES("LID", "NodeType")); /* a host is no switch */
+    ck_assert_uint_eq(table(&x, &got, sizeof got, 1), 0);
+    n.lid = 0xbfff;
+    want(&x, &fab_node_record, &n, NAMES("LID"));
+    ck_assert_uint_eq(table(&x, &got, sizeof got, 1), 0);
+    strcpy((char *)n.desc.text, x.f->nodes[3].desc);
+    want(&x, &fab_node_record, &n, NAMES("NodeDescription"));
+    ck_assert_uint_eq(table(&x, &got, sizeof got, 1), 1);
+    ck_assert_uint_eq(got.info.node_guid, x.f->nodes[3].guid);
+    link = (struct fab_link_record){.to_lid = (uint16_t)lid(&x, host(&x, 0))};
+    want(&x, &fab_link_record, &link, NAMES("ToLID"));
+    ck_assert_uint_eq(table(&x, &l, sizeof l, 1), 1);
+    ck_assert_uint_eq(l.to_port, 1);
+    ck_assert_uint_eq(l.from_lid, lid(&x, fab_port_id(x.f, fab_peer_node(x.f, host(&x, 0)), 0)));
+    want(&x, &fab_lft_record, &lft, NAMES("LID", "BlockNum"));
+    ck_assert_uint_eq(table(&x, &row, sizeof row, 1), 1);
+    ck_assert_mem_eq(row.port, fab_lft_row(&x.v->target->lft, 0), 64);
+    leave(&x);
+}
+END_TEST
+
+START_TEST(capabilities_match_by_bits)
+{
+    struct place x = place_of(leaf_spine(2, 1, 2), "updn", 0, true);
+    struct fab_port_info_record q = {.info.cap_mask = 2};
+    for (uint32_t i = 0; i < 4; i++)
+        x.f->ports[host(&x, i)].info.cap_mask = i < 2 ? 2 | 8 : i;
+    want(&x, &fab_port_info_record, &q, NAMES("CapabilityMask"));
+    ck_assert_uint_eq(table(&x, NULL, 0, 0), 1); /* the one that has just this */
+    x.req.attr_mod = 1u << 31;
+    ck_assert_uint_eq(table(&x, NULL, 0, 0), 4); /* 10, 10, 2, 3 */
+    leave(&x);
+}
+END_TEST
+
+START_TEST(keys_are_for_the_trusted)
+{
+    struct fab_fabric *f = leaf_spine(2, 1, 2);
+    for (uint32_t p = 0; p < f->port_count; p++)
+        f->ports[p].info.m_key = 77;
+    struct place x = place_of(f, "updn", 0, true);
+    struct fab_port_info_record r, q = {.info.m_key = 77};
+    want(&x, &fab_port_info_record, &q, NULL);
+    table(&x, &r, sizeof r, 1);
+    ck_assert_uint_eq(r.info.m_key, 0);
+    want(&x, &fab_port_info_record, &q, NAMES("M_Key")); /* nor can it be guessed */
+    ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 0);
+    x.req.attr_id = FAB_SA_PKEY_TABLE_RECORD;
+    x.req.comp_mask = 0;
+    ck_assert_uint_eq(refusal(&x), FAB_SA_REQ_INVALID);
+    x.req.trusted = true;
+    ck_assert_uint_eq(refusal(&x), 0);
+    want(&x, &fab_port_info_record, &q, NULL);
+    table(&x, &r, sizeof r, 1);
+    ck_assert_uint_eq(r.info.m_key, 77);
+    leave(&x);
+}
+END_TEST
+
+START_TEST(managers_are_told)
+{
+    struct place x = place_of(leaf_spine(3, 2, 2), "updn", 0, true);
+    struct fab_sm_info_record r[3], q = {.lid = (uint16_t)lid(&x, host(&x, 2))};
+    const struct fab_sm_info others[] = {{.guid = x.f->ports[host(&x, 2)].guid,
+                                          .sm_key = 99,
+                                          .activity = 5,
+                                          .priority = 3,
+                                          .state = FAB_SM_STANDBY},
+                                         {.guid = 4711, .state = FAB_SM_STANDBY}};
+    ((struct fab_fabric *)(uintptr_t)x.f)->self_port = host(&x, 0);
+    want(&x, &fab_sm_info_record, &q, NULL);
+    ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 1);
+    ck_assert_int_eq(fab_sa_use_managers(x.sa, others, 2), FAB_OK);
+    ck_assert_int_eq(fab_sa_use_managers(x.sa, others, FAB_SA_MANAGERS + 1), FAB_E_LIMIT);
+    ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 2); /* one is not there any more */
+    want(&x, &fab_sm_info_record, &q, NAMES("LID"));
+    ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 1);
+    ck_assert_uint_eq(r[0].info.state, FAB_SM_STANDBY);
+    ck_assert_uint_eq(r[0].info.priority, 3);
+    ck_assert_uint_eq(r[0].info.sm_key, 0);
+    leave(&x);
+}
+END_TEST
+
+START_TEST(get_is_for_one_record)
+{
+    struct place x = place_of(leaf_spine(2, 1, 2), "updn", 0, true);
+    struct fab_node_record n = {.lid = (uint16_t)lid(&x, host(&x, 1))}, got;
+    uint8_t answer[FAB_MAD_SIZE];
+    x.req.method = FAB_METHOD_GET;
+    want(&x, &fab_node_record, &n, NAMES("LID"));
+    ck_assert_uint_eq(get(&x, answer), 0);
+    ck_assert_uint_eq(answer[3], FAB_METHOD_GET_RESP);
+    ck_assert_int_eq(fab_rec_unpack(&fab_node_record, answer + FAB_SA_DATA, 200, &got), FAB_OK);
+    ck_assert_uint_eq(got.lid, n.lid);
+    n.lid = 0xbfff;
+    want(&x, &fab_node_record, &n, NAMES("LID"));
+    ck_assert_uint_eq(get(&x, answer), FAB_SA_NO_RECORDS);
+    want(&x, &fab_node_record, &n, NULL);
+    ck_assert_uint_eq(get(&x, answer), FAB_SA_TOO_MANY_RECORDS);
+    x.req.attr_id = 0x1234;
+    ck_assert_uint_eq(get(&x, answer), FAB_SMP_BAD_ATTR);
+    x.req.attr_id = FAB_SA_NODE_RECORD;
+    x.req.method = FAB_METHOD_SET;
+    ck_assert_uint_eq(get(&x, answer), FAB_SMP_BAD_ATTR);
+    ck_assert_uint_eq(answer[3], FAB_METHOD_GET_RESP);
+    x.req.method = FAB_METHOD_GET;
+    x.req.attr_id = FAB_ATTR_CLASS_PORT_INFO;
+    ck_assert_uint_eq(get(&x, answer), 0);
+    ck_assert_uint_eq(answer[FAB_SA_DATA + 1], 2);
+    leave(&x);
+}
+END_TEST
+
+START_TEST(tables_can_be_interrupted)
+{
+    struct place x = place_of(leaf_spine(3, 2, 4), "updn", 0, true);
+    struct fab_node_record n = {.info.node_type = FAB_NODE_SWITCH};
+    struct fab_sa_query q;
+    uint8_t record[FAB_REC_MAX];
+    uint32_t found = 0, pauses = 0;
+    int r;
+    want(&x, &fab_node_record, &n, NAMES("NodeType"));
+    ck_assert_uint_eq(fab_sa_begin(x.sa, &x.req, &q), 0);
+    do {
+        uint32_t budget = 1;
+        r = fab_sa_next(&q, &budget, record);
+        found += r == FAB_OK;
+        pauses += r == FAB_E_BUSY;
+    } while (r != FAB_E_NOT_FOUND);
+    ck_assert_uint_eq(found, 5);
+    ck_assert_uint_eq(pauses, 11); /* after each that was looked at in vain, but the last */
+    leave(&x);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sa");
+    TCase *tcase = tcase_create("records");
+    tcase_add_test(tcase, every_record_is_there_once);
+    tcase_add_test(tcase, components_choose_records);
+    tcase_add_test(tcase, capabilities_match_by_bits);
+    tcase_add_test(tcase, keys_are_for_the_trusted);
+    tcase_add_test(tcase, managers_are_told);
+    tcase_add_test(tcase, get_is_for_one_record);
+    tcase_add_test(tcase, tables_can_be_interrupted);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
