@@ -218,6 +218,8 @@ static int export(struct session *s)
         for (size_t i = 0; i < r->n_settings; i++)
             say_roce(s->out, r->settings[i]);
         out_table_end(s->out);
+        if (r->n_settings == 0)
+            out_note(s->out, OUT_DIM, "No port has a cable.");
         out_record_end(s->out);
     }
     free_reply(r);
@@ -264,6 +266,8 @@ static int hot(struct session *s)
         for (size_t i = 0; i < r->n_ports; i++)
             say_hot(s->out, r->ports[i]);
         out_table_end(s->out);
+        if (r->total == 0)
+            out_note(s->out, OUT_DIM, "No port is crowded.");
         if (r->n_ports < r->total)
             out_note(s->out, OUT_DIM, "and %zu more", r->total - r->n_ports);
         out_table(s->out, "advice", advice, 1, false);

@@ -79,6 +79,7 @@ static int list(struct session *s)
         .columns = columns,
         .column_count = sizeof columns / sizeof columns[0],
         .say_row = say_row,
+        .none = "There are no traffic classes.",
     };
     Fabric__V1__ListClassesRequest q = FABRIC__V1__LIST_CLASSES_REQUEST__INIT;
     return say_list(s, &classes, &q.base);
@@ -117,6 +118,7 @@ static int show(struct session *s)
         .columns = rule_columns,
         .column_count = sizeof rule_columns / sizeof rule_columns[0],
         .say_row = say_rule,
+        .none = "No rule leads to this class.",
     };
     Fabric__V1__ListClassRulesRequest q = FABRIC__V1__LIST_CLASS_RULES_REQUEST__INIT;
     q.class_ = s->argv[0];

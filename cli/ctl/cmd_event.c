@@ -82,6 +82,8 @@ static int list(struct session *s)
     }
     free(p.page);
     out_table_end(s->out);
+    if (rc == EXIT_OK && p.events == 0)
+        out_note(s->out, OUT_DIM, "There are no such events.");
     out_record_end(s->out);
     return rc;
 }

@@ -42,6 +42,7 @@ static int list(struct session *s)
         .columns = columns,
         .column_count = sizeof columns / sizeof columns[0],
         .say_row = say_row,
+        .none = "There are no cables.",
     };
     Fabric__V1__ListLinksRequest q = FABRIC__V1__LIST_LINKS_REQUEST__INIT;
     if (s->argc > 0)
@@ -111,6 +112,8 @@ static int flapping(struct session *s)
     for (size_t i = 0; i < r->n_links; i++)
         say_flapping(s->out, r->links[i]);
     out_table_end(s->out);
+    if (r->n_links == 0)
+        out_note(s->out, OUT_DIM, "No cable fell of late.");
     out_record_end(s->out);
     free_reply(r);
     return rc;

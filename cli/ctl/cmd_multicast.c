@@ -44,6 +44,7 @@ static int list(struct session *s)
         .columns = columns,
         .column_count = sizeof columns / sizeof columns[0],
         .say_row = say_row,
+        .none = "There are no multicast groups.",
     };
     Fabric__V1__ListMulticastGroupsRequest q = FABRIC__V1__LIST_MULTICAST_GROUPS_REQUEST__INIT;
     return say_list(s, &groups, &q.base);
@@ -89,6 +90,7 @@ static int show(struct session *s)
         .columns = member_columns,
         .column_count = sizeof member_columns / sizeof member_columns[0],
         .say_row = say_member,
+        .none = "The group has no members.",
     };
     Fabric__V1__ListMulticastMembersRequest q = FABRIC__V1__LIST_MULTICAST_MEMBERS_REQUEST__INIT;
     q.group = s->argv[0];

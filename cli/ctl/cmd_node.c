@@ -48,6 +48,7 @@ static int list(struct session *s)
         .columns = columns,
         .column_count = sizeof columns / sizeof columns[0],
         .say_row = say_row,
+        .none = "There are no such nodes.",
     };
     Fabric__V1__ListNodesRequest q = FABRIC__V1__LIST_NODES_REQUEST__INIT;
     int rc = s->argc > 0 ? parse_type(s->argv[0], &q.type) : EXIT_OK;

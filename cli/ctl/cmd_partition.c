@@ -39,6 +39,7 @@ static int list(struct session *s)
         .columns = columns,
         .column_count = sizeof columns / sizeof columns[0],
         .say_row = say_row,
+        .none = "There are no partitions.",
     };
     Fabric__V1__ListPartitionsRequest q = FABRIC__V1__LIST_PARTITIONS_REQUEST__INIT;
     return say_list(s, &partitions, &q.base);
@@ -74,6 +75,7 @@ static int show(struct session *s)
         .columns = member_columns,
         .column_count = sizeof member_columns / sizeof member_columns[0],
         .say_row = say_member,
+        .none = "No port is in this partition.",
     };
     Fabric__V1__ListPartitionMembersRequest q = FABRIC__V1__LIST_PARTITION_MEMBERS_REQUEST__INIT;
     q.partition = s->argv[0];

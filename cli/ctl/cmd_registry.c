@@ -55,6 +55,7 @@ static int list_services(struct session *s)
         .columns = service_columns,
         .column_count = sizeof service_columns / sizeof service_columns[0],
         .say_row = say_service,
+        .none = "No host has registered a service.",
     };
     Fabric__V1__ListServicesRequest q = FABRIC__V1__LIST_SERVICES_REQUEST__INIT;
     return say_list(s, &services, &q.base);
@@ -103,6 +104,7 @@ static int list_subscriptions(struct session *s)
         .columns = subscription_columns,
         .column_count = sizeof subscription_columns / sizeof subscription_columns[0],
         .say_row = say_subscription,
+        .none = "No host wants to hear of anything.",
     };
     Fabric__V1__ListSubscriptionsRequest q = FABRIC__V1__LIST_SUBSCRIPTIONS_REQUEST__INIT;
     return say_list(s, &subscriptions, &q.base);

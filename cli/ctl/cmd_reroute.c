@@ -99,7 +99,7 @@ static int list(struct session *s)
 {
     Fabric__V1__ListReroutesRequest q = FABRIC__V1__LIST_REROUTES_REQUEST__INIT;
     Fabric__V1__ListReroutesResponse *r = NULL;
-    uint32_t left = s->count > 0 ? s->count : COUNT_DEFAULT;
+    uint32_t want = s->count > 0 ? s->count : COUNT_DEFAULT, left = want;
     int rc = EXIT_OK;
     out_record(s->out, NULL);
     out_table(s->out, "reroutes", columns, sizeof columns / sizeof columns[0], false);
@@ -121,6 +121,8 @@ static int list(struct session *s)
     }
     free_reply(r);
     out_table_end(s->out);
+    if (rc == EXIT_OK && left == want)
+        out_note(s->out, OUT_DIM, "Nothing was rerouted yet.");
     out_record_end(s->out);
     return rc;
 }

@@ -38,6 +38,7 @@ static int show(struct session *s)
         .columns = columns,
         .column_count = sizeof columns / sizeof columns[0],
         .say_row = say_row,
+        .none = "The table has no entries.",
     };
     Fabric__V1__GetForwardingTableRequest q = FABRIC__V1__GET_FORWARDING_TABLE_REQUEST__INIT;
     q.node = s->argv[0];

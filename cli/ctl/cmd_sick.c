@@ -196,6 +196,8 @@ static int sick(struct session *s)
         for (size_t i = 0; i < r->n_links; i++)
             say_row(s->out, r->links[i]);
         out_table_end(s->out);
+        if (r->n_links == 0)
+            out_note(s->out, OUT_DIM, "No cable is sick or isolated.");
         out_record_end(s->out);
     }
     free_reply(r);
@@ -274,6 +276,7 @@ static int counters(struct session *s)
         .columns = of_ports,
         .column_count = sizeof of_ports / sizeof of_ports[0],
         .say_row = say_port,
+        .none = "No counter is above 0, or none was read yet.",
     };
     Fabric__V1__ListPortCountersRequest q = FABRIC__V1__LIST_PORT_COUNTERS_REQUEST__INIT;
     q.errors_only = s->argc == 0;

@@ -24,17 +24,21 @@ static size_t count_of(const ProtobufCMessage *m, const char *name)
     return *(const size_t *)(const void *)((const char *)m + f->quantifier_offset);
 }
 
-static void say_page(struct out *o, const struct list *list, const ProtobufCMessage *page)
+/* Returns how many rows that were. */
+static size_t say_page(struct out *o, const struct list *list, const ProtobufCMessage *page)
 {
     void **items = *(void ***)field_of(page, list->items);
-    for (size_t i = 0; i < count_of(page, list->items); i++)
+    size_t count = count_of(page, list->items);
+    for (size_t i = 0; i < count; i++)
         list->say_row(o, items[i]);
+    return count;
 }
 
 int say_list(struct session *s, const struct list *list, ProtobufCMessage *query)
 {
     char **token = field_of(query, "page_token");
     ProtobufCMessage *page = NULL, *last = NULL;
+    size_t rows = 0;
     int rc;
     out_record(s->out, NULL);
     out_table(s->out, list->items, list->columns, list->column_count, false);
@@ -43,11 +47,13 @@ int say_list(struct session *s, const struct list *list, ProtobufCMessage *query
         free_reply(last);
         last = rc == EXIT_OK ? page : NULL;
         if (last != NULL)
-            say_page(s->out, list, last);
+            rows += say_page(s->out, list, last);
         *token = last != NULL ? *(char **)field_of(last, "next_page_token") : NULL;
     } while (*token != NULL && (*token)[0] != '\0');
     free_reply(last);
     out_table_end(s->out);
+    if (rc == EXIT_OK && rows == 0)
+        out_note(s->out, OUT_DIM, "%s", list->none);
     out_record_end(s->out);
     return rc;
 }

@@ -12,6 +12,7 @@ struct list {
     const struct out_column *columns;
     size_t column_count;
     void (*say_row)(struct out *o, const void *item);
+    const char *none; /* what people are told where the list is empty */
 };
 /* Asks for page after page; query is the request, which has a page_token. Gives the exit code. */
 int say_list(struct session *s, const struct list *list, ProtobufCMessage *query);

@@ -43,7 +43,9 @@ def every_command_speaks_json():
                      "route contingency spine-001", "route contingency leaf-001/5",
                      "route quality --hosts host-[0001-0009] --samples 9 --seed 3",
                      "route compare", "route compare updn", "route whatif leaf-001/5",
-                     "route whatif --fail spine-001 --fail host-0002 --engine updn", "event list", "version"):
+                     "route whatif --fail spine-001 --fail host-0002 --engine updn", "event list", "version",
+                     "class list", "class show default", "partition list", "multicast list",
+                     "port counters"):
             answer = json.loads(succeeds(s.address, "-o", "json", *line.split()))
             assert isinstance(answer, dict) and answer, line
         events = succeeds(s.address, "event", "watch", "-n", "3", "-o", "json").splitlines()
@@ -79,6 +81,15 @@ def sick_links_are_listed_and_isolated():
         assert [(p["node"], p["port"], p["SymbolErrorCounter"]) for p in ports] == [("leaf-001", 3, 500)]
         ports = json.loads(succeeds(s.address, "port", "counters", "leaf-001", "-o", "json"))["ports"]
         assert len(ports) == 6
+
+
+def empty_lists_say_so():
+    with fake() as s:
+        for line, key, sentence in (("class show default", "rules", "No rule leads to this class."),
+                                    ("partition list", "partitions", "There are no partitions."),
+                                    ("event list", "events", "There are no such events.")):
+            assert json.loads(succeeds(s.address, *line.split(), "-o", "json")) == {key: []}, line
+            assert succeeds(s.address, *line.split()) == sentence + "\n", line
 
 
 def reroutes_are_listed_and_shown():
@@ -274,6 +285,7 @@ main([
     every_command_speaks_json,
     flapping_links_are_listed_and_released,
     sick_links_are_listed_and_isolated,
+    empty_lists_say_so,
     reroutes_are_listed_and_shown,
     contingencies_are_the_worst_first,
     status_has_what_scripts_need,
