@@ -352,6 +352,11 @@ static int start_pm(struct daemon *d)
     return pm_new(&in, &d->pm);
 }
 
+static void see_congestion(void *ctx, struct fab_congestion_seen *ret)
+{
+    pm_congestion_seen(ctx, ret);
+}
+
 static int start_cc(struct daemon *d)
 {
     struct cc_input in = {
@@ -360,6 +365,8 @@ static int start_cc(struct daemon *d)
         .sm = d->sm,
         .bus = d->bus,
         .config = &d->config,
+        .seen = see_congestion,
+        .seen_ctx = d->pm,
     };
     return cc_new(&in, &d->cc);
 }

@@ -62,6 +62,16 @@ tests_unit_test_congestion_SOURCES = tests/unit/test_congestion.c
 tests_unit_test_congestion_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_congestion_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_congestion_log
+tests_unit_test_congestion_log_SOURCES = tests/unit/test_congestion_log.c
+tests_unit_test_congestion_log_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_congestion_log_LDADD = $(LIB_TEST_LIBS)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_congestion
+tests_fuzz_fuzz_congestion_SOURCES = tests/fuzz/fuzz_congestion.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_congestion_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_congestion_LDFLAGS = $(FUZZ_LINK)
+
 # ---- traffic classes
 UNIT_TESTS += tests/unit/test_classes
 tests_unit_test_classes_SOURCES = tests/unit/test_classes.c

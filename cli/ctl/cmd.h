@@ -61,7 +61,7 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_route_contingency, cmd_route_rebalance, cmd_link_sick, cmd_link_isolate, cmd_port_counters,
     cmd_class_list, cmd_class_show, cmd_multicast_list, cmd_multicast_show, cmd_partition_list,
     cmd_partition_show, cmd_service_list, cmd_subscription_list, cmd_cc_status, cmd_cc_show,
-    cmd_cc_hot, cmd_cc_export;
+    cmd_cc_hot, cmd_cc_log, cmd_cc_export;
 
 /* ---- asking -------------------------------------------------------------------------------------
  */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl cc status, cc show, cc hot, cc export: congestion control.
+ * fabricctl cc status, cc show, cc export: congestion control; cc hot and cc log are in cmd_hot.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/ctl/cmd.h"
+#include "cli/ctl/cmd_cc.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/congestion.pb-c.h"
 #include "libfabmgr/congestion/congestion.h"
@@ -38,6 +39,9 @@ static void say_counts(struct out *o, const Fabric__V1__GetCongestionResponse *r
     out_number(o, "failed", NULL, OUT_PLAIN, r->failed);
     out_number(o, "reads", NULL, OUT_PLAIN, r->reads);
     out_number(o, "writes", NULL, OUT_PLAIN, r->writes);
+    out_number(o, "log_reads", NULL, OUT_PLAIN, r->log_reads);
+    out_number(o, "log_events", NULL, OUT_PLAIN, r->log_events);
+    out_number(o, "without_log", NULL, OUT_PLAIN, r->without_log);
     if (!r->apply)
         return;
     out_textf(o, "Devices", bad ? OUT_WARN : OUT_PLAIN,
@@ -46,6 +50,8 @@ static void say_counts(struct out *o, const Fabric__V1__GetCongestionResponse *r
               r->stands, r->waits, r->unsupported, r->foreign_key, r->failed);
     out_textf(o, "Requests", OUT_PLAIN, "%llu read, %llu written", (unsigned long long)r->reads,
               (unsigned long long)r->writes);
+    out_textf(o, "Logs", OUT_PLAIN, "%llu read, %llu events; %u devices have none",
+              (unsigned long long)r->log_reads, (unsigned long long)r->log_events, r->without_log);
 }
 
 static void say_status(struct out *o, const Fabric__V1__GetCongestionResponse *r)
@@ -73,6 +79,7 @@ static void say_status(struct out *o, const Fabric__V1__GetCongestionResponse *r
             say_device(o, r->troubled[i]);
         out_table_end(o);
     }
+    say_advice(o, r->advice, r->n_advice);
     out_record_end(o);
 }
 
@@ -226,70 +233,6 @@ static int export(struct session *s)
     return rc;
 }
 
-/* ---- hot ports ---------------------------------------------------------------------------------
- */
-
-static const struct out_column hot_columns[] = {
-    {"port", "PORT", false},    {"kind", "IS", false},  {"waits", "WAITS %", true},
-    {"mbps", "MB/S", true},     {"fecn", "FECN", true}, {"becn", "BECN", true},
-    {"events", "EVENTS", true},
-};
-
-static void say_hot(struct out *o, const Fabric__V1__HotPort *h)
-{
-    char port[SHOW_LEN];
-    show_port(h->port, port);
-    out_row(o);
-    out_port_keys(o, "", h->port);
-    out_text(o, NULL, "PORT", OUT_PLAIN, port);
-    out_text(o, "kind", "IS", OUT_PLAIN, h->kind);
-    out_real(o, "waits_percent", "WAITS %", OUT_PLAIN, h->waits_permille / 10.0, 1);
-    out_number(o, "mbps", "MB/S", OUT_PLAIN, h->mbps);
-    out_number(o, "fecn", "FECN", OUT_PLAIN, h->fecn);
-    out_number(o, "becn", "BECN", OUT_PLAIN, h->becn);
-    out_number(o, "events", "EVENTS", OUT_PLAIN, h->events);
-    out_millis(o, "span_ms", NULL, OUT_PLAIN, microseconds_of(h->span));
-    out_row_end(o);
-}
-
-static int hot(struct session *s)
-{
-    static const struct out_column advice[] = {{"advice", "ADVICE", false}};
-    Fabric__V1__ListHotPortsRequest q = FABRIC__V1__LIST_HOT_PORTS_REQUEST__INIT;
-    Fabric__V1__ListHotPortsResponse *r = NULL;
-    q.count = s->count;
-    int rc = ask(s, "ListHotPorts", &q.base, &fabric__v1__list_hot_ports_response__descriptor, &r);
-    if (rc == EXIT_OK) {
-        out_record(s->out, NULL);
-        out_number(s->out, "total", NULL, OUT_PLAIN, r->total);
-        out_table(s->out, "ports", hot_columns, sizeof hot_columns / sizeof *hot_columns, false);
-        for (size_t i = 0; i < r->n_ports; i++)
-            say_hot(s->out, r->ports[i]);
-        out_table_end(s->out);
-        if (r->total == 0)
-            out_note(s->out, OUT_DIM, "No port is crowded.");
-        if (r->n_ports < r->total)
-            out_note(s->out, OUT_DIM, "and %zu more", r->total - r->n_ports);
-        out_table(s->out, "advice", advice, 1, false);
-        for (size_t i = 0; i < r->n_advice; i++) {
-            out_row(s->out);
-            out_text(s->out, "advice", "ADVICE", OUT_WARN, r->advice[i]);
-            out_row_end(s->out);
-        }
-        out_table_end(s->out);
-        out_record_end(s->out);
-    }
-    free_reply(r);
-    return rc;
-}
-
-const struct cmd cmd_cc_hot = {
-    .noun = "cc",
-    .verb = "hot",
-    .summary = "ports where traffic is crowded",
-    .options = "n",
-    .run = hot,
-};
 const struct cmd cmd_cc_status = {
     .noun = "cc",
     .verb = "status",

@@ -226,6 +226,20 @@ static int rise(const struct order *o, struct place at)
     return fab_sim_rise(o->sim, at.node, at.port, counter, number(o, "rate", 0));
 }
 
+static int congest(const struct order *o, struct place at)
+{
+    uint64_t dlid;
+    if (!parse_integer(o->word, UINT16_MAX, &dlid) || whole(o, "from", 0) > UINT16_MAX ||
+        whole(o, "sl", 0) > 15)
+        return FAB_E_INVAL;
+    return fab_sim_congest(o->sim, at.node, at.port,
+                           &(struct fab_sim_congestion){.slid = (uint16_t)whole(o, "from", 0),
+                                                        .dlid = (uint16_t)dlid,
+                                                        .sl = (uint8_t)whole(o, "sl", 0),
+                                                        .local_qp = whole(o, "qp", 0),
+                                                        .remote_qp = whole(o, "to", 0)});
+}
+
 /* ---- everywhere -------------------------------------------------------------------------------
  */
 
@@ -292,6 +306,9 @@ static const struct fault faults[] = {
     {"mend", NULL, CABLE, NULL, "", mend, "NODE/PORT", "full rate and no noise"},
     {"rise", NULL, PORT, "COUNTER", "rate ", rise, "NODE/PORT COUNTER [rate=10]",
      "PortXmitWait, say, rises by so many a second; without a rate, no longer"},
+    {"congest", NULL, PORT, "LID", "from sl qp to ", congest,
+     "NODE/PORT LID [from=LID] [sl=0] [qp=N] [to=N]",
+     "an entry in the congestion log: of a packet to that LID"},
 
     {"off", "power-off", NODES, NULL, "", off, "NODE", "a node dies and forgets its tables"},
     {"on", "power-on", NODES, NULL, "boot step ", on, "NODE [boot=3s] [step=10ms]",

@@ -73,7 +73,7 @@ _fabricctl_offer_names()
     'class show') _fabricctl_offer "$(_fabricctl_classes)" ;;
     'partition show') _fabricctl_offer "$(_fabricctl_partitions)" ;;
     'multicast show') _fabricctl_offer "$(_fabricctl_mlids)" ;;
-    'node show' | 'port list' | 'link list' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
+    'node show' | 'port list' | 'link list' | 'cc log' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
     *) return 1 ;;
     esac
     return 0
@@ -131,7 +131,7 @@ _fabricctl()
     service | subscription) offer='list' ;;
     link) offer='list flapping sick isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export' ;;
-    cc) offer='status show hot export' ;;
+    cc) offer='status show hot log export' ;;
     topo) offer='export' ;;
     event) offer='list watch' ;;
     reroute) offer='list show' ;;

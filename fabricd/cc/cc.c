@@ -53,13 +53,15 @@ int cc_new(const struct cc_input *in, struct cc **ret)
     cc->in = *in;
     int r = new_agent(cc);
     cc->timer = r == FAB_OK ? loop_timer_new(in->loop, cc_tick, cc) : NULL;
-    if (r == FAB_OK && !cc->timer)
+    cc->logs.timer = r == FAB_OK ? loop_timer_new(in->loop, cc_log_tick, cc) : NULL;
+    if (r == FAB_OK && (!cc->timer || !cc->logs.timer))
         r = FAB_E_NOMEM;
     if (r != FAB_OK) {
         cc_free(cc);
         return r;
     }
     loop_timer_set(cc->timer, TICK_IDLE_US);
+    loop_timer_set(cc->logs.timer, TICK_IDLE_US);
     *ret = cc;
     return FAB_OK;
 }
@@ -69,6 +71,7 @@ void cc_free(struct cc *cc)
     if (!cc)
         return;
     loop_timer_free(cc->timer);
+    loop_timer_free(cc->logs.timer);
     agent_free(cc->agent);
     cc_compute_fini(cc);
     free(cc);
@@ -86,7 +89,7 @@ static bool is_troubled(const struct cc_device *d)
     return d->state > CC_STANDS;
 }
 
-static bool applies(const struct cc *cc)
+bool cc_applies(const struct cc *cc)
 {
     return cc->in.config->policy.congestion.apply;
 }
@@ -134,13 +137,14 @@ void cc_tick(void *ctx)
     if (v && v->target) {
         if (is_due(cc, v, now) && cc_compute(cc, v) != FAB_OK)
             log_error("congestion", "out of memory: no settings were computed");
-        if (applies(cc) && cc->generation == v->generation) {
+        if (cc_applies(cc) && cc->generation == v->generation) {
             cc_program(cc, now);
             tell_outcome(cc);
         }
     }
-    loop_timer_set(cc->timer, applies(cc) && cc->waiting > 0 ? TICK_BUSY_US : TICK_IDLE_US);
+    loop_timer_set(cc->timer, cc_applies(cc) && cc->waiting > 0 ? TICK_BUSY_US : TICK_IDLE_US);
     fab_view_unref(v);
+    cc_tell_advice(cc, now);
     agent_pump(cc->agent);
 }
 
@@ -150,7 +154,7 @@ void cc_get_status(const struct cc *cc, struct cc_status *ret)
 {
     const struct fab_congestion *c = &cc->settings;
     *ret = (struct cc_status){
-        .apply = applies(cc),
+        .apply = cc_applies(cc),
         .profile = cc->in.config->policy.congestion.profile,
         .generation = cc->generation,
         .settings = c->port_count + c->adapter_count,
@@ -158,9 +162,14 @@ void cc_get_status(const struct cc *cc, struct cc_status *ret)
         .compute_us = cc->compute_us,
         .reads = cc->reads,
         .writes = cc->writes,
+        .log_reads = cc->logs.reads,
+        .log_events = cc->logs.events,
+        .changed = cc->changed,
     };
     for (uint32_t i = 0; i < cc->device_count; i++)
         ret->devices[cc->devices[i].state]++;
+    for (uint32_t i = 0; i < cc->device_count; i++)
+        ret->without_log += cc->devices[i].no_log;
 }
 
 static struct cc_device_status status_of(const struct cc_device *d)

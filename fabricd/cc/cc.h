@@ -12,7 +12,9 @@
 #include "fabricd/config/config.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/sm/sm.h"
+#include "libfabmgr/congestion/advise.h"
 #include "libfabmgr/congestion/congestion.h"
+#include "libfabmgr/congestion/log.h"
 
 struct transport;
 struct cc;
@@ -22,6 +24,9 @@ struct cc_input {
     struct sm *sm;
     struct bus *bus;
     const struct config *config; /* lives as long as the cc */
+    /* What counters say, for advice; or NULL. */
+    void (*seen)(void *ctx, struct fab_congestion_seen *ret);
+    void *seen_ctx;
 };
 int cc_new(const struct cc_input *in, struct cc **ret);
 void cc_free(struct cc *cc);
@@ -47,6 +52,9 @@ struct cc_status {
     uint32_t fan_in;             /* that is counted on */
     uint64_t compute_us;         /* of the last computation */
     uint64_t reads, writes;      /* answered, since the start */
+    uint64_t log_reads, log_events; /* likewise: logs; events that they told of */
+    uint32_t without_log;           /* devices, but for those of UNSUPPORTED */
+    uint32_t changed; /* devices that were found to be other than they were set, since the start */
 };
 void cc_get_status(const struct cc *cc, struct cc_status *ret);
 
@@ -64,6 +72,24 @@ uint32_t cc_troubled(const struct cc *cc, struct cc_device_status *ret, uint32_t
 /* Of the device that owns a port; false: not known. */
 bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port,
                   struct cc_device_status *ret);
+
+/* Congestion logs, of the devices of a node, or (node_guid 0) of all that logged anything or have
+ * none. Returns how many there are, at most `max` of which are in ret. Only where devices are set,
+ * and counters are read. */
+struct cc_log_status {
+    uint64_t guid;                        /* of the node */
+    uint8_t port;                         /* 0: a switch */
+    bool none;                            /* it has no log */
+    int64_t read_us;                      /* Unix time; 0: not yet */
+    const struct fab_congestion_log *log; /* until the return to the loop; NULL: it is empty */
+};
+uint32_t cc_logs(const struct cc *cc, uint64_t node_guid, struct cc_log_status *ret, uint32_t max);
+/* Adds for each LID below `lids` the adapters whose logs say that they were slowed down on the way
+ * to it, in the last two readings or the last minute. */
+void cc_crowds(const struct cc *cc, uint16_t *senders, uint32_t lids);
+
+/* What no longer fits, as sentences, FAB_CONGESTION_ADVICES of them at most; returns how many. */
+unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN]);
 
 /* The settings for a view, computed now where they are another view's. Borrowed until the return to
  * the loop. NOMEM, LIMIT. */

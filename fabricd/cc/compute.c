@@ -132,6 +132,7 @@ static void forget_devices(struct cc *cc)
             continue;
         }
         fab_map_remove(&cc->index, d->port_guid);
+        free(d->log);
         *d = cc->devices[--cc->device_count];
         if (i < cc->device_count)
             (void)fab_map_put(&cc->index, d->port_guid, i); /* it is there: needs no room */
@@ -213,6 +214,8 @@ int cc_compute(struct cc *cc, const struct fab_view *v)
 void cc_compute_fini(struct cc *cc)
 {
     settings_fini(cc);
+    for (uint32_t i = 0; i < cc->device_count; i++)
+        free(cc->devices[i].log);
     free(cc->devices);
     fab_map_fini(&cc->index);
 }

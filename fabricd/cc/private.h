@@ -6,6 +6,7 @@
 #include "fabricd/agent/agent.h"
 #include "fabricd/cc/cc.h"
 #include "libfabmgr/base/map.h"
+#include "libfabmgr/congestion/log.h"
 #include "libfabmgr/wire/gs.h"
 
 #define CC_JOBS 32 /* devices at a time, each with one request under way */
@@ -25,6 +26,17 @@ struct cc_device { /* a switch, or a port of an adapter */
     uint8_t state; /* enum cc_state */
     uint8_t tries;
     bool silent, busy;
+    bool no_log; /* it is not asked for its log any more */
+    uint8_t log_tries;
+    uint64_t logged_us;             /* when its log was read last; 0: not yet */
+    struct fab_congestion_log *log; /* owned; NULL: nothing was logged */
+};
+struct cc_logs {
+    struct loop_timer *timer;
+    uint64_t began_us; /* the pass */
+    uint32_t cursor;   /* device */
+    uint32_t waiting;  /* requests that were not answered yet */
+    uint64_t reads, events;
 };
 
 /* What is done to a device, one request after the other. */
@@ -59,6 +71,7 @@ struct cc {
     uint32_t cursor;  /* device to be looked at next */
     uint32_t waiting; /* devices of state WAITS */
     struct cc_job jobs[CC_JOBS];
+    struct cc_logs logs;
     struct fab_congestion settings;
     uint64_t *port_digest, *adapter_digest; /* of each different setting */
     uint64_t generation, pass, computed_us, compute_us;
@@ -67,10 +80,17 @@ struct cc {
     uint64_t reads, writes;
     uint32_t written;  /* devices, since the last time that was told */
     uint32_t troubled; /* devices, when that was told last */
+    uint32_t changed;  /* devices that were found to be other than they were set */
+    uint64_t advised_us, told_us[FAB_CONGESTION_ADVICES]; /* looked at; told, by kind */
 };
 
 /* ---- cc.c ---- */
 void cc_tick(void *ctx);
+bool cc_applies(const struct cc *cc); /* devices are set */
+
+/* ---- advise.c ---- */
+/* What does not fit is told as an event, if it is time to look. */
+void cc_tell_advice(struct cc *cc, uint64_t now);
 
 /* ---- compute.c ---- */
 /* Settings for this view, and what devices shall have. */
@@ -84,8 +104,14 @@ int cc_class_fan_in(const struct fab_view *v, uint32_t ret[FAB_CONGESTION_SLS]);
 /* ---- program.c ---- */
 /* Begins with some of the devices that are due, goes on with those that are parked. */
 void cc_program(struct cc *cc, uint64_t now);
-/* What is under way is dropped. */
+/* What is under way is dropped, readings of logs too. */
 void cc_program_stop(struct cc *cc);
+/* Of a status: the class, the method or the attribute is not known there (IBA 13.4.7). */
+bool cc_says_unknown(uint16_t status);
+
+/* ---- log.c ---- */
+void cc_log_tick(void *ctx);
+void cc_log_stop(struct cc *cc); /* the requests are gone */
 
 /* ---- attrs.c: what a device shall have, attribute by attribute ---- */
 /* Puts what shall stand into `data` (FAB_GS_DATA bytes), which holds what was read. True: that

@@ -167,8 +167,7 @@ static void learn_values(struct cc_job *j, uint8_t *attr)
         finish(j, CC_FAILED, false);
 }
 
-/* Of a status: the class, the method or the attribute is not known there (IBA 13.4.7). */
-static bool says_unknown(uint16_t status)
+bool cc_says_unknown(uint16_t status)
 {
     return (status >> 2 & 7) >= 1 && (status >> 2 & 7) <= 3;
 }
@@ -178,7 +177,7 @@ static bool says_unknown(uint16_t status)
 static void fail(struct cc_job *j, const struct fab_mads_answer *a)
 {
     bool silent = a->status == FAB_E_TIMEOUT;
-    if (!silent && (!j->set || says_unknown(a->smp_status)))
+    if (!silent && (!j->set || cc_says_unknown(a->smp_status)))
         finish(j, j->step == CC_STEP_PORTS && !j->set ? CC_STANDS : CC_UNSUPPORTED, false);
     else if (j->set)
         finish(j, silent ? CC_FOREIGN_KEY : CC_FAILED, silent);
@@ -255,6 +254,7 @@ void cc_program(struct cc *cc, uint64_t now)
 void cc_program_stop(struct cc *cc)
 {
     fab_mads_cancel_all(cc->mads);
+    cc_log_stop(cc);
     for (int i = 0; i < CC_JOBS; i++) {
         if (cc->jobs[i].active)
             cc->devices[cc->jobs[i].device].busy = false;

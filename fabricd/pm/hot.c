@@ -16,6 +16,7 @@
 #include "libfabmgr/congestion/advise.h"
 
 #define WAITS_PERMILLE 10 /* less is not worth being told of */
+#define LASTS 3           /* readings on end with marks: no burst that passes */
 
 static void note(struct pm_signs *s, enum pm_sign which, uint64_t now)
 {
@@ -47,6 +48,8 @@ void pm_signs_of_marks(struct pm_port *p, uint64_t now, bool is_switch,
     note(s, PM_BECN, is_switch ? 0 : values->value[1]);
     if (first)
         s->rise[PM_EVENTS] = s->rise[PM_FECN] = s->rise[PM_BECN] = 0;
+    bool marked = s->rise[PM_EVENTS] || s->rise[PM_FECN];
+    s->marked = marked && s->marked < UINT32_MAX ? s->marked + 1 : marked;
     s->marks_us = now;
 }
 
@@ -72,6 +75,7 @@ static bool describe(const struct pm_node *n, uint8_t port, struct pm_hot *ret)
         .becn = s->rise[PM_BECN],
         .events = s->rise[PM_EVENTS],
         .span_ms = s->span_ms,
+        .lasts = s->marked >= LASTS,
     };
     ret->kind = ret->fecn || ret->events ? PM_CROWDED : ret->becn ? PM_SLOWED : PM_WAITS;
     return ret->kind != PM_WAITS || ret->waits_permille >= WAITS_PERMILLE;
@@ -129,6 +133,7 @@ static void count(void *ctx, const struct pm_hot *hot)
 {
     struct fab_congestion_seen *seen = ctx;
     seen->crowded_ends += hot->fecn > 0;
+    seen->lasting_ends += hot->fecn > 0 && hot->lasts;
     seen->slowed += hot->becn > 0;
     seen->congested_ports += hot->events > 0;
     seen->waiting += hot->waits_permille >= WAITS_PERMILLE;

@@ -56,6 +56,7 @@ struct pm_hot {
     uint32_t waits_permille, mbps;
     uint32_t fecn, becn, events; /* in span_ms; of a switch's lanes: became congested */
     uint32_t span_ms;
+    bool lasts; /* marks came in several readings on end */
 };
 /* The first `max` that there are, sorted: by kind, then the hottest first. Returns how many there
  * are. */

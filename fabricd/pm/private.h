@@ -21,6 +21,7 @@ struct pm_signs {
     uint64_t last[PM_SIGNS];
     uint32_t rise[PM_SIGNS];  /* between the two last readings */
     uint32_t span_ms;         /* of the first two; 0: not yet */
+    uint32_t marked;          /* readings on end between which marks rose */
     uint64_t at_us, marks_us; /* when read: the first two, the others; 0: never */
 };
 struct pm_port {

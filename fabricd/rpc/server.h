@@ -66,10 +66,10 @@ call_handler list_classes, list_class_rules;                     /* service_clas
 call_handler list_multicast_groups, list_multicast_members;      /* service_multicast.c */
 call_handler list_partitions, list_partition_members;            /* service_partition.c */
 call_handler list_host_services, list_subscriptions;             /* service_registry.c */
-call_handler get_congestion, get_port_congestion, get_roce,
-    list_hot_ports;                      /* service_congestion.c */
-call_handler list_reroutes, get_reroute; /* service_reroute.c */
-call_handler list_events, watch_events;  /* service_event.c */
+call_handler get_congestion, get_port_congestion, get_roce;      /* service_congestion.c */
+call_handler list_hot_ports, list_congestion_logs;               /* service_hot.c */
+call_handler list_reroutes, get_reroute;                         /* service_reroute.c */
+call_handler list_events, watch_events;                          /* service_event.c */
 
 /* Which ports a list is about: [first, end). */
 struct port_range {

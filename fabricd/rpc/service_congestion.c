@@ -1,18 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GetCongestion, GetPortCongestion, GetRoce, ListHotPorts: what congestion control computed for the
- * view, with the reason of each value; which devices have it; what counters say.
+ * GetCongestion, GetPortCongestion, GetRoce: what congestion control computed for the view, with
+ * the reason of each value; which devices have it.
  */
 #include <stdlib.h>
 
 #include "fabric/v1/congestion.pb-c.h"
 #include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/convert_congestion.h"
 #include "fabricd/rpc/server.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/congestion/explain.h"
 #include "libfabmgr/congestion/roce.h"
 
 #define TROUBLED_MOST 1000
+
+bool need_congestion(struct call *c)
+{
+    if (call_rpc(c)->in.cc == NULL)
+        call_finish(c, FAB_GRPC_UNIMPLEMENTED, "this manager has no congestion control");
+    return call_rpc(c)->in.cc != NULL;
+}
+
+char **convert_advice(struct answer *a, const struct cc *cc, size_t *ret_count)
+{
+    char advice[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN];
+    unsigned count = cc_advise(cc, advice);
+    char **all = answer_alloc(a, count, sizeof *all);
+    for (unsigned i = 0; all != NULL && i < count; i++)
+        all[(*ret_count)++] = answer_text(a, advice[i]);
+    return all;
+}
 
 /* Finishes the call where there are none. */
 static const struct fab_congestion *need_settings(struct call *c, const struct fab_view *v)
@@ -79,6 +97,10 @@ void get_congestion(struct call *c, const void *request)
         m.failed = s.devices[CC_FAILED];
         m.reads = s.reads;
         m.writes = s.writes;
+        m.log_reads = s.log_reads;
+        m.log_events = s.log_events;
+        m.without_log = s.without_log;
+        m.advice = convert_advice(&a, call_rpc(c)->in.cc, &m.n_advice);
         fill_troubled(&a, call_rpc(c)->in.cc, v, &m);
         answer_reply(&a, c, &m.base);
     }
@@ -222,73 +244,5 @@ void get_roce(struct call *c, const void *request)
         answer_reply(&a, c, &m.base);
     }
     free(all);
-    fab_view_unref(v);
-}
-
-/* ---- hot ports ------------------------------------------------------------------------------- */
-
-#define HOT_MOST 1000
-#define HOT_USUAL 100
-
-static Fabric__V1__HotPort *convert_hot(struct answer *a, const struct fab_view *v,
-                                        const struct pm_hot *h)
-{
-    static const char *const kinds[] = {
-        [PM_CROWDED] = "crowded", [PM_SLOWED] = "slowed", [PM_WAITS] = "waits"};
-    Fabric__V1__HotPort *m = ANSWER_NEW(a, Fabric__V1__HotPort, fabric__v1__hot_port);
-    uint32_t node = fab_fabric_node_by_guid(v->fabric, h->guid);
-    if (m == NULL)
-        return NULL;
-    if (node != FAB_NONE && h->port <= v->fabric->nodes[node].num_ports)
-        m->port = convert_port_ref(a, v, fab_port_id(v->fabric, node, h->port));
-    m->kind = answer_text(a, kinds[h->kind]);
-    m->waits_permille = h->waits_permille;
-    m->mbps = h->mbps;
-    m->fecn = h->fecn;
-    m->becn = h->becn;
-    m->events = h->events;
-    m->span = convert_duration(a, h->span_ms * UINT64_C(1000));
-    return m;
-}
-
-static void fill_advice(struct answer *a, const struct rpc *r, Fabric__V1__ListHotPortsResponse *m)
-{
-    char advice[FAB_CONGESTION_ADVICES][200];
-    struct fab_congestion_seen seen;
-    struct cc_status status;
-    cc_get_status(r->in.cc, &status);
-    pm_congestion_seen(r->in.pm, &seen);
-    struct fab_congestion_assumed assumed = {
-        .apply = status.apply,
-        .off = status.profile == FAB_CONGESTION_OFF,
-        .fan_in = status.fan_in,
-        .unsupported = status.devices[CC_UNSUPPORTED],
-    };
-    for (int i = 0; i < CC_STATES; i++)
-        assumed.devices += status.devices[i];
-    unsigned count = fab_congestion_advise(&seen, &assumed, advice);
-    m->advice = answer_alloc(a, count, sizeof *m->advice);
-    for (unsigned i = 0; m->advice != NULL && i < count; i++)
-        m->advice[m->n_advice++] = answer_text(a, advice[i]);
-}
-
-void list_hot_ports(struct call *c, const void *request)
-{
-    const Fabric__V1__ListHotPortsRequest *q = request;
-    Fabric__V1__ListHotPortsResponse m = FABRIC__V1__LIST_HOT_PORTS_RESPONSE__INIT;
-    struct answer a = {0};
-    uint32_t want = q->count == 0 ? HOT_USUAL : q->count < HOT_MOST ? q->count : HOT_MOST;
-    struct fab_view *v = need_target(c);
-    const struct fab_congestion *s = v != NULL ? need_settings(c, v) : NULL;
-    if (s != NULL) {
-        m.total = pm_hot_ports(call_rpc(c)->in.pm, NULL, 0);
-        struct pm_hot *all = answer_alloc(&a, m.total, sizeof *all);
-        uint32_t count = all != NULL ? pm_hot_ports(call_rpc(c)->in.pm, all, m.total) : 0;
-        m.ports = answer_alloc(&a, want, sizeof *m.ports);
-        for (uint32_t i = 0; m.ports != NULL && i < count && i < want; i++)
-            m.ports[m.n_ports++] = convert_hot(&a, v, &all[i]);
-        fill_advice(&a, call_rpc(c), &m);
-        answer_reply(&a, c, &m.base);
-    }
     fab_view_unref(v);
 }

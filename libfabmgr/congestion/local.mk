@@ -7,6 +7,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/derive.h \
 	%D%/explain.c \
 	%D%/explain.h \
+	%D%/log.c \
+	%D%/log.h \
 	%D%/roce.c \
 	%D%/roce.h \
 	%D%/survey.c \

@@ -19,6 +19,7 @@
 #define LOG_SWITCH 1
 #define LOG_ADAPTER 2
 #define LOG_ENTRIES 15
+#define LOG_ADAPTER_ENTRIES 13
 
 static void load(struct gs_request *r, uint16_t attr_id, uint32_t block, uint8_t *data)
 {
@@ -251,9 +252,11 @@ int fab_sim_congest(struct fab_sim *s, uint32_t node, uint8_t port,
     struct sim_cc_log *log = log_of(s, node, true);
     if (log == NULL)
         return FAB_E_NOMEM;
+    unsigned entries = is_switch(s, node) ? LOG_ENTRIES : LOG_ADAPTER_ENTRIES;
+    unsigned at = log->count % entries;
     log->port_map[31 - port / 8] |= (uint8_t)(1u << (port % 8));
-    log->entry[log->count % LOG_ENTRIES] = *what;
-    log->stamp[log->count % LOG_ENTRIES] = time_stamp(s);
+    log->entry[at] = *what;
+    log->stamp[at] = time_stamp(s);
     log->count++;
     count_congestion(s, port_id(s, node, port), what->sl);
     return FAB_OK;
@@ -280,11 +283,13 @@ static void write_adapter_log(const struct fab_sim *s, const struct sim_cc_log *
     struct fab_cc_log_ca out = {.type = LOG_ADAPTER, .time_stamp = time_stamp(s)};
     if (log != NULL) {
         out.count = log->count;
-        for (unsigned i = 0; i < 13; i++) {
+        for (unsigned i = 0; i < LOG_ADAPTER_ENTRIES; i++) {
             out.event_map |= (uint16_t)(log->stamp[i] != 0 ? 1u << (log->entry[i].sl & 15) : 0);
             out.entry[i].local_lid = log->entry[i].slid;
             out.entry[i].remote_lid = log->entry[i].dlid;
             out.entry[i].sl = log->entry[i].sl & 15;
+            out.entry[i].local_qp = log->entry[i].local_qp & 0xffffff;
+            out.entry[i].remote_qp = log->entry[i].remote_qp & 0xffffff;
             out.entry[i].time_stamp = log->stamp[i];
         }
     }

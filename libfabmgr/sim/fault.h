@@ -146,6 +146,7 @@ int fab_sim_counter_by_name(const char *name, enum fab_sim_counter *ret);
 struct fab_sim_congestion {
     uint16_t slid, dlid; /* adapters: the local and the remote one */
     uint8_t sl;
+    uint32_t local_qp, remote_qp; /* adapters; 24 bits */
 };
 /* An event for the congestion log of that node. It is counted at its port, too: a switch's
  * congestion of the VL, an adapter's packets with BECN. */

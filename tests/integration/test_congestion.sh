@@ -89,6 +89,46 @@ PY
     at host-0002 "$python" agree.py "${1-}" "$fabricctl -s unix:$scratch/fabricd.sock" ibccquery
 }
 
+# agree_log NODE PORT LID: ibccquery reads the log that fabricctl shows, as far as entries are about
+# packets to that LID. (libumad2sim loses what is beyond the first 224 bytes of a MAD, the last
+# entries of a log: what stands there instead is any bytes.)
+agree_log() {
+    cat >agree_log.py <<'PY'
+import json, re, subprocess, sys
+node, lid, to, ctl, query = sys.argv[1:4] + [a.split() for a in sys.argv[4:]]
+ours = json.loads(subprocess.check_output(ctl + ["cc", "log", node, "-o", "json"]))
+text = subprocess.check_output(query + ["CongestionLog", lid], text=True)
+head, entries = {}, []
+for line in text.splitlines():
+    field = re.match(r"(\w+):\.*(\S+)$", line)
+    if not field:
+        continue
+    name, value = field.groups()
+    value = int(value, 16) if value.startswith("0x") or name == "PortMap" else int(value)
+    if name in ("SLID", "Local_QP_CN_Entry"):
+        entries.append({})
+    (entries[-1] if entries else head)[name] = value
+mine = ours["entries"]
+if head["LogType"] == 1:
+    seen = [[e["slid"], e["dlid"], e["sl"]] for e in mine]
+    read = [[e["SLID"], e["DLID"], e["SL"]] for e in entries]
+    bits, told = head["PortMap"], ours["logs"][0]["marked_ports"].split()
+    count = head["LogEventsCounter"]
+else:
+    seen = [[e["slid"], e["dlid"], e["sl"], e["local_qp"], e["remote_qp"]] for e in mine]
+    read = [[e["Local_LID_CN"], e["Remote_LID_CN_Entry"], e["SL_CN_Entry"], e["Local_QP_CN_Entry"],
+             e["Remote_QP_Number_CN_Entry"]] for e in entries]
+    bits, told = head["ThresholdCongestionEventMap"], ours["logs"][0]["service_levels"].split()
+    count = head["ThresholdEventCounter"]
+seen, read = [[e for e in all if e[1] == int(to)] for all in (seen, read)]
+print(seen, read, told, bin(bits), count)
+sys.exit(sorted(seen) != sorted(read) or count != len(read) or
+         [i for i in range(256) if bits >> i & 1] != [int(n) for n in told])
+PY
+    at host-0002 "$python" agree_log.py "$1" "$(lid "$1/$2")" "$3" \
+        "$fabricctl -s unix:$scratch/fabricd.sock" ibccquery
+}
+
 check 'serves a fabric' sim_start small.net
 settings 'profile: balanced'
 manager_start host-0001 -f "$scratch/conf.yaml"
@@ -112,6 +152,30 @@ check 'an end that marked packets come to' await 10 hot host-0004/1 crowded
 check 'a sender that is told of it' await 10 hot host-0002/1 slowed
 check 'and a port that waits' await 10 hot leaf-001/4 waits
 like 'a fan-in beyond what is counted on is told of' "$(ctl cc hot)" 'congestion.fan_in to 3'
+told() { ctl event list -n 100 | grep -q 'congestion-advice.*fan_in to 3'; }
+check 'as an event, too' await 5 told
+like 'and by the status' "$(ctl cc status)" 'congestion.fan_in to 3'
+
+# Congestion logs: three senders slowed down on the way to host-0005, as each of them says, and the
+# port that marked.
+crowded=$(lid host-0005/1)
+for host in 1 2 3; do
+    sim_do congest host-000$host/1 "$crowded" from="$(lid host-000$host/1)" sl=3 qp=$((70 + host)) to=9
+done
+sim_do congest leaf-002/2 "$crowded" from="$(lid host-0001/1)" sl=3
+logged() { [ "$(cc log_events)" = "$1" ]; }
+check 'logs are read, and events counted once' await 10 logged 4
+like 'of a switch: which ports marked' "$(ctl cc log leaf-002)" '^leaf-002/0 +1 +2 '
+like 'of an adapter: who was slowed down on the way to whom' \
+    "$(ctl cc log host-0002)" ' host-0002/1 +3 +host-0002/1 +host-0005/1 +0x48'
+check 'ibccquery reads the same of a switch' agree_log leaf-002 0 "$crowded"
+check 'and of an adapter' agree_log host-0002 1 "$crowded"
+check 'and of one that logged nothing' agree_log host-0006 1 "$crowded"
+hot_senders() { ctl cc hot -o json | "$python" -c 'import json, sys
+sys.exit(not any(p["node"] == sys.argv[1] and p["senders"] == int(sys.argv[2])
+                 for p in json.load(sys.stdin)["ports"]))' "$@"; }
+sim_do rise host-0005/1 PortPktRcvFECN rate=1000
+check 'a crowded end has the senders that logs name' await 5 hot_senders host-0005 3
 same 'nothing is written twice' "$writes" "$(cc writes)"
 stop "$manager" KILL
 manager_start host-0001 -f "$scratch/conf.yaml"

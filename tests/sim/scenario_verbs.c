@@ -394,6 +394,7 @@ static const struct scenario_verb verbs[] = {
     {"mend", 1, 1, "", false, do_fault},
     {"noise", 1, 1, "share ber ", false, do_fault},
     {"rise", 2, 2, "rate ", false, do_fault},
+    {"congest", 2, 2, "from sl qp to ", false, do_fault},
     {"pull-some", 0, 0, "count ", false, do_pull_some},
     {"plug-all", 0, 0, "", false, do_fault},
 

@@ -436,19 +436,19 @@ END_TEST
 
 START_TEST(advice_follows_what_is_seen)
 {
-    char text[FAB_CONGESTION_ADVICES][200];
+    char text[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN];
     struct fab_congestion_seen seen = {.crowded_ends = 2, .slowed = 100};
     struct fab_congestion_assumed assumed = {.apply = true, .fan_in = 64, .devices = 100};
-    ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text), 0);
+    ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, NULL), 0);
     assumed.fan_in = 32;
-    ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text), 1);
+    ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, NULL), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "congestion.fan_in to 50"));
     seen.slowed = 0;
     assumed.unsupported = 11;
-    ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text), 2);
+    ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, NULL), 2);
     seen = (struct fab_congestion_seen){.waiting = 3, .waits_most_permille = 300};
     assumed = (struct fab_congestion_assumed){.fan_in = 32, .devices = 100};
-    ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text), 1);
+    ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, NULL), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "congestion.apply"));
 }
 END_TEST

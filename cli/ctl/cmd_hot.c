@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabricctl cc hot, cc log: where traffic is crowded.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/ctl/cmd.h"
+#include "cli/ctl/cmd_cc.h"
+#include "cli/ctl/show.h"
+#include "fabric/v1/congestion.pb-c.h"
+
+void say_advice(struct out *o, char **advice, size_t count)
+{
+    static const struct out_column columns[] = {{"advice", "ADVICE", false}};
+    out_table(o, "advice", columns, 1, false);
+    for (size_t i = 0; i < count; i++) {
+        out_row(o);
+        out_text(o, "advice", "ADVICE", OUT_WARN, advice[i]);
+        out_row_end(o);
+    }
+    out_table_end(o);
+}
+
+/* ---- hot ports ---------------------------------------------------------------------------------
+ */
+
+static const struct out_column hot_columns[] = {
+    {"port", "PORT", false},    {"kind", "IS", false},        {"waits", "WAITS %", true},
+    {"mbps", "MB/S", true},     {"fecn", "FECN", true},       {"becn", "BECN", true},
+    {"events", "EVENTS", true}, {"senders", "SENDERS", true},
+};
+
+static void say_hot(struct out *o, const Fabric__V1__HotPort *h)
+{
+    char port[SHOW_LEN];
+    show_port(h->port, port);
+    out_row(o);
+    out_port_keys(o, "", h->port);
+    out_text(o, NULL, "PORT", OUT_PLAIN, port);
+    out_text(o, "kind", "IS", OUT_PLAIN, h->kind);
+    out_real(o, "waits_percent", "WAITS %", OUT_PLAIN, h->waits_permille / 10.0, 1);
+    out_number(o, "mbps", "MB/S", OUT_PLAIN, h->mbps);
+    out_number(o, "fecn", "FECN", OUT_PLAIN, h->fecn);
+    out_number(o, "becn", "BECN", OUT_PLAIN, h->becn);
+    out_number(o, "events", "EVENTS", OUT_PLAIN, h->events);
+    out_number(o, "senders", "SENDERS", OUT_PLAIN, h->senders);
+    out_millis(o, "span_ms", NULL, OUT_PLAIN, microseconds_of(h->span));
+    out_row_end(o);
+}
+
+static int hot(struct session *s)
+{
+    Fabric__V1__ListHotPortsRequest q = FABRIC__V1__LIST_HOT_PORTS_REQUEST__INIT;
+    Fabric__V1__ListHotPortsResponse *r = NULL;
+    q.count = s->count;
+    int rc = ask(s, "ListHotPorts", &q.base, &fabric__v1__list_hot_ports_response__descriptor, &r);
+    if (rc == EXIT_OK) {
+        out_record(s->out, NULL);
+        out_number(s->out, "total", NULL, OUT_PLAIN, r->total);
+        out_table(s->out, "ports", hot_columns, sizeof hot_columns / sizeof *hot_columns, false);
+        for (size_t i = 0; i < r->n_ports; i++)
+            say_hot(s->out, r->ports[i]);
+        out_table_end(s->out);
+        if (r->total == 0)
+            out_note(s->out, OUT_DIM, "No port is crowded.");
+        if (r->n_ports < r->total)
+            out_note(s->out, OUT_DIM, "and %zu more", r->total - r->n_ports);
+        say_advice(s->out, r->advice, r->n_advice);
+        out_record_end(s->out);
+    }
+    free_reply(r);
+    return rc;
+}
+
+const struct cmd cmd_cc_hot = {
+    .noun = "cc",
+    .verb = "hot",
+    .summary = "ports where traffic is crowded",
+    .options = "n",
+    .run = hot,
+};
+
+/* ---- logs --------------------------------------------------------------------------------------
+ */
+
+/* "1 3 12"; as many as there is room for. */
+static void show_numbers(const uint32_t *numbers, size_t count, char *text, size_t len)
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < count && at + 12 < len; i++)
+        at += (size_t)snprintf(text + at, len - at, "%s%u", i > 0 ? " " : "", numbers[i]);
+}
+
+static void say_log(struct out *o, const Fabric__V1__CongestionLog *l)
+{
+    char port[SHOW_LEN], read[SHOW_LEN], utc[SHOW_LEN], marked[1024], sls[64];
+    show_port(l->port, port);
+    show_time(l->read, read);
+    show_time_utc(l->read, utc);
+    show_numbers(l->marked_ports, l->n_marked_ports, marked, sizeof marked);
+    show_numbers(l->service_levels, l->n_service_levels, sls, sizeof sls);
+    out_row(o);
+    out_port_keys(o, "", l->port);
+    out_text(o, NULL, "DEVICE", OUT_PLAIN, port);
+    out_number(o, "events", "EVENTS", OUT_PLAIN, l->events);
+    out_text(o, "marked_ports", "MARKED PORTS", OUT_PLAIN, marked);
+    out_text(o, "service_levels", "SLS", OUT_PLAIN, sls);
+    out_text(o, "read", NULL, OUT_PLAIN, utc);
+    out_text(o, NULL, "READ", l->none ? OUT_DIM : OUT_PLAIN, l->none ? "it has no log" : read);
+    out_bool(o, "none", NULL, OUT_PLAIN, l->none);
+    out_row_end(o);
+}
+
+static void say_end(struct out *o, const char *key, const char *label, uint32_t lid,
+                    const Fabric__V1__PortRef *port)
+{
+    char name[SHOW_LEN];
+    show_port(port, name);
+    if (port == NULL)
+        snprintf(name, sizeof name, "LID %u", lid);
+    out_text(o, key, label, OUT_PLAIN, name);
+}
+
+static void say_entry(struct out *o, const Fabric__V1__CongestionLog *l,
+                      const Fabric__V1__CongestionLogEntry *e)
+{
+    char port[SHOW_LEN], time[SHOW_LEN], utc[SHOW_LEN], qp[SHOW_LEN] = "";
+    show_port(l->port, port);
+    show_time(e->time, time);
+    show_time_utc(e->time, utc);
+    if (e->local_qp > 0)
+        snprintf(qp, sizeof qp, "0x%x", e->local_qp);
+    out_row(o);
+    out_text(o, "time", NULL, OUT_PLAIN, utc);
+    out_text(o, NULL, "TIME", OUT_PLAIN, time);
+    out_text(o, "device", "DEVICE", OUT_PLAIN, port);
+    out_number(o, "sl", "SL", OUT_PLAIN, e->service_level);
+    say_end(o, "from", "FROM", e->slid, e->from);
+    say_end(o, "to", "TO", e->dlid, e->to);
+    out_number(o, "slid", NULL, OUT_PLAIN, e->slid);
+    out_number(o, "dlid", NULL, OUT_PLAIN, e->dlid);
+    out_text(o, NULL, "QP", OUT_PLAIN, qp);
+    out_number(o, "local_qp", NULL, OUT_PLAIN, e->local_qp);
+    out_number(o, "remote_qp", NULL, OUT_PLAIN, e->remote_qp);
+    out_number(o, "service", NULL, OUT_PLAIN, e->service);
+    out_row_end(o);
+}
+
+static void say_logs(struct out *o, const Fabric__V1__ListCongestionLogsResponse *r)
+{
+    static const struct out_column devices[] = {{"device", "DEVICE", false},
+                                                {"events", "EVENTS", true},
+                                                {"marked_ports", "MARKED PORTS", false},
+                                                {"service_levels", "SLS", false},
+                                                {"read", "READ", false}};
+    static const struct out_column entries[] = {
+        {"time", "TIME", false}, {"device", "DEVICE", false}, {"sl", "SL", true},
+        {"from", "FROM", false}, {"to", "TO", false},         {"qp", "QP", true}};
+    out_record(o, NULL);
+    out_number(o, "total", NULL, OUT_PLAIN, r->total);
+    out_table(o, "logs", devices, sizeof devices / sizeof *devices, false);
+    for (size_t i = 0; i < r->n_logs; i++)
+        say_log(o, r->logs[i]);
+    out_table_end(o);
+    if (r->total == 0)
+        out_note(o, OUT_DIM, "No device logged congestion.");
+    if (r->n_logs < r->total)
+        out_note(o, OUT_DIM, "and %zu more", r->total - r->n_logs);
+    out_table(o, "entries", entries, sizeof entries / sizeof *entries, false);
+    for (size_t i = 0; i < r->n_logs; i++)
+        for (size_t k = 0; k < r->logs[i]->n_entries; k++)
+            say_entry(o, r->logs[i], r->logs[i]->entries[k]);
+    out_table_end(o);
+    out_record_end(o);
+}
+
+static int logs(struct session *s)
+{
+    Fabric__V1__ListCongestionLogsRequest q = FABRIC__V1__LIST_CONGESTION_LOGS_REQUEST__INIT;
+    Fabric__V1__ListCongestionLogsResponse *r = NULL;
+    if (s->argc > 0)
+        q.node = s->argv[0];
+    int rc = ask(s, "ListCongestionLogs", &q.base,
+                 &fabric__v1__list_congestion_logs_response__descriptor, &r);
+    if (rc == EXIT_OK)
+        say_logs(s->out, r);
+    free_reply(r);
+    return rc;
+}
+
+const struct cmd cmd_cc_log = {
+    .noun = "cc",
+    .verb = "log",
+    .args = "[NODE]",
+    .summary = "congestion logs: which ports marked, which senders were slowed down",
+    .max_args = 1,
+    .run = logs,
+};

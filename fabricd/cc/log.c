@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The congestion logs of devices: once an interval of the counters each device that takes part is
+ * asked for its log, evenly over that time and a few at a time, only while nothing else goes on and
+ * where devices are set at all. The latest reading of each is kept, if it says anything.
+ *
+ * Who says that it has no log, or does not answer three times, is not asked again before it comes
+ * anew.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/cc/private.h"
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/status.h"
+
+#define AT_LOG (FAB_CC_LOG_DATA - 24) /* in what follows the common header */
+#define AT_KEY (FAB_CC_KEY - 24)
+#define TICK_DEVICES 4 /* that a tick is for, where all goes evenly */
+#define TICK_MOST 8    /* requests a tick */
+#define WAITING_MOST 16
+#define TICK_LEAST_US 5000u
+#define TICK_MOST_US 1000000u
+#define OF_LATE_US UINT64_C(60000000) /* at least, and two readings */
+
+static uint64_t interval_us(const struct cc *cc)
+{
+    return cc->in.config->counters.interval_s * UINT64_C(1000000);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* Of the first reading that says anything: where it is kept. */
+static void keep(struct cc_device *d, const struct fab_congestion_log *log)
+{
+    if (d->log == NULL && log->count == 0 && log->counter == 0)
+        return;
+    if (d->log == NULL)
+        d->log = malloc(sizeof *d->log);
+    if (d->log != NULL)
+        *d->log = *log;
+}
+
+static bool take(struct cc *cc, struct cc_device *d, const struct fab_mads_answer *a)
+{
+    struct fab_congestion_log log = {.read_us = d->logged_us};
+    uint64_t now = clock_now_us();
+    uint32_t events;
+    if (d->log != NULL)
+        log = *d->log;
+    if (a->len < AT_LOG || fab_congestion_log_take(&log, d->num == 0, a->data + AT_LOG,
+                                                   a->len - AT_LOG, now, &events) != FAB_OK)
+        return false;
+    keep(d, &log);
+    d->logged_us = now;
+    d->log_tries = 0;
+    cc->logs.reads++;
+    cc->logs.events += events;
+    return true;
+}
+
+static void on_log(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct cc *cc = ctx;
+    struct cc_device *d = &cc->devices[tag];
+    cc->logs.waiting--;
+    if (a->status == FAB_OK && take(cc, d, a))
+        return;
+    bool unknown = a->status == FAB_E_REFUSED && cc_says_unknown(a->smp_status);
+    d->no_log = unknown || ++d->log_tries >= CC_TRIES;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static bool ask(struct cc *cc, uint32_t device)
+{
+    const struct cc_device *d = &cc->devices[device];
+    struct fab_mads_request r = {
+        .mgmt_class = FAB_CLASS_CC,
+        .method = FAB_METHOD_GET,
+        .attr_id = FAB_CC_LOG,
+        .dlid = d->lid,
+        .done = on_log,
+        .ctx = cc,
+        .tag = device,
+    };
+    if (d->no_log || d->state == CC_UNSUPPORTED || d->state == CC_WAITS)
+        return false;
+    fab_put_be64(r.data + AT_KEY, cc->in.config->policy.congestion.key);
+    if (fab_mads_submit(cc->mads, &r) != FAB_OK)
+        return false;
+    cc->logs.waiting++;
+    return true;
+}
+
+static void ask_some(struct cc *cc, uint64_t now)
+{
+    struct cc_logs *l = &cc->logs;
+    l->began_us = l->began_us > 0 ? l->began_us : now;
+    uint64_t gone = now - l->began_us, all = cc->device_count;
+    uint64_t due = gone >= interval_us(cc) ? all : all * gone / interval_us(cc) + TICK_DEVICES;
+    for (uint32_t sent = 0;
+         l->cursor < due && l->cursor < all && sent < TICK_MOST && l->waiting < WAITING_MOST;)
+        sent += ask(cc, l->cursor++);
+    if (l->cursor >= all && gone >= interval_us(cc)) {
+        l->cursor = 0;
+        l->began_us = now;
+    }
+}
+
+static uint64_t tick_us(const struct cc *cc)
+{
+    uint64_t us = interval_us(cc) / (cc->device_count + 1u) * TICK_DEVICES;
+    return us < TICK_LEAST_US ? TICK_LEAST_US : us > TICK_MOST_US ? TICK_MOST_US : us;
+}
+
+void cc_log_tick(void *ctx)
+{
+    struct cc *cc = ctx;
+    loop_at(cc->in.loop, "congestion logs");
+    if (interval_us(cc) > 0 && cc_applies(cc) && sm_is_quiet(cc->in.sm)) {
+        ask_some(cc, clock_now_us());
+        agent_pump(cc->agent);
+    }
+    loop_timer_set(cc->logs.timer, interval_us(cc) > 0 ? tick_us(cc) : TICK_MOST_US);
+}
+
+void cc_log_stop(struct cc *cc)
+{
+    cc->logs.waiting = 0;
+}
+
+/* ---- being asked ----------------------------------------------------------------------------- */
+
+static struct cc_log_status status_of(const struct cc_device *d)
+{
+    return (struct cc_log_status){
+        .guid = d->node_guid,
+        .port = d->num,
+        .none = d->no_log || d->state == CC_UNSUPPORTED,
+        .read_us =
+            d->logged_us == 0 ? 0 : clock_unix_us() - (int64_t)(clock_now_us() - d->logged_us),
+        .log = d->log,
+    };
+}
+
+uint32_t cc_logs(const struct cc *cc, uint64_t node_guid, struct cc_log_status *ret, uint32_t max)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < cc->device_count; i++) {
+        const struct cc_device *d = &cc->devices[i];
+        bool told = node_guid == 0 ? d->log != NULL || d->no_log : d->node_guid == node_guid;
+        if (told && count++ < max)
+            ret[count - 1] = status_of(d);
+    }
+    return count;
+}
+
+void cc_crowds(const struct cc *cc, uint16_t *senders, uint32_t lids)
+{
+    uint64_t now = clock_now_us(), span = 2 * interval_us(cc);
+    span = span > OF_LATE_US ? span : OF_LATE_US;
+    for (uint32_t i = 0; i < cc->device_count; i++)
+        if (cc->devices[i].log != NULL && cc->devices[i].num != 0)
+            fab_congestion_log_crowds(cc->devices[i].log, now > span ? now - span : 0, senders,
+                                      lids);
+}

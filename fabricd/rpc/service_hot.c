@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ListHotPorts, ListCongestionLogs: where traffic is crowded, as counters of ports and logs of
+ * devices say.
+ */
+#include <stdlib.h>
+
+#include "fabric/v1/congestion.pb-c.h"
+#include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/convert_congestion.h"
+#include "fabricd/rpc/server.h"
+#include "libfabmgr/base/status.h"
+
+/* ---- hot ports ------------------------------------------------------------------------------- */
+
+#define HOT_MOST 1000
+#define HOT_USUAL 100
+
+static Fabric__V1__HotPort *convert_hot(struct answer *a, const struct fab_view *v,
+                                        const struct pm_hot *h, const uint16_t *senders)
+{
+    static const char *const kinds[] = {
+        [PM_CROWDED] = "crowded", [PM_SLOWED] = "slowed", [PM_WAITS] = "waits"};
+    Fabric__V1__HotPort *m = ANSWER_NEW(a, Fabric__V1__HotPort, fabric__v1__hot_port);
+    uint32_t node = fab_fabric_node_by_guid(v->fabric, h->guid);
+    if (m == NULL)
+        return NULL;
+    if (node != FAB_NONE && h->port <= v->fabric->nodes[node].num_ports)
+        m->port = convert_port_ref(a, v, fab_port_id(v->fabric, node, h->port));
+    m->kind = answer_text(a, kinds[h->kind]);
+    m->waits_permille = h->waits_permille;
+    m->mbps = h->mbps;
+    m->fecn = h->fecn;
+    m->becn = h->becn;
+    m->events = h->events;
+    m->span = convert_duration(a, h->span_ms * UINT64_C(1000));
+    uint32_t port = m->port != NULL ? fab_port_id(v->fabric, node, h->port) : FAB_NONE;
+    if (senders != NULL && port != FAB_NONE && port < v->target->lids.port_count &&
+        v->target->lids.base[port] <= v->target->lids.top)
+        m->senders = senders[v->target->lids.base[port]];
+    return m;
+}
+
+/* By LID: adapters that were slowed down on the way there, as logs say; or NULL. */
+static const uint16_t *count_senders(struct answer *a, const struct cc *cc,
+                                     const struct fab_view *v)
+{
+    uint16_t *senders = answer_alloc(a, v->target->lids.top + 1u, sizeof *senders);
+    if (senders != NULL)
+        cc_crowds(cc, senders, v->target->lids.top + 1);
+    return senders;
+}
+
+void list_hot_ports(struct call *c, const void *request)
+{
+    const Fabric__V1__ListHotPortsRequest *q = request;
+    Fabric__V1__ListHotPortsResponse m = FABRIC__V1__LIST_HOT_PORTS_RESPONSE__INIT;
+    struct answer a = {0};
+    uint32_t want = q->count == 0 ? HOT_USUAL : q->count < HOT_MOST ? q->count : HOT_MOST;
+    struct fab_view *v = need_target(c);
+    if (v == NULL)
+        return;
+    if (need_congestion(c)) {
+        struct rpc *r = call_rpc(c);
+        const uint16_t *senders = count_senders(&a, r->in.cc, v);
+        m.total = pm_hot_ports(r->in.pm, NULL, 0);
+        struct pm_hot *all = answer_alloc(&a, m.total, sizeof *all);
+        uint32_t count = all != NULL ? pm_hot_ports(r->in.pm, all, m.total) : 0;
+        m.ports = answer_alloc(&a, want, sizeof *m.ports);
+        for (uint32_t i = 0; m.ports != NULL && i < count && i < want; i++)
+            m.ports[m.n_ports++] = convert_hot(&a, v, &all[i], senders);
+        m.advice = convert_advice(&a, r->in.cc, &m.n_advice);
+        answer_reply(&a, c, &m.base);
+    }
+    fab_view_unref(v);
+}
+
+/* ---- logs ------------------------------------------------------------------------------------ */
+
+#define LOGS_MOST 1000
+
+static Fabric__V1__PortRef *convert_lid(struct answer *a, const struct fab_view *v, uint16_t lid)
+{
+    const struct fab_lids *lids = &v->target->lids;
+    bool known = lid > 0 && lid <= lids->top && lids->owner[lid] != FAB_NONE;
+    return known ? convert_port_ref(a, v, lids->owner[lid]) : NULL;
+}
+
+static int64_t unix_of(const struct cc_log_status *s, uint64_t at_us)
+{
+    return s->read_us - (int64_t)(s->log->read_us - at_us);
+}
+
+static Fabric__V1__CongestionLogEntry *convert_event_of(struct answer *a, const struct fab_view *v,
+                                                        const struct cc_log_status *s, int which)
+{
+    const struct fab_congestion_event *e = &s->log->entry[which];
+    Fabric__V1__CongestionLogEntry *m =
+        ANSWER_NEW(a, Fabric__V1__CongestionLogEntry, fabric__v1__congestion_log_entry);
+    if (m == NULL)
+        return NULL;
+    m->time = convert_time(a, unix_of(s, e->at_us));
+    m->service_level = e->sl;
+    m->slid = e->slid;
+    m->dlid = e->dlid;
+    m->from = convert_lid(a, v, e->slid);
+    m->to = convert_lid(a, v, e->dlid);
+    m->local_qp = e->local_qp;
+    m->remote_qp = e->remote_qp;
+    m->service = e->service;
+    return m;
+}
+
+/* Numbers of the bits that are set, of so many. */
+static uint32_t *convert_bits(struct answer *a, const struct fab_congestion_log *log, bool ports,
+                              size_t *ret_count)
+{
+    uint32_t *all = answer_alloc(a, 256, sizeof *all);
+    for (uint32_t i = 0; all != NULL && i < (ports ? 256 : 16); i++)
+        if (ports ? fab_congestion_log_marked(log, (uint8_t)i) : log->sl_map >> i & 1)
+            all[(*ret_count)++] = i;
+    return all;
+}
+
+static Fabric__V1__CongestionLog *convert_log(struct answer *a, const struct fab_view *v,
+                                              const struct cc_log_status *s)
+{
+    Fabric__V1__CongestionLog *m =
+        ANSWER_NEW(a, Fabric__V1__CongestionLog, fabric__v1__congestion_log);
+    uint32_t node = fab_fabric_node_by_guid(v->fabric, s->guid);
+    if (m == NULL)
+        return NULL;
+    if (node != FAB_NONE && s->port <= v->fabric->nodes[node].num_ports)
+        m->port = convert_port_ref(a, v, fab_port_id(v->fabric, node, s->port));
+    m->none = s->none;
+    m->read = s->read_us > 0 ? convert_time(a, s->read_us) : NULL;
+    if (s->log == NULL)
+        return m;
+    m->events = s->log->events;
+    if (s->port == 0)
+        m->marked_ports = convert_bits(a, s->log, true, &m->n_marked_ports);
+    else
+        m->service_levels = convert_bits(a, s->log, false, &m->n_service_levels);
+    m->entries = answer_alloc(a, s->log->count, sizeof *m->entries);
+    for (int i = 0; m->entries != NULL && i < s->log->count; i++)
+        m->entries[m->n_entries++] = convert_event_of(a, v, s, i);
+    return m;
+}
+
+static void reply_logs(struct call *c, const struct fab_view *v, uint64_t guid)
+{
+    Fabric__V1__ListCongestionLogsResponse m = FABRIC__V1__LIST_CONGESTION_LOGS_RESPONSE__INIT;
+    struct answer a = {0};
+    struct cc_log_status *all = answer_alloc(&a, LOGS_MOST, sizeof *all);
+    m.total = all != NULL ? cc_logs(call_rpc(c)->in.cc, guid, all, LOGS_MOST) : 0;
+    uint32_t count = m.total < LOGS_MOST ? m.total : LOGS_MOST;
+    m.logs = answer_alloc(&a, count, sizeof *m.logs);
+    for (uint32_t i = 0; m.logs != NULL && i < count; i++)
+        m.logs[m.n_logs++] = convert_log(&a, v, &all[i]);
+    answer_reply(&a, c, &m.base);
+}
+
+void list_congestion_logs(struct call *c, const void *request)
+{
+    const Fabric__V1__ListCongestionLogsRequest *q = request;
+    struct fab_view *v = need_target(c);
+    uint32_t node = FAB_NONE;
+    if (v == NULL)
+        return;
+    if (need_congestion(c) && (q->node[0] == '\0' || find_node(c, v, q->node, &node) == FAB_OK))
+        reply_logs(c, v, node != FAB_NONE ? v->fabric->nodes[node].guid : 0);
+    fab_view_unref(v);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Answers of class 0x21, as devices might give them: whatever is in them is read within bounds, and
+ * goes back on the wire as what was read; logs, reading after reading, stay in order and count no
+ * event twice.
+ *
+ * First byte: which attribute, of the settings; else a log of a switch or an adapter. What follows
+ * are answers of 192 or 224 bytes, the last one cut off where the input ends.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/congestion/log.h"
+#include "libfabmgr/wire/gs.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define LOG_BYTES 224
+
+static void must(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void read_setting(const struct fab_attr *attr, const uint8_t *data, size_t size)
+{
+    _Alignas(8) uint8_t value[512] = {0}, again[512] = {0};
+    uint8_t bytes[FAB_GS_DATA];
+    char text[8192];
+    must(sizeof value >= attr->struct_size);
+    if (fab_attr_unpack(attr, data, size, value) != FAB_OK)
+        return;
+    must(fab_attr_pack(attr, value, bytes, sizeof bytes) == FAB_OK);
+    must(fab_attr_unpack(attr, bytes, sizeof bytes, again) == FAB_OK);
+    must(fab_attr_diff(attr, value, again) == NULL);
+    (void)fab_attr_print(attr, value, text, sizeof text);
+}
+
+static void read_logs(bool of_switch, const uint8_t *data, size_t size)
+{
+    static uint16_t senders[FAB_CONGESTION_LOG_MOST * 64];
+    struct fab_congestion_log log = {0};
+    uint64_t now = 1, sum = 0;
+    while (size > 0) {
+        size_t len = size < LOG_BYTES ? size : LOG_BYTES;
+        uint32_t events = 0;
+        struct fab_congestion_log was = log;
+        now += UINT64_C(1) << data[len - 1] % 40;
+        if (fab_congestion_log_take(&log, of_switch, data, len, now, &events) != FAB_OK)
+            must(memcmp(&was, &log, sizeof log) == 0);
+        sum += events;
+        must(events <= UINT16_MAX && log.events == sum && log.count <= FAB_CONGESTION_LOG_MOST);
+        for (int i = 0; i < log.count; i++)
+            must(log.entry[i].at_us > 0 && log.entry[i].at_us <= now &&
+                 (i == 0 || log.entry[i].at_us <= log.entry[i - 1].at_us));
+        fab_congestion_log_crowds(&log, now / 2, senders, sizeof senders / sizeof senders[0]);
+        data += len;
+        size -= len;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct fab_attr *const settings[] = {
+        &fab_attr_cc_info,           &fab_attr_cc_key_info,
+        &fab_attr_cc_switch_setting, &fab_attr_cc_switch_port_setting,
+        &fab_attr_cc_ca_setting,     &fab_attr_cc_table,
+        &fab_attr_cc_time_stamp,
+    };
+    const size_t count = sizeof settings / sizeof settings[0];
+    if (size == 0)
+        return 0;
+    if (data[0] % 9 < count)
+        read_setting(settings[data[0] % 9], data + 1, size - 1);
+    else
+        read_logs(data[0] % 9 == count, data + 1, size - 1);
+    return 0;
+}

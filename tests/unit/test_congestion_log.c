@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Readings of congestion logs: what is new in them, when it was, whom it concerns. */
+#include "libfabmgr/congestion/log.h"
+
+#include <string.h>
+
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/wire/gs.h"
+#include "tests/unit/testing.h"
+
+#define LEN 224
+#define SECOND UINT64_C(1000000)
+#define TICKS 976562u /* of 1.024 us, a second */
+
+static uint32_t read_ca(struct fab_congestion_log *log, const struct fab_cc_log_ca *is, uint64_t at)
+{
+    uint8_t bytes[LEN];
+    uint32_t events = UINT32_MAX;
+    ck_assert_int_eq(fab_attr_pack(&fab_attr_cc_log_ca, is, bytes, sizeof bytes), 0);
+    ck_assert_int_eq(fab_congestion_log_take(log, false, bytes, sizeof bytes, at, &events), 0);
+    return events;
+}
+
+static void put(struct fab_cc_log_ca *is, int i, uint16_t to, uint32_t stamp)
+{
+    is->entry[i].local_lid = 7;
+    is->entry[i].remote_lid = to;
+    is->entry[i].sl = 3;
+    is->entry[i].local_qp = 0x123456;
+    is->entry[i].time_stamp = stamp;
+}
+
+/* back: the device's counter begins anew with each reading. */
+static void counts(bool back)
+{
+    struct fab_congestion_log log = {0};
+    struct fab_cc_log_ca is = {.type = 2, .count = 5, .time_stamp = 100 * TICKS};
+    put(&is, 0, 20, 99 * TICKS);
+    ck_assert_uint_eq(read_ca(&log, &is, 1000 * SECOND), 0);
+    ck_assert_uint_eq(log.count, 1);
+    ck_assert_uint_ge(log.entry[0].at_us, 999 * SECOND - 10);
+    ck_assert_uint_le(log.entry[0].at_us, 999 * SECOND + 10);
+
+    is.time_stamp = 110 * TICKS;
+    is.count = back ? 0 : 5;
+    ck_assert_uint_eq(read_ca(&log, &is, 1010 * SECOND), 0);
+
+    is.time_stamp = 120 * TICKS;
+    is.count = back ? 2 : 7;
+    put(&is, 1, 21, 115 * TICKS);
+    put(&is, 2, 20, 116 * TICKS);
+    ck_assert_uint_eq(read_ca(&log, &is, 1020 * SECOND), 2);
+    ck_assert_uint_eq(log.events, 2);
+    ck_assert_uint_eq(log.count, 3);
+    ck_assert_uint_eq(log.entry[0].dlid, 20); /* the newest first */
+    ck_assert_uint_eq(log.entry[1].dlid, 21);
+    ck_assert_uint_eq(log.entry[2].dlid, 20);
+
+    /* as many as before: only the entries tell that the counter was set back */
+    is.time_stamp = 130 * TICKS;
+    is.count = back ? 2 : 9;
+    put(&is, 3, 22, 125 * TICKS);
+    put(&is, 4, 22, 126 * TICKS);
+    ck_assert_uint_eq(read_ca(&log, &is, 1030 * SECOND), 2);
+    ck_assert_uint_eq(log.events, 4);
+}
+
+START_TEST(events_are_counted_once)
+{
+    counts(true);
+    counts(false);
+}
+END_TEST
+
+START_TEST(clocks_come_round)
+{
+    struct fab_congestion_log log = {0};
+    struct fab_cc_log_ca is = {.type = 2, .time_stamp = 10 * TICKS};
+    put(&is, 0, 20, 0u - 20 * TICKS); /* before the clock came round */
+    (void)read_ca(&log, &is, 1000 * SECOND);
+    uint64_t at = log.entry[0].at_us;
+    ck_assert_uint_ge(at, 970 * SECOND - 100);
+    ck_assert_uint_le(at, 970 * SECOND + 100);
+    /* and once more: the entry does not grow young */
+    is.time_stamp = 0u - 10 * TICKS;
+    (void)read_ca(&log, &is, 5380 * SECOND);
+    ck_assert_uint_eq(log.entry[0].at_us, at);
+    /* nor does an old one count as an event */
+    put(&is, 1, 21, is.time_stamp - 300 * TICKS);
+    is.count = 3;
+    is.time_stamp += TICKS;
+    (void)read_ca(&log, &is, 5381 * SECOND);
+    ck_assert_uint_eq(log.count, 2);
+    ck_assert_uint_eq(log.events, 3);
+}
+END_TEST
+
+START_TEST(a_switch_tells_its_ports)
+{
+    struct fab_congestion_log log = {0};
+    struct fab_cc_log is = {.type = 1, .count = 1, .time_stamp = 5};
+    uint8_t bytes[LEN];
+    uint32_t events;
+    is.port_map[31 - 36 / 8] = 1u << 36 % 8;
+    is.entry[14].slid = 9;
+    is.entry[14].dlid = 8;
+    ck_assert_int_eq(fab_attr_pack(&fab_attr_cc_log, &is, bytes, sizeof bytes), 0);
+    ck_assert_int_eq(fab_congestion_log_take(&log, true, bytes, sizeof bytes, SECOND, &events), 0);
+    for (int port = 0; port < 256; port++)
+        ck_assert(fab_congestion_log_marked(&log, (uint8_t)port) == (port == 36));
+    ck_assert_uint_eq(log.count, 1);
+    ck_assert_uint_eq(log.entry[0].slid, 9);
+    /* an adapter's is none, nor is what is cut off; nothing changes then */
+    struct fab_congestion_log was = log;
+    bytes[0] = 2;
+    ck_assert_int_eq(fab_congestion_log_take(&log, true, bytes, sizeof bytes, 2 * SECOND, &events),
+                     FAB_E_FORMAT);
+    bytes[0] = 1;
+    ck_assert_int_eq(fab_congestion_log_take(&log, false, bytes, sizeof bytes, 2 * SECOND, &events),
+                     FAB_E_FORMAT);
+    ck_assert_int_eq(fab_congestion_log_take(&log, true, bytes, 219, 2 * SECOND, &events),
+                     FAB_E_FORMAT);
+    ck_assert_int_eq(memcmp(&was, &log, sizeof log), 0);
+}
+END_TEST
+
+START_TEST(crowds_have_each_sender_once)
+{
+    struct fab_congestion_log log = {0};
+    struct fab_cc_log_ca is = {.type = 2, .time_stamp = 100 * TICKS};
+    uint16_t senders[22] = {0};
+    put(&is, 0, 20, 99 * TICKS);
+    put(&is, 1, 20, 98 * TICKS);
+    put(&is, 2, 21, 97 * TICKS);
+    put(&is, 3, 7, 97 * TICKS);  /* itself */
+    put(&is, 4, 22, 97 * TICKS); /* beyond what is counted */
+    put(&is, 5, 19, 10 * TICKS); /* long ago */
+    (void)read_ca(&log, &is, 1000 * SECOND);
+    fab_congestion_log_crowds(&log, 990 * SECOND, senders, 22);
+    for (int lid = 0; lid < 22; lid++)
+        ck_assert_uint_eq(senders[lid], lid == 20 || lid == 21);
+}
+END_TEST
+
+/* Any bytes: in order, in bounds, never more events than the counter can mean. */
+START_TEST(any_readings)
+{
+    struct fab_prng r;
+    fab_prng_init(&r, test_seed("logs", 17));
+    static uint16_t senders[0xc000];
+    for (int i = 0; i < 2000; i++) {
+        struct fab_congestion_log log = {0};
+        bool of_switch = fab_prng_chance(&r, 0.5);
+        uint64_t now = 1 + fab_prng_below(&r, 10 * SECOND), sum = 0;
+        for (int k = 0; k < 6; k++, now += fab_prng_below(&r, 100 * SECOND)) {
+            uint8_t bytes[LEN];
+            uint32_t events;
+            for (size_t b = 0; b < sizeof bytes; b++)
+                bytes[b] = (uint8_t)fab_prng_next(&r);
+            bytes[0] = of_switch ? 1 : 2;
+            ck_assert_int_eq(
+                fab_congestion_log_take(&log, of_switch, bytes, sizeof bytes, now, &events), 0);
+            ck_assert_uint_le(events, UINT16_MAX);
+            sum += events;
+            ck_assert_uint_eq(log.events, sum);
+            ck_assert_uint_le(log.count, of_switch ? 15 : 13);
+            for (int e = 0; e < log.count; e++)
+                ck_assert(log.entry[e].at_us > 0 && log.entry[e].at_us <= now &&
+                          (e == 0 || log.entry[e].at_us <= log.entry[e - 1].at_us));
+            fab_congestion_log_crowds(&log, 0, senders, 0xc000);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("congestion logs");
+    TCase *t = tcase_create("readings");
+    suite_add_tcase(s, t);
+    tcase_add_test(t, events_are_counted_once);
+    tcase_add_test(t, clocks_come_round);
+    tcase_add_test(t, a_switch_tells_its_ports);
+    tcase_add_test(t, crowds_have_each_sender_once);
+    tcase_add_test(t, any_readings);
+    return test_run(s);
+}
