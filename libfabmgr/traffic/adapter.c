@@ -178,10 +178,8 @@ void traffic_serve_end(struct fab_traffic *t, uint32_t port)
     uint32_t vls = 0;
     if (e->notices.head == TRAFFIC_NONE || !send_notice(t, e)) {
         uint16_t sls = sendable(t, e, &vls);
-        if (sls == 0) {
-            traffic_waits(t, p, traffic_end_has_work(e));
+        if (sls == 0)
             return;
-        }
         uint8_t vl = traffic_turn(t, p, vls), sl = next_sl(t, e, sls, vl);
         traffic_turn_done(t, p, vl, packet_bytes(t, &t->flows[e->sl[sl].head]));
         send_data(t, e, sl);
@@ -198,8 +196,6 @@ static void count_data(struct fab_traffic *t, struct traffic_flow *f,
     struct fab_traffic_flow_stats *s = &f->stats;
     uint64_t latency = t->now - x->born;
     s->delivered += x->bytes - FAB_TRAFFIC_HEADER;
-    s->first = s->packets == 0 ? t->now : s->first;
-    s->last = t->now;
     s->packets++;
     s->latency += latency;
     s->latency_max = latency > s->latency_max ? latency : s->latency_max;

@@ -48,8 +48,8 @@ static uint32_t take(struct fab_traffic *t, struct traffic_port *p, struct traff
     return packet;
 }
 
-/* VLs with a packet that may go; *ret_blocked: some other one has no credits. */
-static uint32_t sendable(struct fab_traffic *t, uint32_t port, bool *ret_blocked)
+/* VLs with a packet that may go. */
+static uint32_t sendable(struct fab_traffic *t, uint32_t port)
 {
     const struct traffic_port *p = &t->ports[port];
     uint32_t mask = 0;
@@ -59,12 +59,10 @@ static uint32_t sendable(struct fab_traffic *t, uint32_t port, bool *ret_blocked
         uint32_t input = lane->queued > 0 ? traffic_next_input(lane, p->inputs) : p->inputs;
         if (input == p->inputs)
             continue;
-        if (traffic_has_room(t, id, t->packets[fifo_of(t, lane, input)->head].bytes)) {
+        if (traffic_has_room(t, id, t->packets[fifo_of(t, lane, input)->head].bytes))
             mask |= 1u << vl;
-        } else {
+        else
             lane->starved = true;
-            *ret_blocked = true;
-        }
     }
     return mask;
 }
@@ -72,12 +70,9 @@ static uint32_t sendable(struct fab_traffic *t, uint32_t port, bool *ret_blocked
 void traffic_serve_switch(struct fab_traffic *t, uint32_t port)
 {
     struct traffic_port *p = &t->ports[port];
-    bool blocked = false;
-    uint32_t mask = p->pending > 0 ? sendable(t, port, &blocked) : 0;
-    if (mask == 0) {
-        traffic_waits(t, p, blocked);
+    uint32_t mask = p->pending > 0 ? sendable(t, port) : 0;
+    if (mask == 0)
         return;
-    }
     uint8_t vl = traffic_turn(t, p, mask);
     struct traffic_lane *lane = &t->lanes[traffic_lane_id(t, port, vl)];
     uint32_t packet = take(t, p, lane);

@@ -35,15 +35,6 @@ void traffic_packet_free(struct fab_traffic *t, uint32_t packet)
     t->packet_free = packet;
 }
 
-void traffic_waits(struct fab_traffic *t, struct traffic_port *p, bool waits)
-{
-    if (p->waits && !waits)
-        p->stats.wait += t->now - p->wait_since;
-    if (!p->waits && waits)
-        p->wait_since = t->now;
-    p->waits = waits;
-}
-
 /* Its room in the buffer it leaves is free at `when`. */
 static void give_back(struct fab_traffic *t, const struct traffic_packet *packet, uint64_t when)
 {
@@ -104,10 +95,7 @@ void traffic_send(struct fab_traffic *t, uint32_t packet)
     uint32_t lane = x->to, port = traffic_lane_port(t, lane);
     struct traffic_port *p = &t->ports[port];
     uint64_t ps = traffic_ps(p->ps, x->bytes);
-    traffic_waits(t, p, false);
     p->free_at = t->now + ps;
-    p->stats.bytes += x->bytes;
-    p->stats.packets++;
     give_back(t, x, p->free_at);
     x->from = lane;
     if (p->to_end) {

@@ -70,7 +70,7 @@ struct traffic_port {
     uint32_t end;          /* index of the end that it is a port of, or TRAFFIC_NONE */
     uint64_t ps;           /* for 64 KiB */
     uint64_t cable, ahead; /* ps: of its cable; and of what the peer does then */
-    uint64_t free_at, wait_since;
+    uint64_t free_at;
     uint32_t pending; /* packets that wait, of a switch's port */
     uint32_t limit;   /* bytes: marks when more wait; UINT32_MAX: never */
     uint16_t rate;    /* of marks */
@@ -78,11 +78,9 @@ struct traffic_port {
     uint8_t inputs;   /* ports of its switch */
     bool to_end;      /* its cable leads to one */
     bool awake;       /* a WAKE is to come */
-    bool waits;       /* since wait_since, for credits */
     bool victim;      /* marks without credits, too */
     struct traffic_turn high, low;
     int64_t high_left; /* bytes until the low table has a turn */
-    struct fab_traffic_port_stats stats;
 };
 struct traffic_throttle { /* of a flow, or of an end's SL */
     uint64_t tick;        /* of the timer, when index was right */
@@ -188,8 +186,6 @@ void traffic_packet_free(struct fab_traffic *t, uint32_t packet);
 /* The first one may leave now, by its lane `to` with room for it. */
 void traffic_send(struct fab_traffic *t, uint32_t packet);
 void traffic_credit(struct fab_traffic *t, uint32_t lane, uint32_t blocks);
-/* The port has something to send and no credits, or is no more so. */
-void traffic_waits(struct fab_traffic *t, struct traffic_port *p, bool waits);
 
 /* forward.c: switches */
 void traffic_arrive(struct fab_traffic *t, uint32_t packet);
@@ -204,7 +200,7 @@ void traffic_deliver(struct fab_traffic *t, uint32_t packet);
 void traffic_notify(struct fab_traffic *t, uint32_t flow);
 
 /* react.c: congestion control */
-bool traffic_marks(struct fab_traffic *t, struct traffic_port *p, struct traffic_lane *lane,
+bool traffic_marks(struct fab_traffic *t, const struct traffic_port *p, struct traffic_lane *lane,
                    const struct traffic_packet *packet);
 void traffic_becn(struct fab_traffic *t, struct traffic_flow *f);
 /* How long to wait after a packet that takes ps. */

@@ -13,7 +13,7 @@
 
 #define TIMER_UNIT UINT64_C(1024000) /* ps */
 
-bool traffic_marks(struct fab_traffic *t, struct traffic_port *p, struct traffic_lane *lane,
+bool traffic_marks(struct fab_traffic *t, const struct traffic_port *p, struct traffic_lane *lane,
                    const struct traffic_packet *packet)
 {
     if (lane->queued <= p->limit || packet->bytes < p->least || packet->notice ||
@@ -24,8 +24,6 @@ bool traffic_marks(struct fab_traffic *t, struct traffic_port *p, struct traffic
         return false;
     }
     lane->gap = p->rate > 0 ? (uint32_t)fab_prng_below(&t->prng, 2u * p->rate + 1) : 0;
-    p->stats.marks++;
-    t->totals.marks++;
     return true;
 }
 
@@ -56,13 +54,11 @@ static uint16_t *index_now(struct fab_traffic *t, const struct traffic_flow *f,
 void traffic_becn(struct fab_traffic *t, struct traffic_flow *f)
 {
     const struct fab_congestion_sl *sl = setting(t, f);
-    f->stats.becns++;
     if (sl == NULL)
         return;
     uint16_t *index = index_now(t, f, sl), limit = t->ends[f->end].congestion->table.limit;
     uint32_t raised = *index + sl->increase;
     *index = (uint16_t)(raised < limit ? raised : limit);
-    f->stats.index = *index;
 }
 
 uint64_t traffic_delay(struct fab_traffic *t, const struct traffic_flow *f, uint64_t ps)

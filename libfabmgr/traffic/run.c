@@ -173,23 +173,7 @@ void fab_traffic_flow_stats(const struct fab_traffic *t, uint32_t flow,
     *ret = t->flows[flow].stats;
 }
 
-void fab_traffic_port_stats(const struct fab_traffic *t, uint32_t port,
-                            struct fab_traffic_port_stats *ret)
-{
-    const struct traffic_port *p = &t->ports[port];
-    *ret = p->stats;
-    ret->wait += p->waits ? t->now - p->wait_since : 0;
-}
-
 struct fab_traffic_totals fab_traffic_totals(const struct fab_traffic *t)
 {
     return t->totals;
-}
-
-uint64_t fab_traffic_queue(const struct fab_traffic *t, uint32_t port)
-{
-    uint64_t bytes = 0;
-    for (uint8_t vl = 0; vl < t->vl_count; vl++)
-        bytes += t->lanes[traffic_lane_id(t, port, vl)].queued;
-    return bytes;
 }

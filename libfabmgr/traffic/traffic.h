@@ -65,21 +65,12 @@ struct fab_traffic_flow {
 struct fab_traffic_flow_stats {
     uint64_t sent, delivered;      /* bytes of data */
     uint64_t packets;              /* delivered */
-    uint64_t first, last;          /* when the first and the last one were there; 0: none */
     uint64_t done;                 /* when all of it was; FAB_TRAFFIC_EVER: not yet */
     uint64_t latency, latency_max; /* ps from first byte out to last byte in: sum, and most */
-    uint64_t becns;                /* notifications that reached the sender */
-    uint16_t index;                /* its CCTI as of then */
-};
-struct fab_traffic_port_stats { /* of what the port sends */
-    uint64_t bytes, packets;    /* with headers */
-    uint64_t wait;              /* ps with something to send and no credits for it */
-    uint64_t marks;             /* FECN set */
 };
 struct fab_traffic_totals {
     uint64_t events, injected, delivered; /* packets, notifications included */
     uint64_t dropped;                     /* for want of a way, or after 64 hops */
-    uint64_t marks;
 };
 
 struct fab_traffic;
@@ -100,11 +91,7 @@ const uint32_t *fab_traffic_cycle(const struct fab_traffic *t, uint32_t *ret_cou
 
 void fab_traffic_flow_stats(const struct fab_traffic *t, uint32_t flow,
                             struct fab_traffic_flow_stats *ret);
-void fab_traffic_port_stats(const struct fab_traffic *t, uint32_t port,
-                            struct fab_traffic_port_stats *ret);
 struct fab_traffic_totals fab_traffic_totals(const struct fab_traffic *t);
-/* Bytes that wait at the port, in all VLs; of a switch. */
-uint64_t fab_traffic_queue(const struct fab_traffic *t, uint32_t port);
 
 /* Everything that there is counted anew: every credit, packet and byte is somewhere, once. False:
  * a fault of this room. For tests; takes time. */
