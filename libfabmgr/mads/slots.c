@@ -25,7 +25,7 @@ void fab_slot_list_append(struct fab_slot_list *l, struct fab_slot *s)
     l->tail = s;
 }
 
-void fab_slot_list_prepend(struct fab_slot_list *l, struct fab_slot *s)
+static void prepend(struct fab_slot_list *l, struct fab_slot *s)
 {
     s->prev = NULL;
     s->next = l->head;
@@ -115,7 +115,7 @@ void fab_slots_release(struct fab_slots *t, struct fab_slot *s)
 void fab_slots_give_back(struct fab_slots *t, struct fab_slot *s)
 {
     s->state = FAB_SLOT_UNUSED;
-    fab_slot_list_prepend(&t->free, s);
+    prepend(&t->free, s);
 }
 
 struct fab_slot *fab_slots_find(const struct fab_slots *t, uint32_t tid)

@@ -42,7 +42,6 @@ struct fab_slots {
 };
 
 void fab_slot_list_append(struct fab_slot_list *l, struct fab_slot *s);
-void fab_slot_list_prepend(struct fab_slot_list *l, struct fab_slot *s);
 void fab_slot_list_remove(struct fab_slot_list *l, struct fab_slot *s);
 struct fab_slot *fab_slot_list_pop(struct fab_slot_list *l); /* NULL: empty */
 

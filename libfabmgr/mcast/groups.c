@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/mcast/store.h"
 
@@ -317,29 +318,14 @@ int fab_mgroups_restore_member(struct fab_mgroups *g, const uint64_t mgid[2],
     return group != NULL ? store_join(g, group, member) : FAB_E_NOT_FOUND;
 }
 
-void fab_mgroups_prune(struct fab_mgroups *g)
-{
-    for (size_t i = g->groups; i-- > 0;)
-        if (!store_is_wanted(g->group[i]))
-            store_remove(g, g->group[i]);
-}
-
 /* ---- from the configuration ------------------------------------------------------------------
  */
-
-static uint64_t be64(const uint8_t *bytes)
-{
-    uint64_t value = 0;
-    for (unsigned i = 0; i < 8; i++)
-        value = value << 8 | bytes[i];
-    return value;
-}
 
 static struct fab_mc_member_record record_of(const struct fab_partitions *p,
                                              const struct fab_partition_mgroup *m, uint8_t life)
 {
     return (struct fab_mc_member_record){
-        .mgid = {be64(m->mgid), be64(m->mgid + 8)},
+        .mgid = {fab_be64(m->mgid), fab_be64(m->mgid + 8)},
         .qkey = m->q_key,
         .mtu_selector = FAB_SELECT_EXACTLY,
         .mtu = m->mtu,
@@ -367,6 +353,14 @@ static int fix(struct fab_mgroups *g, const struct fab_mc_member_record *is, siz
     return r;
 }
 
+/* Those whom nobody keeps go: no full member came back. */
+static void prune(struct fab_mgroups *g)
+{
+    for (size_t i = g->groups; i-- > 0;)
+        if (!store_is_wanted(g->group[i]))
+            store_remove(g, g->group[i]);
+}
+
 int fab_mgroups_configure(struct fab_mgroups *g, const struct fab_partitions *p, uint8_t life,
                           size_t *ret_left_out)
 {
@@ -380,7 +374,7 @@ int fab_mgroups_configure(struct fab_mgroups *g, const struct fab_partitions *p,
     }
     if (r == FAB_E_NOMEM)
         return r;
-    fab_mgroups_prune(g);
+    prune(g);
     *ret_left_out = left_out;
     return left_out > 0 ? FAB_E_LIMIT : FAB_OK;
 }

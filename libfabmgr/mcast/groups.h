@@ -94,8 +94,6 @@ uint16_t fab_mgroups_leave(struct fab_mgroups *g, const struct fab_mgroup_ask *a
 int fab_mgroups_restore(struct fab_mgroups *g, const struct fab_mc_member_record *is);
 int fab_mgroups_restore_member(struct fab_mgroups *g, const uint64_t mgid[2],
                                const struct fab_mgroup_member *member); /* NOT_FOUND, NOMEM */
-/* Those whom nobody keeps: no full member came back. */
-void fab_mgroups_prune(struct fab_mgroups *g);
 /* Who is a member by this GUID leaves all groups: its port has gone for good. */
 void fab_mgroups_drop(struct fab_mgroups *g, uint64_t guid);
 /* Whether anyone is a member by this GUID. */

@@ -104,7 +104,8 @@ static uint16_t free_mlid(const struct fab_mgroups *g, uint32_t room, uint32_t *
     return first < room ? (uint16_t)(FAB_MLID_FIRST + first) : 0;
 }
 
-uint32_t store_room(const struct fab_mgroups *g)
+/* Multicast LIDs that may be given out. */
+static uint32_t room_of(const struct fab_mgroups *g)
 {
     uint32_t room = fab_trees_room(g->trees, NULL);
     return g->most > 0 && g->most < room ? g->most : room;
@@ -112,7 +113,7 @@ uint32_t store_room(const struct fab_mgroups *g)
 
 static uint16_t choose_mlid(const struct fab_mgroups *g, const struct fab_mc_member_record *is)
 {
-    uint32_t left, room = store_room(g);
+    uint32_t left, room = room_of(g);
     uint16_t own = free_mlid(g, room, &left), shared = 0;
     enum likeness like = likeness(is->mgid);
     bool shares = own == 0 || (like == SOLICITED && left < room / 8 + 1) ||
@@ -153,7 +154,7 @@ static int insert(struct fab_mgroups *g, struct fab_mgroup *group)
 static uint16_t same_mlid(const struct fab_mgroups *g, const struct fab_mc_member_record *is)
 {
     uint32_t slot = (uint32_t)is->mlid - FAB_MLID_FIRST;
-    if (is->mlid < FAB_MLID_FIRST || slot >= store_room(g))
+    if (is->mlid < FAB_MLID_FIRST || slot >= room_of(g))
         return 0;
     bool shares = slot < g->mlids && g->users[slot] > 0;
     for (size_t i = 0; i < g->groups && shares; i++) {

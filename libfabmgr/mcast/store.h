@@ -11,8 +11,6 @@ int store_add(struct fab_mgroups *g, const struct fab_mc_member_record *is,
               struct fab_mgroup **ret);
 void store_remove(struct fab_mgroups *g, struct fab_mgroup *group); /* with its members */
 
-uint32_t store_room(const struct fab_mgroups *g); /* multicast LIDs that may be given out */
-
 struct fab_mgroup_member *store_member(const struct fab_mgroup *group, uint64_t guid);
 /* Sets what a member's JoinState is; 0: it is none. ProxyJoin is that of its first join. NOMEM,
  * only where there is more of it. */

@@ -34,8 +34,5 @@ struct fab_partition_report {
 /* NOMEM. */
 int fab_partition_tables(const struct fab_partition_input *in, struct fab_pkeys *ret,
                          struct fab_partition_report *ret_report);
-/* Whether an end port is chosen; group: of `p`. */
-bool fab_partition_selects(const struct fab_fabric *f, const struct fab_partitions *p,
-                           const struct fab_port_selector *who, uint32_t port);
 
 #endif

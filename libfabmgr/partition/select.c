@@ -18,19 +18,9 @@ static bool is_named(const struct fab_node *n, const char *pattern)
            fab_matches(pattern, n->desc, strcspn(n->desc, " \t"));
 }
 
-static bool in_group(const struct fab_fabric *f, const struct fab_partitions *p,
-                     const struct fab_port_group *g, uint32_t port)
+/* For what a walk over all ports finds. */
+static bool is_meant(const struct fab_node *n, const struct fab_port_selector *who)
 {
-    for (size_t i = 0; i < g->count; i++)
-        if (fab_partition_selects(f, p, &g->member[i], port))
-            return true;
-    return false;
-}
-
-bool fab_partition_selects(const struct fab_fabric *f, const struct fab_partitions *p,
-                           const struct fab_port_selector *who, uint32_t port)
-{
-    const struct fab_node *n = &f->nodes[f->ports[port].node];
     switch (who->kind) {
     case FAB_SELECT_ALL:
         return true;
@@ -40,16 +30,11 @@ bool fab_partition_selects(const struct fab_fabric *f, const struct fab_partitio
         return n->type == FAB_NODE_SWITCH;
     case FAB_SELECT_ROUTERS:
         return n->type == FAB_NODE_ROUTER;
-    case FAB_SELECT_SELF:
-        return port == f->self_port;
-    case FAB_SELECT_GUID:
-        return f->ports[port].guid == who->guid;
     case FAB_SELECT_NAME:
         return is_named(n, who->name);
-    case FAB_SELECT_GROUP:
-        return in_group(f, p, &p->group[who->group], port);
+    default:
+        return false;
     }
-    return false;
 }
 
 static void take_one(const struct fab_fabric *f, uint32_t port, select_take *take, void *ctx)
@@ -71,7 +56,7 @@ void select_ports(const struct fab_fabric *f, const struct fab_partitions *p,
             select_ports(f, p, &g->member[i], take, ctx);
     } else {
         for (uint32_t port = 0; port < f->port_count; port++)
-            if (fab_port_has_lid(f, port) && fab_partition_selects(f, p, who, port))
+            if (fab_port_has_lid(f, port) && is_meant(&f->nodes[f->ports[port].node], who))
                 take(ctx, port);
     }
 }

@@ -28,7 +28,7 @@
 #define FLAT_SHARE 20 /* cables within a rank: more than one of so many, and it is no tree */
 #define CENTRES 16    /* switches that are looked at as the middle */
 
-int fab_order_init(struct fab_order *o, uint32_t n)
+static int order_init(struct fab_order *o, uint32_t n)
 {
     struct fab_order made = {.n = n, .summit = FAB_NONE, .origin = ""};
     size_t room = (size_t)n + 1;
@@ -274,7 +274,7 @@ enum origin { BY_LEAVES, BY_STRICT_LEAVES, BY_LEVELS, ORIGINS };
 static int make_candidate(const struct fab_graph *g, enum origin origin, struct fab_order *ret)
 {
     struct fab_order o;
-    int status = fab_order_init(&o, g->n);
+    int status = order_init(&o, g->n);
     if (status != FAB_OK)
         return status;
     if (origin == BY_LEVELS) {
@@ -312,7 +312,7 @@ int fab_order_find(const struct fab_graph *g, const struct fab_fabric *f,
 {
     struct fab_order best, candidate;
     uint64_t least = UINT64_MAX;
-    int status = fab_order_init(&best, g->n);
+    int status = order_init(&best, g->n);
     if (status != FAB_OK)
         return status;
     if (rank_from_policy(g, f, p, &best)) {
@@ -336,7 +336,7 @@ int fab_order_ranked(const struct fab_graph *g, const struct fab_fabric *f,
                      const struct fab_policy *p, struct fab_order *ret)
 {
     struct fab_order o;
-    int status = fab_order_init(&o, g->n);
+    int status = order_init(&o, g->n);
     if (status != FAB_OK)
         return status;
     o.origin = "roots of the policy";

@@ -17,7 +17,6 @@ struct fab_order {
     const char *origin; /* how it was found, for people */
     uint32_t summit;    /* the switch on top of the first component, or FAB_NONE */
 };
-int fab_order_init(struct fab_order *o, uint32_t n);
 void fab_order_fini(struct fab_order *o);
 
 static inline bool fab_order_is_up(const struct fab_order *o, uint32_t from, uint32_t to)

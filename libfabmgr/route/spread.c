@@ -25,7 +25,18 @@
 
 /* ---- ports by direction --------------------------------------------------------------------- */
 
-int fab_ports_make(const struct fab_graph *g, const struct fab_order *o, struct fab_ports *ret)
+static void ports_fini(struct fab_ports *p)
+{
+    free(p->at);
+    free(p->mid);
+    free(p->peer);
+    free(p->num);
+    free(p->slow);
+    free(p->load);
+    memset(p, 0, sizeof(*p));
+}
+
+static int ports_make(const struct fab_graph *g, const struct fab_order *o, struct fab_ports *ret)
 {
     struct fab_ports p = {0};
     size_t n = (size_t)g->n + 1, ports = (size_t)g->port_at[g->n] + 1;
@@ -36,7 +47,7 @@ int fab_ports_make(const struct fab_graph *g, const struct fab_order *o, struct 
     p.slow = calloc(ports, sizeof(*p.slow));
     p.load = calloc(ports, sizeof(*p.load));
     if (!p.at || !p.mid || !p.peer || !p.num || !p.slow || !p.load) {
-        fab_ports_fini(&p);
+        ports_fini(&p);
         return FAB_E_NOMEM;
     }
     memcpy(p.at, g->port_at, n * sizeof(*p.at));
@@ -58,17 +69,6 @@ int fab_ports_make(const struct fab_graph *g, const struct fab_order *o, struct 
     return FAB_OK;
 }
 
-void fab_ports_fini(struct fab_ports *p)
-{
-    free(p->at);
-    free(p->mid);
-    free(p->peer);
-    free(p->num);
-    free(p->slow);
-    free(p->load);
-    memset(p, 0, sizeof(*p));
-}
-
 int fab_spread_init(struct fab_spread *s, const struct fab_graph *g, const struct fab_order *o)
 {
     struct fab_spread made = {.g = g, .o = o};
@@ -79,7 +79,7 @@ int fab_spread_init(struct fab_spread *s, const struct fab_graph *g, const struc
     made.least = calloc(n, sizeof(*made.least));
     int ret = FAB_E_NOMEM;
     if (made.flow && made.column && made.far && made.least)
-        ret = fab_ports_make(g, o, &made.ports);
+        ret = ports_make(g, o, &made.ports);
     if (ret != FAB_OK) {
         fab_spread_fini(&made);
         return ret;
@@ -90,7 +90,7 @@ int fab_spread_init(struct fab_spread *s, const struct fab_graph *g, const struc
 
 void fab_spread_fini(struct fab_spread *s)
 {
-    fab_ports_fini(&s->ports);
+    ports_fini(&s->ports);
     free(s->flow);
     free(s->column);
     free(s->far);

@@ -13,8 +13,6 @@ struct fab_ports {
     uint8_t *num, *slow;
     uint64_t *load; /* host pairs over the port so far, times slow */
 };
-int fab_ports_make(const struct fab_graph *g, const struct fab_order *o, struct fab_ports *ret);
-void fab_ports_fini(struct fab_ports *p);
 
 /* What spreading works on; arrays are the caller's. */
 struct fab_spread {

@@ -59,7 +59,15 @@ static void sort_cables(const struct fab_graph *g, const struct fab_slopes *s, u
     c->at[s->at[g->n]] = g->port_at[g->n];
 }
 
-int fab_cables_make(const struct fab_graph *g, const struct fab_slopes *s, struct fab_cables *ret)
+static void cables_fini(struct fab_cables *c)
+{
+    free(c->at);
+    free(c->num);
+    memset(c, 0, sizeof(*c));
+}
+
+static int cables_make(const struct fab_graph *g, const struct fab_slopes *s,
+                       struct fab_cables *ret)
 {
     struct fab_cables c = {0};
     uint32_t *local = fab_alloc_array((size_t)g->n + 1, sizeof(*local));
@@ -67,20 +75,13 @@ int fab_cables_make(const struct fab_graph *g, const struct fab_slopes *s, struc
     c.num = fab_alloc_array((size_t)g->port_at[g->n] + 1, sizeof(*c.num));
     if (local == NULL || c.at == NULL || c.num == NULL) {
         free(local);
-        fab_cables_fini(&c);
+        cables_fini(&c);
         return FAB_E_NOMEM;
     }
     sort_cables(g, s, local, &c);
     free(local);
     *ret = c;
     return FAB_OK;
-}
-
-void fab_cables_fini(struct fab_cables *c)
-{
-    free(c->at);
-    free(c->num);
-    memset(c, 0, sizeof(*c));
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -336,7 +337,7 @@ int fab_tree_make(const struct fab_fabric *f, const struct fab_graph *g, const s
     struct places p = {.t = &t};
     int status = alloc_tree(&t);
     if (status == FAB_OK)
-        status = fab_cables_make(g, slopes, &t.cables);
+        status = cables_make(g, slopes, &t.cables);
     if (status == FAB_OK)
         status = alloc_places(&p);
     if (status == FAB_OK) {
@@ -360,7 +361,7 @@ int fab_tree_make(const struct fab_fabric *f, const struct fab_graph *g, const s
 
 void fab_tree_fini(struct fab_tree *t)
 {
-    fab_cables_fini(&t->cables);
+    cables_fini(&t->cables);
     free(t->number);
     free(t->under);
     free(t->over);

@@ -12,8 +12,6 @@ struct fab_cables {
     uint32_t *at; /* [neighbours + 1] */
     uint8_t *num;
 };
-int fab_cables_make(const struct fab_graph *g, const struct fab_slopes *s, struct fab_cables *ret);
-void fab_cables_fini(struct fab_cables *c);
 
 struct fab_tree {
     const struct fab_fabric *f;
