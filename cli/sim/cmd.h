@@ -20,7 +20,6 @@ struct cmd {
 };
 extern const struct cmd cmd_generate, cmd_check, cmd_serve, cmd_ctl, cmd_mads;
 
-void cmd_print_usage(const struct cmd *cmd, FILE *file);
 /* Says how the command is used, on stderr; CMD_USAGE. */
 int cmd_usage(const struct cmd *cmd);
 

@@ -14,7 +14,7 @@ static const struct cmd *const commands[] = {&cmd_generate, &cmd_check, &cmd_ser
                                              &cmd_mads};
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 
-void cmd_print_usage(const struct cmd *cmd, FILE *file)
+static void print_usage(const struct cmd *cmd, FILE *file)
 {
     const char *line = cmd->usage;
     while (line != NULL && *line != '\0') {
@@ -28,7 +28,7 @@ void cmd_print_usage(const struct cmd *cmd, FILE *file)
 int cmd_usage(const struct cmd *cmd)
 {
     fprintf(stderr, "usage:\n");
-    cmd_print_usage(cmd, stderr);
+    print_usage(cmd, stderr);
     return CMD_USAGE;
 }
 
@@ -36,7 +36,7 @@ static void print_help(FILE *file)
 {
     fprintf(file, "usage:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        cmd_print_usage(commands[i], file);
+        print_usage(commands[i], file);
         fprintf(file, "      %s\n", commands[i]->summary);
     }
     fprintf(file, "  fabsim --help | --version\n");
@@ -52,7 +52,7 @@ static int run(const struct cmd *cmd, int argc, char **argv)
     if (argc < 2 || !wants_help(argv[1]))
         return cmd->run(cmd, argc, argv);
     printf("usage:\n");
-    cmd_print_usage(cmd, stdout);
+    print_usage(cmd, stdout);
     if (cmd->help != NULL)
         cmd->help(stdout);
     return CMD_OK;

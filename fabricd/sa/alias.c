@@ -59,7 +59,7 @@ static void write_block(struct sa *s, const struct fab_view *v, uint32_t row)
     s->aliases_written++;
 }
 
-void sa_alias_work(void *ctx)
+static void work(void *ctx)
 {
     struct sa *s = ctx;
     struct fab_view *v = sm_view(s->in.sm);
@@ -77,7 +77,7 @@ int sa_alias_start(struct sa *s)
 {
     struct store_alias *kept = NULL;
     size_t count = 0;
-    s->alias_timer = loop_timer_new(s->in.loop, sa_alias_work, s);
+    s->alias_timer = loop_timer_new(s->in.loop, work, s);
     int r = s->alias_timer ? FAB_OK : FAB_E_NOMEM;
     if (r == FAB_OK && s->in.store)
         r = store_load_aliases(s->in.store, &kept, &count);

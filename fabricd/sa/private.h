@@ -70,7 +70,6 @@ void sa_table_begin(struct sa *s, const struct transport_mad *request,
                     const struct fab_sa_request *req);
 void sa_table_work(void *ctx);
 void sa_job_free(struct sa *s, struct sa_job *job);
-bool sa_job_known(const struct sa *s, const struct transport_mad *request);
 void sa_jobs_append(struct sa_jobs *jobs, struct sa_job *job);
 void sa_jobs_remove(struct sa_jobs *jobs, struct sa_job *job);
 
@@ -82,7 +81,6 @@ void sa_transfer_tick(void *ctx);
 /* alias.c */
 int sa_alias_start(struct sa *s); /* with what the store has */
 void sa_alias_stop(struct sa *s);
-void sa_alias_work(void *ctx);
 
 void sa_view_unref(struct sa_view *v); /* NULL is fine */
 

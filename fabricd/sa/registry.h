@@ -66,7 +66,6 @@ void sa_report(struct sa *s, const struct fab_event_notice *notice);
 void sa_report_answer(struct sa *s, const struct transport_mad *mad);
 void sa_report_work(void *ctx);
 void sa_report_tick(void *ctx);
-void sa_report_soon(struct sa *s); /* there may be something to send */
 void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *why);
 
 /* arrivals.c */

@@ -136,7 +136,7 @@ void sa_report_work(void *ctx)
         loop_timer_set(s->registry->patience, TICK_US);
 }
 
-void sa_report_soon(struct sa *s)
+static void work_soon(struct sa *s)
 {
     if (!loop_timer_pending(s->registry->reports))
         loop_timer_set(s->registry->reports, 0);
@@ -146,7 +146,7 @@ void sa_report(struct sa *s, const struct fab_event_notice *notice)
 {
     if (fab_reports_add(s->registry->subscriptions, notice) != FAB_OK)
         log_warning("sa", "out of memory: a notice is not reported");
-    sa_report_soon(s);
+    work_soon(s);
 }
 
 /* ---- answers, and none -------------------------------------------------------------------------
@@ -170,7 +170,7 @@ void sa_report_answer(struct sa *s, const struct transport_mad *mad)
             fab_reports_answered(all, slot);
     }
     fab_view_unref(v);
-    sa_report_soon(s);
+    work_soon(s);
 }
 
 static void on_gone(void *ctx, uint32_t slot)

@@ -56,7 +56,7 @@ static bool is_same(const struct sa_job *job, const struct transport_mad *reques
            fab_be64(job->request.bytes + AT_TID) == fab_be64(request->bytes + AT_TID);
 }
 
-bool sa_job_known(const struct sa *s, const struct transport_mad *request)
+static bool is_known(const struct sa *s, const struct transport_mad *request)
 {
     const struct sa_job *lists[] = {s->making.head, s->sending.head};
     for (size_t i = 0; i < 2; i++)
@@ -79,7 +79,7 @@ static uint32_t jobs_of(const struct sa *s, uint16_t host)
 void sa_table_begin(struct sa *s, const struct transport_mad *request,
                     const struct fab_sa_request *req)
 {
-    if (sa_job_known(s, request))
+    if (is_known(s, request))
         return;
     struct sa_job *job = NULL;
     if (s->job_count < SA_JOBS && jobs_of(s, request->addr.slid) < SA_JOBS_EACH)

@@ -136,13 +136,19 @@ void sm_flap_fell(struct sm *s, const struct fab_fabric *f, const struct sm_cabl
         fell(s, e);
 }
 
+static bool is_held(const struct sm *s, uint64_t guid, uint8_t port)
+{
+    const struct sm_flap *e = sm_flap_find(s, guid, port);
+    return e && e->out;
+}
+
 void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                      const struct fab_change *c)
 {
     uint32_t a = fab_fabric_node_by_guid(old, c->guid_a);
     uint32_t b = fab_fabric_node_by_guid(old, c->guid_b);
     struct sm_cable cable;
-    if (a == FAB_NONE || b == FAB_NONE || sm_flap_is_out(s, c->guid_a, c->port_a))
+    if (a == FAB_NONE || b == FAB_NONE || is_held(s, c->guid_a, c->port_a))
         return;
     bool gone =
         (fab_node_is_switch(old, a) && fab_fabric_node_by_guid(now, c->guid_a) == FAB_NONE) ||
@@ -151,12 +157,6 @@ void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fa
                               .peer = fab_port_id(old, b, c->port_b)};
     if (!gone)
         sm_flap_fell(s, old, &cable);
-}
-
-bool sm_flap_is_out(const struct sm *s, uint64_t guid, uint8_t port)
-{
-    const struct sm_flap *e = sm_flap_find(s, guid, port);
-    return e && e->out;
 }
 
 bool sm_flap_glanced(struct sm *s, uint32_t port, bool up)

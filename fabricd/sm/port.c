@@ -91,7 +91,7 @@ static bool way_around(const struct fab_fabric *f, uint32_t node, uint32_t witho
     return found;
 }
 
-bool sm_port_stays_reachable(const struct fab_fabric *f, uint32_t node, uint32_t without_port)
+static bool stays_reachable(const struct fab_fabric *f, uint32_t node, uint32_t without_port)
 {
     struct fab_path path;
     return way_around(f, node, without_port, &path);
@@ -104,10 +104,10 @@ static const char *objection(const struct fab_fabric *f, uint32_t node, uint32_t
     uint32_t far = peer == FAB_NONE ? FAB_NONE : f->ports[peer].node;
     if (port == f->self_port || peer == f->self_port)
         return "this is the cable that the subnet manager itself uses";
-    if (!sm_port_stays_reachable(f, node, port))
+    if (!stays_reachable(f, node, port))
         return "the port could not be reached to enable it again; disable the other end of its "
                "cable instead";
-    if (far != FAB_NONE && fab_node_is_switch(f, far) && !sm_port_stays_reachable(f, far, port))
+    if (far != FAB_NONE && fab_node_is_switch(f, far) && !stays_reachable(f, far, port))
         return "this is the last cable to a part of the fabric";
     return NULL;
 }

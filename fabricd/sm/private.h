@@ -486,8 +486,7 @@ void sm_flap_fell(struct sm *s, const struct fab_fabric *f, const struct sm_cabl
 /* The same of a cable that is gone, unless it went with a switch or is held. */
 void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                      const struct fab_change *c);
-uint32_t sm_flap_held(const struct sm *s);                            /* how many are held */
-bool sm_flap_is_out(const struct sm *s, uint64_t guid, uint8_t port); /* held */
+uint32_t sm_flap_held(const struct sm *s); /* how many are held */
 /* Of a new snapshot, before the model takes it over: what is held goes from it. NOMEM. */
 int sm_flap_leave_out(struct sm *s, struct fab_fabric *f);
 /* False: the port's cable is not held. Else what a glance saw of it is noted. */
@@ -609,7 +608,6 @@ void sm_port_abort(struct sm *s);
 void sm_port_recheck(struct sm *s); /* disabled ports that came up again */
 /* On our own account; note: why, as the end of a sentence; a constant. */
 int sm_port_want(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *note);
-bool sm_port_stays_reachable(const struct fab_fabric *f, uint32_t node, uint32_t without_port);
 
 /* ---- names.c ---- */
 const char *sm_attr_name(uint16_t attr_id); /* "PortInfo" */

@@ -136,12 +136,6 @@ void batch_put_leases(struct batch *b, struct fab_lease *leases, size_t count)
     b->has_leases = true;
 }
 
-void batch_put_view(struct batch *b, struct fab_view *view)
-{
-    fab_view_unref(b->view);
-    b->view = view;
-}
-
 void batch_put_record(struct batch *b, struct record *r)
 {
     STAILQ_INSERT_TAIL(&b->records, r, next);
@@ -152,8 +146,10 @@ void batch_move(struct batch *to, struct batch *from)
 {
     if (from->has_leases)
         batch_put_leases(to, from->leases, from->lease_count);
-    if (from->view != NULL)
-        batch_put_view(to, from->view);
+    if (from->view != NULL) {
+        fab_view_unref(to->view);
+        to->view = from->view;
+    }
     STAILQ_CONCAT(&to->records, &from->records);
     to->record_count += from->record_count;
     batch_init(from);

@@ -104,8 +104,7 @@ void batch_init(struct batch *b);
 void batch_clear(struct batch *b);
 bool batch_is_empty(const struct batch *b);
 void batch_put_leases(struct batch *b, struct fab_lease *leases, size_t count); /* takes them */
-void batch_put_view(struct batch *b, struct fab_view *view); /* takes the reference */
-void batch_put_record(struct batch *b, struct record *r);    /* takes it */
+void batch_put_record(struct batch *b, struct record *r);                       /* takes it */
 /* Moves everything of `from` to the end of `to`. */
 void batch_move(struct batch *to, struct batch *from);
 /* Makes leases sorted by GUID, each GUID once, without those that name nothing. */

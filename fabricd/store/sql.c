@@ -161,15 +161,37 @@ struct words { /* what bound texts point to, until the statement has run */
     unsigned used;
 };
 
+static void guid_text(uint64_t guid, char text[SQL_GUID_SIZE])
+{
+    static const char hex[] = "0123456789abcdef";
+    text[0] = '0';
+    text[1] = 'x';
+    for (int i = 0; i < 16; i++)
+        text[2 + i] = hex[guid >> (60 - 4 * i) & 15];
+    text[18] = '\0';
+}
+
 static void bind_guid(sqlite3_stmt *stmt, int at, uint64_t guid, struct words *w)
 {
-    sql_guid_text(guid, w->text[w->used]);
+    guid_text(guid, w->text[w->used]);
     sqlite3_bind_text(stmt, at, w->text[w->used++], SQL_GUID_SIZE - 1, SQLITE_STATIC);
+}
+
+static void gid_text(const uint64_t gid[2], char text[SQL_GID_SIZE])
+{
+    char digits[SQL_GUID_SIZE];
+    for (int half = 0; half < 2; half++) {
+        guid_text(gid[half], digits);
+        for (int group = 0; group < 4; group++, text += 5) {
+            memcpy(text, digits + 2 + 4 * group, 4);
+            text[4] = half == 1 && group == 3 ? '\0' : ':';
+        }
+    }
 }
 
 static void bind_gid(sqlite3_stmt *stmt, int at, const uint64_t *gid, struct words *w)
 {
-    sql_gid_text(gid, w->text[w->used]);
+    gid_text(gid, w->text[w->used]);
     sqlite3_bind_text(stmt, at, w->text[w->used++], SQL_GID_SIZE - 1, SQLITE_STATIC);
 }
 
@@ -215,16 +237,6 @@ int sql_run(struct sql *q, enum sql_id id, const char *types, ...)
     return sql_status(code);
 }
 
-void sql_guid_text(uint64_t guid, char text[SQL_GUID_SIZE])
-{
-    static const char hex[] = "0123456789abcdef";
-    text[0] = '0';
-    text[1] = 'x';
-    for (int i = 0; i < 16; i++)
-        text[2 + i] = hex[guid >> (60 - 4 * i) & 15];
-    text[18] = '\0';
-}
-
 int sql_guid_parse(const char *text, uint64_t *ret)
 {
     static const char hex[] = "0123456789abcdef";
@@ -239,18 +251,6 @@ int sql_guid_parse(const char *text, uint64_t *ret)
     }
     *ret = value;
     return FAB_OK;
-}
-
-void sql_gid_text(const uint64_t gid[2], char text[SQL_GID_SIZE])
-{
-    char digits[SQL_GUID_SIZE];
-    for (int half = 0; half < 2; half++) {
-        sql_guid_text(gid[half], digits);
-        for (int group = 0; group < 4; group++, text += 5) {
-            memcpy(text, digits + 2 + 4 * group, 4);
-            text[4] = half == 1 && group == 3 ? '\0' : ':';
-        }
-    }
 }
 
 int sql_gid_parse(const char *text, uint64_t ret[2])

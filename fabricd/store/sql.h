@@ -74,11 +74,9 @@ int sql_status(int sqlite_code);
 
 /* GUIDs are text in the database: "0x" and 16 hex digits, as people and other tools write them. */
 #define SQL_GUID_SIZE 19
-void sql_guid_text(uint64_t guid, char text[SQL_GUID_SIZE]);
 int sql_guid_parse(const char *text, uint64_t *ret); /* FORMAT */
 /* GIDs are eight groups of four hex digits, with colons. */
 #define SQL_GID_SIZE 40
-void sql_gid_text(const uint64_t gid[2], char text[SQL_GID_SIZE]);
 int sql_gid_parse(const char *text, uint64_t ret[2]); /* FORMAT */
 
 #endif
