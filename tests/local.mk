@@ -365,6 +365,11 @@ tests_unit_test_partition_SOURCES = tests/unit/test_partition.c
 tests_unit_test_partition_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_partition_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_crowd
+tests_unit_test_crowd_SOURCES = tests/unit/test_crowd.c
+tests_unit_test_crowd_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_crowd_LDADD = $(LIB_TEST_LIBS)
+
 FUZZ_TARGETS += tests/fuzz/fuzz_partitions
 tests_fuzz_fuzz_partitions_SOURCES = tests/fuzz/fuzz_partitions.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_partitions_LDADD = libfabmgr/libfabmgr.la

@@ -158,7 +158,6 @@ void cc_get_status(const struct cc *cc, struct cc_status *ret)
         .profile = cc->in.config->policy.congestion.profile,
         .generation = cc->generation,
         .settings = c->port_count + c->adapter_count,
-        .fan_in = c->adapter_count ? c->adapter_basis[0].fan_in : 0,
         .compute_us = cc->compute_us,
         .reads = cc->reads,
         .writes = cc->writes,
@@ -166,6 +165,9 @@ void cc_get_status(const struct cc *cc, struct cc_status *ret)
         .log_events = cc->logs.events,
         .changed = cc->changed,
     };
+    for (uint16_t i = 0; i < c->adapter_count; i++)
+        if (c->adapter_basis[i].fan_in > ret->fan_in)
+            ret->fan_in = c->adapter_basis[i].fan_in;
     for (uint32_t i = 0; i < cc->device_count; i++)
         ret->devices[cc->devices[i].state]++;
     for (uint32_t i = 0; i < cc->device_count; i++)

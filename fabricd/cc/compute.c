@@ -12,6 +12,7 @@
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/partition/crowd.h"
 
 /* ---- digests --------------------------------------------------------------------------------- */
 
@@ -169,6 +170,20 @@ static void settings_fini(struct cc *cc)
     cc->generation = 0;
 }
 
+/* Where partitions are in force; malloc'd, or NULL. */
+static int find_crowds(const struct fab_view *v, uint32_t **ret)
+{
+    if (!v->policy.partitions || !v->target->pkeys.ports)
+        return FAB_OK;
+    uint32_t *crowd = fab_alloc_array(v->fabric->port_count, sizeof(*crowd));
+    int r = crowd ? fab_partition_crowds(v->fabric, &v->target->pkeys, crowd) : FAB_E_NOMEM;
+    if (r == FAB_OK)
+        *ret = crowd;
+    else
+        free(crowd);
+    return r;
+}
+
 static int compute(struct cc *cc, const struct fab_view *v)
 {
     uint32_t fan_in[FAB_CONGESTION_SLS];
@@ -181,10 +196,15 @@ static int compute(struct cc *cc, const struct fab_view *v)
         .fan_in = fan_in,
     };
     settings_fini(cc);
+    uint32_t *crowd = NULL;
     int r = blocks ? cc_class_fan_in(v, fan_in) : FAB_E_NOMEM;
+    if (r == FAB_OK)
+        r = find_crowds(v, &crowd);
+    in.crowd = crowd;
     if (r == FAB_OK)
         r = fab_congestion_compute(&in, &cc->settings);
     free(blocks);
+    free(crowd);
     return r == FAB_OK ? digest_all(cc) : r;
 }
 

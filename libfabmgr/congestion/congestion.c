@@ -24,6 +24,8 @@ struct work {
     const struct fab_congestion_input *in;
     const struct fab_policy_congestion *policy;
     struct survey survey;
+    uint32_t all;                          /* ends but one, rounded */
+    uint32_t by_class[FAB_CONGESTION_SLS]; /* likewise, where fewer by class */
     struct fab_congestion_basis common;
     struct bases ports, adapters;
 };
@@ -40,21 +42,42 @@ static uint32_t rounded(uint32_t n)
     return power >= 4 && power / 4 * 3 >= n ? power / 4 * 3 : power;
 }
 
-static void count_on(struct work *w)
+/* Of an adapter whose partitions let so many crowd the ends that it sends to, 0: any; by SL as its
+ * classes do. */
+static void count_on(const struct work *w, uint32_t crowd, struct fab_congestion_basis *b)
 {
-    struct fab_congestion_basis *b = &w->common;
-    uint32_t any = w->policy->fan_in, most = 0;
-    b->fan_in_from = any > 0 ? FAB_CONGESTION_FROM_POLICY : FAB_CONGESTION_FROM_FABRIC;
-    if (any == 0)
-        any = rounded(b->ends > 1 ? b->ends - 1 : 1);
+    uint32_t by_hand = w->policy->fan_in, by_job = crowd > 0 ? rounded(crowd) : UINT32_MAX;
+    b->fan_in = 0;
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
-        uint32_t of_class = w->in->fan_in != NULL && w->policy->fan_in == 0 ? w->in->fan_in[sl] : 0;
-        b->sl_fan_in[sl] = of_class > 0 ? rounded(of_class) : any;
-        most = b->sl_fan_in[sl] > most ? b->sl_fan_in[sl] : most;
+        uint32_t by_class = w->by_class[sl], count = by_job < by_class ? by_job : by_class;
+        b->sl_fan_in[sl] = by_hand > 0 ? by_hand : count;
+        if (b->sl_fan_in[sl] <= b->fan_in)
+            continue;
+        b->fan_in = b->sl_fan_in[sl];
+        b->fan_in_from = by_hand > 0         ? FAB_CONGESTION_FROM_POLICY
+                         : by_job < by_class ? FAB_CONGESTION_FROM_JOBS
+                         : by_class < w->all ? FAB_CONGESTION_FROM_CLASS
+                                             : FAB_CONGESTION_FROM_FABRIC;
     }
-    b->fan_in = most;
-    if (most != any)
-        b->fan_in_from = FAB_CONGESTION_FROM_CLASS;
+}
+
+static void see_classes(struct work *w)
+{
+    const uint32_t *fan_in = w->in->fan_in;
+    w->all = rounded(w->common.ends > 1 ? w->common.ends - 1 : 1);
+    for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
+        uint32_t of_class = fan_in != NULL && fan_in[sl] > 0 ? rounded(fan_in[sl]) : w->all;
+        w->by_class[sl] = of_class < w->all ? of_class : w->all;
+    }
+}
+
+/* The greatest of all adapters; 0: it is not known. */
+static uint32_t greatest_crowd(const struct fab_congestion_input *in)
+{
+    uint32_t most = 0;
+    for (uint32_t p = 0; in->crowd != NULL && p < in->fabric->port_count; p++)
+        most = in->crowd[p] > most ? in->crowd[p] : most;
+    return most;
 }
 
 static uint32_t bounded(uint64_t x)
@@ -86,7 +109,8 @@ static void gather(struct work *w)
         .ends = rounded(s->ends),
         .taper = 100,
     };
-    count_on(w);
+    see_classes(w);
+    count_on(w, greatest_crowd(w->in), &w->common);
     see_times(w);
 }
 
@@ -130,6 +154,7 @@ static int place(struct work *w, uint32_t port, uint16_t *ret)
     b.rate = fab_link_rate(&f->ports[port].info);
     if (!fab_node_is_switch(f, node)) {
         b.entries = entries_of(w->in, node);
+        count_on(w, w->in->crowd != NULL ? w->in->crowd[port] : 0, &b);
         return find(&w->adapters, &b, ret);
     }
     uint32_t to = fab_peer_node(f, port);

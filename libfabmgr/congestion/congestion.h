@@ -61,7 +61,8 @@ uint16_t fab_congestion_entry(uint64_t eighths);
 
 enum fab_congestion_fan_in { /* where the fan-in is from */
                              FAB_CONGESTION_FROM_POLICY,
-                             FAB_CONGESTION_FROM_CLASS, /* of service, or jobs */
+                             FAB_CONGESTION_FROM_CLASS, /* of service */
+                             FAB_CONGESTION_FROM_JOBS,  /* partitions */
                              FAB_CONGESTION_FROM_FABRIC,
 };
 struct fab_congestion_basis {
@@ -88,6 +89,9 @@ struct fab_congestion_input {
     const uint8_t *table_blocks;     /* [node_count] ControlTableCap; 0 or NULL: not known */
     const uint32_t
         *fan_in; /* [FAB_CONGESTION_SLS] senders to one end by class; 0 or NULL: not known */
+    /* [port_count] of adapters: senders to any one end that it can send to, by the partitions that
+     * it is in; 0 or NULL: not known. The smaller of the two counts. */
+    const uint32_t *crowd;
 };
 struct fab_congestion {
     uint32_t ports;    /* of the fabric */

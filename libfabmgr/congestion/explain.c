@@ -40,6 +40,8 @@ static const char *fan_in_from(uint8_t from)
         return "as set by hand";
     case FAB_CONGESTION_FROM_CLASS:
         return "by its class of service";
+    case FAB_CONGESTION_FROM_JOBS:
+        return "from jobs (partitions)";
     default:
         return "all other ends, rounded up";
     }

@@ -208,6 +208,22 @@ kill -HUP "$manager"
 check 'devices with another key are left alone' await 30 foreign
 like 'and listed' "$(ctl cc status)" 'leaf-001/0 +foreign-key'
 like 'RoCE settings are there' "$(ctl cc export --roce)" '^100000 +6 +ends'
+
+# reach HOST: how far down the table of its adapter goes, in thousandths of its rate.
+reach() { ctl cc show "$1/1" -o json | "$python" -c 'import json, sys
+print(round(10 * json.load(sys.stdin)["table"][-1]["rate_percent"]))'; }
+same 'without partitions all others may crowd an end' 167 "$(reach host-0002)"
+cat >partitions.conf <<'TEXT'
+A=1: "host-0002"=full, "host-0003"=full;
+B=2: "host-0003"=full, "host-0004"=full, "host-0005"=full, "host-0006"=full;
+TEXT
+echo "partitions: {file: $scratch/partitions.conf}" >>conf.yaml
+kill -HUP "$manager"
+reaches() { [ "$(reach "$1")" = "$2" ]; }
+check 'jobs shorten the table: of four, as another one is in two' await 20 reaches host-0002 250
+check 'of three, for that one' await 5 reaches host-0003 333
+check 'and of those that are in none' await 5 reaches host-0001 500
+like 'and that is told' "$(ctl cc show host-0002/1 --explain)" 'senders \(from jobs \(partitions\)\)'
 stop "$manager"
 sim_stop
 
