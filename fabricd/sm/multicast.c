@@ -3,9 +3,9 @@
  * Multicast: groups follow joins, leaves, the configuration and the fabric (libfabmgr/mcast), and
  * the tables of switches follow the groups (mfts.c).
  *
- * Trees are of a fabric as it was published. When a round has ended, or a repair was written, they
- * follow; what was under way is dropped, and the difference is looked for anew. In between they are
- * as they were: nobody is led over a cable that is not up yet.
+ * Trees are of a fabric as it was published. When a round has ended, or a while after a repair was
+ * written, they follow; what was under way is dropped, and the difference is looked for anew. In
+ * between they are as they were: nobody is led over a cable that is not up yet.
  *
  * A port that is gone keeps its memberships for `multicast.absent` seconds: a cable that falls and
  * comes back does not make every group anew. After that it leaves them.
@@ -19,7 +19,8 @@
 #include "libfabmgr/base/size.h"
 
 #define RETRY_US 1000000u
-#define SLICE_US 2000u /* that dropping members may hold the loop */
+#define SLICE_US 2000u   /* that dropping members may hold the loop */
+#define MENDED_US 20000u /* one fault may make several repairs: trees do not come in between */
 
 static bool is_there(const struct fab_fabric *f, uint64_t guid)
 {
@@ -258,6 +259,13 @@ void sm_multicast_changed(struct sm *s)
 {
     s->multicast.stale = true;
     sm_multicast_kick(s);
+}
+
+void sm_multicast_mended(struct sm *s)
+{
+    s->multicast.stale = true;
+    if (!loop_timer_pending(s->multicast.timer))
+        loop_timer_set(s->multicast.timer, MENDED_US);
 }
 
 void sm_multicast_reload(struct sm *s)

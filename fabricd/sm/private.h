@@ -467,6 +467,8 @@ int sm_ahead_find(struct sm *s, const uint32_t *dead, size_t count, struct fab_r
 struct fab_plan_input sm_program_input(const struct sm *s);
 int sm_program_take(struct sm *s, struct fab_plan *plan);  /* for "rewriting" */
 int sm_program_begin(struct sm *s, struct fab_plan *plan); /* for "programming" */
+/* After a round: half a million writes are not freed on the way of the next repair. */
+void sm_program_tidy(struct sm *s);
 /* Sends no more; the round ends when all that was sent is answered. The tables in force are not the
  * ones that stand, then, until a round carries them out. */
 void sm_program_stop(struct sm *s);
@@ -550,7 +552,8 @@ int sm_multicast_init(struct sm *s);
 void sm_multicast_fini(struct sm *s);
 void sm_multicast_kick(struct sm *s);    /* something may have to be done, soon */
 void sm_multicast_looked(struct sm *s);  /* the model has another fabric; not published yet */
-void sm_multicast_changed(struct sm *s); /* it is, or cables were cut in place */
+void sm_multicast_changed(struct sm *s); /* it is */
+void sm_multicast_mended(struct sm *s);  /* cables were cut in place: likewise, in a while */
 void sm_multicast_reload(struct sm *s);
 void sm_multicast_forget(struct sm *s); /* another manager may write */
 

@@ -51,6 +51,11 @@ static void note_unsure(struct sm *s)
     }
 }
 
+void sm_program_tidy(struct sm *s)
+{
+    fab_plan_fini(&s->program.plan);
+}
+
 struct fab_plan_input sm_program_input(const struct sm *s)
 {
     return (struct fab_plan_input){

@@ -40,9 +40,15 @@ int sm_publish(struct sm *s)
     s->generation++;
     fab_view_unref(s->model.view);
     s->model.view = view;
-    if (s->on_publish)
-        s->on_publish(s->on_publish_ctx);
     return FAB_OK;
+}
+
+static int publish_and_tell(struct sm *s)
+{
+    int r = sm_publish(s);
+    if (r == FAB_OK && s->on_publish)
+        s->on_publish(s->on_publish_ctx);
+    return r;
 }
 
 /* The first start on a fabric that no engine takes: its operator wants to see what was found. */
@@ -53,12 +59,12 @@ int sm_publish_bare(struct sm *s)
     if (has_tables(old) || (old && old->fabric == s->model.fabric))
         return FAB_OK;
     int r = old ? sm_tell_changes(s, old->fabric, s->model.fabric, &changes) : FAB_OK;
-    return r == FAB_OK ? sm_publish(s) : r;
+    return r == FAB_OK ? publish_and_tell(s) : r;
 }
 
 static int publish(struct sm *s)
 {
-    int r = sm_publish(s);
+    int r = publish_and_tell(s);
     if (r == FAB_OK && s->in.store)
         store_put_view(s->in.store, s->model.view, sm_rounds[s->run.kind].name,
                        clock_now_us() - s->run.started_us);
@@ -188,7 +194,7 @@ static int enter_told(struct sm *s)
             sm_isolate_done(s, &s->cut.cable[i]);
         else
             sm_flap_fell(s, s->model.fabric, &s->cut.cable[i]);
-    sm_multicast_changed(s);
+    sm_multicast_mended(s);
     sm_flap_arm(s);
     tell_reroute(s);
     sm_reroute_record(s);

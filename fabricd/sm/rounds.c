@@ -382,6 +382,7 @@ void sm_round_ended(struct sm *s, int status)
     if (s->run.surveyed)
         sm_survey_drop(s); /* its sweep is over */
     s->run.surveyed = false;
+    sm_program_tidy(s);
     sm_mend_prepare(s);
     sm_rebalance_ended(s, status);
     sm_schedule(s);

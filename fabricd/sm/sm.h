@@ -74,7 +74,8 @@ struct fab_view *sm_view(const struct sm *s); /* a reference for the caller, or 
 /* Told before tables are patched in place: who keeps a view and lets go of it now spares the repair
  * a copy of fabric and tables. One listener; fn NULL: none. */
 void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx);
-/* Told after a view was published. One listener, who does its work later; fn NULL: none. */
+/* Told after a view was published, but not of a repair's: nobody comes or goes with one, and its
+ * writes wait for nothing. One listener, who does its work later; fn NULL: none. */
 void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx);
 /* Told of notices that devices send, while we are master, each time they send them; likewise. */
 typedef void sm_notice(void *ctx, const struct fab_notice *notice);
