@@ -10,6 +10,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd.h \
 	cli/ctl/cmd_cc.c \
 	cli/ctl/cmd_cc.h \
+	cli/ctl/cmd_cc_export.c \
 	cli/ctl/cmd_hot.c \
 	cli/ctl/cmd_contingency.c \
 	cli/ctl/cmd_event.c \

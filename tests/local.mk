@@ -61,6 +61,10 @@ UNIT_TESTS += tests/unit/test_congestion
 tests_unit_test_congestion_SOURCES = tests/unit/test_congestion.c
 tests_unit_test_congestion_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_congestion_LDADD = $(LIB_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_roce
+tests_unit_test_roce_SOURCES = tests/unit/test_roce.c
+tests_unit_test_roce_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_roce_LDADD = $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_congestion_log
 tests_unit_test_congestion_log_SOURCES = tests/unit/test_congestion_log.c

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl cc status, cc show, cc export: congestion control; cc hot and cc log are in cmd_hot.c.
+ * fabricctl cc status, cc show: congestion control; cc hot and cc log are in cmd_hot.c, cc export
+ * in cmd_cc_export.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,61 +179,6 @@ static int show(struct session *s)
     return rc;
 }
 
-/* ---- RoCE --------------------------------------------------------------------------------------
- */
-
-static const struct out_column roce_columns[] = {
-    {"mbps", "MB/S", true},         {"ports", "PORTS", true},  {"to", "TO", false},
-    {"kmin", "KMIN", true},         {"kmax", "KMAX", true},    {"pmax", "PMAX %", true},
-    {"headroom", "HEADROOM", true}, {"cnp", "CNP US", true},   {"increase", "INCREASE US", true},
-    {"ai", "AI MB/S", true},        {"hai", "HAI MB/S", true},
-};
-
-static void say_roce(struct out *o, const Fabric__V1__RoceSetting *r)
-{
-    out_row(o);
-    out_number(o, "mbps", "MB/S", OUT_PLAIN, r->mbps);
-    out_number(o, "ports", "PORTS", OUT_PLAIN, r->ports);
-    out_text(o, "to", "TO", OUT_PLAIN, r->edge ? "ends" : "switches");
-    out_number(o, "kmin_bytes", "KMIN", OUT_PLAIN, r->kmin_bytes);
-    out_number(o, "kmax_bytes", "KMAX", OUT_PLAIN, r->kmax_bytes);
-    out_number(o, "pmax_percent", "PMAX %", OUT_PLAIN, r->pmax_percent);
-    out_number(o, "headroom_bytes", "HEADROOM", OUT_PLAIN, r->headroom_bytes);
-    if (r->edge) {
-        out_number(o, "cnp_interval_us", "CNP US", OUT_PLAIN, r->cnp_interval_us);
-        out_number(o, "rate_increase_us", "INCREASE US", OUT_PLAIN, r->rate_increase_us);
-        out_number(o, "additive_increase_mbps", "AI MB/S", OUT_PLAIN, r->additive_increase_mbps);
-        out_number(o, "hyper_increase_mbps", "HAI MB/S", OUT_PLAIN, r->hyper_increase_mbps);
-    } else {
-        out_none(o, NULL, "CNP US");
-        out_none(o, NULL, "INCREASE US");
-        out_none(o, NULL, "AI MB/S");
-        out_none(o, NULL, "HAI MB/S");
-    }
-    out_row_end(o);
-}
-
-static int export(struct session *s)
-{
-    Fabric__V1__GetRoceRequest q = FABRIC__V1__GET_ROCE_REQUEST__INIT;
-    Fabric__V1__GetRoceResponse *r = NULL;
-    if (!s->roce)
-        return complain(EXIT_USAGE, "cc export: --roce is expected, the one form there is");
-    int rc = ask(s, "GetRoce", &q.base, &fabric__v1__get_roce_response__descriptor, &r);
-    if (rc == EXIT_OK) {
-        out_record(s->out, NULL);
-        out_table(s->out, "roce", roce_columns, sizeof roce_columns / sizeof *roce_columns, false);
-        for (size_t i = 0; i < r->n_settings; i++)
-            say_roce(s->out, r->settings[i]);
-        out_table_end(s->out);
-        if (r->n_settings == 0)
-            out_note(s->out, OUT_DIM, "No port has a cable.");
-        out_record_end(s->out);
-    }
-    free_reply(r);
-    return rc;
-}
-
 const struct cmd cmd_cc_status = {
     .noun = "cc",
     .verb = "status",
@@ -248,12 +194,4 @@ const struct cmd cmd_cc_show = {
     .max_args = 1,
     .options = "ES",
     .run = show,
-};
-const struct cmd cmd_cc_export = {
-    .noun = "cc",
-    .verb = "export",
-    .args = "--roce",
-    .summary = "the same as ECN, PFC and DCQCN settings",
-    .options = "R",
-    .run = export,
 };

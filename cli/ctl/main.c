@@ -110,7 +110,7 @@ static void print_help(void)
          "      --explain          why a value is what it is\n"
          "      --sl N             the values of this service level\n"
          "      --roce             as settings of Ethernet\n"
-         "      --format FORMAT    of an export; there -o FILE is where it goes\n"
+         "      --format FORMAT    of an export; of topo and route -o FILE is where it goes\n"
          "  -h, --help             this text\n"
          "  -V, --version          the version of fabricctl\n"
          "\nExit codes: 0 done, 1 failed, 2 usage, 3 no manager answers, 4 not found,\n"

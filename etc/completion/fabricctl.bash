@@ -95,11 +95,12 @@ _fabricctl()
     fi
     case ${line[*]} in
     *'topo export'*) formats='ibnetdiscover dot json slurm opensm-lst' ;;
+    *'cc export'*) formats='sonic mlx5' ;;
     *'route export'*) formats='opensm-lfts opensm-fdbs opensm-sl2vl path-sl' ;;
     esac
     case $prev in
     --format) mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$cur") && return ;;
-    -o | --output) [[ -n $formats ]] && mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;&
+    -o | --output) [[ -n $formats && ${line[*]} != *'cc export'* ]] && mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;&
     -o | --output) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$cur") && return ;;
     -s | --server)
         compopt -o nospace
@@ -146,7 +147,7 @@ _fabricctl()
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
         [[ "${words[*]:0:2}" == 'cc show' ]] && offer+=' --explain --sl'
-        [[ "${words[*]:0:2}" == 'cc export' ]] && offer+=' --roce'
+        [[ "${words[*]:0:2}" == 'cc export' ]] && offer+=' --roce --explain'
         [[ -n $formats ]] && offer+=' --format'
         [[ "${words[*]:0:2}" =~ ^route\ (quality|compare|whatif)$ ]] && offer+=' --hosts --job --samples --seed'
         [[ "${words[*]:0:2}" == 'route whatif' ]] && offer+=' --fail --engine'

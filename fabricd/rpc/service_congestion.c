@@ -209,19 +209,17 @@ void get_port_congestion(struct call *c, const void *request)
 static Fabric__V1__RoceSetting *convert_roce(struct answer *a, const struct fab_roce *r)
 {
     Fabric__V1__RoceSetting *m = ANSWER_NEW(a, Fabric__V1__RoceSetting, fabric__v1__roce_setting);
+    struct fab_congestion_reason reasons[FAB_ROCE_VALUES];
     if (m == NULL)
         return NULL;
-    m->mbps = r->rate;
+    m->mbps = r->speed;
     m->ports = r->ports;
     m->edge = r->edge;
-    m->kmin_bytes = r->kmin;
-    m->kmax_bytes = r->kmax;
-    m->pmax_percent = r->pmax;
-    m->headroom_bytes = r->headroom;
-    m->cnp_interval_us = r->cnp_us;
-    m->rate_increase_us = r->increase_us;
-    m->additive_increase_mbps = r->ai_mbps;
-    m->hyper_increase_mbps = r->hai_mbps;
+    unsigned count = fab_roce_explain(r, reasons);
+    m->values = answer_alloc(a, count, sizeof *m->values);
+    for (unsigned i = 0; m->values != NULL && i < count; i++)
+        m->values[m->n_values++] =
+            convert_value(a, reasons[i].name, reasons[i].value, reasons[i].why);
     return m;
 }
 

@@ -10,6 +10,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/log.c \
 	%D%/log.h \
 	%D%/roce.c \
+	%D%/roce_explain.c \
+	%D%/roce_parts.h \
 	%D%/roce.h \
 	%D%/survey.c \
 	%D%/survey.h \

@@ -1,18 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From the basis of InfiniBand's settings to those of RoCE.
+ * From the basis of InfiniBand's settings to those of RoCE. Where each number is from:
  *
- * Kmin is what is under way on the longest way at the port's rate (rate * RTT), so that a queue
- * which only evens out bursts is not marked; Kmax four times that, as DCQCN's and HPCC's authors
- * have it (Li et al., SIGCOMM 2019). Pmax is chosen so that each of the senders that are counted on
- * gets one mark in the time between two notifications, and stays within 1 and 20 percent: beyond,
- * the queue is kept at Kmax anyway.
- *
- * Headroom (802.1Qbb, annex O): what is on the cable both ways, a packet that has just begun at
- * either end, and what the peer sends until it obeys: 802.3 (31B.3.7) allows so many quanta of 512
- * bits, which depend on the rate.
- *
- * All senders together shall not add more than a twentieth of the end's rate in one step.
+ * - Speeds: IEEE 802.3 has 10 to 800 Gb/s; a link counts as the nearest (by ratio) of them.
+ * - Kmin: speed * RTT, what is under way on the longest way, so that the link stays busy when its
+ *   senders halve their rates, DCQCN's greatest cut. DCTCP needs a seventh of that (Alizadeh et
+ *   al., SIGCOMM 2010). No less than two frames.
+ * - Kmax: four times Kmin, as 100 and 400 KB at 25 Gb/s in the simulations of HPCC (Li et al.,
+ *   SIGCOMM 2019).
+ * - Pmax: so that at Kmax each sender that is counted on gets a mark in the time between two
+ *   notifications (own rule); within 1 percent (DCQCN: Zhu et al., SIGCOMM 2015) and 20 (HPCC).
+ * - Pause (Xoff): Kmax, and what comes in one more RTT, after which senders have heard of it (own
+ *   rule). ECN acts before PFC, then, as long as what comes by a port crowds one egress port; where
+ *   it crowds n of them, only n * Kmin is sure (Zhu et al.).
+ * - Headroom, of what may come after that: a frame of another class that keeps the pause frame
+ *   waiting, the pause frame, own interface, cable there and back, the peer's response, and a
+ *   frame that it has just begun (IEEE 802.1Qbb's annex on buffers, as Cisco's and SONiC's
+ *   calculations have it). Cells of a switch's memory, which frames fill in part, come on top.
+ * - Response of the peer: IEEE 802.3 31B.3.7, in quanta of 512 bits, by the table of SONiC
+ *   (buffer_headroom_mellanox.lua), which has 67 for 10 Gb/s where Cisco has 60. Own interface:
+ *   upper bounds of 802.3 as Cisco has them for 10, 25, 40 and 100 Gb/s; for the others no source
+ *   was found, and no interface takes longer than a whole response.
+ * - Additive increase: a thousandth of the speed (40 Mb/s of 40 Gb/s in the simulator of DCQCN's
+ *   authors), and all senders together no more than a twentieth (own rule); hyper increase: ten
+ *   times that (NVIDIA's defaults, HPCC). The rest of DCQCN is its authors'.
  */
 #include "libfabmgr/congestion/roce.h"
 
@@ -20,87 +31,109 @@
 
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/congestion/roce_parts.h"
 
-#define NS_A_METRE 5
-#define CNP_US 50
-#define INCREASE_US 55
+#define KMIN_MOST (1u << 28) /* so that its multiples are numbers of 32 bits */
+#define PMAX_LEAST 1
 #define PMAX_MOST 20
-#define HEADER 64 /* Ethernet, IP, UDP, BTH, CRCs and the gap, rounded */
-#define QUANTUM_BYTES 64
+#define FRAME_EXTRA 122 /* gap and preamble 20, Ethernet with a tag 22, IPv6 40, UDP to ICRC 40 */
 
-static uint64_t pause_quanta(uint32_t rate)
+static const struct ethernet {
+    uint32_t speed;
+    uint16_t response, interface;
+} ethernets[] = {
+    {10000, 67, 16},    {25000, 80, 12},    {40000, 118, 48},   {50000, 147, 147},
+    {100000, 394, 240}, {200000, 453, 453}, {400000, 905, 905}, {800000, 905, 905},
+};
+
+static const struct ethernet *nearest(uint32_t rate)
 {
-    static const struct {
-        uint32_t rate;
-        uint16_t quanta;
-    } known[] = {{10000, 60}, {25000, 80}, {40000, 118}, {100000, 394}, {200000, 453}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (rate <= known[i].rate)
-            return known[i].quanta;
-    return (uint64_t)905 * rate / 400000 + 1;
+    size_t i = 0, last = sizeof ethernets / sizeof ethernets[0] - 1;
+    while (i < last &&
+           (uint64_t)rate * rate > (uint64_t)ethernets[i].speed * ethernets[i + 1].speed)
+        i++;
+    return &ethernets[i];
 }
 
 /* Mb/s * ns / 8000 = bytes */
-static uint64_t bytes_in(uint32_t rate, uint64_t ns)
+static uint64_t bytes_in(uint32_t speed, uint64_t ns)
 {
-    return (uint64_t)rate * ns / 8000;
+    return (uint64_t)speed * ns / 8000;
 }
 
-static uint32_t bounded(uint64_t x)
+static uint32_t within(uint64_t x, uint32_t least, uint32_t most)
 {
-    return x < UINT32_MAX ? (uint32_t)x : UINT32_MAX;
+    return x < least ? least : x > most ? most : (uint32_t)x;
 }
 
-static uint32_t pmax_of(const struct fab_congestion_basis *b)
+static void set_marking(struct fab_roce *r)
 {
-    uint64_t packets = bytes_in(b->rate, CNP_US * 1000) / (b->mtu + HEADER);
-    uint64_t percent = packets > 0 ? (100ull * b->fan_in + packets - 1) / packets : PMAX_MOST;
-    return (uint32_t)(percent < 1 ? 1 : percent > PMAX_MOST ? PMAX_MOST : percent);
+    uint64_t packets = bytes_in(r->speed, FAB_DCQCN_CNP_US * 1000) / r->frame + 1;
+    r->kmin = within(bytes_in(r->speed, r->rtt_ns), 2 * r->frame, KMIN_MOST);
+    r->kmax = 4 * r->kmin;
+    r->pmax = within((100ull * r->fan_in + packets - 1) / packets, PMAX_LEAST, PMAX_MOST);
+    r->pause = r->kmax + r->kmin;
+}
+
+static void set_increase(struct fab_roce *r)
+{
+    uint32_t own = r->slowest / 1000, shared = r->slowest / 20 / (r->fan_in > 0 ? r->fan_in : 1);
+    r->ai_mbps = within(own < shared ? own : shared, 1, own);
+    r->hai_mbps = 10 * r->ai_mbps;
+}
+
+uint32_t roce_cable_bytes(const struct fab_roce *r)
+{
+    return within(bytes_in(r->speed, 2ull * r->cable_m * ROCE_NS_A_METRE), 0, KMIN_MOST);
 }
 
 static struct fab_roce roce_of(const struct fab_congestion_basis *b,
                                const struct fab_policy_congestion *p)
 {
-    uint64_t mtu = b->mtu + HEADER, kmin = bytes_in(b->rate, b->rtt_ns);
-    kmin = kmin < 2 * mtu ? 2 * mtu : kmin;
+    const struct ethernet *e = nearest(b->rate);
     struct fab_roce r = {
-        .rate = b->rate,
+        .speed = e->speed,
         .edge = b->edge,
-        .kmin = bounded(kmin),
-        .kmax = bounded(4 * kmin),
-        .pmax = pmax_of(b),
-        .headroom = bounded(bytes_in(b->rate, 2ull * p->cable_m * NS_A_METRE) + 2 * mtu +
-                            pause_quanta(b->rate) * QUANTUM_BYTES),
+        .rtt_ns = b->rtt_ns,
+        .fan_in = b->fan_in,
+        .cable_m = p->cable_m,
+        .slowest = nearest(b->slowest)->speed,
+        .frame = b->mtu + FRAME_EXTRA,
+        .response = e->response,
+        .interface = e->interface,
     };
-    if (b->edge) {
-        r.cnp_us = CNP_US;
-        r.increase_us = INCREASE_US;
-        r.ai_mbps = b->slowest / 20 / (b->fan_in > 0 ? b->fan_in : 1);
-        r.ai_mbps = r.ai_mbps > 0 ? r.ai_mbps : 1;
-        r.hai_mbps = 10 * r.ai_mbps;
-    }
+    set_marking(&r);
+    r.headroom = ROCE_JUMBO + ROCE_PAUSE_FRAME + roce_cable_bytes(&r) + r.frame +
+                 ROCE_QUANTUM * (r.response + r.interface);
+    if (r.edge)
+        set_increase(&r);
     return r;
 }
 
-/* Several bases may differ only in what does not count here. */
+/* Several bases may differ only in what does not count here. Slow ones first. */
 static size_t place(struct fab_roce *all, size_t *count, const struct fab_roce *r)
 {
     size_t i = 0;
-    while (i < *count && (all[i].rate != r->rate || all[i].edge != r->edge))
+    while (i < *count &&
+           (all[i].speed < r->speed || (all[i].speed == r->speed && all[i].edge && !r->edge)))
         i++;
-    if (i == *count)
-        all[(*count)++] = *r;
+    if (i < *count && all[i].speed == r->speed && all[i].edge == r->edge)
+        return i;
+    for (size_t k = (*count)++; k > i; k--)
+        all[k] = all[k - 1];
+    all[i] = *r;
     return i;
 }
 
 int fab_roce_compute(const struct fab_congestion *c, const struct fab_fabric *f,
                      const struct fab_policy *policy, struct fab_roce **ret, size_t *ret_count)
 {
+    bool off = policy->congestion.profile == FAB_CONGESTION_OFF;
     size_t count = 0;
     struct fab_roce *all = fab_alloc_array(c->port_count, sizeof *all);
     if (all == NULL)
         return FAB_E_NOMEM;
-    for (uint32_t p = 0; p < c->ports; p++) {
+    for (uint32_t p = 0; p < c->ports && !off; p++) {
         if (fab_congestion_of_switch(c, f, p) == NULL)
             continue;
         struct fab_roce r = roce_of(&c->port_basis[c->of_port[p]], &policy->congestion);

@@ -201,13 +201,19 @@ kill -HUP "$manager"
 check 'the profile off' await 20 written "$writes"
 like 'ports mark no more' "$(query -c 0x1234 SP "$(lid leaf-001/0)")" 'Threshold:\.*0x00'
 like 'and adapters do not react' "$(query -c 0x1234 CS "$lid")" 'CCTI_Increase:\.*0$'
+like 'and there is nothing for RoCE' "$(ctl cc export --roce)" 'profile is off'
 
 foreign() { [ "$(cc foreign_key)" = 10 ]; }
 settings 'apply: yes' 'cc_key: 0x9999'
 kill -HUP "$manager"
 check 'devices with another key are left alone' await 30 foreign
 like 'and listed' "$(ctl cc status)" 'leaf-001/0 +foreign-key'
-like 'RoCE settings are there' "$(ctl cc export --roce)" '^100000 +6 +ends'
+like 'RoCE settings are there' "$(ctl cc export --roce)" '^ *100G +6 +ends'
+like 'with reasons' "$(ctl cc export --roce --explain)" 'headroom_bytes +[0-9]+ .*394 quanta'
+check 'as SONiC takes them' "$python" -c 'import json, sys
+for p in json.loads(sys.argv[1])["WRED_PROFILE"].values():
+    assert 0 < int(p["green_min_threshold"]) < int(p["green_max_threshold"]), p' "$(ctl cc export --roce --format sonic)"
+like 'as mlx5 takes them' "$(ctl cc export --roce --format mlx5)" '^echo 1020 >"[$]cc/rp_dce_tcp_g"'
 
 # reach HOST: how far down the table of its adapter goes, in thousandths of its rate.
 reach() { ctl cc show "$1/1" -o json | "$python" -c 'import json, sys

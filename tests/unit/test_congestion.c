@@ -3,7 +3,6 @@
 #include "libfabmgr/congestion/advise.h"
 #include "libfabmgr/congestion/congestion.h"
 #include "libfabmgr/congestion/explain.h"
-#include "libfabmgr/congestion/roce.h"
 
 #include "libfabmgr/base/prng.h"
 #include "tests/unit/fabrics.h"
@@ -406,34 +405,6 @@ START_TEST(each_value_has_its_reason)
 }
 END_TEST
 
-START_TEST(the_same_for_ethernet)
-{
-    struct fab_prng r;
-    fab_prng_init(&r, test_seed("RoCE", 14));
-    for (int i = 0; i < 50; i++) {
-        struct fab_fabric *f = any_fabric(&r);
-        struct fab_policy p = defaults();
-        struct fab_congestion c = computed(f, &p);
-        struct fab_roce *all;
-        size_t count;
-        uint32_t ports = 0, switch_ports = 0;
-        ck_assert_int_eq(fab_roce_compute(&c, f, &p, &all, &count), 0);
-        for (size_t k = 0; k < count; k++) {
-            ck_assert(all[k].kmin > 0 && all[k].kmax > all[k].kmin);
-            ck_assert(all[k].pmax >= 1 && all[k].pmax <= 100);
-            ck_assert_uint_gt(all[k].headroom, 2 * 4096);
-            ports += all[k].ports;
-        }
-        for (uint32_t q = 0; q < f->port_count; q++)
-            switch_ports += fab_congestion_of_switch(&c, f, q) != NULL;
-        ck_assert_uint_eq(ports, switch_ports);
-        free(all);
-        fab_congestion_fini(&c);
-        fab_fabric_unref(f);
-    }
-}
-END_TEST
-
 START_TEST(advice_follows_what_is_seen)
 {
     char text[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN];
@@ -469,7 +440,6 @@ static Suite *suite(void)
     tcase_add_test(t, off_is_off);
     tcase_add_test(t, short_tables_reach_as_far);
     tcase_add_test(t, each_value_has_its_reason);
-    tcase_add_test(t, the_same_for_ethernet);
     tcase_add_test(t, advice_follows_what_is_seen);
     return s;
 }
