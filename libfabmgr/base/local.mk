@@ -5,6 +5,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/bitset.h \
 	%D%/buf.h \
 	%D%/crew.h \
+	%D%/digits.c \
+	%D%/digits.h \
 	%D%/map.c \
 	%D%/map.h \
 	%D%/match.c \

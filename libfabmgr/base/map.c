@@ -118,13 +118,6 @@ bool fab_map_remove(struct fab_map *m, uint64_t key)
     return true;
 }
 
-void fab_map_clear(struct fab_map *m)
-{
-    if (m->capacity > 0)
-        memset(m->slots, 0, m->capacity * sizeof *m->slots);
-    m->count = 0;
-}
-
 bool fab_map_next(const struct fab_map *m, size_t *cursor, uint64_t *ret_key, uint32_t *ret_value)
 {
     while (*cursor < m->capacity) {

@@ -28,7 +28,6 @@ int fab_map_add(struct fab_map *m, uint64_t key, uint32_t value);
 bool fab_map_get(const struct fab_map *m, uint64_t key, uint32_t *ret_value); /* false: not there */
 bool fab_map_has(const struct fab_map *m, uint64_t key);
 bool fab_map_remove(struct fab_map *m, uint64_t key); /* false: was not there */
-void fab_map_clear(struct fab_map *m);                /* keeps the room */
 /* Visits all: start with *cursor = 0; false at the end. The order depends on history: it must not
  * reach any result. The map must not change meanwhile. */
 bool fab_map_next(const struct fab_map *m, size_t *cursor, uint64_t *ret_key, uint32_t *ret_value);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/status.h"
 
 void scan_init(struct text_scan *s, const char *text, size_t len, struct fab_text_error *error)
@@ -118,31 +119,17 @@ int scan_quoted(struct text_scan *s, const char *what, struct span *ret)
     return FAB_OK;
 }
 
-static unsigned digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return (unsigned)(c - '0');
-    if (c >= 'a' && c <= 'f')
-        return (unsigned)(c - 'a') + 10;
-    if (c >= 'A' && c <= 'F')
-        return (unsigned)(c - 'A') + 10;
-    return 99;
-}
-
 /* The digits of a number that began at `number`, at least one. */
 static int digits(struct text_scan *s, const char *number, const char *what, unsigned base,
                   uint64_t max, uint64_t *ret)
 {
-    const char *start = s->at;
-    uint64_t value = 0;
-    for (; s->at < s->eol && digit_value(*s->at) < base; s->at++)
-        if (__builtin_mul_overflow(value, (uint64_t)base, &value) ||
-            __builtin_add_overflow(value, (uint64_t)digit_value(*s->at), &value) || value > max)
-            return scan_fail(s, number, "%s is too large, expected at most %llu", what,
-                             (unsigned long long)max);
-    if (s->at == start)
+    const char *stop = fab_digits(s->at, s->eol, base, max, ret);
+    if (stop == NULL)
+        return scan_fail(s, number, "%s is too large, expected at most %llu", what,
+                         (unsigned long long)max);
+    if (stop == s->at)
         return scan_unexpected(s, what);
-    *ret = value;
+    s->at = stop;
     return FAB_OK;
 }
 

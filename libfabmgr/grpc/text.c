@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/status.h"
 
 #define YEAR_US (365ull * 24 * 3600 * 1000000)
@@ -124,22 +125,13 @@ size_t fab_grpc_percent_encode(const char *text, char *ret, size_t ret_len)
     return out;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 size_t fab_grpc_percent_decode(const char *text, size_t len, char *ret, size_t ret_len)
 {
     size_t out = 0;
     for (size_t i = 0; i < len && out + 1 < ret_len; i++) {
-        bool coded = text[i] == '%' && i + 2 < len && hex_digit(text[i + 1]) >= 0 &&
-                     hex_digit(text[i + 2]) >= 0;
-        ret[out++] = coded ? (char)(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2])) : text[i];
+        bool coded = text[i] == '%' && i + 2 < len && fab_digit(text[i + 1]) < 16 &&
+                     fab_digit(text[i + 2]) < 16;
+        ret[out++] = coded ? (char)(fab_digit(text[i + 1]) * 16 + fab_digit(text[i + 2])) : text[i];
         i += coded ? 2 : 0;
     }
     if (ret_len > 0)

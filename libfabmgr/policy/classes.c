@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/policy/classes_make.h"
@@ -231,14 +232,6 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static int digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
-}
-
 static void trim(const char **text, size_t *len)
 {
     while (*len > 0 && is_blank(**text)) {
@@ -251,22 +244,10 @@ static void trim(const char **text, size_t *len)
 
 bool classes_read_number(const char *text, size_t len, uint64_t *ret)
 {
-    uint64_t value = 0;
-    unsigned base = 10;
     trim(&text, &len);
-    if (len > 2 && text[0] == '0' && (text[1] | 0x20) == 'x') {
-        base = 16;
-        text += 2;
-        len -= 2;
-    }
-    for (size_t i = 0; i < len; i++) {
-        unsigned digit = (unsigned)digit_of(text[i]);
-        if (digit >= base || __builtin_mul_overflow(value, base, &value) ||
-            __builtin_add_overflow(value, digit, &value))
-            return false;
-    }
-    *ret = value;
-    return len > 0;
+    bool hex = len > 2 && text[0] == '0' && (text[1] | 0x20) == 'x';
+    return hex ? fab_digits_all(text + 2, len - 2, 16, UINT64_MAX, ret)
+               : fab_digits_all(text, len, 10, UINT64_MAX, ret);
 }
 
 static bool read_range(const char *text, size_t len, struct fab_range *ret)

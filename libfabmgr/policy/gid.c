@@ -8,26 +8,18 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/status.h"
 
 #define GROUPS 8
 
-static unsigned digit(char c)
-{
-    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-    const char *at = c != '\0' ? strchr(c >= 'A' && c <= 'F' ? digits + 16 : digits, c) : NULL;
-    return at != NULL ? (unsigned)(at - digits) % 16 : 16;
-}
-
 /* The characters of the group, 0: there is none. */
 static size_t read_group(const char *s, uint16_t *ret)
 {
-    size_t n = 0;
-    unsigned value = 0;
-    for (; n < 4 && digit(s[n]) < 16; n++)
-        value = value * 16 + digit(s[n]);
+    uint64_t value = 0;
+    const char *stop = fab_digits(s, s + strnlen(s, 4), 16, UINT16_MAX, &value);
     *ret = (uint16_t)value;
-    return n;
+    return (size_t)(stop - s);
 }
 
 int fab_gid_parse(const char *text, uint8_t ret_gid[16])

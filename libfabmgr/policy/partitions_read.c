@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/policy/gid.h"
 #include "libfabmgr/policy/partitions_make.h"
@@ -187,30 +188,12 @@ static int read_pair(struct reader *r, const char *until, struct word *name, str
     return read_word(r, until, value);
 }
 
-static unsigned digit(char c)
-{
-    return c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-           : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-           : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
-                                  : 16;
-}
-
 /* A number as C writes it: 12, 0x1f, 017; nothing else may follow. */
 static bool number(const char *s, uint64_t most, uint64_t *ret)
 {
     unsigned base = s[0] != '0' ? 10 : s[1] == 'x' || s[1] == 'X' ? 16 : 8;
-    uint64_t value = 0;
     s += base == 16 ? 2 : 0;
-    if (*s == '\0')
-        return false;
-    for (; *s != '\0'; s++) {
-        unsigned d = digit(*s);
-        if (d >= base || d > most || value > (most - d) / base)
-            return false;
-        value = value * base + d;
-    }
-    *ret = value;
-    return true;
+    return fab_digits_all(s, strlen(s), base, most, ret);
 }
 
 /* Key words may be cut short. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
@@ -36,21 +37,12 @@ static struct word next_word(const char **at, const char *end)
 /* 1 to 16 hexadecimal digits, 0x before them or not; or *, which is 0. */
 static bool read_number(struct word w, uint64_t *ret)
 {
-    if (w.len > 2 && w.at[0] == '0' && (w.at[1] | 32) == 'x')
-        w = (struct word){w.at + 2, w.len - 2};
     *ret = 0;
     if (w.len == 1 && w.at[0] == '*')
         return true;
-    for (size_t i = 0; i < w.len; i++) {
-        char c = (char)(w.at[i] | 32);
-        unsigned digit = w.at[i] >= '0' && w.at[i] <= '9' ? (unsigned)(w.at[i] - '0')
-                         : c >= 'a' && c <= 'f'           ? (unsigned)(c - 'a' + 10)
-                                                          : 16;
-        if (digit > 15)
-            return false;
-        *ret = *ret << 4 | digit;
-    }
-    return w.len > 0 && w.len <= 16;
+    if (w.len > 2 && w.at[0] == '0' && (w.at[1] | 32) == 'x')
+        w = (struct word){w.at + 2, w.len - 2};
+    return w.len <= 16 && fab_digits_all(w.at, w.len, 16, UINT64_MAX, ret);
 }
 
 /* A line; *any: it has a route. */

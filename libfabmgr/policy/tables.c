@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
@@ -68,29 +69,13 @@ static bool seek(struct reader *r, const char *word)
     return true;
 }
 
-static int digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : 16;
-}
-
 /* Digits of a number that is no greater than `most`; false, and nothing moves: it is not. */
 static bool number(struct reader *r, unsigned base, uint64_t most, uint64_t *ret)
 {
-    const char *at = r->at;
-    uint64_t value = 0;
-    for (; at < r->end && digit(*at) < (int)base; at++) {
-        uint64_t d = (uint64_t)digit(*at);
-        if (value > (most - d) / base)
-            return false;
-        value = value * base + d;
-    }
-    if (at == r->at)
+    const char *stop = fab_digits(r->at, r->end, base, most, ret);
+    if (stop == NULL || stop == r->at)
         return false;
-    r->at = at;
-    *ret = value;
+    r->at = stop;
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/view/view.h"
 
@@ -36,37 +37,15 @@ struct number {
     bool guid;
 };
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 32);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* 1..16 hexadecimal digits and nothing else. */
 static bool read_hex(const char *s, size_t len, uint64_t *ret)
 {
-    uint64_t value = 0;
-    for (size_t i = 0; i < len; i++) {
-        if (hex_digit(s[i]) < 0)
-            return false;
-        value = value << 4 | (unsigned)hex_digit(s[i]);
-    }
-    *ret = value;
-    return len > 0 && len <= 16;
+    return len <= 16 && fab_digits_all(s, len, 16, UINT64_MAX, ret);
 }
 
 static bool read_decimal(const char *s, size_t len, uint64_t *ret)
 {
-    uint64_t value = 0;
-    for (size_t i = 0; i < len; i++) {
-        if (s[i] < '0' || s[i] > '9')
-            return false;
-        value = value * 10 + (unsigned)(s[i] - '0');
-    }
-    *ret = value;
-    return len > 0 && len <= 10;
+    return len <= 10 && fab_digits_all(s, len, 10, UINT64_MAX, ret);
 }
 
 /* "0002:c903:0000:0010" */
