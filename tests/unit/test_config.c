@@ -409,7 +409,7 @@ START_TEST(the_shipped_example_sets_nothing_but_is_complete)
     struct config c, defaults;
     char why[300] = "", path[4096], *text = NULL;
     const char *top = getenv("abs_top_srcdir");
-    snprintf(path, sizeof(path), "%s/etc/fabricd.yaml", top != NULL ? top : "../wt/store");
+    snprintf(path, sizeof(path), "%s/etc/fabricd.yaml", top != NULL ? top : ".");
     ck_assert_msg(config_load(path, &c, why, sizeof(why)) == FAB_OK, "%s", why);
     config_fini(&c);
     /* With the comment sign taken off, every line of it is a setting, and each is the default. */
