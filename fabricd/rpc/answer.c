@@ -4,10 +4,12 @@
  */
 #include "fabricd/rpc/answer.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 
 void *answer_alloc(struct answer *a, size_t count, size_t item)
@@ -35,6 +37,16 @@ char *answer_guid(struct answer *a, uint64_t guid)
         return (char *)(uintptr_t)protobuf_c_empty_string;
     snprintf(text, 19, "0x%016" PRIx64, guid);
     return text;
+}
+
+char *answer_gid(struct answer *a, const uint64_t gid[2])
+{
+    uint8_t bytes[16];
+    char text[INET6_ADDRSTRLEN] = "";
+    fab_put_be64(bytes, gid[0]);
+    fab_put_be64(bytes + 8, gid[1]);
+    (void)inet_ntop(AF_INET6, bytes, text, sizeof text);
+    return answer_text(a, text);
 }
 
 int answer_send(struct answer *a, struct call *c, const ProtobufCMessage *message)

@@ -28,7 +28,8 @@ void *answer_alloc(struct answer *a, size_t count, size_t item); /* zeroed; or N
     })
 /* Texts are never NULL. answer_text makes any bytes valid UTF-8. */
 char *answer_text(struct answer *a, const char *text);
-char *answer_guid(struct answer *a, uint64_t guid); /* "0x0002c90300a1b2c3", or "" for 0 */
+char *answer_guid(struct answer *a, uint64_t guid);        /* "0x0002c90300a1b2c3", or "" for 0 */
+char *answer_gid(struct answer *a, const uint64_t gid[2]); /* "fe80::2:c903:a1:b2c3" */
 
 /* Replies with the message and frees the answer. */
 void answer_reply(struct answer *a, struct call *c, const ProtobufCMessage *message);

@@ -17,7 +17,7 @@ struct page_key {
     char list;       /* 'n' nodes, 'p' ports, 'l' links, 'f' forwarding table, 'e' events,
                         'r' reroutes, 'c' contingencies, 'x' counters, 'k' partitions,
                         'm' their members, 'v' services, 'i' subscriptions,
-                        'g' multicast groups, 'h' their members */
+                        'g' multicast groups, 'h' their members, 'C' rules of a class */
     bool behind;     /* nodes, ports, links: behind the switches */
     uint64_t number; /* node GUID, LID, sequence number, generation, badness */
     uint32_t port;

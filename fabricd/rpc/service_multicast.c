@@ -2,7 +2,6 @@
 /*
  * ListMulticastGroups and ListMulticastMembers: the groups as they are, and whom their trees reach.
  */
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +14,6 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/policy/gid.h"
 #include "libfabmgr/sa/sa.h"
-
-static char *gid_text(struct answer *a, const uint64_t gid[2])
-{
-    uint8_t bytes[16];
-    char text[INET6_ADDRSTRLEN] = "";
-    fab_put_be64(bytes, gid[0]);
-    fab_put_be64(bytes + 8, gid[1]);
-    (void)inet_ntop(AF_INET6, bytes, text, sizeof text);
-    return answer_text(a, text);
-}
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
@@ -39,11 +28,11 @@ static uint32_t unreached(const struct fab_mgroups *g, const struct fab_mgroup *
 static Fabric__V1__MulticastGroup *convert_group(struct answer *a, const struct fab_mgroups *g,
                                                  const struct fab_mgroup *group)
 {
-    Fabric__V1__MulticastGroup *m = answer_alloc(a, 1, sizeof *m);
+    Fabric__V1__MulticastGroup *m =
+        ANSWER_NEW(a, Fabric__V1__MulticastGroup, fabric__v1__multicast_group);
     if (m == NULL)
         return NULL;
-    fabric__v1__multicast_group__init(m);
-    m->mgid = gid_text(a, group->is.mgid);
+    m->mgid = answer_gid(a, group->is.mgid);
     m->mlid = group->is.mlid;
     m->pkey = group->is.pkey;
     m->members = (uint32_t)group->members;
@@ -137,11 +126,11 @@ static Fabric__V1__MulticastMember *convert_member(struct answer *a, const struc
                                                    const struct fab_mgroup *group,
                                                    const struct fab_mgroup_member *is)
 {
-    Fabric__V1__MulticastMember *m = answer_alloc(a, 1, sizeof *m);
+    Fabric__V1__MulticastMember *m =
+        ANSWER_NEW(a, Fabric__V1__MulticastMember, fabric__v1__multicast_member);
     uint32_t port = fab_fabric_port_by_guid(v->fabric, is->port_guid);
     if (m == NULL)
         return NULL;
-    fabric__v1__multicast_member__init(m);
     m->guid = answer_guid(a, is->gid[1]);
     if (port != FAB_NONE) {
         m->port = convert_port_ref(a, v, port);

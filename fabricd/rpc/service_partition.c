@@ -38,10 +38,9 @@ static Fabric__V1__Partition *convert_partition(struct answer *a, const struct f
                                                 const struct fab_partition *p,
                                                 const struct counts *members)
 {
-    Fabric__V1__Partition *m = answer_alloc(a, 1, sizeof *m);
+    Fabric__V1__Partition *m = ANSWER_NEW(a, Fabric__V1__Partition, fabric__v1__partition);
     if (m == NULL)
         return NULL;
-    fabric__v1__partition__init(m);
     m->name = answer_text(a, p->name);
     m->pkey = p->pkey;
     m->full_members = members->full;
@@ -116,10 +115,10 @@ static const struct fab_partition *find_partition(const struct fab_partitions *a
 static Fabric__V1__PartitionMember *convert_member(struct answer *a, const struct fab_view *v,
                                                    uint32_t port, uint32_t index, bool full)
 {
-    Fabric__V1__PartitionMember *m = answer_alloc(a, 1, sizeof *m);
+    Fabric__V1__PartitionMember *m =
+        ANSWER_NEW(a, Fabric__V1__PartitionMember, fabric__v1__partition_member);
     if (m == NULL)
         return NULL;
-    fabric__v1__partition_member__init(m);
     m->port = convert_port_ref(a, v, port);
     m->guid = answer_guid(a, v->fabric->ports[port].guid);
     m->lid = v->target->lids.base[port];

@@ -14,16 +14,6 @@
 
 #define NAME_LEN 64
 
-static char *gid_text(struct answer *a, const uint64_t gid[2])
-{
-    char text[40];
-    size_t used = 0;
-    for (int i = 0; i < 8; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, i > 0 ? ":%04x" : "%04x",
-                                 (unsigned)(gid[i / 4] >> (48 - 16 * (i % 4)) & 0xffff));
-    return answer_text(a, text);
-}
-
 /* The subnet administrator, or NULL, and the call is finished: a replay has none. */
 static const struct sa *need_sa(struct call *c)
 {
@@ -55,7 +45,7 @@ static Fabric__V1__Service *convert_service(struct answer *a, const struct fab_v
     m->name = answer_text(a, text);
     snprintf(text, sizeof text, "0x%016" PRIx64, is.id);
     m->id = answer_text(a, text);
-    m->gid = gid_text(a, is.gid);
+    m->gid = answer_gid(a, is.gid);
     m->pkey = is.pkey;
     m->port = port_of(a, v, is.gid[1]);
     m->owner = answer_guid(a, x->owner);
@@ -130,7 +120,7 @@ static Fabric__V1__Subscription *convert_subscription(struct answer *a, const st
     m->trap = info->trap;
     m->vendor = !info->generic;
     if (info->gid[0] != 0 || info->gid[1] != 0)
-        m->issuer_gid = gid_text(a, info->gid);
+        m->issuer_gid = answer_gid(a, info->gid);
     m->first_lid = info->lid_begin;
     m->last_lid = info->lid_end != 0 ? info->lid_end : info->lid_begin;
     m->trusted = x->trusted;
