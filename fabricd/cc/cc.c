@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Congestion control from outside: making it, its turns, and asking it. Settings are made in
- * compute.c, and go into devices in program.c.
+ * compute.c, taken back in devices.c, and go into devices in program.c.
  *
  * A view is never held from turn to turn, since a repair would have to copy what readers hold. A
  * new one is looked at when all is quiet, and not before a while has gone since the last one.
@@ -73,7 +73,7 @@ void cc_free(struct cc *cc)
     loop_timer_free(cc->timer);
     loop_timer_free(cc->logs.timer);
     agent_free(cc->agent);
-    cc_compute_fini(cc);
+    cc_devices_fini(cc);
     free(cc);
 }
 
@@ -135,7 +135,7 @@ void cc_tick(void *ctx)
     loop_at(cc->in.loop, "congestion");
     struct fab_view *v = sm_is_quiet(cc->in.sm) ? sm_view(cc->in.sm) : NULL;
     if (v && v->target) {
-        if (is_due(cc, v, now) && cc_compute(cc, v) != FAB_OK)
+        if (is_due(cc, v, now) && cc_begin(cc, v) != FAB_OK)
             log_error("congestion", "out of memory: no settings were computed");
         if (cc_applies(cc) && cc->generation == v->generation) {
             cc_program(cc, now);
@@ -212,8 +212,8 @@ bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port
 
 int cc_settings(struct cc *cc, const struct fab_view *v, const struct fab_congestion **ret)
 {
-    int r = cc->generation == v->generation && !cc->stale ? FAB_OK : cc_compute(cc, v);
-    if (r == FAB_OK)
-        *ret = &cc->settings;
-    return r;
+    if (cc->generation != v->generation || cc->stale)
+        return FAB_E_BUSY;
+    *ret = &cc->settings;
+    return FAB_OK;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Congestion control (IBA annex A10): computes settings for each new view, and where policy says so
- * puts them into switches and adapters that do it: a device is read first, and only what differs is
- * written. It works only while the subnet manager is quiet, a few devices at a time. Loop thread
- * only.
+ * Congestion control (IBA annex A10): computes settings for each new view, on the worker, and where
+ * policy says so puts them into switches and adapters that do it: a device is read first, and only
+ * what differs is written. It works only while the subnet manager is quiet, a few devices at a
+ * time. Loop thread only.
  */
 #ifndef FABRICD_CC_CC_H
 #define FABRICD_CC_CC_H
@@ -91,8 +91,12 @@ void cc_crowds(const struct cc *cc, uint16_t *senders, uint32_t lids);
 /* What no longer fits, as sentences, FAB_CONGESTION_ADVICES of them at most; returns how many. */
 unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN]);
 
-/* The settings for a view, computed now where they are another view's. Borrowed until the return to
- * the loop. NOMEM, LIMIT. */
+/* The settings for a view. Borrowed until the return to the loop. BUSY: they are another view's, or
+ * of other wishes. */
 int cc_settings(struct cc *cc, const struct fab_view *v, const struct fab_congestion **ret);
+/* Computes them for that view if nothing is being computed, and tells, once, when that is over;
+ * then settings may be those of a later view all the same, or none could be computed. NOMEM: it
+ * will not be told. */
+int cc_await(struct cc *cc, const struct fab_view *v, loop_fn *fn, void *ctx);
 
 #endif

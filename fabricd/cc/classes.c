@@ -4,7 +4,7 @@
  * a rule takes anybody, or that has no rule, is one of all ends. The default class, too, is one of
  * all: what a rule takes from it may still meet in it by other paths.
  */
-#include "fabricd/cc/private.h"
+#include "fabricd/cc/compute.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/qos/qos.h"
 
@@ -32,25 +32,31 @@ static uint32_t senders(const struct fab_fabric *f, const struct fab_qos_matcher
     return count;
 }
 
-int cc_class_fan_in(const struct fab_view *v, uint32_t ret[FAB_CONGESTION_SLS])
+void cc_note_classes(const struct fab_vls *vls, struct cc_work *w)
 {
-    const struct fab_vls *vls = &v->target->vls;
-    const struct fab_classes *c = v->policy.classes;
+    const struct fab_classes *c = w->policy.classes;
     uint8_t levels = c ? fab_vls_levels(vls) : 1;
+    w->levels = levels > 1 ? levels : 0;
+    for (uint8_t level = 0; level < w->levels && level < FAB_CLASSES_MAX; level++)
+        for (int e = 0; e < FAB_SLS && (e == 0 || e < vls->sls); e++)
+            w->sls[level] |= (uint16_t)(1u << (vls->sl[level][e] & 15));
+}
+
+int cc_class_fan_in(const struct cc_work *w, uint32_t ret[FAB_CONGESTION_SLS])
+{
+    const struct fab_classes *c = w->policy.classes;
     uint16_t open = 0; /* SLs that a class of all ends goes by */
     struct fab_qos_matcher m;
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)
         ret[sl] = 0;
-    if (levels < 2)
+    if (w->levels == 0)
         return FAB_OK;
-    int r = fab_qos_matcher_init(&m, v->fabric, &v->policy, &v->target->pkeys);
-    for (uint8_t level = 0; r == FAB_OK && level < levels && level < c->count; level++) {
-        uint32_t count = level > 0 ? senders(v->fabric, &m, level) : 0;
-        for (int e = 0; e < FAB_SLS && (e == 0 || e < vls->sls); e++) {
-            uint8_t sl = vls->sl[level][e] & 15;
-            open |= (uint16_t)(count == 0 ? 1u << sl : 0);
-            ret[sl] = count > ret[sl] ? count : ret[sl];
-        }
+    int r = fab_qos_matcher_init(&m, w->fabric, &w->policy, &w->pkeys);
+    for (uint8_t level = 0; r == FAB_OK && level < w->levels && level < c->count; level++) {
+        uint32_t count = level > 0 ? senders(w->fabric, &m, level) : 0;
+        open |= count == 0 ? w->sls[level] : 0;
+        for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)
+            ret[sl] = w->sls[level] >> sl & 1 && count > ret[sl] ? count : ret[sl];
     }
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)
         ret[sl] = open >> sl & 1 ? 0 : ret[sl];

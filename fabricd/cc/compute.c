@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a view to what devices shall have. A device is known by the GUID of the port that owns its
- * LID; what it shall have is remembered as a digest, so that a new view of thousands of ports leads
- * to requests only to the few devices for which it makes a difference.
+ * From a view to what devices shall have: computed on the worker, from copies of what little it
+ * takes of the view beside the fabric, so that a fault meanwhile finds the tables unshared. It
+ * stands behind what routing wants of the worker. What comes of it are settings, and for each
+ * device a digest of what it shall have.
  */
+#include "fabricd/cc/compute.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "fabricd/base/clock.h"
-#include "fabricd/cc/private.h"
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -38,204 +40,171 @@ static uint64_t digest_adapter(const struct fab_congestion_adapter *a)
     return fold(d, a->table.limit);
 }
 
-static int digest_all(struct cc *cc)
+static int digest_all(struct cc_work *w)
 {
-    const struct fab_congestion *c = &cc->settings;
-    cc->port_digest = fab_alloc_array(c->port_count, sizeof(uint64_t));
-    cc->adapter_digest = fab_alloc_array(c->adapter_count, sizeof(uint64_t));
-    if (!cc->port_digest || !cc->adapter_digest)
+    const struct fab_congestion *c = &w->settings;
+    w->port_digest = fab_alloc_array(c->port_count, sizeof(uint64_t));
+    w->adapter_digest = fab_alloc_array(c->adapter_count, sizeof(uint64_t));
+    if (!w->port_digest || !w->adapter_digest)
         return FAB_E_NOMEM;
     for (uint32_t i = 0; i < c->port_count; i++)
-        cc->port_digest[i] = digest_port(&c->port[i]);
+        w->port_digest[i] = digest_port(&c->port[i]);
     for (uint32_t i = 0; i < c->adapter_count; i++)
-        cc->adapter_digest[i] = digest_adapter(&c->adapter[i]);
+        w->adapter_digest[i] = digest_adapter(&c->adapter[i]);
     return FAB_OK;
 }
 
 /* Of all that a device shall have, and the key; never 0. */
-static uint64_t digest_device(const struct cc *cc, const struct cc_device *d)
+static uint64_t digest_device(const struct cc_work *w, const struct cc_wanted *d)
 {
-    const uint16_t *of_port = cc->settings.of_port + d->port;
-    uint64_t digest = fold(3, cc->in.config->policy.congestion.key);
+    const uint16_t *of_port = w->settings.of_port + d->port;
+    uint64_t digest = fold(3, w->policy.congestion.key);
     if (d->num != 0)
-        return fold(digest, cc->adapter_digest[of_port[0]]) | 1;
+        return fold(digest, w->adapter_digest[of_port[0]]) | 1;
     for (uint32_t num = 1; num <= d->ports; num++)
         if (of_port[num] != FAB_CONGESTION_NONE)
-            digest = fold(fold(digest, num), cc->port_digest[of_port[num]]);
+            digest = fold(fold(digest, num), w->port_digest[of_port[num]]);
     return digest | 1;
-}
-
-/* ---- devices --------------------------------------------------------------------------------- */
-
-static struct cc_device *device_of(struct cc *cc, uint64_t port_guid)
-{
-    uint32_t i;
-    if (fab_map_get(&cc->index, port_guid, &i))
-        return &cc->devices[i];
-    if (cc->device_count == cc->device_room) {
-        void *grown =
-            fab_grow(cc->devices, sizeof(*cc->devices), cc->device_count + 1u, &cc->device_room);
-        if (!grown)
-            return NULL;
-        cc->devices = grown;
-    }
-    if (fab_map_put(&cc->index, port_guid, cc->device_count) != FAB_OK)
-        return NULL;
-    struct cc_device *d = &cc->devices[cc->device_count++];
-    *d = (struct cc_device){.port_guid = port_guid};
-    return d;
-}
-
-/* What it shall have is other than before: it is looked at, however that went before, but not where
- * it cannot at all. */
-static void want(struct cc_device *d, uint64_t digest)
-{
-    if (d->want == digest)
-        return;
-    d->want = digest;
-    if (d->state == CC_UNSUPPORTED || d->stands == digest)
-        return;
-    d->state = CC_WAITS;
-    d->tries = 0;
-    d->due_us = 0;
-}
-
-static int see_device(struct cc *cc, const struct fab_view *v, uint32_t port)
-{
-    const struct fab_fabric *f = v->fabric;
-    const struct fab_node *n = &f->nodes[f->ports[port].node];
-    bool is_switch = fab_node_is_switch(f, f->ports[port].node);
-    uint32_t lid = v->target->lids.base[port];
-    if (lid == 0 || lid > FAB_LID_UNICAST_MAX || f->ports[port].guid == 0 ||
-        (!is_switch && cc->settings.of_port[port] == FAB_CONGESTION_NONE))
-        return FAB_OK;
-    struct cc_device *d = device_of(cc, f->ports[port].guid);
-    if (!d)
-        return FAB_E_NOMEM;
-    d->node_guid = n->guid;
-    d->port = port;
-    d->num = f->ports[port].num;
-    d->ports = n->num_ports;
-    d->lid = (uint16_t)lid;
-    d->pass = cc->pass;
-    d->busy = false;
-    want(d, digest_device(cc, d));
-    return FAB_OK;
-}
-
-/* Those that are away are forgotten: when they come back they may have been off. */
-static void forget_devices(struct cc *cc)
-{
-    for (uint32_t i = 0; i < cc->device_count;) {
-        struct cc_device *d = &cc->devices[i];
-        if (d->pass == cc->pass) {
-            i++;
-            continue;
-        }
-        fab_map_remove(&cc->index, d->port_guid);
-        free(d->log);
-        *d = cc->devices[--cc->device_count];
-        if (i < cc->device_count)
-            (void)fab_map_put(&cc->index, d->port_guid, i); /* it is there: needs no room */
-    }
-}
-
-static void count_waiting(struct cc *cc)
-{
-    cc->waiting = 0;
-    for (uint32_t i = 0; i < cc->device_count; i++)
-        cc->waiting += cc->devices[i].state == CC_WAITS;
 }
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
 /* As far as devices told; malloc'd. */
-static uint8_t *table_blocks(const struct cc *cc, const struct fab_fabric *f)
+static uint8_t *table_blocks(const struct cc_work *w)
 {
+    const struct fab_fabric *f = w->fabric;
     uint8_t *blocks = calloc(f->node_count ? f->node_count : 1, 1);
-    for (uint32_t i = 0; blocks && i < cc->device_count; i++) {
-        uint32_t node = fab_fabric_node_by_guid(f, cc->devices[i].node_guid);
+    for (uint32_t i = 0; blocks && i < w->told_count; i++) {
+        uint32_t node = fab_fabric_node_by_guid(f, w->told[i].node_guid);
         if (node != FAB_NONE)
-            blocks[node] = cc->devices[i].table_blocks;
+            blocks[node] = w->told[i].table_blocks;
     }
     return blocks;
 }
 
-static void settings_fini(struct cc *cc)
+static int find_crowds(const struct cc_work *w, uint32_t **ret)
 {
-    fab_congestion_fini(&cc->settings);
-    free(cc->port_digest);
-    free(cc->adapter_digest);
-    cc->port_digest = cc->adapter_digest = NULL;
-    cc->generation = 0;
-}
-
-/* Where partitions are in force; malloc'd, or NULL. */
-static int find_crowds(const struct fab_view *v, uint32_t **ret)
-{
-    if (!v->policy.partitions || !v->target->pkeys.ports)
+    if (!w->policy.partitions || !w->pkeys.ports)
         return FAB_OK;
-    uint32_t *crowd = fab_alloc_array(v->fabric->port_count, sizeof(*crowd));
-    int r = crowd ? fab_partition_crowds(v->fabric, &v->target->pkeys, crowd) : FAB_E_NOMEM;
-    if (r == FAB_OK)
-        *ret = crowd;
-    else
-        free(crowd);
-    return r;
+    *ret = fab_alloc_array(w->fabric->port_count, sizeof(**ret));
+    return *ret ? fab_partition_crowds(w->fabric, &w->pkeys, *ret) : FAB_E_NOMEM;
 }
 
-static int compute(struct cc *cc, const struct fab_view *v)
+static int make_settings(struct cc_work *w)
 {
-    uint32_t fan_in[FAB_CONGESTION_SLS];
-    uint8_t *blocks = table_blocks(cc, v->fabric);
+    uint32_t fan_in[FAB_CONGESTION_SLS], *crowd = NULL;
+    uint8_t *blocks = table_blocks(w);
+    int r = blocks ? cc_class_fan_in(w, fan_in) : FAB_E_NOMEM;
+    if (r == FAB_OK)
+        r = find_crowds(w, &crowd);
     struct fab_congestion_input in = {
-        .fabric = v->fabric,
-        .policy = &cc->in.config->policy,
-        .hops = v->verdict.longest_path,
+        .fabric = w->fabric,
+        .policy = &w->policy,
+        .hops = w->hops,
         .table_blocks = blocks,
         .fan_in = fan_in,
+        .crowd = crowd,
     };
-    settings_fini(cc);
-    uint32_t *crowd = NULL;
-    int r = blocks ? cc_class_fan_in(v, fan_in) : FAB_E_NOMEM;
     if (r == FAB_OK)
-        r = find_crowds(v, &crowd);
-    in.crowd = crowd;
-    if (r == FAB_OK)
-        r = fab_congestion_compute(&in, &cc->settings);
+        r = fab_congestion_compute(&in, &w->settings);
     free(blocks);
     free(crowd);
-    return r == FAB_OK ? digest_all(cc) : r;
+    return r == FAB_OK ? digest_all(w) : r;
 }
 
-int cc_compute(struct cc *cc, const struct fab_view *v)
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static void want_device(struct cc_work *w, uint32_t port)
+{
+    const struct fab_fabric *f = w->fabric;
+    const struct fab_node *n = &f->nodes[f->ports[port].node];
+    bool is_switch = fab_node_is_switch(f, f->ports[port].node);
+    uint32_t lid = w->lid[port];
+    if (lid == 0 || lid > FAB_LID_UNICAST_MAX || f->ports[port].guid == 0 ||
+        (!is_switch && w->settings.of_port[port] == FAB_CONGESTION_NONE))
+        return;
+    struct cc_wanted *d = &w->wanted[w->wanted_count++];
+    *d = (struct cc_wanted){
+        .port_guid = f->ports[port].guid,
+        .node_guid = n->guid,
+        .port = port,
+        .lid = (uint16_t)lid,
+        .num = f->ports[port].num,
+        .ports = n->num_ports,
+    };
+    d->digest = digest_device(w, d);
+}
+
+static int want_devices(struct cc_work *w)
+{
+    uint32_t count = 0;
+    for (uint32_t p = 0; p < w->fabric->port_count; p++)
+        count += fab_port_has_lid(w->fabric, p);
+    w->wanted = fab_alloc_array(count, sizeof(*w->wanted));
+    if (!w->wanted)
+        return FAB_E_NOMEM;
+    for (uint32_t p = 0; p < w->fabric->port_count; p++)
+        if (fab_port_has_lid(w->fabric, p))
+            want_device(w, p);
+    return FAB_OK;
+}
+
+/* ---- the work -------------------------------------------------------------------------------- */
+
+void cc_work_do(struct cc_work *w)
 {
     uint64_t began = clock_now_us();
-    cc_program_stop(cc);
-    cc->stale = false;
-    cc->computed_us = began;
-    cc->pass++;
-    int r = compute(cc, v);
-    for (uint32_t p = 0; r == FAB_OK && p < v->fabric->port_count; p++)
-        if (fab_port_has_lid(v->fabric, p))
-            r = see_device(cc, v, p);
-    if (r == FAB_OK) {
-        forget_devices(cc);
-        count_waiting(cc);
-        cc->cursor = 0;
-        cc->generation = v->generation;
-        cc->compute_us = clock_now_us() - began;
-    } else {
-        settings_fini(cc);
-    }
-    return r;
+    w->status = make_settings(w);
+    if (w->status == FAB_OK)
+        w->status = want_devices(w);
+    fab_fabric_unref(w->fabric);
+    w->fabric = NULL;
+    w->us = clock_now_us() - began;
 }
 
-void cc_compute_fini(struct cc *cc)
+static int copy_lids(struct cc_work *w, const struct fab_lids *lids)
 {
-    settings_fini(cc);
-    for (uint32_t i = 0; i < cc->device_count; i++)
-        free(cc->devices[i].log);
-    free(cc->devices);
-    fab_map_fini(&cc->index);
+    w->lid = fab_alloc_array(lids->port_count, sizeof(*w->lid));
+    if (!w->lid)
+        return FAB_E_NOMEM;
+    memcpy(w->lid, lids->base, lids->port_count * sizeof(*w->lid));
+    return FAB_OK;
+}
+
+int cc_work_new(const struct fab_view *v, const struct fab_policy *wanted, struct cc_work **ret)
+{
+    struct cc_work *w = calloc(1, sizeof(*w));
+    int r = w ? fab_policy_copy(&v->policy, &w->policy) : FAB_E_NOMEM;
+    if (r == FAB_OK && (w->policy.partitions || w->policy.classes))
+        r = fab_pkeys_copy(&v->target->pkeys, &w->pkeys);
+    if (r == FAB_OK)
+        r = copy_lids(w, &v->target->lids);
+    if (r != FAB_OK) {
+        cc_work_free(w);
+        return r;
+    }
+    w->policy.congestion = wanted->congestion;
+    w->policy.max_mtu = wanted->max_mtu;
+    w->fabric = fab_fabric_ref(v->fabric);
+    w->generation = v->generation;
+    w->hops = v->verdict.longest_path;
+    cc_note_classes(&v->target->vls, w);
+    *ret = w;
+    return FAB_OK;
+}
+
+void cc_work_free(struct cc_work *w)
+{
+    if (!w)
+        return;
+    fab_fabric_unref(w->fabric);
+    fab_policy_fini(&w->policy);
+    fab_pkeys_fini(&w->pkeys);
+    fab_congestion_fini(&w->settings);
+    free(w->port_digest);
+    free(w->adapter_digest);
+    free(w->lid);
+    free(w->told);
+    free(w->wanted);
+    free(w);
 }

@@ -119,10 +119,12 @@ void cc_log_tick(void *ctx)
 {
     struct cc *cc = ctx;
     loop_at(cc->in.loop, "congestion logs");
-    if (interval_us(cc) > 0 && cc_applies(cc) && sm_is_quiet(cc->in.sm)) {
+    struct fab_view *v = sm_is_quiet(cc->in.sm) ? sm_view(cc->in.sm) : NULL;
+    if (v && interval_us(cc) > 0 && cc_applies(cc) && v->generation == cc->generation) {
         ask_some(cc, clock_now_us());
         agent_pump(cc->agent);
     }
+    fab_view_unref(v);
     loop_timer_set(cc->logs.timer, interval_us(cc) > 0 ? tick_us(cc) : TICK_MOST_US);
 }
 

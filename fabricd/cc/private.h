@@ -5,6 +5,7 @@
 
 #include "fabricd/agent/agent.h"
 #include "fabricd/cc/cc.h"
+#include "fabricd/cc/compute.h"
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/congestion/log.h"
 #include "libfabmgr/wire/gs.h"
@@ -59,6 +60,10 @@ struct cc_job {
     uint8_t gmp[FAB_GMP_DATA];
 };
 
+struct cc_waiter {
+    loop_fn *fn;
+    void *ctx;
+};
 struct cc {
     struct cc_input in;
     struct agent *agent;
@@ -73,7 +78,9 @@ struct cc {
     struct cc_job jobs[CC_JOBS];
     struct cc_logs logs;
     struct fab_congestion settings;
-    uint64_t *port_digest, *adapter_digest; /* of each different setting */
+    struct cc_work *work;      /* that is under way; NULL: none */
+    struct cc_waiter *waiters; /* for it to be over */
+    size_t waiter_count, waiter_room;
     uint64_t generation, pass, computed_us, compute_us;
     uint64_t seen, seen_us; /* generation of the last view that was looked at, and since when */
     bool stale;             /* compute again, though the view is the same */
@@ -92,14 +99,10 @@ bool cc_applies(const struct cc *cc); /* devices are set */
 /* What does not fit is told as an event, if it is time to look. */
 void cc_tell_advice(struct cc *cc, uint64_t now);
 
-/* ---- compute.c ---- */
-/* Settings for this view, and what devices shall have. */
-int cc_compute(struct cc *cc, const struct fab_view *v);
-void cc_compute_fini(struct cc *cc);
-
-/* ---- classes.c ---- */
-/* Senders that may crowd one end, by SL; 0: all there are. NOMEM. */
-int cc_class_fan_in(const struct fab_view *v, uint32_t ret[FAB_CONGESTION_SLS]);
+/* ---- devices.c ---- */
+/* Begins to compute settings for this view, if it is not under way. NOMEM. */
+int cc_begin(struct cc *cc, const struct fab_view *v);
+void cc_devices_fini(struct cc *cc);
 
 /* ---- program.c ---- */
 /* Begins with some of the devices that are due, goes on with those that are parked. */

@@ -32,15 +32,64 @@ char **convert_advice(struct answer *a, const struct cc *cc, size_t *ret_count)
     return all;
 }
 
-/* Finishes the call where there are none. */
-static const struct fab_congestion *need_settings(struct call *c, const struct fab_view *v)
+/* ---- waiting for settings ---------------------------------------------------------------------
+ */
+
+#define TRIES 5 /* while the fabric changes under us */
+
+struct inquiry;
+typedef void answer_with(struct inquiry *q, const struct fab_congestion *s);
+struct inquiry {
+    struct call *call; /* NULL: nobody wants it any more */
+    struct fab_view *view;
+    answer_with *answer;
+    uint32_t port, sl; /* GetPortCongestion */
+    unsigned tries;
+};
+
+static void inquiry_free(struct inquiry *q)
 {
-    const struct fab_congestion *settings = NULL;
-    struct cc *cc = call_rpc(c)->in.cc;
-    int r = cc != NULL ? cc_settings(cc, v, &settings) : FAB_E_UNSUPPORTED;
-    if (r != FAB_OK)
-        call_finish(c, FAB_GRPC_INTERNAL, "no settings could be computed: %s", fab_status_text(r));
-    return settings;
+    fab_view_unref(q->view);
+    free(q);
+}
+
+static void forget_inquiry(struct call *c, void *data)
+{
+    (void)c;
+    ((struct inquiry *)data)->call = NULL;
+}
+
+/* Settings are computed apart from the loop: those of the view are there, or are waited for. */
+static void go_on(void *ctx)
+{
+    struct inquiry *q = ctx;
+    struct cc *cc = q->call != NULL ? call_rpc(q->call)->in.cc : NULL;
+    const struct fab_congestion *settings;
+    if (cc != NULL && cc_settings(cc, q->view, &settings) == FAB_OK)
+        q->answer(q, settings);
+    else if (cc != NULL && q->tries++ == TRIES)
+        call_finish(q->call, FAB_GRPC_UNAVAILABLE, "no settings could be computed; ask again");
+    else if (cc != NULL && cc_await(cc, q->view, go_on, q) == FAB_OK)
+        return;
+    else if (cc != NULL)
+        call_finish(q->call, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+    inquiry_free(q);
+}
+
+/* answer: called with the settings for the view, now or later. */
+static void inquire(struct call *c, struct fab_view *v, const struct inquiry *what)
+{
+    static const struct call_hooks hooks = {.gone = forget_inquiry};
+    struct inquiry *q = need_congestion(c) ? malloc(sizeof *q) : NULL;
+    if (q == NULL) {
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+        return;
+    }
+    *q = *what;
+    q->call = c;
+    q->view = fab_view_ref(v);
+    call_later(c, &hooks, q);
+    go_on(q);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -73,37 +122,41 @@ static void fill_troubled(struct answer *a, const struct cc *cc, const struct fa
         m->troubled[m->n_troubled++] = convert_device(a, v, &all[i]);
 }
 
-void get_congestion(struct call *c, const void *request)
+static void answer_congestion(struct inquiry *q, const struct fab_congestion *settings)
 {
     Fabric__V1__GetCongestionResponse m = FABRIC__V1__GET_CONGESTION_RESPONSE__INIT;
+    const struct cc *cc = call_rpc(q->call)->in.cc;
     struct answer a = {0};
     struct cc_status s;
+    (void)settings;
+    cc_get_status(cc, &s);
+    m.apply = s.apply;
+    m.profile = answer_text(&a, fab_congestion_profile_name(s.profile));
+    m.generation = s.generation;
+    m.settings = s.settings;
+    m.fan_in = s.fan_in;
+    m.compute_time = convert_duration(&a, s.compute_us);
+    m.waits = s.devices[CC_WAITS];
+    m.stands = s.devices[CC_STANDS];
+    m.unsupported = s.devices[CC_UNSUPPORTED];
+    m.foreign_key = s.devices[CC_FOREIGN_KEY];
+    m.failed = s.devices[CC_FAILED];
+    m.reads = s.reads;
+    m.writes = s.writes;
+    m.log_reads = s.log_reads;
+    m.log_events = s.log_events;
+    m.without_log = s.without_log;
+    m.advice = convert_advice(&a, cc, &m.n_advice);
+    fill_troubled(&a, cc, q->view, &m);
+    answer_reply(&a, q->call, &m.base);
+}
+
+void get_congestion(struct call *c, const void *request)
+{
     (void)request;
     struct fab_view *v = need_target(c);
-    if (v == NULL)
-        return;
-    if (need_settings(c, v) != NULL) {
-        cc_get_status(call_rpc(c)->in.cc, &s);
-        m.apply = s.apply;
-        m.profile = answer_text(&a, fab_congestion_profile_name(s.profile));
-        m.generation = s.generation;
-        m.settings = s.settings;
-        m.fan_in = s.fan_in;
-        m.compute_time = convert_duration(&a, s.compute_us);
-        m.waits = s.devices[CC_WAITS];
-        m.stands = s.devices[CC_STANDS];
-        m.unsupported = s.devices[CC_UNSUPPORTED];
-        m.foreign_key = s.devices[CC_FOREIGN_KEY];
-        m.failed = s.devices[CC_FAILED];
-        m.reads = s.reads;
-        m.writes = s.writes;
-        m.log_reads = s.log_reads;
-        m.log_events = s.log_events;
-        m.without_log = s.without_log;
-        m.advice = convert_advice(&a, call_rpc(c)->in.cc, &m.n_advice);
-        fill_troubled(&a, call_rpc(c)->in.cc, v, &m);
-        answer_reply(&a, c, &m.base);
-    }
+    if (v != NULL)
+        inquire(c, v, &(struct inquiry){.answer = answer_congestion});
     fab_view_unref(v);
 }
 
@@ -183,24 +236,25 @@ static void fill_port(struct call *c, struct answer *a, const struct fab_congest
     fill_table(a, fab_congestion_of_adapter(s, v->fabric, port), m);
 }
 
+static void answer_port(struct inquiry *q, const struct fab_congestion *s)
+{
+    Fabric__V1__GetPortCongestionResponse m = FABRIC__V1__GET_PORT_CONGESTION_RESPONSE__INIT;
+    struct answer a = {0};
+    fill_port(q->call, &a, s, q->view, q->port, q->sl, &m);
+    answer_reply(&a, q->call, &m.base);
+}
+
 void get_port_congestion(struct call *c, const void *request)
 {
     const Fabric__V1__GetPortCongestionRequest *q = request;
-    Fabric__V1__GetPortCongestionResponse m = FABRIC__V1__GET_PORT_CONGESTION_RESPONSE__INIT;
-    struct answer a = {0};
-    uint32_t port;
+    struct inquiry what = {.answer = answer_port, .sl = q->service_level};
     struct fab_view *v = need_target(c);
     if (v == NULL)
         return;
-    if (q->service_level >= FAB_CONGESTION_SLS) {
+    if (q->service_level >= FAB_CONGESTION_SLS)
         call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "there are the service levels 0 to 15");
-    } else if (find_port(c, v, q->node, q->port_number, &port) == FAB_OK) {
-        const struct fab_congestion *s = need_settings(c, v);
-        if (s != NULL) {
-            fill_port(c, &a, s, v, port, q->service_level, &m);
-            answer_reply(&a, c, &m.base);
-        }
-    }
+    else if (find_port(c, v, q->node, q->port_number, &what.port) == FAB_OK)
+        inquire(c, v, &what);
     fab_view_unref(v);
 }
 
@@ -223,24 +277,28 @@ static Fabric__V1__RoceSetting *convert_roce(struct answer *a, const struct fab_
     return m;
 }
 
-void get_roce(struct call *c, const void *request)
+static void answer_roce(struct inquiry *q, const struct fab_congestion *s)
 {
     Fabric__V1__GetRoceResponse m = FABRIC__V1__GET_ROCE_RESPONSE__INIT;
+    const struct fab_policy *policy = &call_rpc(q->call)->in.config->policy;
     struct answer a = {0};
     struct fab_roce *all = NULL;
     size_t count = 0;
+    int r = fab_roce_compute(s, q->view->fabric, policy, &all, &count);
+    m.generation = q->view->generation;
+    m.settings = answer_alloc(&a, count, sizeof *m.settings);
+    for (size_t i = 0; m.settings != NULL && i < count; i++)
+        m.settings[m.n_settings++] = convert_roce(&a, &all[i]);
+    a.failed |= r != FAB_OK;
+    answer_reply(&a, q->call, &m.base);
+    free(all);
+}
+
+void get_roce(struct call *c, const void *request)
+{
     (void)request;
     struct fab_view *v = need_target(c);
-    const struct fab_congestion *s = v != NULL ? need_settings(c, v) : NULL;
-    if (s != NULL) {
-        int r = fab_roce_compute(s, v->fabric, &call_rpc(c)->in.config->policy, &all, &count);
-        m.generation = v->generation;
-        m.settings = answer_alloc(&a, count, sizeof *m.settings);
-        for (size_t i = 0; m.settings != NULL && i < count; i++)
-            m.settings[m.n_settings++] = convert_roce(&a, &all[i]);
-        a.failed |= r != FAB_OK;
-        answer_reply(&a, c, &m.base);
-    }
-    free(all);
+    if (v != NULL)
+        inquire(c, v, &(struct inquiry){.answer = answer_roce});
     fab_view_unref(v);
 }

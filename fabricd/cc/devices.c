@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Computations begun and taken back, and the devices that they are for. A device is known by the
+ * GUID of the port that owns its LID; what it shall have is remembered as a digest, so that a new
+ * view of thousands of ports leads to requests only to the few devices for which it makes a
+ * difference.
+ *
+ * One computation is under way at a time. While it is, devices get what the last one said; what
+ * they tell meanwhile that matters to it makes another one due. Whoever waits for settings is told
+ * when it is over, and looks whether they are those that he wants.
+ */
+#include <stdlib.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/cc/private.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static struct cc_device *device_of(struct cc *cc, uint64_t port_guid)
+{
+    uint32_t i;
+    if (fab_map_get(&cc->index, port_guid, &i))
+        return &cc->devices[i];
+    if (cc->device_count == cc->device_room) {
+        void *grown =
+            fab_grow(cc->devices, sizeof(*cc->devices), cc->device_count + 1u, &cc->device_room);
+        if (!grown)
+            return NULL;
+        cc->devices = grown;
+    }
+    if (fab_map_put(&cc->index, port_guid, cc->device_count) != FAB_OK)
+        return NULL;
+    struct cc_device *d = &cc->devices[cc->device_count++];
+    *d = (struct cc_device){.port_guid = port_guid};
+    return d;
+}
+
+/* What it shall have is other than before: it is looked at, however that went before, but not where
+ * it cannot at all. */
+static void want(struct cc_device *d, uint64_t digest)
+{
+    if (d->want == digest)
+        return;
+    d->want = digest;
+    if (d->state == CC_UNSUPPORTED || d->stands == digest)
+        return;
+    d->state = CC_WAITS;
+    d->tries = 0;
+    d->due_us = 0;
+}
+
+static int see_device(struct cc *cc, const struct cc_wanted *w)
+{
+    struct cc_device *d = device_of(cc, w->port_guid);
+    if (!d)
+        return FAB_E_NOMEM;
+    d->node_guid = w->node_guid;
+    d->port = w->port;
+    d->num = w->num;
+    d->ports = w->ports;
+    d->lid = w->lid;
+    d->pass = cc->pass;
+    d->busy = false;
+    want(d, w->digest);
+    return FAB_OK;
+}
+
+/* Those that are away are forgotten: when they come back they may have been off. */
+static void forget_devices(struct cc *cc)
+{
+    for (uint32_t i = 0; i < cc->device_count;) {
+        struct cc_device *d = &cc->devices[i];
+        if (d->pass == cc->pass) {
+            i++;
+            continue;
+        }
+        fab_map_remove(&cc->index, d->port_guid);
+        free(d->log);
+        *d = cc->devices[--cc->device_count];
+        if (i < cc->device_count)
+            (void)fab_map_put(&cc->index, d->port_guid, i); /* it is there: needs no room */
+    }
+}
+
+static void count_waiting(struct cc *cc)
+{
+    cc->waiting = 0;
+    for (uint32_t i = 0; i < cc->device_count; i++)
+        cc->waiting += cc->devices[i].state == CC_WAITS;
+}
+
+/* ---- what came of a computation -------------------------------------------------------------- */
+
+static int take(struct cc *cc, struct cc_work *w)
+{
+    int r = w->status;
+    cc_program_stop(cc);
+    cc->pass++;
+    for (uint32_t i = 0; r == FAB_OK && i < w->wanted_count; i++)
+        r = see_device(cc, &w->wanted[i]);
+    if (r != FAB_OK)
+        return r;
+    forget_devices(cc);
+    count_waiting(cc);
+    fab_congestion_fini(&cc->settings);
+    cc->settings = w->settings;
+    w->settings = (struct fab_congestion){0};
+    cc->cursor = 0;
+    cc->generation = w->generation;
+    cc->compute_us = w->us;
+    return FAB_OK;
+}
+
+/* Of those that wait, some of whom may begin to wait again. */
+static void tell_waiters(struct cc *cc)
+{
+    struct cc_waiter *waiters = cc->waiters;
+    size_t count = cc->waiter_count;
+    cc->waiters = NULL;
+    cc->waiter_count = cc->waiter_room = 0;
+    for (size_t i = 0; i < count; i++)
+        waiters[i].fn(waiters[i].ctx);
+    free(waiters);
+}
+
+static void work(void *ctx)
+{
+    cc_work_do(ctx);
+}
+
+static void done(void *ctx)
+{
+    struct cc_work *w = ctx;
+    struct cc *cc = w->cc;
+    if (cc) {
+        loop_at(cc->in.loop, "congestion");
+        cc->work = NULL;
+        if (take(cc, w) != FAB_OK) {
+            log_error("congestion", "no settings were computed: %s", fab_status_text(w->status));
+            cc->generation = 0; /* devices may be those of another view */
+            cc->stale = true;
+        }
+    }
+    cc_work_free(w);
+    if (cc)
+        tell_waiters(cc);
+}
+
+/* ---- beginning one --------------------------------------------------------------------------- */
+
+static int note_told(const struct cc *cc, struct cc_work *w)
+{
+    w->told = fab_alloc_array(cc->device_count, sizeof(*w->told));
+    if (!w->told)
+        return FAB_E_NOMEM;
+    for (uint32_t i = 0; i < cc->device_count; i++)
+        if (cc->devices[i].table_blocks)
+            w->told[w->told_count++] =
+                (struct cc_told){cc->devices[i].node_guid, cc->devices[i].table_blocks};
+    return FAB_OK;
+}
+
+int cc_begin(struct cc *cc, const struct fab_view *v)
+{
+    struct cc_work *w = NULL;
+    if (cc->work)
+        return FAB_OK;
+    cc->computed_us = clock_now_us();
+    int r = cc_work_new(v, &cc->in.config->policy, &w);
+    if (r == FAB_OK)
+        r = note_told(cc, w);
+    if (r == FAB_OK) {
+        w->cc = cc;
+        cc->work = w;
+        cc->stale = false;
+        r = loop_work(cc->in.loop, work, done, w);
+        if (r == FAB_OK)
+            return r;
+        cc->work = NULL;
+        cc->stale = true;
+    }
+    cc_work_free(w);
+    return r;
+}
+
+int cc_await(struct cc *cc, const struct fab_view *v, loop_fn *fn, void *ctx)
+{
+    struct cc_waiter *more = cc->waiters;
+    if (cc->waiter_count == cc->waiter_room)
+        more = fab_grow(more, sizeof(*more), cc->waiter_count + 1, &cc->waiter_room);
+    if (!more)
+        return FAB_E_NOMEM;
+    cc->waiters = more;
+    more[cc->waiter_count++] = (struct cc_waiter){fn, ctx};
+    int r = cc_begin(cc, v);
+    cc->waiter_count -= r != FAB_OK;
+    return r;
+}
+
+void cc_devices_fini(struct cc *cc)
+{
+    if (cc->work)
+        cc->work->cc = NULL;
+    tell_waiters(cc);
+    fab_congestion_fini(&cc->settings);
+    for (uint32_t i = 0; i < cc->device_count; i++)
+        free(cc->devices[i].log);
+    free(cc->devices);
+    fab_map_fini(&cc->index);
+}
