@@ -53,7 +53,7 @@ noinst_PROGRAMS += tests/bench/bench_repair
 tests_bench_bench_repair_SOURCES = tests/bench/bench_repair.c
 tests_bench_bench_repair_LDADD = libfabmgr/libfabmgr.la
 noinst_PROGRAMS += tests/bench/bench_mcast
-tests_bench_bench_mcast_SOURCES = tests/bench/bench_mcast.c
+tests_bench_bench_mcast_SOURCES = tests/bench/bench_mcast.c tests/bench/bench.h
 tests_bench_bench_mcast_LDADD = libfabmgr/libfabmgr.la
 
 # ---- congestion control
@@ -456,16 +456,16 @@ tests_unit_test_route_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=cal
 
 # `make tests/bench/bench_route`, and run it by hand
 EXTRA_PROGRAMS += tests/bench/bench_route
-tests_bench_bench_route_SOURCES = tests/bench/bench_route.c
+tests_bench_bench_route_SOURCES = tests/bench/bench_route.c tests/bench/bench.h
 tests_bench_bench_route_LDADD = libfabmgr/libfabmgr.la
 EXTRA_PROGRAMS += tests/bench/bench_speed
-tests_bench_bench_speed_SOURCES = tests/bench/bench_speed.c
+tests_bench_bench_speed_SOURCES = tests/bench/bench_speed.c tests/bench/bench.h
 tests_bench_bench_speed_LDADD = $(FABRICD_LIBS)
 EXTRA_PROGRAMS += tests/bench/bench_judge
 tests_bench_bench_judge_SOURCES = tests/bench/bench_judge.c
 tests_bench_bench_judge_LDADD = libfabmgr/libfabmgr.la
 EXTRA_PROGRAMS += tests/bench/bench_plan
-tests_bench_bench_plan_SOURCES = tests/bench/bench_plan.c
+tests_bench_bench_plan_SOURCES = tests/bench/bench_plan.c tests/bench/bench.h
 tests_bench_bench_plan_LDADD = libfabmgr/libfabmgr.la
 
 # ---- quality
@@ -475,7 +475,7 @@ tests_unit_test_quality_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_quality_LDADD = $(LIB_TEST_LIBS)
 # `make tests/bench/bench_quality`, and run it by hand
 EXTRA_PROGRAMS += tests/bench/bench_quality
-tests_bench_bench_quality_SOURCES = tests/bench/bench_quality.c
+tests_bench_bench_quality_SOURCES = tests/bench/bench_quality.c tests/bench/bench.h
 tests_bench_bench_quality_LDADD = libfabmgr/libfabmgr.la
 
 # ---- traffic

@@ -21,7 +21,7 @@ tests_unit_test_sa_records_LDADD = $(LIB_TEST_LIBS)
 
 # How many path answers a second (not a test).
 EXTRA_PROGRAMS += tests/bench/bench_sa
-tests_bench_bench_sa_SOURCES = tests/bench/bench_sa.c
+tests_bench_bench_sa_SOURCES = tests/bench/bench_sa.c tests/bench/bench.h
 tests_bench_bench_sa_LDADD = libfabmgr/libfabmgr.la
 
 UNIT_TESTS += tests/unit/test_rmpp

@@ -40,7 +40,7 @@ tests_unit_test_sim_faults_LDADD = $(LIB_TEST_LIBS)
 
 # By hand: figures, not verdicts.
 noinst_PROGRAMS += tests/bench/bench_discover
-tests_bench_bench_discover_SOURCES = tests/bench/bench_discover.c $(SUPPORT_DRIVE)
+tests_bench_bench_discover_SOURCES = tests/bench/bench_discover.c tests/bench/bench.h $(SUPPORT_DRIVE)
 tests_bench_bench_discover_LDADD = libfabmgr/libfabmgr.la
 
 FUZZ_TARGETS += tests/fuzz/fuzz_sim tests/fuzz/fuzz_discover

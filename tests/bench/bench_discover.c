@@ -7,17 +7,10 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "libfabmgr/fabric/generate.h"
+#include "tests/bench/bench.h"
 #include "tests/support/drive.h"
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static void print_counts(const struct drive *r, const struct fab_fabric *f)
 {
@@ -36,12 +29,12 @@ static void print_time(const char *what, double seconds, uint64_t count)
 
 static int measure_whole(struct drive *r, struct fab_fabric **ret_found)
 {
-    double from = now();
+    double from = cpu_s();
     int status = drive_whole(r, ret_found);
     if (status != 0)
         return status;
     print_counts(r, *ret_found);
-    print_time("discovery and sim", now() - from, r->asked);
+    print_time("discovery and sim", cpu_s() - from, r->asked);
     return 0;
 }
 
@@ -50,14 +43,14 @@ static void measure_sim(struct drive *r, const struct fab_path *path)
 {
     enum { TIMES = 300000 };
     uint8_t data[FAB_SMP_DATA];
-    double from = now();
+    double from = cpu_s();
     for (unsigned i = 0; i < TIMES; i++)
         drive_smp(r, path, FAB_METHOD_GET, FAB_ATTR_PORT_INFO, 1, data);
-    print_time("sim: PortInfo Get", now() - from, TIMES);
-    from = now();
+    print_time("sim: PortInfo Get", cpu_s() - from, TIMES);
+    from = cpu_s();
     for (unsigned i = 0; i < TIMES; i++)
         drive_smp(r, path, FAB_METHOD_SET, FAB_ATTR_LFT, i % 180, data);
-    print_time("sim: LFT Set", now() - from, TIMES);
+    print_time("sim: LFT Set", cpu_s() - from, TIMES);
 }
 
 /* One cable between a leaf and the level above it goes; both switches told us. */
@@ -71,14 +64,14 @@ static int measure_scoped(struct drive *r, const struct fab_fabric *base, uint32
     struct fab_fabric *found = NULL;
     fab_sim_unlink(r->sim, node, port);
     r->asked = 0;
-    double from = now();
+    double from = cpu_s();
     int status = fab_discover_new(&config, &d);
     if (status == 0)
         status = drive(r, d);
     if (status == 0)
         status = fab_discover_result(d, &found);
     if (status == 0)
-        print_time("scoped look, one cable", now() - from, r->asked);
+        print_time("scoped look, one cable", cpu_s() - from, r->asked);
     fab_discover_free(d);
     fab_fabric_unref(found);
     return status;

@@ -8,29 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/mcast/trees.h"
 #include "libfabmgr/plan/mfts.h"
+#include "tests/bench/bench.h"
 
 #define RUNS 5
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static void must(int status, const char *what)
-{
-    if (status == FAB_OK)
-        return;
-    fprintf(stderr, "%s: %s\n", what, fab_status_text(status));
-    exit(1);
-}
 
 /* ---- fabrics --------------------------------------------------------------------------------- */
 
@@ -106,9 +91,9 @@ static size_t plan(struct state *s, bool all, double *ret_ms)
                                .want = fab_trees_tables(s->trees),
                                .held = &s->held,
                                .groups = open};
-    double from = now_ms();
+    double from = cpu_ms();
     must(fab_mft_plan_make(&in, &p), "plan");
-    *ret_ms = now_ms() - from;
+    *ret_ms = cpu_ms() - from;
     size_t ops = p.stage[0].count + p.stage[1].count + p.stage[2].count;
     carry_out(s, &p);
     fab_mft_plan_fini(&p);
@@ -131,13 +116,13 @@ static void follow(struct state *s, const struct fab_fabric *now, struct spent *
     struct fab_blocks held = {0};
     const struct fab_mnet *n = fab_trees_net(s->trees);
     double at[3], planned;
-    at[0] = now_ms();
+    at[0] = cpu_ms();
     must(fab_mft_move(&s->held, n->guid, n->switches, now, &held), "move");
     fab_blocks_fini(&s->held);
     s->held = held;
-    at[1] = now_ms();
+    at[1] = cpu_ms();
     must(fab_trees_follow(s->trees, now), "follow");
-    at[2] = now_ms();
+    at[2] = cpu_ms();
     (void)plan(s, true, &planned);
     double all = at[2] - at[0] + planned;
     if (all > worst->move + worst->follow + worst->plan)
@@ -179,14 +164,14 @@ static void changes(struct state *s, const struct fab_fabric *f)
 
 static void join_all(struct state *s, const struct fab_fabric *f, unsigned groups)
 {
-    double from = now_ms();
+    double from = cpu_ms();
     for (unsigned g = 0; g < groups; g++)
         for (uint32_t p = 0; p < f->port_count; p++)
             if (f->ports[p].guid != 0 && !fab_node_is_switch(f, f->ports[p].node))
                 must(fab_trees_join(s->trees, (uint16_t)(FAB_MLID_FIRST + g), f->ports[p].guid,
                                     true),
                      "join");
-    printf("  all joined in %.2f ms\n", now_ms() - from);
+    printf("  all joined in %.2f ms\n", cpu_ms() - from);
 }
 
 int main(int argc, char **argv)
@@ -195,10 +180,10 @@ int main(int argc, char **argv)
     unsigned groups = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
     struct fab_fabric *f = made(radix);
     struct state s = {0};
-    double planned, from = now_ms();
+    double planned, from = cpu_ms();
     must(fab_trees_new(f, &s.trees), "trees");
     printf("%u switches, %u ports: new %.2f ms\nnobody joined:\n", f->switch_count, f->port_count,
-           now_ms() - from);
+           cpu_ms() - from);
     settle(&s);
     changes(&s, f);
     printf("all in %u groups:\n", groups);

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/base/status.h"
@@ -21,21 +20,7 @@
 #include "libfabmgr/quality/quality.h"
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/verify/verify.h"
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static void must(int status, const char *what)
-{
-    if (status == FAB_OK)
-        return;
-    fprintf(stderr, "%s: %s\n", what, fab_status_text(status));
-    exit(1);
-}
+#include "tests/bench/bench.h"
 
 static void print(const char *engine, const struct fab_quality *q)
 {
@@ -67,18 +52,18 @@ static void bench_engine(const struct fab_route_engine *engine, const struct fab
     struct fab_vls vls = {0};
     struct fab_quality q;
     char why[200] = "";
-    double start = now_ms();
+    double start = cpu_ms();
     int rc = engine->run(&(struct fab_route_input){.fabric = f, .policy = p, .lids = lids}, &lft,
                          &vls, why, sizeof why);
-    double routed = now_ms() - start;
+    double routed = cpu_ms() - start;
     if (rc != FAB_OK) {
         printf("%-10s %s\n", engine->name, why);
         return;
     }
     struct fab_quality_input in = {.fabric = f, .lids = lids, .lft = &lft, .samples = samples};
-    start = now_ms();
+    start = cpu_ms();
     must(fab_quality_measure(&in, &q), "quality");
-    double whole = now_ms() - start;
+    double whole = cpu_ms() - start;
     print(engine->name, &q);
     printf("   %s on %u, %.1f ms route, %.0f ms quality\n", judge(f, lids, &lft, &vls),
            vls.count > 1 ? vls.count : 1, routed, whole);

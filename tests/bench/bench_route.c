@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/base/prng.h"
@@ -25,23 +24,9 @@
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/verify/verify.h"
 #include "libfabmgr/whatif/whatif.h"
+#include "tests/bench/bench.h"
 
 #define ROUNDS 5
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static void must(int status, const char *what)
-{
-    if (status == FAB_OK)
-        return;
-    fprintf(stderr, "%s: %s\n", what, fab_status_text(status));
-    exit(1);
-}
 
 static void print_quality(const struct fab_fabric *f, const struct fab_lids *lids,
                           const struct fab_lft *lft)
@@ -113,13 +98,13 @@ static void time_plan(const struct fab_fabric *f, const struct fab_policy *p,
     struct fab_observed observed;
     struct fab_plan plan;
     must(fab_observed_init(&observed, f->switch_count, target->lids.top), "observed");
-    double start = now_ms();
+    double start = cpu_ms();
     must(fab_plan_make(
              &(struct fab_plan_input){
                  .fabric = f, .policy = p, .target = target, .observed = &observed, .sm_lid = 1},
              &plan),
          "plan");
-    keep_least(&t->plan, now_ms() - start);
+    keep_least(&t->plan, cpu_ms() - start);
     if (print)
         printf("  plan: %u writes\n", plan.stage_start[FAB_STAGE_COUNT]);
     fab_plan_fini(&plan);
@@ -133,26 +118,26 @@ static bool run_once(const struct fab_route_engine *engine, const struct fab_fab
     struct fab_target *target = fab_target_new();
     struct fab_verdict verdict;
     char why[200] = "", *text = NULL;
-    double start = now_ms();
+    double start = cpu_ms();
     assign(f, p, &target->lids);
-    keep_least(&t->address, now_ms() - start);
-    start = now_ms();
+    keep_least(&t->address, cpu_ms() - start);
+    start = cpu_ms();
     int status = route_once(engine, f, p, target, why, sizeof(why));
-    keep_least(&t->route, now_ms() - start);
+    keep_least(&t->route, cpu_ms() - start);
     if (print)
         printf(" %s: %s\n", engine->name, why);
     if (status != FAB_OK) {
         fab_target_unref(target);
         return false;
     }
-    start = now_ms();
+    start = cpu_ms();
     const struct fab_verify_input in = {.fabric = f,
                                         .lids = &target->lids,
                                         .lft = &target->lft,
                                         .vls = &target->vls,
                                         .max_hops = p->max_hops};
     must(fab_verify(&in, &verdict), "verify");
-    keep_least(&t->verify, now_ms() - start);
+    keep_least(&t->verify, cpu_ms() - start);
     if (print) {
         must(fab_witness_text(f, &verdict.witness, &text), "witness");
         printf("  verdict: %s, %" PRIu64 " pairs, %" PRIu64
@@ -240,10 +225,10 @@ static double time_memset(uint32_t switches, uint32_t lids)
 {
     struct fab_lft lft;
     must(fab_lft_init(&lft, switches, lids), "tables");
-    double start = now_ms();
+    double start = cpu_ms();
     memset(lft.entries, (int)lids, lft.stride * switches);
     __asm__ volatile("" : : "r"(lft.entries) : "memory");
-    double ms = now_ms() - start;
+    double ms = cpu_ms() - start;
     fab_lft_fini(&lft);
     return ms;
 }

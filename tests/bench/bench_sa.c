@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/base/buf.h"
@@ -20,23 +19,9 @@
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/sa/sa.h"
 #include "libfabmgr/verify/verify.h"
+#include "tests/bench/bench.h"
 
 #define ASKED 1000000u
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static void must(int status, const char *what)
-{
-    if (status == FAB_OK)
-        return;
-    fprintf(stderr, "%s: %s\n", what, fab_status_text(status));
-    exit(1);
-}
 
 enum cables { ALIKE, ONE_SLOWER, HALF_SLOWER };
 
@@ -151,20 +136,20 @@ static void say(const char *what, uint64_t count, double seconds)
 
 static void time_random(struct asking *a, struct fab_sa *sa, const char *what)
 {
-    double start = now_s();
+    double start = cpu_s();
     for (uint32_t i = 0; i < ASKED; i++)
         ask(a, sa, random_host(a), random_host(a));
-    say(what, ASKED, now_s() - start);
+    say(what, ASKED, cpu_s() - start);
 }
 
 static void time_by_source(struct asking *a, struct fab_sa *sa)
 {
     uint32_t n = 0;
-    double start = now_s();
+    double start = cpu_s();
     for (uint32_t s = 0; n < ASKED; s++)
         for (uint32_t d = 0; d < a->host_count && n < ASKED; d++, n++)
             ask(a, sa, a->hosts[s % a->host_count], a->hosts[d]);
-    say("all pairs by source", ASKED, now_s() - start);
+    say("all pairs by source", ASKED, cpu_s() - start);
 }
 
 static void time_table(struct fab_sa *sa, uint16_t attr_id, const char *what, uint64_t most)
@@ -176,12 +161,12 @@ static void time_table(struct fab_sa *sa, uint16_t attr_id, const char *what, ui
     uint8_t record[FAB_REC_MAX];
     uint32_t budget = UINT32_MAX;
     uint64_t count = 0;
-    double start = now_s();
+    double start = cpu_s();
     if (fab_sa_begin(sa, &req, &q) != 0)
         must(FAB_E_REFUSED, what);
     while (count < most && fab_sa_next(&q, &budget, record) == FAB_OK)
         count++;
-    say(what, count, now_s() - start);
+    say(what, count, cpu_s() - start);
 }
 
 static void time_all(struct asking *a)
@@ -189,10 +174,10 @@ static void time_all(struct asking *a)
     struct fab_sa *sa;
     find_hosts(a);
     make_request(a);
-    double start = now_s();
+    double start = cpu_s();
     must(fab_sa_new(a->view, &sa), "prepare");
     printf("%u hosts, %u switches; prepared in %.2f ms\n", a->host_count,
-           a->view->fabric->switch_count, (now_s() - start) * 1e3);
+           a->view->fabric->switch_count, (cpu_s() - start) * 1e3);
     time_random(a, sa, "random pairs, the first million");
     for (int i = 0; i < 8; i++)
         time_random(a, sa, "random pairs");

@@ -18,6 +18,7 @@
 #include "libfabmgr/route/fill.h"
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/verify/verify.h"
+#include "tests/bench/bench.h"
 
 #define HANDS 2
 
@@ -44,14 +45,6 @@ static void stop(struct watch since, struct watch *least)
         least->wall = now.wall;
     if (least->cpu == 0 || now.cpu < least->cpu)
         least->cpu = now.cpu;
-}
-
-static void must(int status, const char *what)
-{
-    if (status == FAB_OK)
-        return;
-    fprintf(stderr, "%s: %s\n", what, fab_status_text(status));
-    exit(1);
 }
 
 /* LIDs leaf by leaf, also beyond those that InfiniBand has. */
