@@ -30,6 +30,7 @@
 #define MAYBE (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
 #define TEXT(group, key, least, most)                                                              \
     CYAML_FIELD_STRING_PTR(#key, MAYBE, struct group, key, least, most)
+#define WORD(group, key) TEXT(group, key, 1, TEXT_MAX)
 #define LIST(group, key, most)                                                                     \
     CYAML_FIELD_SEQUENCE(#key, MAYBE, struct group, key, &entry_schema, 0, most)
 /* A group may be empty: all its keys are comments. */
@@ -42,127 +43,119 @@ static const cyaml_schema_value_t entry_schema = {
 };
 
 static const cyaml_schema_field_t tls_fields[] = {
-    TEXT(raw_tls, cert, 1, TEXT_MAX),
-    TEXT(raw_tls, key, 1, TEXT_MAX),
-    TEXT(raw_tls, ca, 1, TEXT_MAX),
+    WORD(raw_tls, cert),
+    WORD(raw_tls, key),
+    WORD(raw_tls, ca),
     CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t sweep_fields[] = {
-    TEXT(raw_sweep, light_interval, 1, TEXT_MAX),
-    TEXT(raw_sweep, full_interval, 1, TEXT_MAX),
-    TEXT(raw_sweep, trap_settle_ms, 1, TEXT_MAX),
+    WORD(raw_sweep, light_interval),
+    WORD(raw_sweep, full_interval),
+    WORD(raw_sweep, trap_settle_ms),
     CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t flapping_fields[] = {
-    TEXT(raw_flapping, falls, 1, TEXT_MAX), TEXT(raw_flapping, within, 1, TEXT_MAX),
-    TEXT(raw_flapping, hold, 1, TEXT_MAX),  TEXT(raw_flapping, hold_most, 1, TEXT_MAX),
-    TEXT(raw_flapping, share, 1, TEXT_MAX), CYAML_FIELD_END,
+    WORD(raw_flapping, falls),     WORD(raw_flapping, within), WORD(raw_flapping, hold),
+    WORD(raw_flapping, hold_most), WORD(raw_flapping, share),  CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t counters_fields[] = {
-    TEXT(raw_counters, interval, 1, TEXT_MAX),
-    TEXT(raw_counters, within, 1, TEXT_MAX),
-    TEXT(raw_counters, sick, 1, TEXT_MAX),
-    TEXT(raw_counters, clear, 1, TEXT_MAX),
-    TEXT(raw_counters, symbol_errors, 1, TEXT_MAX),
-    TEXT(raw_counters, link_error_recovery, 1, TEXT_MAX),
-    TEXT(raw_counters, link_downed, 1, TEXT_MAX),
-    TEXT(raw_counters, rcv_errors, 1, TEXT_MAX),
-    TEXT(raw_counters, rcv_remote_physical_errors, 1, TEXT_MAX),
-    TEXT(raw_counters, rcv_switch_relay_errors, 1, TEXT_MAX),
-    TEXT(raw_counters, xmit_discards, 1, TEXT_MAX),
-    TEXT(raw_counters, xmit_constraint_errors, 1, TEXT_MAX),
-    TEXT(raw_counters, rcv_constraint_errors, 1, TEXT_MAX),
-    TEXT(raw_counters, local_link_integrity_errors, 1, TEXT_MAX),
-    TEXT(raw_counters, excessive_buffer_overrun_errors, 1, TEXT_MAX),
-    TEXT(raw_counters, vl15_dropped, 1, TEXT_MAX),
+    WORD(raw_counters, interval),
+    WORD(raw_counters, within),
+    WORD(raw_counters, sick),
+    WORD(raw_counters, clear),
+    WORD(raw_counters, symbol_errors),
+    WORD(raw_counters, link_error_recovery),
+    WORD(raw_counters, link_downed),
+    WORD(raw_counters, rcv_errors),
+    WORD(raw_counters, rcv_remote_physical_errors),
+    WORD(raw_counters, rcv_switch_relay_errors),
+    WORD(raw_counters, xmit_discards),
+    WORD(raw_counters, xmit_constraint_errors),
+    WORD(raw_counters, rcv_constraint_errors),
+    WORD(raw_counters, local_link_integrity_errors),
+    WORD(raw_counters, excessive_buffer_overrun_errors),
+    WORD(raw_counters, vl15_dropped),
     CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t smp_fields[] = {
-    TEXT(raw_smp, timeout_ms, 1, TEXT_MAX),
-    TEXT(raw_smp, retries, 1, TEXT_MAX),
-    TEXT(raw_smp, window, 1, TEXT_MAX),
+    WORD(raw_smp, timeout_ms),
+    WORD(raw_smp, retries),
+    WORD(raw_smp, window),
     CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t subnet_fields[] = {
-    TEXT(raw_subnet, prefix, 1, TEXT_MAX),
-    TEXT(raw_subnet, sm_priority, 1, TEXT_MAX),
-    TEXT(raw_subnet, sm_key, 1, TEXT_MAX),
-    TEXT(raw_subnet, m_key, 1, TEXT_MAX),
-    TEXT(raw_subnet, lmc, 1, TEXT_MAX),
-    TEXT(raw_subnet, max_mtu, 1, TEXT_MAX),
-    TEXT(raw_subnet, max_vls, 1, TEXT_MAX),
-    TEXT(raw_subnet, packet_life_time, 1, TEXT_MAX),
-    TEXT(raw_subnet, hoq_life, 1, TEXT_MAX),
-    TEXT(raw_subnet, leaf_hoq_life, 1, TEXT_MAX),
-    TEXT(raw_subnet, vl_stall_count, 1, TEXT_MAX),
-    TEXT(raw_subnet, leaf_vl_stall_count, 1, TEXT_MAX),
-    TEXT(raw_subnet, subnet_timeout, 1, TEXT_MAX),
-    TEXT(raw_subnet, phy_errors, 1, TEXT_MAX),
-    TEXT(raw_subnet, overrun_errors, 1, TEXT_MAX),
+    WORD(raw_subnet, prefix),
+    WORD(raw_subnet, sm_priority),
+    WORD(raw_subnet, sm_key),
+    WORD(raw_subnet, m_key),
+    WORD(raw_subnet, lmc),
+    WORD(raw_subnet, max_mtu),
+    WORD(raw_subnet, max_vls),
+    WORD(raw_subnet, packet_life_time),
+    WORD(raw_subnet, hoq_life),
+    WORD(raw_subnet, leaf_hoq_life),
+    WORD(raw_subnet, vl_stall_count),
+    WORD(raw_subnet, leaf_vl_stall_count),
+    WORD(raw_subnet, subnet_timeout),
+    WORD(raw_subnet, phy_errors),
+    WORD(raw_subnet, overrun_errors),
     TEXT(raw_subnet, prefix_routes, 0, TEXT_MAX),
     CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t routing_fields[] = {
-    TEXT(raw_routing, engine, 1, TEXT_MAX),
-    TEXT(raw_routing, file, 0, TEXT_MAX),
-    LIST(raw_routing, roots, ROOTS_MAX),
-    TEXT(raw_routing, max_hops, 1, TEXT_MAX),
-    TEXT(raw_routing, rebalance_after, 1, TEXT_MAX),
-    CYAML_FIELD_END,
+    WORD(raw_routing, engine),           TEXT(raw_routing, file, 0, TEXT_MAX),
+    LIST(raw_routing, roots, ROOTS_MAX), WORD(raw_routing, max_hops),
+    WORD(raw_routing, rebalance_after),  CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t partitions_fields[] = {
     TEXT(raw_partitions, file, 0, TEXT_MAX),
-    TEXT(raw_partitions, enforce, 1, TEXT_MAX),
-    TEXT(raw_partitions, allow_both, 1, TEXT_MAX),
+    WORD(raw_partitions, enforce),
+    WORD(raw_partitions, allow_both),
     CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t multicast_fields[] = {
-    TEXT(raw_multicast, mlids, 1, TEXT_MAX),
-    TEXT(raw_multicast, share, 1, TEXT_MAX),
-    TEXT(raw_multicast, absent, 1, TEXT_MAX),
+    WORD(raw_multicast, mlids),
+    WORD(raw_multicast, share),
+    WORD(raw_multicast, absent),
     CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t congestion_fields[] = {
-    TEXT(raw_congestion, apply, 1, TEXT_MAX),
-    TEXT(raw_congestion, profile, 1, TEXT_MAX),
-    TEXT(raw_congestion, cc_key, 1, TEXT_MAX),
-    TEXT(raw_congestion, fan_in, 1, TEXT_MAX),
-    TEXT(raw_congestion, hop_ns, 1, TEXT_MAX),
-    TEXT(raw_congestion, end_ns, 1, TEXT_MAX),
-    TEXT(raw_congestion, cable_m, 1, TEXT_MAX),
-    TEXT(raw_congestion, queue_kb, 1, TEXT_MAX),
-    TEXT(raw_congestion, threshold, 1, TEXT_MAX),
-    TEXT(raw_congestion, switch_threshold, 1, TEXT_MAX),
-    TEXT(raw_congestion, marking_rate, 1, TEXT_MAX),
-    TEXT(raw_congestion, packet_size, 1, TEXT_MAX),
-    TEXT(raw_congestion, victim_mask, 1, TEXT_MAX),
-    TEXT(raw_congestion, timer, 1, TEXT_MAX),
-    TEXT(raw_congestion, increase, 1, TEXT_MAX),
-    TEXT(raw_congestion, trigger_threshold, 1, TEXT_MAX),
-    TEXT(raw_congestion, min, 1, TEXT_MAX),
-    TEXT(raw_congestion, limit, 1, TEXT_MAX),
+    WORD(raw_congestion, apply),
+    WORD(raw_congestion, profile),
+    WORD(raw_congestion, cc_key),
+    WORD(raw_congestion, fan_in),
+    WORD(raw_congestion, hop_ns),
+    WORD(raw_congestion, end_ns),
+    WORD(raw_congestion, cable_m),
+    WORD(raw_congestion, queue_kb),
+    WORD(raw_congestion, threshold),
+    WORD(raw_congestion, switch_threshold),
+    WORD(raw_congestion, marking_rate),
+    WORD(raw_congestion, packet_size),
+    WORD(raw_congestion, victim_mask),
+    WORD(raw_congestion, timer),
+    WORD(raw_congestion, increase),
+    WORD(raw_congestion, trigger_threshold),
+    WORD(raw_congestion, min),
+    WORD(raw_congestion, limit),
     LIST(raw_congestion, table, FAB_CONGESTION_TABLE_MOST),
     CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t class_fields[] = {
-    TEXT(raw_class, name, 1, 63),
-    TEXT(raw_class, share, 1, TEXT_MAX),
-    TEXT(raw_class, priority, 1, TEXT_MAX),
-    TEXT(raw_class, sl, 1, TEXT_MAX),
-    TEXT(raw_class, rate_limit, 1, TEXT_MAX),
-    TEXT(raw_class, mtu_limit, 1, TEXT_MAX),
-    LIST(raw_class, match, MATCH_MAX),
-    CYAML_FIELD_END,
+    TEXT(raw_class, name, 1, 63),      WORD(raw_class, share),
+    WORD(raw_class, priority),         WORD(raw_class, sl),
+    WORD(raw_class, rate_limit),       WORD(raw_class, mtu_limit),
+    LIST(raw_class, match, MATCH_MAX), CYAML_FIELD_END,
 };
 
 static const cyaml_schema_value_t class_schema = {
@@ -171,7 +164,7 @@ static const cyaml_schema_value_t class_schema = {
 
 static const cyaml_schema_field_t qos_fields[] = {
     TEXT(raw_qos, file, 0, TEXT_MAX),
-    TEXT(raw_qos, high_limit, 1, TEXT_MAX),
+    WORD(raw_qos, high_limit),
     TEXT(raw_qos, vlarb_high, 0, TEXT_MAX),
     TEXT(raw_qos, vlarb_low, 0, TEXT_MAX),
     TEXT(raw_qos, sl2vl, 0, TEXT_MAX),
@@ -180,21 +173,21 @@ static const cyaml_schema_field_t qos_fields[] = {
 };
 
 static const cyaml_schema_field_t contingency_fields[] = {
-    TEXT(raw_contingency, memory, 1, TEXT_MAX),
+    WORD(raw_contingency, memory),
     CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t journal_fields[] = {
-    TEXT(raw_journal, keep, 1, TEXT_MAX),
+    WORD(raw_journal, keep),
     CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t top_fields[] = {
-    TEXT(raw, state_dir, 1, TEXT_MAX),
+    WORD(raw, state_dir),
     TEXT(raw, port, 0, 63),
     LIST(raw, listen, LISTEN_MAX),
     TEXT(raw, socket_group, 0, 255),
-    TEXT(raw, log_level, 1, TEXT_MAX),
+    WORD(raw, log_level),
     TEXT(raw, metrics, 0, TEXT_MAX),
     GROUP(tls),
     GROUP(sweep),

@@ -191,7 +191,7 @@ static int read_rows(sqlite3_stmt *stmt, const struct table *t, struct rows *r)
     return sql_status(code);
 }
 
-int hosts_load(sqlite3 *db, enum hosts_kind kind, void **ret, size_t *ret_count)
+int hosts_load(sqlite3 *db, enum hosts_kind kind, void *ret, size_t *ret_count)
 {
     struct rows rows = {0};
     sqlite3_stmt *stmt = NULL;
@@ -200,7 +200,7 @@ int hosts_load(sqlite3 *db, enum hosts_kind kind, void **ret, size_t *ret_count)
         status = read_rows(stmt, &tables[kind], &rows);
     sqlite3_finalize(stmt);
     if (status == FAB_OK) {
-        *ret = rows.bytes;
+        memcpy(ret, &rows.bytes, sizeof(rows.bytes));
         *ret_count = rows.count;
     } else {
         free(rows.bytes);

@@ -10,7 +10,8 @@
 int hosts_write(struct sql *q, const struct record_hosts *r);
 
 /* All rows of a kind, in the order of their keys: an array of the kind's struct (see the union of
- * struct record_hosts), malloc'd; NULL where there is none. */
-int hosts_load(sqlite3 *db, enum hosts_kind kind, void **ret, size_t *ret_count);
+ * struct record_hosts), malloc'd; NULL where there is none. `ret` points to the pointer to these.
+ */
+int hosts_load(sqlite3 *db, enum hosts_kind kind, void *ret, size_t *ret_count);
 
 #endif

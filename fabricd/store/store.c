@@ -382,47 +382,27 @@ bool store_was_asked(struct store *s)
 
 int store_load_services(struct store *s, struct store_service **ret, size_t *ret_count)
 {
-    void *rows = NULL;
-    int status = hosts_load(s->reader, HOSTS_SERVICE, &rows, ret_count);
-    if (status == FAB_OK)
-        *ret = rows;
-    return status;
+    return hosts_load(s->reader, HOSTS_SERVICE, ret, ret_count);
 }
 
 int store_load_subscriptions(struct store *s, struct store_subscription **ret, size_t *ret_count)
 {
-    void *rows = NULL;
-    int status = hosts_load(s->reader, HOSTS_SUBSCRIPTION, &rows, ret_count);
-    if (status == FAB_OK)
-        *ret = rows;
-    return status;
+    return hosts_load(s->reader, HOSTS_SUBSCRIPTION, ret, ret_count);
 }
 
 int store_load_groups(struct store *s, struct fab_mc_member_record **ret, size_t *ret_count)
 {
-    void *rows = NULL;
-    int status = hosts_load(s->reader, HOSTS_GROUP, &rows, ret_count);
-    if (status == FAB_OK)
-        *ret = rows;
-    return status;
+    return hosts_load(s->reader, HOSTS_GROUP, ret, ret_count);
 }
 
 int store_load_members(struct store *s, struct store_member **ret, size_t *ret_count)
 {
-    void *rows = NULL;
-    int status = hosts_load(s->reader, HOSTS_MEMBER, &rows, ret_count);
-    if (status == FAB_OK)
-        *ret = rows;
-    return status;
+    return hosts_load(s->reader, HOSTS_MEMBER, ret, ret_count);
 }
 
 int store_load_aliases(struct store *s, struct store_alias **ret, size_t *ret_count)
 {
-    void *rows = NULL;
-    int status = hosts_load(s->reader, HOSTS_ALIAS, &rows, ret_count);
-    if (status == FAB_OK)
-        *ret = rows;
-    return status;
+    return hosts_load(s->reader, HOSTS_ALIAS, ret, ret_count);
 }
 
 /* ---- events ---- */
