@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Values from what is known. Let n senders crowd one end, whose link takes t for a packet.
+ * Values from what is known. Let n senders crowd one end, whose link takes t for a packet. n is
+ * twice what is counted on, where there are as many ends: a crowd that is held only if every packet
+ * is marked takes its victims with it for many times as long (doc/congestion.md).
  *
- * - Each sender has to come down to 1/n of the end's rate: the table's last delay.
+ * - Each sender has to come down to 1/n of the end's rate, and below it for as long as what already
+ *   waits takes to go: the table's last delay leaves two thirds of it.
  * - The end's port can mark no more than all its packets, 1/t a second, which tells each sender
  *   once in n * t that it should slow down. Meanwhile its timer lets it speed up again by one step
  *   each `timer`: with an increase of k steps a mark it stays slow only if timer > n * t / k. It is
@@ -13,8 +16,11 @@
  * - The timer is also longer than the loop of control: a sender that speeds up again before it
  *   could be told of what it did would never settle. (Queues do not count in it: the threshold is
  *   passed early.)
- * - The larger the increase, the sooner a crowd is gone, and the more is lost until few senders are
- *   back; 2 of 127 steps lost least in what was tried (doc/congestion.md).
+ * - The larger the increase, the sooner a crowd is gone, and the further rates go up and down when
+ * it is. The first loses time in proportion to n / k, the second rate in proportion to k, so that
+ * the sum is least at a k that grows as the root of n: a quarter of it lost least in what was
+ * tried, from 64 to 2,000 ends (doc/congestion.md), and more than an eighth of the table was not
+ * tried.
  * - Ports to ends are where crowds meet, and mark soon, with or without credits, since a slow
  *   end gives few; but not with the first packet that waits, or the link is idle while senders
  *   are. So are ports down to them in a tree, as all that is for an end comes down one cable, or
@@ -24,6 +30,8 @@
 #include "libfabmgr/congestion/derive.h"
 
 #define TICK_NS 1024u
+#define INCREASE_MOST 16
+#define BELOW 1.5 /* at the end of the table senders together have 1 / BELOW of the end's rate */
 #define ALL_SLS 0xffffu
 
 /* What profiles differ in. */
@@ -32,7 +40,7 @@ static const struct tuning {
                                                 from a tapered switch */
     uint8_t marking_rate;
     uint8_t packet_size;
-    uint8_t increase;
+    uint8_t haste;  /* the increase, of an eighth of the root of the fan-in */
     uint8_t loops;  /* of control that a timer lasts at least */
     uint16_t limit; /* the greatest index, if the device has it */
 } tunings[FAB_CONGESTION_PROFILES] = {
@@ -69,12 +77,6 @@ void derive_port(const struct fab_congestion_basis *b, const struct fab_policy_c
     ret->victim = b->edge && chosen(p, FAB_CONGESTION_VICTIM_MASK, 1);
 }
 
-static uint8_t increase_of(const struct fab_congestion_basis *b,
-                           const struct fab_policy_congestion *p)
-{
-    return (uint8_t)chosen(p, FAB_CONGESTION_INCREASE, tunings[b->profile].increase);
-}
-
 /* x >= 0 */
 static uint32_t integer_root(uint64_t x)
 {
@@ -85,6 +87,17 @@ static uint32_t integer_root(uint64_t x)
     return (uint32_t)root;
 }
 
+/* haste * root(crowd) / 8, to the nearest; 1 .. INCREASE_MOST. */
+static uint8_t increase_of(const struct fab_congestion_basis *b,
+                           const struct fab_policy_congestion *p, uint32_t crowd)
+{
+    uint64_t haste = tunings[b->profile].haste;
+    uint32_t computed = (integer_root(16 * haste * haste * crowd) + 16) / 32;
+    computed = computed < 1 ? 1 : computed;
+    return (uint8_t)chosen(p, FAB_CONGESTION_INCREASE,
+                           computed < INCREASE_MOST ? computed : INCREASE_MOST);
+}
+
 /* Half way, as ratios go, between the slowest end's and our own link's. */
 static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
 {
@@ -93,14 +106,20 @@ static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
     return slow > fast ? integer_root(slow * fast) : (uint32_t)slow;
 }
 
+uint32_t derive_crowd(const struct fab_congestion_basis *b, uint32_t fan_in)
+{
+    uint32_t twice = fan_in <= b->ends / 2 ? 2 * fan_in : b->ends;
+    return twice > fan_in ? twice : fan_in;
+}
+
 void derive_times(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
                   uint32_t fan_in, struct derive_times *ret)
 {
     const struct tuning *t = &tunings[b->profile];
     uint64_t marked = 1u + chosen(p, FAB_CONGESTION_MARKING_RATE, t->marking_rate);
-    *ret = (struct derive_times){.crowd = fan_in, .loops = t->loops};
+    *ret = (struct derive_times){.crowd = derive_crowd(b, fan_in), .loops = t->loops};
     ret->packet_ns = typical_packet_ns(b);
-    ret->told_ns = fan_in * marked * ret->packet_ns / increase_of(b, p);
+    ret->told_ns = ret->crowd * marked * ret->packet_ns / increase_of(b, p, ret->crowd);
     ret->told_ns += ret->told_ns / 8;
     ret->loop_ns = (uint64_t)t->loops * b->rtt_ns;
 }
@@ -113,7 +132,7 @@ static void derive_sl(const struct fab_congestion_basis *b, const struct fab_pol
     uint64_t ns = d.told_ns > d.loop_ns ? d.told_ns : d.loop_ns;
     uint64_t ticks = (ns + TICK_NS - 1) / TICK_NS;
     ret->timer = chosen(p, FAB_CONGESTION_TIMER, ticks > UINT16_MAX ? UINT16_MAX : (uint32_t)ticks);
-    ret->increase = increase_of(b, p);
+    ret->increase = increase_of(b, p, d.crowd);
     ret->trigger = (uint8_t)chosen(p, FAB_CONGESTION_TRIGGER_THRESHOLD, limit);
     ret->min = (uint8_t)chosen(p, FAB_CONGESTION_MIN, 0);
 }
@@ -131,7 +150,7 @@ static void table_of(const struct fab_congestion_basis *b, const struct fab_poli
                      uint16_t limit, struct fab_congestion_table *ret)
 {
     double slowest = b->slowest > 0 && b->slowest < b->rate ? b->slowest : b->rate;
-    double ratio = slowest > 0 ? b->fan_in * (double)b->rate / slowest : b->fan_in;
+    double ratio = BELOW * derive_crowd(b, b->fan_in) * (slowest > 0 ? b->rate / slowest : 1);
     if (p->table_count == 0) {
         derive_table(ratio > 1 ? ratio : 1, limit, ret);
         return;

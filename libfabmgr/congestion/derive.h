@@ -9,10 +9,12 @@ void derive_port(const struct fab_congestion_basis *b, const struct fab_policy_c
                  struct fab_congestion_port *ret);
 void derive_adapter(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
                     struct fab_congestion_adapter *ret);
+/* The senders that have to be held where `fan_in` are counted on: a bound, and room to spare. */
+uint32_t derive_crowd(const struct fab_congestion_basis *b, uint32_t fan_in);
 /* What a timer is made of. */
 struct derive_times {
     uint32_t packet_ns; /* of the greatest packet, at a typical end */
-    uint32_t crowd;     /* senders that share the marks */
+    uint32_t crowd;     /* senders that share the marks: derive_crowd */
     uint32_t loops;
     uint64_t told_ns, loop_ns; /* the timer is no shorter than either */
 };

@@ -112,25 +112,26 @@ static void tell_adapter(struct telling *t, const struct fab_congestion_adapter 
     const struct fab_congestion_sl *s = &a->sl[sl];
     double slow = 1 + fab_congestion_delay(a->table.entry[a->table.limit]) / 8.0;
     uint32_t one = s->increase < a->table.limit ? s->increase : a->table.limit;
+    uint32_t crowd = derive_crowd(t->b, t->b->fan_in);
     double first = 1 + fab_congestion_delay(a->table.entry[one]) / 8.0;
     tell_timer(t, s, t->b->sl_fan_in[sl]);
-    tell(t, FAB_CONGESTION_INCREASE, s->increase,
-         "steps for a mark: the first one leaves %.0f %% of the full rate; %.0f us without a mark "
-         "make it good",
-         100 / first, s->increase * s->timer * 1.024);
+    tell(
+        t, FAB_CONGESTION_INCREASE, s->increase,
+        "steps for a mark, which grow with the root of %u senders: the first one leaves %.0f %% of "
+        "the full rate; %.0f us without a mark make it good",
+        derive_crowd(t->b, t->b->sl_fan_in[sl]), 100 / first, s->increase * s->timer * 1.024);
     tell(t, FAB_CONGESTION_TRIGGER_THRESHOLD, s->trigger,
-         "a sender at the end of its table is worth an entry in its log: the crowd is larger than "
-         "was counted on");
+         "a sender at the end of its table has met a crowd that is worth an entry in its log");
     tell(t, FAB_CONGESTION_MIN, s->min, "who is not told of a crowd sends at the full rate");
     if (t->p->table_count > 0)
         tell(t, FAB_CONGESTION_LIMIT, a->table.limit, "the table is set by hand");
     else
-        tell(
-            t, FAB_CONGESTION_LIMIT, a->table.limit,
-            "steps that grow, down to 1/%.0f of %u Mb/s: %u senders (%s) to an end at %u Mb/s; the "
-            "table has %u entries",
-            slow, t->b->rate, t->b->fan_in, fan_in_from(t->b->fan_in_from), t->b->slowest,
-            t->b->entries);
+        tell(t, FAB_CONGESTION_LIMIT, a->table.limit,
+             "steps that grow, down to 1/%.0f of %u Mb/s: two thirds of what %u senders (%s%s) to "
+             "an end at %u Mb/s could have, so that what waits goes; the table has %u entries",
+             slow, t->b->rate, crowd, fan_in_from(t->b->fan_in_from),
+             crowd > t->b->fan_in ? ", and as many again to spare" : "", t->b->slowest,
+             t->b->entries);
 }
 
 unsigned fab_congestion_explain(const struct fab_congestion *c, const struct fab_fabric *f,

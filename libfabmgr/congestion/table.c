@@ -5,8 +5,8 @@
  * n. If a step took the same share of any rate, few senders would be slowed down too much, and with
  * steps of equal delay (as is common) the more so: the first one halves the rate. If a step took
  * the same amount of rate, the last ones would be too coarse. Between the two: steps that grow as
- * the square root of n, so that the index i stands for n = 1 / (1 - c i)^2 senders, and the last
- * one for the fan-in to be borne. (Tried in libfabmgr/traffic: doc/congestion.md.)
+ * the square root of n, so that the index i stands for n = 1 / (1 - c i)^2 senders. (Tried in
+ * libfabmgr/traffic: doc/congestion.md.)
  */
 #include "libfabmgr/congestion/derive.h"
 

@@ -110,6 +110,43 @@ START_TEST(all_is_in_range)
 }
 END_TEST
 
+static const struct fab_congestion_adapter *any_adapter(const struct fab_congestion *c)
+{
+    ck_assert_uint_gt(c->adapter_count, 0);
+    return &c->adapter[0];
+}
+
+/* Told of n senders, 2 n are held where there are as many ends: the table's end leaves them two
+ * thirds of the end's rate, and marks outweigh the timer. More senders never make the increase
+ * smaller, nor the table's end faster. */
+START_TEST(twice_as_many_are_held_as_are_counted_on)
+{
+    struct fab_fabric *f = leaf_spine(16, 8, 16);
+    struct fab_policy p = defaults();
+    double slow = 0;
+    uint8_t increase = 0;
+    for (uint32_t n = 1; n <= 300; n++) {
+        p.congestion.fan_in = n;
+        struct fab_congestion c = computed(f, &p);
+        const struct fab_congestion_adapter *a = any_adapter(&c);
+        const struct fab_congestion_basis *b = &c.adapter_basis[0];
+        uint32_t held = 2 * n < 256 ? 2 * n : n > 256 ? n : 256;
+        double end = 1 + fab_congestion_delay(a->table.entry[a->table.limit]) / 8.0;
+        ck_assert_double_eq_tol(end, 1.5 * held, 0.02 * end + 0.1);
+        ck_assert_uint_eq(b->fan_in, n);
+        ck_assert_double_ge(a->sl[0].timer * 1024.0 * a->sl[0].increase,
+                            held * (b->mtu * 8000.0 / b->rate));
+        ck_assert_uint_ge(a->sl[0].increase, increase);
+        ck_assert_double_ge(end, slow);
+        increase = a->sl[0].increase;
+        slow = end;
+        fab_congestion_fini(&c);
+    }
+    ck_assert_uint_eq(increase, 4);
+    fab_fabric_unref(f);
+}
+END_TEST
+
 /* ---- a slower end, a cable less ----------------------------------------------------------------
  */
 
@@ -432,6 +469,7 @@ static Suite *suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, an_entry_is_never_shorter_than_asked);
     tcase_add_test(t, all_is_in_range);
+    tcase_add_test(t, twice_as_many_are_held_as_are_counted_on);
     tcase_add_test(t, a_slower_end_makes_no_delay_shorter);
     tcase_add_test(t, a_cable_less_changes_few_settings);
     tcase_add_test(t, the_same_fabric_gives_the_same_settings);
