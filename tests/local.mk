@@ -486,7 +486,8 @@ tests_unit_test_traffic_LDADD = $(LIB_TEST_LIBS)
 
 # `make tests/bench/bench_traffic`, and run it by hand
 EXTRA_PROGRAMS += tests/bench/bench_traffic
-tests_bench_bench_traffic_SOURCES = tests/bench/bench_traffic.c
+tests_bench_bench_traffic_SOURCES = tests/bench/bench_traffic.c \
+	tests/bench/congestion/scene.c tests/bench/congestion/scene.h tests/bench/congestion/settings.c
 tests_bench_bench_traffic_LDADD = libfabmgr/libfabmgr.la
 EXTRA_PROGRAMS += tests/bench/congestion/congestion
 tests_bench_congestion_congestion_SOURCES = tests/bench/congestion/congestion.c \

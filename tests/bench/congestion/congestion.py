@@ -4,7 +4,7 @@
 
     make tests/bench/congestion/congestion
     congestion.py run PROGRAM DIR [-j JOBS] [-f FABRIC]    # figures.tsv and course.tsv into DIR
-    congestion.py draw DIR DOC                             # the table on stdout, the plots into DOC
+    congestion.py draw DIR DOC                             # the tables on stdout, the plots into DOC
 """
 import argparse
 import concurrent.futures
@@ -13,8 +13,11 @@ import statistics
 import subprocess
 import sys
 
-FIELDS = "scenario fabric size who seed victim beside steady hot jain converge recover wave hotwave s".split()
-WHO = {"off": "#888888", "zeros": "#bbbbbb", "plugin": "#d95f02", "opa-fm": "#7570b3", "ours": "#1b9e77"}
+SEEDS = 20
+FIELDS = "scenario fabric size who seed victim steady hot jain converge recover wave hotwave s".split()
+COLOURS = {"off": "#888888", "plugin": "#d95f02", "opa-fm": "#7570b3", "ours": "#1b9e77"}
+WHO = ["off", "zeros", "plugin", "opa-fm", "ours"]
+VARIANTS = ["ours", "incast", "collective", "told"]  # other profiles; the fan-in told
 
 
 # ---- running ---------------------------------------------------------------------------------------
@@ -25,12 +28,12 @@ def call(program, *args):
 
 
 def pieces(program, fabric):
-    """One piece of work: up to four seeds of a scenario, all settings."""
+    """One piece of work: four seeds of a scenario, all settings."""
     for line in call(program, "-l").splitlines():
-        name, of, size, seeds = line.split("\t")
+        name, of, size = line.split("\t")
         if fabric in (None, of):
-            for first in range(1, int(seeds) + 1, 4):
-                yield ["-s", name, "-f", of, "-c", size, "-0", first, "-n", min(4, int(seeds) + 1 - first)]
+            for first in range(1, SEEDS + 1, 4):
+                yield ["-s", name, "-f", of, "-c", size, "-0", first, "-n", 4]
 
 
 def run(args):
@@ -38,7 +41,10 @@ def run(args):
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         work = pieces(args.program, args.fabric)
         done = pool.map(lambda piece: call(args.program, *piece), work)
-        (args.dir / "figures.tsv").write_text("".join(done))
+        with open(args.dir / "figures.tsv", "w") as figures:
+            for lines in done:
+                figures.write(lines)
+                figures.flush()
     course = call(args.program, "-s", "incast", "-f", "64", "-c", 32, "-n", 1, "-t")
     (args.dir / "course.tsv").write_text(course)
 
@@ -62,11 +68,11 @@ def share(of, who, field, whole):
     return min(1, statistics.mean(of[who][field]) / whole)
 
 
-def judge(of):
+def judge(of, names=WHO):
     """{who: (victims, hot spot, score)} of a scenario, shares of the ideal; hot None: no crowd."""
     whole = statistics.mean(of["alone"]["victim"]) if "alone" in of else 100 * 4096 / 4122
     verdict = {}
-    for who in WHO:
+    for who in names:
         if who in of:
             victim = share(of, who, "victim", whole)
             hot = min(1, statistics.mean(of[who]["hot"])) or None
@@ -82,25 +88,32 @@ def time_of(values):
 # ---- the table -------------------------------------------------------------------------------------
 
 
-def table(figures):
-    print("| scenario, ends, seeds | settings | victims | hot spot | score | to the best | Jain | converges, ms |"
+def row_of(name, of, who, verdict, best):
+    victim, hot, score = verdict
+    x = of[who]
+    crowd = f"{hot:.3f}" if hot else "-"
+    lasts = any(of["off"]["recover"])  # else it comes in bursts, or moves
+    rest = [f"{statistics.mean(x['jain']):.2f}" if lasts or name == "moving" else "-"]
+    rest += [time_of(x["converge"]), time_of(x["recover"])] if lasts else ["-", "-"]
+    return (f"{who} | {victim:.3f} | {crowd} | {score:.3f} | {score / best:.3f} | {' | '.join(rest)} |"
+            f" {statistics.mean(x['wave']):.2f} |")
+
+
+def table(figures, names):
+    """Of those scenarios in which two of the names were run; best: of WHO."""
+    print("| scenario, ends | settings | victims | hot spot | score | to the best | Jain | converges, ms |"
           " recovers, ms | wave |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for (name, fabric, size), of in figures.items():
-        verdict = judge(of)
-        best = max(score for _, _, score in verdict.values())
-        seeds = len(next(iter(of.values()))["seed"])
-        title = f"{name}{' ' + size if int(size) else ''}, {fabric}, {seeds}"
-        for who, (victim, hot, score) in verdict.items():
-            x = of[who]
-            if who == "zeros" and all(x[field] == of["off"][field] for field in FIELDS[5:-1]):
+        best = max(score for _, _, score in judge(of).values())
+        verdict = judge(of, names)
+        if len(verdict) < 2:
+            continue
+        title = f"{name}{' ' + size if int(size) else ''}, {fabric}"
+        for who in verdict:
+            if who == "zeros" and all(of[who][field] == of["off"][field] for field in FIELDS[5:-1]):
                 continue  # nothing is marked
-            crowd = f"{hot:.3f}" if hot else "-"
-            lasts = any(of["off"]["recover"])  # else it comes in bursts, or moves
-            rest = [f"{statistics.mean(x['jain']):.2f}" if lasts or name == "moving" else "-"]
-            rest += [time_of(x["converge"]), time_of(x["recover"])] if lasts else ["-", "-"]
-            print(f"| {title} | {who} | {victim:.3f} | {crowd} | {score:.3f} | {score / best:.3f} |"
-                  f" {' | '.join(rest)} | {statistics.mean(x['wave']):.2f} |")
+            print(f"| {title} | {row_of(name, of, who, verdict[who], best)}")
             title = ""
 
 
@@ -120,7 +133,7 @@ def text(x, y, what, anchor="start"):
 def legend(x, y, names):
     out = []
     for name in names:
-        out += [f'<rect x="{x}" y="{y - 9}" width="10" height="10" fill="{WHO[name]}"/>', text(x + 14, y, name)]
+        out += [f'<rect x="{x}" y="{y - 9}" width="10" height="10" fill="{COLOURS[name]}"/>', text(x + 14, y, name)]
         x += 80
     return out
 
@@ -128,7 +141,7 @@ def legend(x, y, names):
 def bars(figures, path):
     """Two rows of bars a scenario: what victims have, and what the hot spot has, of the ideal."""
     left, step, high = 60, 92, 120
-    names = [who for who in WHO if who != "zeros"]
+    names = list(COLOURS)
     body = legend(left, 16, names)
     shown = [(key, judge(of)) for key, of in figures.items() if judge(of).get("ours", (0, None))[1]]
     for row, what in enumerate(("victims", "hot spot")):
@@ -143,7 +156,7 @@ def bars(figures, path):
                 if who in verdict:
                     tall = verdict[who][row] * high
                     body.append(f'<rect x="{left + i * step + 8 + k * 18}" y="{base - tall:.1f}" width="16" '
-                                f'height="{tall:.1f}" fill="{WHO[who]}"/>')
+                                f'height="{tall:.1f}" fill="{COLOURS[who]}"/>')
     for i, ((name, fabric, size), _) in enumerate(shown):
         x = left + i * step + step / 2 - 4
         body += [text(x, base + 16, f"{name} {size}", "middle"), text(x, base + 30, f"{fabric} ends", "middle")]
@@ -163,7 +176,7 @@ def courses(path_in, path):
         runs.setdefault(who, []).append((float(at) / 1000, float(beside), float(crowd) + float(last)))
     left, wide, high = 60, 620, 150
     end = max(point[0] for point in runs["off"])
-    names = [who for who in WHO if who != "zeros"]
+    names = list(COLOURS)
     body = legend(left, 16, names)
     for row, what in enumerate(("victim", "crowd")):
         base = 30 + (row + 1) * (high + 20)
@@ -174,7 +187,7 @@ def courses(path_in, path):
                      text(left - 4, y + 4, mark, "end")]
         for who in names:
             points = [(left + at / end * wide, base - min(x[row], 105) * high / 100) for at, *x in runs[who]]
-            body.append(polyline(points, WHO[who]))
+            body.append(polyline(points, COLOURS[who]))
     for ms in range(int(end) + 1):
         body.append(text(left + ms / end * wide, base + 16, f"{ms} ms", "middle"))
     svg(path, left + wide + 30, base + 26, body)
@@ -182,7 +195,9 @@ def courses(path_in, path):
 
 def draw(args):
     figures = read(args.dir / "figures.tsv")
-    table(figures)
+    table(figures, WHO)
+    print()
+    table(figures, VARIANTS)
     bars(figures, args.doc / "congestion-scenarios.svg")
     courses(args.dir / "course.tsv", args.doc / "congestion-course.svg")
 

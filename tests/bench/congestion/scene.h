@@ -50,19 +50,28 @@ struct scenario {
     const char *name, *fabric;
     void (*plan)(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p);
     uint32_t size; /* senders */
-    uint32_t seeds;
+    bool one_end;  /* all of them send to the same one */
     bool slow;
 };
 extern const struct scenario scenarios[]; /* the last one has no name */
-/* Tells FAR from BESIDE. */
-void plan_tell(const struct scene *s, struct plan *p);
 void plan_fini(struct plan *p);
 
 /* ---- settings.c: who set what ---------------------------------------------------------------- */
 
-enum who { ALONE, OFF, ZEROS, PLUGIN, OPA, OURS, WHOS };
+enum who {
+    ALONE, /* without the crowd, and without congestion control */
+    OFF,
+    ZEROS,
+    PLUGIN,
+    OPA,
+    OURS,   /* the profile balanced, told nothing */
+    INCAST, /* our other two profiles */
+    COLLECTIVE,
+    TOLD, /* balanced, and told how many may crowd one end */
+    WHOS
+};
 extern const char *const who_names[WHOS];
 /* Nothing for those that use no congestion control. */
-void settings(const struct scene *s, enum who who, struct fab_congestion *ret);
+void settings(struct scene *s, enum who who, uint32_t senders, struct fab_congestion *ret);
 
 #endif

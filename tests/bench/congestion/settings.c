@@ -16,7 +16,8 @@
 #define LIMIT 127
 #define PACKET_NS (4122 * 8 / 100.0)
 
-const char *const who_names[WHOS] = {"alone", "off", "zeros", "plugin", "opa-fm", "ours"};
+const char *const who_names[WHOS] = {"alone", "off",    "zeros",      "plugin", "opa-fm",
+                                     "ours",  "incast", "collective", "told"};
 
 static void equal_steps(double last, struct fab_congestion_table *t)
 {
@@ -62,12 +63,17 @@ static void uniform(const struct scene *s, enum who who, struct fab_congestion *
     fill(s, who, c->port, c->adapter);
 }
 
-void settings(const struct scene *s, enum who who, struct fab_congestion *ret)
+void settings(struct scene *s, enum who who, uint32_t senders, struct fab_congestion *ret)
 {
     struct fab_congestion_input in = {.fabric = s->fabric, .policy = &s->policy};
     *ret = (struct fab_congestion){0};
-    if (who == OURS)
-        must(fab_congestion_compute(&in, ret), "ours");
-    else if (who > OFF)
+    if (who >= ZEROS && who < OURS)
         uniform(s, who, ret);
+    if (who < OURS)
+        return;
+    s->policy.congestion.profile = who == INCAST       ? FAB_CONGESTION_INCAST
+                                   : who == COLLECTIVE ? FAB_CONGESTION_COLLECTIVE
+                                                       : FAB_CONGESTION_BALANCED;
+    s->policy.congestion.fan_in = who == TOLD ? senders : 0;
+    must(fab_congestion_compute(&in, ret), "ours");
 }
