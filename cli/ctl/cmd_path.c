@@ -34,6 +34,16 @@ static void say_hop(struct out *o, size_t number, const Fabric__V1__Hop *h, bool
     out_row_end(o);
 }
 
+static void say_partition(struct out *o, const Fabric__V1__Path *p)
+{
+    out_number(o, "pkey", NULL, OUT_PLAIN, p->pkey);
+    out_text(o, "partition", NULL, OUT_PLAIN, p->partition);
+    if (p->pkey == 0)
+        out_textf(o, "Partition", OUT_BAD, "none lets the two talk: packets are dropped");
+    else if (p->partition[0] != '\0')
+        out_textf(o, "Partition", OUT_PLAIN, "%s (0x%04x)", p->partition, p->pkey);
+}
+
 static void say_ends(struct out *o, const Fabric__V1__Path *p)
 {
     char from[SHOW_LEN], to[SHOW_LEN];
@@ -48,6 +58,7 @@ static void say_ends(struct out *o, const Fabric__V1__Path *p)
     out_number(o, "service_level", many_lanes(p) ? "SL" : NULL, OUT_PLAIN, p->service_level);
     bool classes = p->traffic_class[0] != '\0';
     out_text(o, "traffic_class", classes ? "Class" : NULL, OUT_PLAIN, p->traffic_class);
+    say_partition(o, p);
     out_bool(o, "reaches", NULL, OUT_PLAIN, p->reaches);
     out_text(o, "problem", p->reaches ? NULL : "Problem", OUT_BAD, p->problem);
 }

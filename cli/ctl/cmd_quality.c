@@ -68,7 +68,7 @@ static const struct out_column columns[] = {
 struct comparing {
     struct out *out;
     bool any_good;
-    char failures[16384]; /* of those that refuse the fabric or fail: why, in lines */
+    char lines[16384]; /* why engines refuse the fabric or fail; what classes would share */
 };
 
 static void say_figures(struct out *o, const Fabric__V1__Quality *q)
@@ -112,11 +112,19 @@ static void say_report(struct out *o, const Fabric__V1__EngineReport *r)
         out_number(o, "virtual_lanes", "LANES", OUT_PLAIN, r->virtual_lanes);
         out_bool(o, "good", NULL, OUT_PLAIN, r->verdict->good);
         out_lines(o, "witness", r->verdict->witness);
+        out_class_notes(o, NULL, r);
         out_quality_keys(o, "", r->quality);
     } else {
         say_none(o);
     }
     out_row_end(o);
+}
+
+static void add_line(struct comparing *c, const char *engine, const char *text, bool newline)
+{
+    size_t len = strlen(c->lines);
+    snprintf(c->lines + len, sizeof c->lines - len, "%.60s: %.2000s%s", engine, text,
+             newline ? "\n" : "");
 }
 
 static bool each_report(void *ctx, const ProtobufCMessage *message)
@@ -129,10 +137,10 @@ static bool each_report(void *ctx, const ProtobufCMessage *message)
     say_report(c->out, r);
     c->any_good = c->any_good || (r->verdict != NULL && r->verdict->good);
     const char *why = !r->routed ? r->reason : r->verdict != NULL ? r->verdict->witness : "";
-    size_t len = strlen(c->failures);
     if (why[0] != '\0')
-        snprintf(c->failures + len, sizeof c->failures - len, "%.60s: %.2000s%s", r->engine, why,
-                 r->routed ? "" : "\n");
+        add_line(c, r->engine, why, !r->routed);
+    for (size_t i = 0; i < r->n_class_notes; i++)
+        add_line(c, r->engine, r->class_notes[i], true);
     return !out_broken(c->out);
 }
 
@@ -154,7 +162,7 @@ static int compare(struct session *s)
                           &fabric__v1__compare_engines_response__descriptor, each_report, &c,
                           &error);
         out_table_end(s->out);
-        show_lines(s->out, c.failures);
+        show_lines(s->out, c.lines);
         out_record_end(s->out);
     }
     if (error.code != FAB_GRPC_OK)

@@ -67,6 +67,7 @@ static void say_engine(struct out *o, const Fabric__V1__EngineReport *e)
         out_textf(o, "Engine", OUT_BAD, "%s refuses: %s", e->engine, e->reason);
     if (e->virtual_lanes > 1)
         out_textf(o, "Lanes", OUT_PLAIN, "%u virtual lanes", e->virtual_lanes);
+    out_class_notes(o, "Classes", e);
     if (e->routed)
         out_textf(o, "Verdict", tone_verdict(e->verdict), "%s", show_verdict(e->verdict));
     show_lines(o, e->verdict != NULL ? e->verdict->witness : "");

@@ -199,3 +199,18 @@ enum out_tone tone_verdict(const Fabric__V1__Verdict *v)
 {
     return v != NULL && v->good ? OUT_GOOD : OUT_BAD;
 }
+
+void out_class_notes(struct out *o, const char *label, const Fabric__V1__EngineReport *r)
+{
+    char lines[8192] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < r->n_class_notes && used < sizeof lines; i++) {
+        used += (size_t)snprintf(lines + used, sizeof lines - used, "%s%s", i > 0 ? "\n" : "",
+                                 r->class_notes[i]);
+        if (label != NULL && i == 0)
+            out_textf(o, label, OUT_WARN, "%s", r->class_notes[i]);
+        else if (label != NULL)
+            out_note(o, OUT_WARN, "%14s%s", "", r->class_notes[i]);
+    }
+    out_lines(o, "class_notes", lines);
+}

@@ -13,5 +13,7 @@ void out_quality(struct out *o, const Fabric__V1__Quality *q);
 /* A verdict as a word, and in what tone: "sound". */
 const char *show_verdict(const Fabric__V1__Verdict *v);
 enum out_tone tone_verdict(const Fabric__V1__Verdict *v);
+/* What traffic classes would have to share: for people behind the label, if there is one. */
+void out_class_notes(struct out *o, const char *label, const Fabric__V1__EngineReport *r);
 
 #endif

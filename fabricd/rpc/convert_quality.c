@@ -110,6 +110,17 @@ Fabric__V1__Quality *convert_quality(struct answer *a, const struct fab_view *v,
     return m;
 }
 
+static void fill_class_notes(struct answer *a, const struct fab_view *v, const struct report *r,
+                             Fabric__V1__EngineReport *m)
+{
+    char text[400];
+    m->class_notes = answer_alloc(a, r->classes.notes, sizeof *m->class_notes);
+    for (unsigned i = 0; m->class_notes != NULL && i < r->classes.notes; i++) {
+        fab_qos_note_text(v->policy.classes, &r->classes, i, text, sizeof text);
+        m->class_notes[m->n_class_notes++] = answer_text(a, text);
+    }
+}
+
 Fabric__V1__EngineReport *convert_report(struct answer *a, const struct fab_view *v,
                                          const struct report *r)
 {
@@ -128,5 +139,6 @@ Fabric__V1__EngineReport *convert_report(struct answer *a, const struct fab_view
     m->verdict = convert_verdict(a, v, &r->verdict);
     m->quality = convert_quality(a, v, &r->quality);
     m->virtual_lanes = fab_vls_count(&r->vls);
+    fill_class_notes(a, v, r, m);
     return m;
 }

@@ -160,8 +160,10 @@ bool measure_quality(const struct measure *m, struct study *s, const struct fab_
 static int route(struct report *r, const struct study *s, const struct fab_fabric *fabric,
                  const struct fab_lids *lids)
 {
+    struct fab_policy policy = s->view->policy; /* (borrowed: nothing is freed) */
     const struct fab_route_input in = {
-        .fabric = fabric, .policy = &s->view->policy, .lids = lids, .flawed = &r->flawed};
+        .fabric = fabric, .policy = &policy, .lids = lids, .flawed = &r->flawed};
+    policy.lane_sets = r->lane_sets;
     uint64_t start = clock_now_us();
     r->why[0] = '\0';
     r->status = r->engine->run(&in, &r->lft, &r->vls, r->why, sizeof r->why);
@@ -180,8 +182,8 @@ bool report_make(struct report *r, struct study *s, const struct measure *m,
     return report_judge(r, s, m, fabric, lids);
 }
 
-bool report_judge(struct report *r, struct study *s, const struct measure *m,
-                  const struct fab_fabric *fabric, const struct fab_lids *lids)
+static bool prove(struct report *r, struct study *s, const struct fab_fabric *fabric,
+                  const struct fab_lids *lids)
 {
     const struct fab_verify_input in = {.fabric = fabric,
                                         .lids = lids,
@@ -191,10 +193,38 @@ bool report_judge(struct report *r, struct study *s, const struct measure *m,
                                         .policy = &s->view->policy};
     uint64_t start = clock_now_us();
     int rc = fab_verify(&in, &r->verdict);
-    r->verify_us = clock_now_us() - start;
+    r->verify_us += clock_now_us() - start;
     if (rc < 0)
         study_fail(s, rc, "the tables could not be judged");
-    return rc == FAB_OK && measure_quality(m, s, fabric, lids, &r->lft, &r->quality);
+    return rc == FAB_OK;
+}
+
+bool report_judge(struct report *r, struct study *s, const struct measure *m,
+                  const struct fab_fabric *fabric, const struct fab_lids *lids)
+{
+    return prove(r, s, fabric, lids) && measure_quality(m, s, fabric, lids, &r->lft, &r->quality);
+}
+
+bool report_good(const struct report *r)
+{
+    return r->status == FAB_OK && fab_verdict_good(&r->verdict);
+}
+
+bool report_compose(struct report *r, struct study *s, const struct fab_fabric *fabric,
+                    const struct fab_lids *lids)
+{
+    const struct fab_policy *policy = &s->view->policy;
+    uint32_t weakest;
+    if (fab_classes_count(policy->classes) < 2)
+        return true;
+    uint8_t vls = fab_route_vls_available(fabric, policy, &weakest);
+    int rc = fab_qos_compose(policy->classes, vls, &r->vls, &r->classes);
+    if (rc < 0) {
+        study_fail(s, rc, "traffic classes could not be given lanes");
+        return false;
+    }
+    fab_verdict_fini(&r->verdict);
+    return prove(r, s, fabric, lids);
 }
 
 void report_fini(struct report *r)

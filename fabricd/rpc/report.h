@@ -6,6 +6,7 @@
 #include "fabric/v1/quality.pb-c.h"
 #include "fabricd/rpc/answer.h"
 #include "fabricd/rpc/study.h"
+#include "libfabmgr/qos/qos.h"
 #include "libfabmgr/quality/quality.h"
 #include "libfabmgr/route/route.h"
 
@@ -31,7 +32,9 @@ struct report {
     const struct fab_route_engine *engine;
     int status; /* UNSUPPORTED: why says what the engine does not like */
     char why[300];
-    bool flawed; /* as fab_route_input has it */
+    bool flawed;       /* as fab_route_input has it */
+    uint8_t lane_sets; /* in: for so many traffic classes an engine leaves lanes */
+    struct fab_qos_report classes;
     uint64_t route_us, verify_us;
     struct fab_lft lft;
     struct fab_vls vls;
@@ -41,6 +44,11 @@ struct report {
 /* On the worker: routes, proves, measures. False: the study has failed or was stopped. */
 bool report_make(struct report *r, struct study *s, const struct measure *m,
                  const struct fab_fabric *fabric, const struct fab_lids *lids);
+bool report_good(const struct report *r);
+/* Likewise, of good tables: the lanes of all traffic classes, and the proof of what they do
+ * together. */
+bool report_compose(struct report *r, struct study *s, const struct fab_fabric *fabric,
+                    const struct fab_lids *lids);
 /* Likewise, of tables that are there: proves, measures. */
 bool report_judge(struct report *r, struct study *s, const struct measure *m,
                   const struct fab_fabric *fabric, const struct fab_lids *lids);

@@ -23,9 +23,18 @@ struct compare_study {
 static void work(struct study *s)
 {
     struct compare_study *c = (struct compare_study *)s;
-    c->report.engine = c->engines[c->next++];
-    if (measure_resolve(&c->measure, s))
-        report_make(&c->report, s, &c->measure, s->view->fabric, &s->view->target->lids);
+    const struct fab_fabric *f = s->view->fabric;
+    const struct fab_lids *lids = &s->view->target->lids;
+    struct report *r = &c->report;
+    r->engine = c->engines[c->next++];
+    r->lane_sets = fab_classes_count(s->view->policy.classes);
+    if (!measure_resolve(&c->measure, s))
+        return;
+    /* Lanes for every class, or for as many as an engine leaves any. */
+    while (report_make(r, s, &c->measure, f, lids) && r->status != FAB_OK && r->lane_sets > 1)
+        r->lane_sets /= 2;
+    if (report_good(r))
+        report_compose(r, s, f, lids);
 }
 
 static bool tell(struct study *s)

@@ -13,7 +13,7 @@
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/page.h"
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/sa/sa.h"
+#include "libfabmgr/qos/qos.h"
 
 struct fab_view *need_target(struct call *c)
 {
@@ -84,25 +84,38 @@ static const char *path_problem(int rc)
 }
 
 /* The class of a path of which nothing is known but its ends. */
-static uint8_t find_class(struct answer *a, const struct fab_view *v, uint32_t from, uint32_t to)
+static uint8_t find_class(struct answer *a, const struct fab_view *v, uint32_t from, uint32_t to,
+                          uint16_t pkey)
 {
-    struct fab_sa *sa;
-    uint8_t class = 0;
-    if (fab_vls_levels(&v->target->vls) < 2)
+    const struct fab_qos_path path = {.src = from, .dst = to, .pkey = pkey};
+    struct fab_qos_matcher m;
+    uint8_t levels = fab_vls_levels(&v->target->vls);
+    if (levels < 2 || levels != fab_classes_count(v->policy.classes))
         return 0;
-    if (fab_sa_new(v, &sa) != FAB_OK) {
+    if (fab_qos_matcher_init(&m, v->fabric, &v->policy, &v->target->pkeys) != FAB_OK) {
         a->failed = true;
         return 0;
     }
-    class = fab_sa_class_between(sa, from, to);
-    fab_sa_free(sa);
-    return class;
+    int class = fab_qos_match(&m, &path);
+    fab_qos_matcher_fini(&m);
+    return class < 0 ? 0 : (uint8_t) class;
 }
 
 static const char *class_name(const struct fab_view *v, uint8_t class)
 {
     const struct fab_classes *c = v->policy.classes;
     return c != NULL && class < c->count ? c->class[class].name : "";
+}
+
+static void fill_partition(struct answer *a, const struct fab_view *v, uint16_t pkey,
+                           Fabric__V1__Path *m)
+{
+    const struct fab_partitions *all = v->policy.partitions;
+    const struct fab_partition *p =
+        all != NULL ? fab_partitions_find(all, fab_pkey_base(pkey)) : NULL;
+    m->pkey = pkey;
+    if (p != NULL)
+        m->partition = answer_text(a, p->name);
 }
 
 static Fabric__V1__Path *trace(struct answer *a, const struct fab_view *v, uint32_t from,
@@ -117,7 +130,8 @@ static Fabric__V1__Path *trace(struct answer *a, const struct fab_view *v, uint3
     m->destination = convert_port_ref(a, v, to);
     m->source_lid = v->target->lids.base[from];
     m->destination_lid = lid;
-    uint8_t class = find_class(a, v, from, to);
+    fill_partition(a, v, fab_pkeys_common(&v->target->pkeys, from, to, 0), m);
+    uint8_t class = find_class(a, v, from, to, (uint16_t)m->pkey);
     m->service_level =
         fab_target_sl_of(v->fabric, &v->target->lids, &v->target->vls, class, from, lid);
     m->traffic_class = answer_text(a, class_name(v, class));

@@ -25,7 +25,7 @@ struct whatif_study {
     struct measure measure;
     bool repair;                  /* rather than an engine, if it can be */
     struct fab_route_chain chain; /* engines to ask in order */
-    char passed[512];             /* those that were asked in vain, and why */
+    char passed[800];             /* those that were asked in vain, and why */
     uint32_t *ports;              /* [port_count] of cables that fail */
     size_t port_count, port_room;
     struct fab_whatif whatif;
@@ -70,10 +70,11 @@ static bool left_over(const struct whatif_study *w, struct measure *ret)
 }
 
 static bool try_engine(struct whatif_study *w, const struct measure *m,
-                       const struct fab_route_engine *engine)
+                       const struct fab_route_engine *engine, uint8_t lane_sets)
 {
     report_fini(&w->report);
     w->report.engine = engine;
+    w->report.lane_sets = lane_sets;
     return report_make(&w->report, &w->study, m, w->whatif.fabric, &w->whatif.lids);
 }
 
@@ -90,11 +91,13 @@ static void pass_over(struct whatif_study *w)
 static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_t taken)
 {
     struct report *r = &w->report;
+    struct fab_policy policy = w->study.view->policy; /* (borrowed: nothing is freed) */
     const struct fab_route_input in = {.fabric = w->whatif.fabric,
-                                       .policy = &w->study.view->policy,
+                                       .policy = &policy,
                                        .lids = &w->whatif.lids,
                                        .flawed = &r->flawed};
     struct fab_choice c = {r->engine, r->lft, r->vls, r->verdict, ""};
+    policy.lane_sets = r->lane_sets;
     const uint8_t *first = r->lft.entries;
     snprintf(c.why, sizeof c.why, "%s", r->why);
     uint64_t start = clock_now_us();
@@ -113,17 +116,32 @@ static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_
     return report_judge(r, &w->study, m, w->whatif.fabric, &w->whatif.lids);
 }
 
-static bool choose(struct whatif_study *w, const struct measure *m)
+static bool try_chain(struct whatif_study *w, const struct measure *m, uint8_t lane_sets)
 {
+    w->passed[0] = '\0';
     for (uint32_t i = 0; i < w->chain.count; i++) {
         if (i > 0)
             pass_over(w);
-        if (!try_engine(w, m, w->chain.engine[i]))
+        if (!try_engine(w, m, w->chain.engine[i], lane_sets))
             return false;
-        if (w->report.status == FAB_OK && fab_verdict_good(&w->report.verdict))
+        if (report_good(&w->report))
             return choose_best(w, m, i);
     }
     return true;
+}
+
+/* As the manager does: with lanes for every traffic class, if any engine can, else for fewer. */
+static bool choose(struct whatif_study *w, const struct measure *m)
+{
+    uint8_t lane_sets = fab_classes_count(w->study.view->policy.classes);
+    while (try_chain(w, m, lane_sets)) {
+        if (report_good(&w->report))
+            return report_compose(&w->report, &w->study, w->whatif.fabric, &w->whatif.lids);
+        if (lane_sets <= 1)
+            return true;
+        lane_sets /= 2;
+    }
+    return false;
 }
 
 /* The tables in force, for what is left; false: it takes an engine. */
@@ -211,7 +229,7 @@ static void fill_lost(struct answer *a, const struct whatif_study *w, Fabric__V1
 static bool tell(struct study *s)
 {
     const struct whatif_study *w = (const struct whatif_study *)s;
-    const struct fab_view then = {.fabric = w->whatif.fabric};
+    const struct fab_view then = {.fabric = w->whatif.fabric, .policy = s->view->policy};
     Fabric__V1__WhatIfResponse m = FABRIC__V1__WHAT_IF_RESPONSE__INIT;
     struct answer a = {0};
     m.generation = s->view->generation;

@@ -52,15 +52,3 @@ uint16_t fab_sa_class_pkey(const struct fab_sa *sa, uint8_t class)
 {
     return sa->matcher.classes != NULL ? sa->matcher.classes->class[class].pkey : 0;
 }
-
-uint8_t fab_sa_class_between(const struct fab_sa *sa, uint32_t src_port, uint32_t dst_port)
-{
-    const struct fab_view *v = sa->view;
-    struct fab_qos_path path = {.src = src_port, .dst = dst_port};
-    if (v->target->vls.levels < 2 ||
-        v->target->vls.levels != fab_classes_count(sa->matcher.classes))
-        return 0;
-    path.pkey = fab_sa_common_key(sa, src_port, dst_port, 0);
-    int class = fab_qos_match(&sa->matcher, &path);
-    return class < 0 ? 0 : (uint8_t) class;
-}

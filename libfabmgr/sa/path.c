@@ -21,7 +21,6 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sa/kinds.h"
 
-#define PKEY_FULL 0xffffu
 #define LINK_LOCAL UINT64_C(0xfe80000000000000)
 #define HOP_LIMIT_ROUTED 255 /* of what goes to another subnet */
 
@@ -273,36 +272,9 @@ static bool find_back(struct fab_sa_query *q, uint32_t dst, uint32_t slid, uint8
     return find(q, dst, slid, class, &back) && back.sl == sl;
 }
 
-struct keys {
-    const uint16_t *key;
-    uint32_t count;
-};
-
-/* A port without a table is a full member of the default partition. */
-static struct keys keys_of(const struct fab_pkeys *k, uint32_t port)
-{
-    static const uint16_t full = PKEY_FULL;
-    struct keys keys = {.key = &full, .count = 1};
-    uint32_t count;
-    const uint16_t *key = k->ports > 0 ? fab_pkeys_of(k, port, &count) : NULL;
-    if (key != NULL)
-        keys = (struct keys){key, count};
-    return keys;
-}
-
 uint16_t fab_sa_common_key(const struct fab_sa *sa, uint32_t a, uint32_t b, uint16_t wanted)
 {
-    const struct fab_pkeys *k = &sa->view->target->pkeys;
-    const struct keys of_a = keys_of(k, a), of_b = keys_of(k, b);
-    for (uint32_t i = 0; i < of_a.count; i++) {
-        uint16_t key = of_a.key[i];
-        if (wanted != 0 && fab_pkey_base(key) != fab_pkey_base(wanted))
-            continue;
-        for (uint32_t n = 0; n < of_b.count; n++)
-            if (fab_pkeys_match(key, of_b.key[n]) || (a == b && n == i && key != 0))
-                return key & of_b.key[n];
-    }
-    return 0;
+    return fab_pkeys_common(&sa->view->target->pkeys, a, b, wanted);
 }
 
 bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b)

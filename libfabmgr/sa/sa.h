@@ -38,9 +38,6 @@ struct fab_sa_path {
 /* The way of the tables from a port to a LID. UNREACHABLE: they do not lead there. */
 int fab_sa_path(struct fab_sa *sa, uint32_t src_port, uint32_t lid, struct fab_sa_path *ret);
 
-/* The traffic class of a path of which only the ends are known (libfabmgr/policy/classes.h). */
-uint8_t fab_sa_class_between(const struct fab_sa *sa, uint32_t src_port, uint32_t dst_port);
-
 /* PathRecord's number of a rate (15.2.5.16): the largest that is not more than so many Mb/s; 0:
  * less than any. And its Mb/s; 0: no such number. */
 uint8_t fab_sa_rate(uint32_t mbps);

@@ -31,6 +31,9 @@ int fab_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy);
 void fab_pkeys_fini(struct fab_pkeys *p);
 /* The table of a port, *ret_count entries long; NULL: no opinion. */
 const uint16_t *fab_pkeys_of(const struct fab_pkeys *p, uint32_t port, uint32_t *ret_count);
+/* The first key of port a's table by which it can talk to port b, as SA answers it; of the
+ * partition `wanted`, if that is not 0. 0: none. A port without a table has the default one. */
+uint16_t fab_pkeys_common(const struct fab_pkeys *p, uint32_t a, uint32_t b, uint16_t wanted);
 /* A block of it as it is written. */
 void fab_pkeys_block(const struct fab_pkeys *p, uint32_t port, uint32_t block,
                      uint16_t ret[FAB_PKEY_BLOCK]);

@@ -128,15 +128,17 @@ def what_would_fail_is_checked():
 
 
 @contextlib.contextmanager
-def daemon(**size):
+def daemon(family="leaf-spine", settings="", **size):
     folder = tempfile.mkdtemp(dir=WORK)
-    net = os.path.join(folder, "net")
+    net, config = os.path.join(folder, "net"), os.path.join(folder, "yaml")
     arguments = [f"--{k}={v}" for k, v in size.items()]
-    subprocess.run([os.path.join(BUILD, "cli/fabsim"), "generate", "leaf-spine", *arguments, "-o",
+    subprocess.run([os.path.join(BUILD, "cli/fabsim"), "generate", family, *arguments, "-o",
                     net], check=True)
+    with open(config, "w") as f:
+        f.write(settings)
     address = "unix:" + socket_path()
-    command = [os.path.join(BUILD, "fabricd/fabricd"), "--sim", net, "--state-dir", folder,
-               "--listen", address]
+    command = [os.path.join(BUILD, "fabricd/fabricd"), "--sim", net, "-f", config,
+               "--state-dir", folder, "--listen", address]
     with running(command, lambda process: None), channel(address) as c:
         fabric = Fabric(c)
         wait_until(lambda: fabric.GetStatus().status.generation > 0)
@@ -167,6 +169,30 @@ def what_is_foretold_happens():
                                   failures=["host-0001"])
 
 
+def classes_count_in_what_is_foretold():
+    classes = "qos:\n  classes: [{name: a, share: 20}, {name: b, share: 20}, {name: c}]\n"
+    with daemon("torus", classes, size="5,5", hosts=1) as (fabric, sim):
+        status = fabric.GetStatus().status
+        assert (status.routing.engine, status.routing.virtual_lanes) == ("torus", 8), status
+        reports = {m.report.engine: m.report for m in fabric.CompareEngines()}
+        assert reports["torus"].virtual_lanes == 8 and not reports["torus"].class_notes
+        assert reports["torus"].in_force and reports["updn"].virtual_lanes == 4
+        # Four lanes for four classes are more than there are: two classes share.
+        assert reports["dfsssp"].virtual_lanes == 8
+        notes = reports["dfsssp"].class_notes
+        assert [n.split(":")[0] for n in notes] == ["class b goes by the lanes of class a",
+                                                    "class c goes by the lanes of class a"], notes
+        # Without a switch the torus takes three lanes, and another engine does with two.
+        told = fabric.WhatIf(failures=["torus-1-1"]).report
+        assert told.routed and told.engine == "nue" and told.virtual_lanes == 8, told
+        for port in range(1, 6):
+            sim.Unlink(node="torus-1-1", port_number=port)
+        wait_until(lambda: fabric.GetStatus().status.routing.pairs == 48 * 47)
+        routing = fabric.GetStatus().status.routing
+        assert (routing.engine, routing.virtual_lanes) == ("nue", 8), routing
+        assert fabric.GetQuality().quality == told.quality
+
+
 def studies_are_bounded_and_can_be_left():
     with fake(leaves=36, spines=18, hosts=30) as s, channel(s.address) as c:
         fabric = Fabric(c)
@@ -191,6 +217,7 @@ main([
     engines_are_compared,
     what_would_fail_is_checked,
     what_is_foretold_happens,
+    classes_count_in_what_is_foretold,
     studies_are_bounded_and_can_be_left,
     each_format_is_exported,
     large_exports_come_in_pieces_and_can_be_left,
