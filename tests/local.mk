@@ -89,9 +89,14 @@ tests_unit_test_classes_nomem_LDADD = $(LIB_TEST_LIBS)
 tests_unit_test_classes_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 UNIT_TESTS += tests/unit/test_qos
-tests_unit_test_qos_SOURCES = tests/unit/test_qos.c
+tests_unit_test_qos_SOURCES = tests/unit/test_qos.c tests/unit/qos_world.h
 tests_unit_test_qos_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_qos_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_qos_shares
+tests_unit_test_qos_shares_SOURCES = tests/unit/test_qos_shares.c tests/unit/qos_world.h
+tests_unit_test_qos_shares_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_qos_shares_LDADD = $(LIB_TEST_LIBS)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_classes
 tests_fuzz_fuzz_classes_SOURCES = tests/fuzz/fuzz_classes.c $(FUZZ_MAIN)
@@ -381,9 +386,14 @@ tests_fuzz_fuzz_partitions_LDFLAGS = $(FUZZ_LINK)
 
 # ---- multicast
 UNIT_TESTS += tests/unit/test_trees
-tests_unit_test_trees_SOURCES = tests/unit/test_trees.c
+tests_unit_test_trees_SOURCES = tests/unit/test_trees.c tests/unit/trees_world.h
 tests_unit_test_trees_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_trees_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_trees_writes
+tests_unit_test_trees_writes_SOURCES = tests/unit/test_trees_writes.c tests/unit/trees_world.h
+tests_unit_test_trees_writes_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_trees_writes_LDADD = $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_groups
 tests_unit_test_groups_SOURCES = tests/unit/test_groups.c
@@ -538,9 +548,14 @@ tests_fuzz_fuzz_umad2sim_LDFLAGS = $(FUZZ_LINK)
 
 # ---- fabsim serve: the protocol, the console
 UNIT_TESTS += tests/unit/test_hub
-tests_unit_test_hub_SOURCES = tests/unit/test_hub.c
+tests_unit_test_hub_SOURCES = tests/unit/test_hub.c tests/unit/hub_lab.h
 tests_unit_test_hub_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_hub_LDADD = cli/libfabsim.la $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_hub_console
+tests_unit_test_hub_console_SOURCES = tests/unit/test_hub_console.c tests/unit/hub_lab.h
+tests_unit_test_hub_console_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_hub_console_LDADD = cli/libfabsim.la $(LIB_TEST_LIBS)
 
 # ---- fabsim serve: what it costs (bench_serve.py runs this)
 EXTRA_PROGRAMS += tests/bench/flood
