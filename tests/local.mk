@@ -66,6 +66,12 @@ tests_unit_test_roce_SOURCES = tests/unit/test_roce.c
 tests_unit_test_roce_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_roce_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_congestion_nomem
+tests_unit_test_congestion_nomem_SOURCES = tests/unit/test_congestion_nomem.c
+tests_unit_test_congestion_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_congestion_nomem_LDADD = $(DAEMON_TEST_LIBS)
+tests_unit_test_congestion_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 UNIT_TESTS += tests/unit/test_congestion_log
 tests_unit_test_congestion_log_SOURCES = tests/unit/test_congestion_log.c
 tests_unit_test_congestion_log_CFLAGS = $(TEST_CFLAGS)

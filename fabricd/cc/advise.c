@@ -38,7 +38,7 @@ static unsigned advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN
         .off = s.profile == FAB_CONGESTION_OFF,
         .fan_in = s.fan_in,
         .unsupported = s.devices[CC_UNSUPPORTED],
-        .changed = s.changed,
+        .changed = s.changed_of_late,
     };
     for (int i = 0; i < CC_STATES; i++)
         assumed.devices += s.devices[i];

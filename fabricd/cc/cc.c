@@ -18,7 +18,8 @@
 #define TICK_BUSY_US 10000u
 #define TICK_IDLE_US 250000u
 #define COMPUTE_LEAST_US 1000000u /* between two computations */
-#define SETTLE_US 3000000u        /* while cables come and go nothing is computed */
+#define OF_LATE_US UINT64_C(3600000000)
+#define SETTLE_US 3000000u /* while cables come and go nothing is computed */
 
 static const char *const state_names[CC_STATES] = {"waits", "stands", "unsupported", "foreign-key",
                                                    "failed"};
@@ -172,6 +173,10 @@ void cc_get_status(const struct cc *cc, struct cc_status *ret)
         ret->devices[cc->devices[i].state]++;
     for (uint32_t i = 0; i < cc->device_count; i++)
         ret->without_log += cc->devices[i].no_log;
+    uint64_t now = clock_now_us();
+    for (uint32_t i = 0; i < cc->device_count; i++)
+        ret->changed_of_late +=
+            cc->devices[i].changed_us > 0 && now - cc->devices[i].changed_us < OF_LATE_US;
 }
 
 static struct cc_device_status status_of(const struct cc_device *d)

@@ -54,7 +54,8 @@ struct cc_status {
     uint64_t reads, writes;      /* answered, since the start */
     uint64_t log_reads, log_events; /* likewise: logs; events that they told of */
     uint32_t without_log;           /* devices, but for those of UNSUPPORTED */
-    uint32_t changed; /* devices that were found to be other than they were set, since the start */
+    uint64_t changed;               /* times that a device was found to be other than it was set */
+    uint32_t changed_of_late;       /* devices of which that is so, in the last hour */
 };
 void cc_get_status(const struct cc *cc, struct cc_status *ret);
 

@@ -15,12 +15,13 @@
 
 struct cc_device { /* a switch, or a port of an adapter */
     uint64_t port_guid, node_guid;
-    uint64_t want;   /* digest of what it shall have; 0: nothing */
-    uint64_t stands; /* digest of what it has; 0: not known */
-    uint64_t pass;   /* the computation that saw it last */
-    uint64_t due_us; /* not before */
-    uint32_t port;   /* id in the fabric of the settings; of a switch: of its port 0 */
-    uint8_t ports;   /* of a switch */
+    uint64_t want;       /* digest of what it shall have; 0: nothing */
+    uint64_t stands;     /* digest of what it has; 0: not known */
+    uint64_t pass;       /* the computation that saw it last */
+    uint64_t due_us;     /* not before */
+    uint64_t changed_us; /* when it was found to be other than it was set; 0: never */
+    uint32_t port;       /* id in the fabric of the settings; of a switch: of its port 0 */
+    uint8_t ports;       /* of a switch */
     uint16_t lid;
     uint8_t num; /* of the port; 0: a switch */
     uint8_t table_blocks;
@@ -87,7 +88,7 @@ struct cc {
     uint64_t reads, writes;
     uint32_t written;  /* devices, since the last time that was told */
     uint32_t troubled; /* devices, when that was told last */
-    uint32_t changed;  /* devices that were found to be other than they were set */
+    uint64_t changed;  /* times that a device was found to be other than it was set */
     uint64_t advised_us, told_us[FAB_CONGESTION_ADVICES]; /* looked at; told, by kind */
 };
 

@@ -9,8 +9,12 @@
  * at all, or says that it does not know the class, is listed; the silent ones are tried again a few
  * times, ever more rarely.
  *
+ * What stands is looked at again now and then: somebody else may have set it, or the device was
+ * restarted. Then it is set again, and counted.
+ *
  * Between two requests a job waits while the subnet manager has something to do.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "fabricd/base/clock.h"
@@ -24,6 +28,7 @@
 #define BEGIN_MOST 4    /* devices a tick */
 #define SCAN_MOST 4096u /* devices looked at a tick */
 #define RETRY_US 60000000u
+#define LOOK_INTERVALS 5 /* of the counters, until what stands is looked at again */
 
 static const uint16_t attr_of_step[] = {
     [CC_STEP_KEY] = FAB_CC_KEY_INFO,          [CC_STEP_INFO] = FAB_CC_CONGESTION_INFO,
@@ -45,17 +50,28 @@ static uint64_t key_of(const struct cc *cc)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
+/* 0: never. */
+static uint64_t look_again_us(const struct cc *cc)
+{
+    return cc->in.config->counters.interval_s * UINT64_C(1000000) * LOOK_INTERVALS;
+}
+
 static void finish(struct cc_job *j, enum cc_state state, bool silent)
 {
     struct cc_device *d = device_of(j);
     bool again = state != CC_STANDS && (silent || state == CC_FAILED) && ++d->tries < CC_TRIES;
+    uint64_t now = clock_now_us(), look_us = look_again_us(j->cc);
+    j->cc->waiting -= d->state == CC_WAITS;
     j->active = false;
     d->busy = false;
     d->silent = silent;
     d->state = (uint8_t)state;
     d->stands = state == CC_STANDS ? d->want : 0;
-    d->due_us = again ? clock_now_us() + ((uint64_t)RETRY_US << 2 * (d->tries - 1)) : UINT64_MAX;
-    j->cc->waiting--;
+    d->due_us = UINT64_MAX;
+    if (again)
+        d->due_us = now + ((uint64_t)RETRY_US << 2 * (d->tries - 1));
+    else if (state == CC_STANDS && look_us > 0)
+        d->due_us = now + look_us;
 }
 
 static void submit(struct cc_job *j)
@@ -158,7 +174,14 @@ static void learn_ability(struct cc_job *j, const uint8_t *attr)
 /* attr: what the device has, which is what it was told if it was. */
 static void learn_values(struct cc_job *j, uint8_t *attr)
 {
-    bool differs = cc_merge(j->cc, device_of(j), (enum cc_step)j->step, j->block, attr);
+    struct cc_device *d = device_of(j);
+    bool differs = cc_merge(j->cc, d, (enum cc_step)j->step, j->block, attr);
+    if (differs && d->state == CC_STANDS && d->stands == d->want) {
+        log_debug("congestion", "node 0x%016" PRIx64 " has other settings than it was given",
+                  d->node_guid);
+        d->changed_us = clock_now_us();
+        j->cc->changed++;
+    }
     if (!differs)
         go_on(j);
     else if (!j->set)
@@ -223,8 +246,10 @@ static struct cc_job *free_job(struct cc *cc)
 static void begin(struct cc *cc, struct cc_job *j, uint32_t device)
 {
     struct cc_device *d = &cc->devices[device];
-    cc->waiting += d->state != CC_WAITS;
-    d->state = CC_WAITS;
+    if (d->state != CC_STANDS) {
+        cc->waiting += d->state != CC_WAITS;
+        d->state = CC_WAITS;
+    }
     d->busy = true;
     *j = (struct cc_job){.cc = cc, .device = device, .active = true};
     ask(j, key_of(cc) != 0 ? CC_STEP_KEY : CC_STEP_INFO, 0);
@@ -232,7 +257,7 @@ static void begin(struct cc *cc, struct cc_job *j, uint32_t device)
 
 static bool is_due(const struct cc_device *d, uint64_t now)
 {
-    return !d->busy && d->state != CC_STANDS && d->due_us <= now;
+    return !d->busy && d->due_us <= now;
 }
 
 void cc_program(struct cc *cc, uint64_t now)

@@ -69,8 +69,8 @@ static void advise_controlled(struct advice *a, const struct fab_congestion_seen
             assumed->unsupported, assumed->devices);
     if (assumed->changed > 0)
         say(a, CHANGED,
-            "%u devices had other settings than they were given: somebody else sets them, too, and "
-            "they were set again",
+            "%u devices had other settings than they were given, and were set again: somebody else "
+            "sets them, too, or they were restarted",
             assumed->changed);
 }
 

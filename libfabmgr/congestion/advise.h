@@ -20,7 +20,7 @@ struct fab_congestion_assumed {
     bool off;        /* the profile */
     uint32_t fan_in; /* senders to one end that are counted on */
     uint32_t unsupported, devices;
-    uint32_t changed; /* devices that somebody else set after us */
+    uint32_t changed; /* devices that had other settings of late than they were given */
 };
 #define FAB_CONGESTION_ADVICES 6
 #define FAB_CONGESTION_ADVICE_LEN 240

@@ -189,6 +189,12 @@ manager_start host-0001 -f "$scratch/conf.yaml"
 check 'which is looked at' await 20 stand 10
 same 'and only that is written' 1 "$(cc writes)"
 check 'ibccquery reads it back' agree
+check 'and once more, behind the back of the manager' \
+    at host-0002 ibccconfig CACongestionSetting "$lid" 0 0xffff 8 8 8 8
+wrote() { [ "$(cc writes)" = "$1" ]; }
+check 'which is found' await 25 wrote 2
+check 'and set again' agree
+like 'and told' "$(ctl cc status)" '1 devices had other settings than they were given'
 
 settings 'apply: yes' 'profile: incast' 'marking_rate: 3' 'timer: 99' 'limit: 70' 'cc_key: 0x1234'
 kill -HUP "$manager"
