@@ -8,6 +8,7 @@
  * finds those in force unshared. Plans hold for the very state they were made from; when a repair
  * or an engine makes another one they are not found any more, and dropped when the round is over.
  */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,9 +54,11 @@ static void work(void *ctx)
     uint64_t end = clock_now_us() + SLICE_US;
     if (j->target)
         j->status = fab_contingency_tables(j->maker, &j->target->lft);
-    for (unsigned i = 0; j->status == FAB_OK && i < SLICE_CASES && clock_now_us() < end; i++)
+    for (unsigned i = 0; j->status == FAB_OK && i < SLICE_CASES && clock_now_us() < end; i++) {
         if (!fab_contingency_prepare(j->maker))
             make_one(j);
+        (void)sched_yield(); /* the loop may wait for this very processor, with a fault */
+    }
 }
 
 static void job_free(struct sm_ahead_job *j)
