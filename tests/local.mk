@@ -5,7 +5,7 @@
 # A fuzz target fuzz_thing: tests/fuzz/fuzz_thing.c with LLVMFuzzerTestOneInput and seeds in
 #                           tests/fuzz/seeds/fuzz_thing/; add it to FUZZ_TARGETS and likewise.
 
-EXTRA_DIST += tests/layers.sh tests/coverage.sh tests/integration tests/unit/testing.h tests/fuzz/README.md tests/fuzz/seeds
+EXTRA_DIST += tests/layers.sh tests/help.sh tests/coverage.sh tests/integration tests/unit/testing.h tests/fuzz/README.md tests/fuzz/seeds
 
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
@@ -36,6 +36,9 @@ include tests/sa.mk
 
 # ---- which room may use which, and what the library may call
 TESTS += tests/layers.sh
+
+# ---- help, man pages and completion say the same
+TESTS += tests/help.sh
 
 # ---- base: version
 UNIT_TESTS += tests/unit/test_version
@@ -601,4 +604,4 @@ TESTS += $(UNIT_TESTS)
 endif
 # Those that read files of the tree: make distcheck TESTS='$(TARBALL_TESTS)' sees that the tarball
 # has them, without minutes of random fabrics.
-TARBALL_TESTS = tests/layers.sh tests/unit/test_config tests/sim/run_scenarios $(FUZZ_TARGETS)
+TARBALL_TESTS = tests/layers.sh tests/help.sh tests/unit/test_config tests/sim/run_scenarios $(FUZZ_TARGETS)

@@ -240,8 +240,8 @@ static int export(struct session *s)
 const struct cmd cmd_cc_export = {
     .noun = "cc",
     .verb = "export",
-    .args = "--roce",
-    .summary = "the same as ECN, PFC and DCQCN settings",
+    .args = "--roce [--explain] [--format FORMAT]",
+    .summary = "the same analysis as ECN, PFC and DCQCN settings of Ethernet",
     .options = "REf",
     .run = export,
 };

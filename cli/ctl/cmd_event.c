@@ -121,8 +121,8 @@ const struct cmd cmd_event_list = {
 const struct cmd cmd_event_watch = {
     .noun = "event",
     .verb = "watch",
-    .args = "[--after SEQ] [--severity WORD]",
-    .summary = "events as they happen; --after: and what the journal has since",
+    .args = "[-n COUNT] [--after SEQ] [--severity WORD]",
+    .summary = "events as they happen; --after: first what the journal has since",
     .options = "nas",
     .run = watch,
 };

@@ -76,6 +76,7 @@ static int hot(struct session *s)
 const struct cmd cmd_cc_hot = {
     .noun = "cc",
     .verb = "hot",
+    .args = "[-n COUNT]",
     .summary = "ports where traffic is crowded",
     .options = "n",
     .run = hot,

@@ -174,7 +174,7 @@ static int compare(struct session *s)
 const struct cmd cmd_route_quality = {
     .noun = "route",
     .verb = "quality",
-    .args = "[--hosts LIST] [--job FILE]",
+    .args = "[--hosts LIST | --job FILE] [--samples N] [--seed N]",
     .summary = "how evenly the tables in force spread traffic",
     .options = "hjmd",
     .slow = true,
@@ -183,7 +183,7 @@ const struct cmd cmd_route_quality = {
 const struct cmd cmd_route_compare = {
     .noun = "route",
     .verb = "compare",
-    .args = "[ENGINE]...",
+    .args = "[ENGINE]... [--hosts LIST | --job FILE] [--samples N] [--seed N]",
     .summary = "what each engine would make of the fabric",
     .max_args = 64,
     .options = "hjmd",

@@ -181,7 +181,8 @@ static int whatif(struct session *s)
 const struct cmd cmd_route_whatif = {
     .noun = "route",
     .verb = "whatif",
-    .args = "NODE[/PORT]... [--engine NAME]",
+    .args = "[--fail] NODE[/PORT]... [--engine NAME] [--hosts LIST | --job FILE] [--samples N] "
+            "[--seed N]",
     .summary = "what would happen if cables or nodes failed",
     .max_args = 4096,
     .options = "hjmdex",

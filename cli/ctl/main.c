@@ -19,53 +19,34 @@
 #define TIMEOUT_MS 10000
 #define TIMEOUT_SLOW_MS 600000
 
+/* In the order of the help; a noun alone after its verbs. */
 static const struct cmd *const cmds[] = {
-    &cmd_status,
-    &cmd_node_list,
-    &cmd_node_show,
-    &cmd_port_list,
-    &cmd_port_show,
-    &cmd_port_disable,
-    &cmd_port_enable,
-    &cmd_link_list,
-    &cmd_link_flapping,
-    &cmd_link_release,
-    &cmd_path,
-    &cmd_route_show,
-    &cmd_route_verify,
-    &cmd_event_list,
-    &cmd_event_watch,
-    &cmd_sweep,
-    &cmd_reroute_list,
-    &cmd_reroute_show,
-    &cmd_reroute,
-    &cmd_version,
-    &cmd_sim_unlink,
+    &cmd_status,          &cmd_version,
+    &cmd_node_list,       &cmd_node_show,
+    &cmd_port_list,       &cmd_port_show,
+    &cmd_port_counters,   &cmd_port_disable,
+    &cmd_port_enable,     &cmd_link_list,
+    &cmd_link_flapping,   &cmd_link_sick,
+    &cmd_link_isolate,    &cmd_link_release,
+    &cmd_class_list,      &cmd_class_show,
+    &cmd_partition_list,  &cmd_partition_show,
+    &cmd_multicast_list,  &cmd_multicast_show,
+    &cmd_service_list,    &cmd_subscription_list,
+    &cmd_cc_status,       &cmd_cc_show,
+    &cmd_cc_hot,          &cmd_cc_log,
+    &cmd_cc_export,       &cmd_path,
+    &cmd_route_show,      &cmd_route_verify,
+    &cmd_route_quality,   &cmd_route_compare,
+    &cmd_route_whatif,    &cmd_route_contingency,
+    &cmd_route_rebalance, &cmd_route_export,
+    &cmd_reroute_list,    &cmd_reroute_show,
+    &cmd_reroute,         &cmd_sweep,
+    &cmd_topo_export,     &cmd_event_list,
+    &cmd_event_watch,     &cmd_sim_unlink,
     &cmd_sim_relink,
-    &cmd_topo_export,
-    &cmd_route_export,
-    &cmd_route_quality,
-    &cmd_route_compare,
-    &cmd_route_whatif,
-    &cmd_route_contingency,
-    &cmd_route_rebalance,
-    &cmd_port_counters,
-    &cmd_link_sick,
-    &cmd_link_isolate,
-    &cmd_class_list,
-    &cmd_class_show,
-    &cmd_partition_list,
-    &cmd_partition_show,
-    &cmd_cc_status,
-    &cmd_cc_show,
-    &cmd_cc_hot,
-    &cmd_cc_export,
-    &cmd_cc_log,
-    &cmd_service_list,
-    &cmd_subscription_list,
-    &cmd_multicast_list,
-    &cmd_multicast_show,
 };
+#define HELP_COLUMN 38
+#define USAGE_LEN 160
 #define CMD_COUNT (sizeof cmds / sizeof cmds[0])
 
 struct options {
@@ -80,17 +61,48 @@ struct options {
 /* ---- help --------------------------------------------------------------------------------------
  */
 
-static void print_help(void)
+/* "port show NODE/PORT" */
+static void usage_of(const struct cmd *c, char line[USAGE_LEN])
 {
-    puts("usage: fabricctl [OPTION]... COMMAND [ARGUMENT]...\n\nCommands:");
-    for (size_t i = 0; i < CMD_COUNT; i++) {
-        const struct cmd *c = cmds[i];
-        char line[80];
-        snprintf(line, sizeof line, "%s%s%s%s%s", c->noun, c->verb != NULL ? " " : "",
-                 c->verb != NULL ? c->verb : "", c->args != NULL ? " " : "",
-                 c->args != NULL ? c->args : "");
-        printf("  %-36s  %s\n", line, c->summary);
+    snprintf(line, USAGE_LEN, "%s%s%s%s%s", c->noun, c->verb != NULL ? " " : "",
+             c->verb != NULL ? c->verb : "", c->args != NULL ? " " : "",
+             c->args != NULL ? c->args : "");
+}
+
+static void print_command(const struct cmd *c)
+{
+    char line[USAGE_LEN];
+    usage_of(c, line);
+    if (strlen(line) > HELP_COLUMN)
+        printf("  %s\n  %-*s  %s\n", line, HELP_COLUMN, "", c->summary);
+    else
+        printf("  %-*s  %s\n", HELP_COLUMN, line, c->summary);
+}
+
+/* The commands that begin with these words, as far as there are any. */
+static bool print_some(int argc, char **argv)
+{
+    bool any = false;
+    for (size_t i = 0; i < CMD_COUNT && argc > 0; i++) {
+        const char *verb = cmds[i]->verb;
+        if (strcmp(cmds[i]->noun, argv[0]) != 0 ||
+            (argc > 1 && verb != NULL && strcmp(verb, argv[1]) != 0))
+            continue;
+        print_command(cmds[i]);
+        any = true;
     }
+    if (any)
+        puts("fabricctl -h alone lists all commands and options.");
+    return any;
+}
+
+static void print_help(int argc, char **argv)
+{
+    if (print_some(argc, argv))
+        return;
+    puts("usage: fabricctl [OPTION]... COMMAND [ARGUMENT]...\n\nCommands:");
+    for (size_t i = 0; i < CMD_COUNT; i++)
+        print_command(cmds[i]);
     puts("\nOptions:\n"
          "  -s, --server ADDRESS   unix:PATH or tls:HOST:PORT (default " DEFAULT_SERVER ",\n"
          "                         or FABRICCTL_SERVER in the environment)\n"
@@ -134,8 +146,9 @@ static const struct {
     char letter;
     const char *name;
 } own_options[] = {
-    {'n', "-n"},        {'a', "--after"}, {'s', "--severity"}, {'f', "--format"},
-    {'E', "--explain"}, {'R', "--roce"},  {'S', "--sl"},
+    {'n', "-n"},     {'a', "--after"},  {'s', "--severity"}, {'f', "--format"}, {'E', "--explain"},
+    {'R', "--roce"}, {'S', "--sl"},     {'h', "--hosts"},    {'j', "--job"},    {'m', "--samples"},
+    {'d', "--seed"}, {'e', "--engine"}, {'x', "--fail"},
 };
 
 static const struct option long_options[] = {
@@ -341,19 +354,21 @@ static int complain_verbs(const char *noun, const char *verb)
     }
     if (verbs[0] == '\0')
         return complain(EXIT_USAGE, "there is no command '%s'; fabricctl -h lists them", noun);
-    return complain(EXIT_USAGE, "%s %s: one of %s is expected", noun, verb, verbs);
+    return complain(EXIT_USAGE, "%s %s: %s%s is expected", noun, verb,
+                    strchr(verbs, ',') != NULL ? "one of " : "", verbs);
 }
 
 static int check_arguments(const struct cmd *c, const struct options *o)
 {
     const char *own = c->options != NULL ? c->options : "";
     const char *verb = c->verb != NULL ? c->verb : "";
+    char usage[USAGE_LEN];
+    usage_of(c, usage);
     if (o->session.argc < c->min_args || o->session.argc > c->max_args)
-        return complain(EXIT_USAGE, "usage: fabricctl %s%s%s%s%s", c->noun, *verb ? " " : "", verb,
-                        c->args != NULL ? " " : "", c->args != NULL ? c->args : "");
+        return complain(EXIT_USAGE, "usage: fabricctl %s", usage);
     for (size_t i = 0; i < sizeof own_options / sizeof own_options[0]; i++)
         if (strchr(o->given, own_options[i].letter) && !strchr(own, own_options[i].letter))
-            return complain(EXIT_USAGE, "%s %s does not take %s", c->noun, verb,
+            return complain(EXIT_USAGE, "%s%s%s does not take %s", c->noun, *verb ? " " : "", verb,
                             own_options[i].name);
     return EXIT_OK;
 }
@@ -413,6 +428,7 @@ int main(int argc, char **argv)
         .session.severity = 2, /* info */
     };
     signal(SIGPIPE, SIG_IGN);
+    argv[0] = (char *)(uintptr_t) "fabricctl"; /* what getopt begins its sentences with */
     int rc = parse_options(&o, argc, argv);
     if (rc != EXIT_OK)
         return rc;
@@ -421,7 +437,7 @@ int main(int argc, char **argv)
         return EXIT_OK;
     }
     if (o.help) {
-        print_help();
+        print_help(argc - optind, argv + optind);
         return EXIT_OK;
     }
     argc -= optind;

@@ -193,13 +193,15 @@ def exit_codes():
                      "port show leaf-001", "port show /1", "port show leaf-001/x", "status x",
                      "-o xml status", "status -n 3", "--timeout x status", "--timeout -1 status",
                      "-n -5 event list", "--severity x event list", "status --after 3",
-                     "node list bridge", "route bogus", "cc export", "cc show a/1 --roce",
+                     "node list bridge", "route bogus", "node list --fail x", "sweep --seed 1", "cc export", "cc show a/1 --roce",
                      "cc export --roce --format dot", "-o json cc export --roce --format sonic"):
             fails(2, a, *line.split())
         assert run(a, "--bogus", "status").returncode == 2
         assert run("http://x", "status").returncode == 2
         help_text = succeeds(a, "--help")
         assert "port disable NODE/PORT" in help_text and "Exit codes" in help_text
+        help_text = succeeds(a, "class", "--help")
+        assert "class show CLASS" in help_text and "port" not in help_text
         assert succeeds(a, "--version").startswith("fabricctl ")
 
 
