@@ -92,7 +92,7 @@ static Fabric__V1__TrafficClass *convert_class(struct answer *a, const struct fa
     m->share = k->share;
     m->high_priority = k->high;
     m->rate_limit_mbps = k->rate_mbps != 0 ? k->rate_mbps : fab_sa_rate_mbps(k->rate);
-    m->mtu_limit = k->mtu != 0 ? 128u << k->mtu : 0;
+    m->mtu_limit = fab_mtu_bytes(k->mtu);
     for (size_t i = 0; i < all->rules; i++)
         m->rules += all->rule[i].class == class;
     list_others(a, v, class, m);

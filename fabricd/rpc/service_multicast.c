@@ -38,7 +38,7 @@ static Fabric__V1__MulticastGroup *convert_group(struct answer *a, const struct 
     m->members = (uint32_t)group->members;
     m->unreached = unreached(g, group);
     m->configured = group->fixed;
-    m->mtu = group->is.mtu >= 1 && group->is.mtu <= 5 ? 128u << group->is.mtu : 0;
+    m->mtu = fab_mtu_bytes(group->is.mtu);
     m->rate_mbps = fab_sa_rate_mbps(group->is.rate);
     m->service_level = group->is.sl;
     m->q_key = group->is.qkey;

@@ -2,40 +2,10 @@
 /*
  * Which ports a rule is about. GUIDs are found by the fabric's index, all else by a walk over the
  * end ports.
- *
- * A pattern is for the whole node description, or for its first word, which is the host's name in
- * what drivers write ("node-0001 mlx5_0").
  */
 #include "libfabmgr/partition/select.h"
 
-#include <string.h>
-
-#include "libfabmgr/base/match.h"
-
-static bool is_named(const struct fab_node *n, const char *pattern)
-{
-    return fab_matches(pattern, n->desc, strlen(n->desc)) ||
-           fab_matches(pattern, n->desc, strcspn(n->desc, " \t"));
-}
-
-/* For what a walk over all ports finds. */
-static bool is_meant(const struct fab_node *n, const struct fab_port_selector *who)
-{
-    switch (who->kind) {
-    case FAB_SELECT_ALL:
-        return true;
-    case FAB_SELECT_ADAPTERS:
-        return n->type == FAB_NODE_CA;
-    case FAB_SELECT_SWITCHES:
-        return n->type == FAB_NODE_SWITCH;
-    case FAB_SELECT_ROUTERS:
-        return n->type == FAB_NODE_ROUTER;
-    case FAB_SELECT_NAME:
-        return is_named(n, who->name);
-    default:
-        return false;
-    }
-}
+#include "libfabmgr/target/selector.h"
 
 static void take_one(const struct fab_fabric *f, uint32_t port, select_take *take, void *ctx)
 {
@@ -56,7 +26,7 @@ void select_ports(const struct fab_fabric *f, const struct fab_partitions *p,
             select_ports(f, p, &g->member[i], take, ctx);
     } else {
         for (uint32_t port = 0; port < f->port_count; port++)
-            if (fab_port_has_lid(f, port) && is_meant(&f->nodes[f->ports[port].node], who))
+            if (fab_port_has_lid(f, port) && fab_selector_fits(f, who, port))
                 take(ctx, port);
     }
 }

@@ -255,9 +255,5 @@ uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *
         others |= fab_target_lanes(f, p, v, port, i);
     if (!fab_target_arb(f, p, v, port, NULL, &arb))
         return 0; /* one lane: nobody is told how to share it */
-    uint8_t a = f->ports[port].info.mtu_cap, b = f->ports[f->ports[port].peer].info.mtu_cap;
-    uint8_t mtu = a < b ? a : b;
-    if (p->max_mtu != 0 && p->max_mtu < mtu)
-        mtu = p->max_mtu;
-    return fab_arb_guarantee(&arb, mine, others, 128u << (mtu > 0 && mtu <= 5 ? mtu : 5));
+    return fab_arb_guarantee(&arb, mine, others, fab_target_mtu(f, p, port));
 }

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libfabmgr/base/match.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/qos/qos.h"
+#include "libfabmgr/target/selector.h"
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
@@ -47,44 +47,13 @@ static bool in_partition(const struct crowd *c, uint32_t port, const char *name)
     return false;
 }
 
-static bool is_node(const struct crowd *c, uint32_t port, const char *pattern)
-{
-    const char *desc = c->f->nodes[c->f->ports[port].node].desc;
-    return fab_matches(pattern, desc, strlen(desc)) ||
-           fab_matches(pattern, desc, strcspn(desc, " \t"));
-}
-
-static bool is_selected(const struct crowd *c, uint32_t port, const struct fab_port_selector *who)
-{
-    enum fab_node_type type = c->f->nodes[c->f->ports[port].node].type;
-    switch (who->kind) {
-    case FAB_SELECT_ALL:
-        return true;
-    case FAB_SELECT_ADAPTERS:
-        return type == FAB_NODE_CA;
-    case FAB_SELECT_SWITCHES:
-        return type == FAB_NODE_SWITCH;
-    case FAB_SELECT_ROUTERS:
-        return type == FAB_NODE_ROUTER;
-    case FAB_SELECT_SELF:
-        return port == c->f->self_port;
-    case FAB_SELECT_GUID:
-        return c->f->ports[port].guid == who->guid;
-    case FAB_SELECT_NAME:
-        return is_node(c, port, who->name);
-    case FAB_SELECT_GROUP:
-        break; /* groups have none in them */
-    }
-    return false;
-}
-
 static bool in_other(const struct crowd *c, uint32_t port, const char *name)
 {
     const struct fab_partitions *all = c->p->partitions;
     for (size_t i = 0; all != NULL && i < all->groups; i++) {
         const struct fab_port_group *g = &all->group[i];
         for (size_t k = 0; strcmp(g->name, name) == 0 && k < g->count; k++)
-            if (is_selected(c, port, &g->member[k]))
+            if (fab_selector_fits(c->f, &g->member[k], port))
                 return true;
     }
     return false;
@@ -101,7 +70,8 @@ static bool is_in(const struct crowd *c, uint32_t port, const struct fab_class_m
     case FAB_CLASS_PARTITION:
         return in_partition(c, port, m->name);
     case FAB_CLASS_NODES:
-        return (m->port == 0 || m->port == c->f->ports[port].num) && is_node(c, port, m->name);
+        return (m->port == 0 || m->port == c->f->ports[port].num) &&
+               fab_node_is_named(&c->f->nodes[c->f->ports[port].node], m->name);
     case FAB_CLASS_OF_OTHERS:
         return in_other(c, port, m->name);
     case FAB_CLASS_TYPES:

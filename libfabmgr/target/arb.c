@@ -207,15 +207,6 @@ static void add_idle(struct fab_arb *a, uint16_t idle, uint8_t cap)
 
 /* ---- both tables ----------------------------------------------------------------------------- */
 
-static uint32_t mtu_of(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port)
-{
-    uint8_t a = f->ports[port].info.mtu_cap, b = f->ports[f->ports[port].peer].info.mtu_cap;
-    uint8_t mtu = a < b ? a : b;
-    if (p->max_mtu != 0 && p->max_mtu < mtu)
-        mtu = p->max_mtu;
-    return 128u << (mtu > 0 && mtu <= 5 ? mtu : 5);
-}
-
 static uint8_t find_limit(const struct lanes *high, const struct lanes *low, uint32_t mtu)
 {
     uint64_t limit = (uint64_t)high->share * mtu / ((uint64_t)low->share * 4096);
@@ -257,8 +248,8 @@ static bool compute(const struct fab_fabric *f, const struct fab_policy *p, cons
     if (high.count > 0 && !fill(&high, info->vlarb_high_cap, a->high, &a->highs))
         return false;
     if (high.count > 0)
-        a->limit =
-            p->classes->has_limit ? p->classes->limit : find_limit(&high, &low, mtu_of(f, p, port));
+        a->limit = p->classes->has_limit ? p->classes->limit
+                                         : find_limit(&high, &low, fab_target_mtu(f, p, port));
     add_idle(a, idle, info->vlarb_low_cap);
     return true;
 }
@@ -278,7 +269,7 @@ static uint64_t key_of(const struct fab_fabric *f, const struct fab_policy *p,
                        const struct fab_vls *v, uint32_t port)
 {
     const struct fab_port_info *info = &f->ports[port].info;
-    return (uint64_t)mtu_of(f, p, port) << 32 | (uint64_t)info->vlarb_low_cap << 24 |
+    return (uint64_t)fab_target_mtu(f, p, port) << 32 | (uint64_t)info->vlarb_low_cap << 24 |
            (uint64_t)info->vlarb_high_cap << 16 | (uint64_t)fab_vls_class(v, port) << 8 |
            fab_target_port_vls(f, p, port);
 }

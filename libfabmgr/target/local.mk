@@ -7,6 +7,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/pkeys.c \
 	%D%/pkeys.h \
 	%D%/port.c \
+	%D%/selector.c \
+	%D%/selector.h \
 	%D%/target.c \
 	%D%/target.h \
 	%D%/vls.c \

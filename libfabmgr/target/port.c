@@ -72,6 +72,14 @@ static uint8_t op_vls(const struct fab_fabric *f, const struct fab_policy *p, ui
     return agree(ours->op_vls, ours->vl_cap, theirs->vl_cap, p->max_op_vls);
 }
 
+uint32_t fab_target_mtu(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port)
+{
+    const struct fab_port_info *ours = &f->ports[port].info;
+    const struct fab_port_info *theirs = &f->ports[f->ports[port].peer].info;
+    unsigned bytes = fab_mtu_bytes(agree(0, ours->mtu_cap, theirs->mtu_cap, p->max_mtu));
+    return bytes != 0 ? bytes : 4096;
+}
+
 static void link_fields(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port,
                         struct fab_port_info *want)
 {

@@ -31,7 +31,6 @@ int fab_lids_init(struct fab_lids *l, uint32_t port_count);
 /* Builds owner[] and top from base[] and lmc[]. EXISTS: two ports claim one LID. */
 int fab_lids_index(struct fab_lids *l);
 void fab_lids_fini(struct fab_lids *l);
-/* LID of the node's port that its switch-side tables name: port 0 of a switch. */
 
 /* Linear forwarding tables of all switches, one row a switch id. */
 struct fab_lft {
@@ -78,6 +77,8 @@ void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p
 /* The data VLs that the cable of `port` will have, 1..FAB_VLS_MAX, by OpVLs as above at both ends;
  * 1 where it is not known. */
 uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port);
+/* Bytes that packets over a port's cable carry at most; 4096 where devices do not say. */
+uint32_t fab_target_mtu(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port);
 /* The SLtoVLMappingTable, as fab_vls_map has it, of what comes into a switch by port id `in` and
  * leaves by port id `out`; an adapter or router has one table, in == out. With one lane: all on VL
  * 0. IBA 14.2.5.8. */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One port against one selector, without an index: for walks over all ports. */
+#include "libfabmgr/target/selector.h"
+
+#include <string.h>
+
+#include "libfabmgr/base/match.h"
+
+bool fab_node_is_named(const struct fab_node *n, const char *pattern)
+{
+    return fab_matches(pattern, n->desc, strlen(n->desc)) ||
+           fab_matches(pattern, n->desc, strcspn(n->desc, " \t"));
+}
+
+bool fab_selector_fits(const struct fab_fabric *f, const struct fab_port_selector *who,
+                       uint32_t port)
+{
+    const struct fab_node *n = &f->nodes[f->ports[port].node];
+    switch (who->kind) {
+    case FAB_SELECT_ALL:
+        return true;
+    case FAB_SELECT_ADAPTERS:
+        return n->type == FAB_NODE_CA;
+    case FAB_SELECT_SWITCHES:
+        return n->type == FAB_NODE_SWITCH;
+    case FAB_SELECT_ROUTERS:
+        return n->type == FAB_NODE_ROUTER;
+    case FAB_SELECT_SELF:
+        return port == f->self_port;
+    case FAB_SELECT_GUID:
+        return f->ports[port].guid == who->guid;
+    case FAB_SELECT_NAME:
+        return fab_node_is_named(n, who->name);
+    case FAB_SELECT_GROUP:
+        break;
+    }
+    return false;
+}
