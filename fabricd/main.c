@@ -300,10 +300,15 @@ static void on_replayed(void *ctx)
 
 static int open_replay(struct daemon *d, char *why)
 {
+    char what[WHY_LEN - 200];
     int r = recording_restore(&d->recording, d->store);
-    return r != FAB_OK ? r
-                       : transport_replay_open(d->loop, d->recording.bytes, d->recording.len,
-                                               on_replayed, d, &d->transport, why, WHY_LEN);
+    if (r != FAB_OK)
+        return r;
+    r = transport_replay_open(d->loop, d->recording.bytes, d->recording.len, on_replayed, d,
+                              &d->transport, what, sizeof(what));
+    if (r != FAB_OK)
+        snprintf(why, WHY_LEN, "%.190s: %s", d->options.replay, what);
+    return r;
 }
 
 static int start_recorder(struct daemon *d, char *why)

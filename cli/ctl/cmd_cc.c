@@ -149,7 +149,9 @@ static void say_port(struct session *s, const Fabric__V1__GetPortCongestionRespo
     out_port_keys(o, "", r->port);
     out_text(o, NULL, "Port", OUT_PLAIN, port);
     out_text(o, "profile", "Profile", OUT_PLAIN, r->profile);
-    out_text(o, "state", "Device", OUT_PLAIN, r->state);
+    out_text(o, "state", r->state[0] != '\0' ? "Device" : NULL, OUT_PLAIN, r->state);
+    if (r->state[0] == '\0')
+        out_textf(o, "Device", OUT_DIM, "not set: this is computed only (congestion.apply)");
     if (r->n_values == 0)
         out_note(o, OUT_PLAIN, "no settings: the port has no cable, or the profile is off");
     say_values(o, "values", r->values, r->n_values, s->explain);

@@ -27,7 +27,7 @@ void say_advice(struct out *o, char **advice, size_t count)
 
 static const struct out_column hot_columns[] = {
     {"port", "PORT", false},    {"kind", "IS", false},        {"waits", "WAITS %", true},
-    {"mbps", "MB/S", true},     {"fecn", "FECN", true},       {"becn", "BECN", true},
+    {"mbps", "MBPS", true},     {"fecn", "FECN", true},       {"becn", "BECN", true},
     {"events", "EVENTS", true}, {"senders", "SENDERS", true},
 };
 
@@ -40,7 +40,7 @@ static void say_hot(struct out *o, const Fabric__V1__HotPort *h)
     out_text(o, NULL, "PORT", OUT_PLAIN, port);
     out_text(o, "kind", "IS", OUT_PLAIN, h->kind);
     out_real(o, "waits_percent", "WAITS %", OUT_PLAIN, h->waits_permille / 10.0, 1);
-    out_number(o, "mbps", "MB/S", OUT_PLAIN, h->mbps);
+    out_number(o, "mbps", "MBPS", OUT_PLAIN, h->mbps);
     out_number(o, "fecn", "FECN", OUT_PLAIN, h->fecn);
     out_number(o, "becn", "BECN", OUT_PLAIN, h->becn);
     out_number(o, "events", "EVENTS", OUT_PLAIN, h->events);

@@ -11,7 +11,7 @@
 static const struct out_column columns[] = {
     {"mgid", "MGID", false},      {"mlid", "MLID", false}, {"pkey", "P_KEY", false},
     {"members", "MEMBERS", true}, {"lost", "LOST", true},  {"mtu", "MTU", true},
-    {"rate", "GB/S", true},       {"sl", "SL", true},      {"configured", "FIXED", false},
+    {"rate", "GBPS", true},       {"sl", "SL", true},      {"configured", "FIXED", false},
 };
 
 static void say_row(struct out *o, const void *item)
@@ -29,7 +29,7 @@ static void say_row(struct out *o, const void *item)
     out_number(o, "unreached", "LOST", g->unreached ? OUT_WARN : OUT_PLAIN, g->unreached);
     out_number(o, "mtu", "MTU", OUT_PLAIN, g->mtu);
     out_number(o, "rate_mbps", NULL, OUT_PLAIN, g->rate_mbps);
-    out_text(o, NULL, "GB/S", OUT_PLAIN, rate);
+    out_text(o, NULL, "GBPS", OUT_PLAIN, rate);
     out_number(o, "service_level", "SL", OUT_PLAIN, g->service_level);
     out_bool(o, "configured", "FIXED", OUT_PLAIN, g->configured);
     out_row_end(o);

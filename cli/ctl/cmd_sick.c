@@ -9,6 +9,7 @@
 #include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/link.pb-c.h"
+#include "fabric/v1/port.pb-c.h"
 
 static const struct out_column columns[] = {
     {"a", "FROM", false},       {"b", "TO", false},      {"state", "STATE", false},
@@ -159,6 +160,30 @@ static bool is_end(const Fabric__V1__PortRef *p, const char *node, uint32_t numb
            (strcmp(p->node_name, node) == 0 || strcmp(p->node_guid, node) == 0);
 }
 
+static const Fabric__V1__SickLink *find(const Fabric__V1__ListSickLinksResponse *r,
+                                        const char *node, uint32_t number)
+{
+    for (size_t i = 0; i < r->n_links; i++)
+        if (is_end(r->links[i]->a, node, number) || is_end(r->links[i]->b, node, number))
+            return r->links[i];
+    return NULL;
+}
+
+/* By what else a node can be called; the manager says if there is no such port. */
+static int look_up(struct session *s, char *node, uint32_t number,
+                   const Fabric__V1__ListSickLinksResponse *links, const Fabric__V1__SickLink **ret)
+{
+    Fabric__V1__GetPortRequest q = FABRIC__V1__GET_PORT_REQUEST__INIT;
+    Fabric__V1__GetPortResponse *r = NULL;
+    q.node = node;
+    q.port_number = number;
+    int rc = ask(s, "GetPort", &q.base, &fabric__v1__get_port_response__descriptor, &r);
+    if (rc == EXIT_OK && r->port != NULL && r->port->port != NULL)
+        *ret = find(links, r->port->port->node_guid, number);
+    free_reply(r);
+    return rc;
+}
+
 static int show_one(struct session *s, const Fabric__V1__ListSickLinksResponse *r)
 {
     char *node;
@@ -166,13 +191,12 @@ static int show_one(struct session *s, const Fabric__V1__ListSickLinksResponse *
     int rc = parse_port(s->argv[0], &node, &number);
     if (rc != EXIT_OK)
         return rc;
-    const Fabric__V1__SickLink *found = NULL;
-    for (size_t i = 0; i < r->n_links; i++)
-        if (is_end(r->links[i]->a, node, number) || is_end(r->links[i]->b, node, number))
-            found = r->links[i];
+    const Fabric__V1__SickLink *found = find(r, node, number);
+    if (found == NULL)
+        rc = look_up(s, node, number, r, &found);
     if (found != NULL)
         say(s->out, found);
-    else
+    else if (rc == EXIT_OK)
         rc =
             complain(EXIT_NOT_FOUND, "no error counter rose of late on the link at %s", s->argv[0]);
     free(node);

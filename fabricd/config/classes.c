@@ -18,7 +18,8 @@
 struct taking {
     struct report *report;
     struct fab_classes *to;
-    char path[PATH_LEN]; /* "qos.classes[1]" */
+    const struct fab_partitions *partitions; /* NULL: none are configured */
+    char path[PATH_LEN];                     /* "qos.classes[1]" */
 };
 
 static int value_wrong(struct taking *t, const char *key, const char *expected)
@@ -69,15 +70,43 @@ static int take_values(struct taking *t, const struct raw_class *raw, struct fab
     return rc;
 }
 
+/* Whether partitions.conf has what a rule names. */
+static bool is_known(const struct fab_partitions *all, const struct fab_class_member *m)
+{
+    bool known = m->kind != FAB_CLASS_PARTITION && m->kind != FAB_CLASS_OF_OTHERS;
+    for (size_t i = 0; all != NULL && m->kind == FAB_CLASS_PARTITION && i < all->partitions; i++)
+        known = known || strcmp(all->partition[i].name, m->name) == 0;
+    for (size_t i = 0; all != NULL && m->kind == FAB_CLASS_OF_OTHERS && i < all->groups; i++)
+        known = known || strcmp(all->group[i].name, m->name) == 0;
+    return known;
+}
+
+/* Of the groups that a rule added, from `first` on. */
+static int check_names(struct taking *t, const char *path, size_t first)
+{
+    for (size_t i = first; i < t->to->groups; i++) {
+        const struct fab_class_member *m = &t->to->group[i].member[0];
+        if (is_known(t->partitions, m))
+            continue;
+        report_key(t->report, path, "there is no %s '%s' in partitions.file",
+                   m->kind == FAB_CLASS_PARTITION ? "partition" : "group", m->name);
+        return FAB_E_NOT_FOUND;
+    }
+    return FAB_OK;
+}
+
 static int take_rules(struct taking *t, const struct raw_class *raw, uint8_t number)
 {
     struct fab_classes_error error;
     char path[2 * PATH_LEN];
     for (unsigned i = 0; i < raw->match_count; i++) {
+        size_t groups = t->to->groups;
         int rc = fab_classes_add_rule(t->to, number, raw->match[i], &error);
         snprintf(path, sizeof(path), "%s.match[%u]", t->path, i);
         if (rc == FAB_E_FORMAT || rc == FAB_E_LIMIT)
             report_key(t->report, path, "%s", error.message);
+        if (rc == FAB_OK)
+            rc = check_names(t, path, groups);
         if (rc != FAB_OK)
             return rc;
     }
@@ -187,7 +216,7 @@ static int take_all(struct taking *t, const struct raw_qos *raw)
 
 int classes_take(const struct raw_qos *raw, struct report *report, struct config *c)
 {
-    struct taking t = {.report = report};
+    struct taking t = {.report = report, .partitions = c->policy.partitions};
     if (raw == NULL)
         return FAB_OK;
     int rc = fab_classes_new(&t.to);

@@ -363,6 +363,10 @@ static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
         snprintf(why, why_len, "engine names more than %d engines", FAB_ROUTE_CHAIN_MAX);
     if (rc != FAB_E_NOT_FOUND)
         return rc == FAB_OK ? FAB_OK : FAB_E_INVAL;
+    if (strcmp(unknown, "auto") == 0) {
+        snprintf(why, why_len, "engine has auto among others, expected it alone");
+        return FAB_E_INVAL;
+    }
     size_t used = (size_t)snprintf(why, why_len, "engine is '%s', expected auto", unknown);
     for (const struct fab_route_engine *const *e = fab_route_engines(); *e != NULL; e++)
         if (used < why_len)

@@ -227,7 +227,7 @@ static void fill_port(struct call *c, struct answer *a, const struct fab_congest
     m->port = convert_port_ref(a, v, port);
     m->generation = v->generation;
     m->profile = answer_text(a, fab_congestion_profile_name(policy->congestion.profile));
-    if (cc_device_of(call_rpc(c)->in.cc, v->fabric, port, &device))
+    if (policy->congestion.apply && cc_device_of(call_rpc(c)->in.cc, v->fabric, port, &device))
         m->state = answer_text(a, cc_state_name(device.state));
     if (i == FAB_CONGESTION_NONE)
         return;

@@ -60,9 +60,10 @@ static void tell_guarantees(struct sm *s, const struct sm_classes *now)
         if (c->class[i].share == 0 || now->guaranteed[i] + 10u >= due)
             continue; /* within one percent, as tables are of whole packets */
         bus_say(s->in.bus, EVENT_WARNING, "class-share", c->class[i].name, 0, 0,
-                "the tables guarantee it %u.%u %% of a cable, not %u %%: see \"Shares\" in "
-                "fabricd.yaml(5)",
-                now->guaranteed[i] / 10, now->guaranteed[i] % 10, c->class[i].share);
+                "class %s is guaranteed %u.%u %% of a cable by its tables, not %u %%: see "
+                "\"Shares\" in fabricd.yaml(5)",
+                c->class[i].name, now->guaranteed[i] / 10, now->guaranteed[i] % 10,
+                c->class[i].share);
     }
 }
 
