@@ -276,6 +276,16 @@ int sm_mfts_move(struct sm *s, const struct fab_fabric *now)
     return FAB_OK;
 }
 
+void sm_mfts_reset(struct sm *s)
+{
+    struct sm_multicast *m = &s->multicast;
+    fab_blocks_fini(&m->held);
+    free(m->silent);
+    m->silent = NULL;
+    m->silents = 0;
+    sm_mfts_open_all(s);
+}
+
 int sm_mfts_init(struct sm *s)
 {
     s->multicast.retry_us = RETRY_US;
@@ -288,6 +298,5 @@ void sm_mfts_fini(struct sm *s)
     struct sm_multicast *m = &s->multicast;
     plan_fini(m);
     loop_timer_free(m->retry);
-    fab_blocks_fini(&m->held);
-    free(m->silent);
+    sm_mfts_reset(s);
 }

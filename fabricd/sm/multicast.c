@@ -218,8 +218,12 @@ static int follow(struct sm *s)
         r = note_tops(m, f);
     if (r == FAB_OK && follows)
         r = fab_mgroups_follow(m->groups, f);
-    if (r != FAB_OK)
+    if (r != FAB_OK) { /* some may go by the ids of the new fabric, and the trees by the old ones */
+        free(m->top);
+        m->top = NULL;
+        sm_mfts_reset(s);
         return r;
+    }
     m->stale = false;
     note_absents(s);
     drop_absents(s);

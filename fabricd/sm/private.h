@@ -567,6 +567,7 @@ int sm_mfts_go_on(struct sm *s); /* NOMEM */
 void sm_mfts_drop(struct sm *s); /* what is under way */
 void sm_mfts_open_all(struct sm *s);
 int sm_mfts_move(struct sm *s, const struct fab_fabric *now); /* before the trees follow; NOMEM */
+void sm_mfts_reset(struct sm *s); /* nothing is known of what switches hold; sm_mfts_move is next */
 /* urgent: only if there are few. */
 bool sm_mfts_next(struct sm *s, bool urgent, struct fab_mads_request *ret);
 
