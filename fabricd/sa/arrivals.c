@@ -41,7 +41,7 @@ static bool is_in_service(const struct fab_fabric *f, uint32_t port)
 static void take_keys(const struct fab_view *v, uint32_t port, uint16_t key[FAB_NOTICE_KEYS])
 {
     uint32_t count, kept = 0;
-    const uint16_t *keys = sa_keys(v, port, &count);
+    const uint16_t *keys = fab_pkeys_or_default(&v->target->pkeys, port, &count);
     for (uint32_t i = 0; i < count && kept < FAB_NOTICE_KEYS; i++)
         if (keys[i] != 0)
             key[kept++] = keys[i];

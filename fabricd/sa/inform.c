@@ -22,29 +22,6 @@
 
 enum { AT_SUBSCRIBE = 23 }; /* byte of InformInfo */
 
-/* ---- partitions --------------------------------------------------------------------------------
- */
-
-const uint16_t *sa_keys(const struct fab_view *v, uint32_t port, uint32_t *ret_count)
-{
-    static const uint16_t full = 0xffff;
-    const uint16_t *keys = fab_pkeys_of(&v->target->pkeys, port, ret_count);
-    if (keys != NULL)
-        return keys;
-    *ret_count = 1;
-    return &full;
-}
-
-bool sa_has_key(const struct fab_view *v, uint32_t port, uint16_t pkey)
-{
-    uint32_t count;
-    const uint16_t *keys = sa_keys(v, port, &count);
-    for (uint32_t i = 0; i < count; i++)
-        if (fab_pkey_base(keys[i]) == fab_pkey_base(pkey) && fab_pkey_base(pkey) != 0)
-            return true;
-    return false;
-}
-
 /* ---- who may subscribe -------------------------------------------------------------------------
  */
 

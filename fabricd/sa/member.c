@@ -21,19 +21,6 @@
 /* ---- partitions --------------------------------------------------------------------------------
  */
 
-/* Whether the port is in a partition, as full or as limited member. */
-static bool has_pkey(const struct fab_view *v, uint32_t port, uint16_t pkey)
-{
-    uint32_t count;
-    const uint16_t *keys = fab_pkeys_of(&v->target->pkeys, port, &count);
-    if (keys == NULL)
-        return fab_pkey_base(pkey) == FAB_PKEY_DEFAULT;
-    for (uint32_t i = 0; i < count; i++)
-        if (fab_pkey_base(keys[i]) == fab_pkey_base(pkey) && fab_pkey_base(pkey) != 0)
-            return true;
-    return false;
-}
-
 /* ---- joins and leaves --------------------------------------------------------------------------
  */
 
@@ -85,8 +72,9 @@ static bool may_modify(const struct change *c)
 {
     if (c->req->trusted || c->member == NULL)
         return true;
-    return c->member->proxy_join ? has_pkey(c->view, c->req->from, c->group->is.pkey)
-                                 : c->req->from == c->port;
+    return c->member->proxy_join
+               ? fab_pkeys_has(&c->view->target->pkeys, c->req->from, c->group->is.pkey)
+               : c->req->from == c->port;
 }
 
 static bool may_join(const struct change *c)
@@ -96,7 +84,7 @@ static bool may_join(const struct change *c)
     uint16_t pkey = c->group != NULL ? c->group->is.pkey : c->record.pkey;
     if (!is_end(v, c->port) || (names_key && fab_pkey_base(c->record.pkey) == 0))
         return false;
-    if ((c->group != NULL || names_key) && !has_pkey(v, c->port, pkey))
+    if ((c->group != NULL || names_key) && !fab_pkeys_has(&v->target->pkeys, c->port, pkey))
         return false;
     if (!c->req->trusted && c->req->from != c->port &&
         !fab_sa_share_partition(c->sa, c->req->from, c->port))
@@ -163,7 +151,7 @@ struct place { /* of a list: what it was at last */
 static bool sees(const struct fab_sa_query *q, const struct fab_mgroup *group)
 {
     return q->trusted || q->asker == FAB_NONE ||
-           has_pkey(fab_sa_view(q->sa), q->asker, group->is.pkey);
+           fab_pkeys_has(&fab_sa_view(q->sa)->target->pkeys, q->asker, group->is.pkey);
 }
 
 static bool is_wanted(const struct fab_sa_query *q, const struct fab_mc_member_record *want,

@@ -75,8 +75,4 @@ void sa_arrivals_absent(void *ctx);
 void sa_arrivals_notice(void *ctx, const struct fab_notice *notice);
 void sa_arrivals_group(void *ctx, const struct fab_mc_member_record *group, bool made);
 
-/* The P_Keys of a port; one that nobody gave a table is a full member of the default partition. */
-const uint16_t *sa_keys(const struct fab_view *v, uint32_t port, uint32_t *ret_count);
-bool sa_has_key(const struct fab_view *v, uint32_t port, uint16_t pkey); /* full or limited */
-
 #endif

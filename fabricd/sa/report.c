@@ -39,7 +39,7 @@ static uint32_t port_of(const struct fab_view *v, const struct fab_subscription 
 static bool shares(const struct fab_view *v, uint32_t port, const struct fab_event_notice *n)
 {
     uint32_t count;
-    const uint16_t *keys = sa_keys(v, port, &count);
+    const uint16_t *keys = fab_pkeys_or_default(&v->target->pkeys, port, &count);
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < n->keys; k++)
             if (fab_pkeys_match(keys[i], n->key[k]))

@@ -77,7 +77,7 @@ static bool is_served(const struct change *c)
     uint16_t pkey = c->record.pkey;
     if (!given(c->req, "ServiceP_Key"))
         return true;
-    if (!sa_has_key(c->view, c->req->from, pkey))
+    if (!fab_pkeys_has(&c->view->target->pkeys, c->req->from, pkey))
         return false;
     if (c->record.gid[0] >> 56 == MULTICAST)
         return true;
@@ -85,7 +85,7 @@ static bool is_served(const struct change *c)
     uint32_t port =
         fab_fabric_port_by_guid(c->view->fabric, alias_of ? alias_of : c->record.gid[1]);
     return port != FAB_NONE && fab_port_has_lid(c->view->fabric, port) &&
-           sa_has_key(c->view, port, pkey);
+           fab_pkeys_has(&c->view->target->pkeys, port, pkey);
 }
 
 static bool may_change(const struct change *c)
@@ -220,7 +220,8 @@ static bool sees(const struct fab_sa_query *q, uint16_t pkey)
 {
     if (q->trusted)
         return true;
-    return q->asker != FAB_NONE && sa_has_key(fab_sa_view(q->sa), q->asker, pkey);
+    return q->asker != FAB_NONE &&
+           fab_pkeys_has(&fab_sa_view(q->sa)->target->pkeys, q->asker, pkey);
 }
 
 /* With what is left of its lease. */

@@ -77,13 +77,8 @@ static int compare_keys(const void *x, const void *y)
 /* Of a port, sorted, the better one of two of a partition; returns how many. */
 static uint32_t keys_of(const struct crowds *c, uint32_t port, uint16_t ret[KEYS_MOST])
 {
-    static const uint16_t from_the_start = FAB_PKEY_DEFAULT | FAB_PKEY_FULL;
     uint32_t has, count = 0, kept = 0;
-    const uint16_t *key = fab_pkeys_of(c->pkeys, port, &has);
-    if (key == NULL) {
-        key = &from_the_start;
-        has = 1;
-    }
+    const uint16_t *key = fab_pkeys_or_default(c->pkeys, port, &has);
     for (uint32_t i = 0; i < has && count < KEYS_MOST; i++)
         if (fab_pkey_base(key[i]) != 0 &&
             (port != c->f->self_port || fab_pkey_base(key[i]) != FAB_PKEY_DEFAULT))

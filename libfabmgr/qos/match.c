@@ -23,13 +23,8 @@ struct crowd {
 
 static bool is_member(const struct crowd *c, uint32_t port, uint64_t first, uint64_t last)
 {
-    uint32_t count = 0;
-    const uint16_t *key = c->pkeys->ports > 0 ? fab_pkeys_of(c->pkeys, port, &count) : NULL;
-    static const uint16_t open = FAB_PKEY_DEFAULT;
-    if (key == NULL) { /* it has what devices have from the start */
-        key = &open;
-        count = 1;
-    }
+    uint32_t count;
+    const uint16_t *key = fab_pkeys_or_default(c->pkeys, port, &count);
     for (uint32_t i = 0; i < count; i++) {
         uint16_t base = fab_pkey_base(key[i]);
         if (base != 0 && base >= (first & 0x7fff) && base <= (last & 0x7fff))

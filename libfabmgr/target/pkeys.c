@@ -49,30 +49,38 @@ const uint16_t *fab_pkeys_of(const struct fab_pkeys *p, uint32_t port, uint32_t 
     return count > 0 ? p->key + p->first[port] : NULL;
 }
 
-struct keys {
-    const uint16_t *key;
-    uint32_t count;
-};
-
-/* A port without a table is a full member of the default partition. */
-static struct keys keys_of(const struct fab_pkeys *p, uint32_t port)
+const uint16_t *fab_pkeys_or_default(const struct fab_pkeys *p, uint32_t port, uint32_t *ret_count)
 {
     static const uint16_t full = 0xffff;
-    struct keys keys;
-    keys.key = fab_pkeys_of(p, port, &keys.count);
-    return keys.key != NULL ? keys : (struct keys){&full, 1};
+    const uint16_t *key = fab_pkeys_of(p, port, ret_count);
+    if (key != NULL)
+        return key;
+    *ret_count = 1;
+    return &full;
+}
+
+bool fab_pkeys_has(const struct fab_pkeys *p, uint32_t port, uint16_t pkey)
+{
+    uint32_t count;
+    const uint16_t *key = fab_pkeys_or_default(p, port, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (fab_pkey_base(key[i]) == fab_pkey_base(pkey) && fab_pkey_base(pkey) != 0)
+            return true;
+    return false;
 }
 
 uint16_t fab_pkeys_common(const struct fab_pkeys *p, uint32_t a, uint32_t b, uint16_t wanted)
 {
-    const struct keys of_a = keys_of(p, a), of_b = keys_of(p, b);
-    for (uint32_t i = 0; i < of_a.count; i++) {
-        uint16_t key = of_a.key[i];
+    uint32_t as, bs;
+    const uint16_t *of_a = fab_pkeys_or_default(p, a, &as);
+    const uint16_t *of_b = fab_pkeys_or_default(p, b, &bs);
+    for (uint32_t i = 0; i < as; i++) {
+        uint16_t key = of_a[i];
         if (wanted != 0 && fab_pkey_base(key) != fab_pkey_base(wanted))
             continue;
-        for (uint32_t n = 0; n < of_b.count; n++)
-            if (fab_pkeys_match(key, of_b.key[n]) || (a == b && n == i && key != 0))
-                return key & of_b.key[n];
+        for (uint32_t n = 0; n < bs; n++)
+            if (fab_pkeys_match(key, of_b[n]) || (a == b && n == i && key != 0))
+                return key & of_b[n];
     }
     return 0;
 }

@@ -31,6 +31,11 @@ int fab_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy);
 void fab_pkeys_fini(struct fab_pkeys *p);
 /* The table of a port, *ret_count entries long; NULL: no opinion. */
 const uint16_t *fab_pkeys_of(const struct fab_pkeys *p, uint32_t port, uint32_t *ret_count);
+/* Likewise; where there is no opinion, what devices have from the start: the default partition, as
+ * a full member. */
+const uint16_t *fab_pkeys_or_default(const struct fab_pkeys *p, uint32_t port, uint32_t *ret_count);
+/* Whether one of these is of the partition, as full or as limited member. */
+bool fab_pkeys_has(const struct fab_pkeys *p, uint32_t port, uint16_t pkey);
 /* The first key of port a's table by which it can talk to port b, as SA answers it; of the
  * partition `wanted`, if that is not 0. 0: none. A port without a table has the default one. */
 uint16_t fab_pkeys_common(const struct fab_pkeys *p, uint32_t a, uint32_t b, uint16_t wanted);
