@@ -69,6 +69,11 @@ tests_unit_test_roce_SOURCES = tests/unit/test_roce.c
 tests_unit_test_roce_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_roce_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_congestion_random
+tests_unit_test_congestion_random_SOURCES = tests/unit/test_congestion_random.c
+tests_unit_test_congestion_random_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_congestion_random_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_congestion_nomem
 tests_unit_test_congestion_nomem_SOURCES = tests/unit/test_congestion_nomem.c
 tests_unit_test_congestion_nomem_CFLAGS = $(TEST_CFLAGS)
