@@ -40,55 +40,33 @@ static bool odd(const struct sm *s, const struct fab_fabric *now)
     return now->self_port == FAB_NONE || (was && now->node_count < was->node_count / 2);
 }
 
-/* A node that is kept from before though it does not answer: by a place of its list, or FAB_NONE.
- */
-static uint32_t kept_silent(const struct sm *s, const struct fab_fabric *now,
-                            const struct fab_silent *place)
+/* By a place of its list: a node is kept from before though it does not answer. */
+static bool is_kept_silent(const struct sm *s, const struct fab_fabric *now,
+                           const struct fab_silent *place)
 {
     const struct fab_fabric *was = s->model.fabric;
     uint32_t near = fab_fabric_node_by_guid(was, place->near_guid);
     if (place->status != FAB_E_TIMEOUT || near == FAB_NONE ||
         place->near_port > was->nodes[near].num_ports)
-        return FAB_NONE;
+        return false;
     uint32_t node = fab_peer_node(was, fab_port_id(was, near, place->near_port));
-    return node == FAB_NONE ? FAB_NONE : fab_fabric_node_by_guid(now, was->nodes[node].guid);
+    return node != FAB_NONE && fab_fabric_node_by_guid(now, was->nodes[node].guid) != FAB_NONE;
 }
 
-/* Adds the nodes that are cabled to it; returns how many are new. */
-static uint32_t add_neighbours(const struct fab_fabric *f, uint32_t node, struct sm_guids *suspects)
-{
-    uint32_t before = suspects->count;
-    for (unsigned i = 0; i <= f->nodes[node].num_ports; i++) {
-        uint32_t peer = fab_peer_node(f, fab_port_id(f, node, (uint8_t)i));
-        if (peer != FAB_NONE)
-            sm_guids_add(suspects, f->nodes[peer].guid);
-    }
-    return suspects->count - before;
-}
-
-/* A scoped look that met a known node which does not answer goes on with all that are cabled to it:
- * they know whether it is off. If they say that its cables are up, it hangs, and only a look at
- * everything tells what the fabric is without it. */
+/* A scoped look met a known node which does not answer, and those around it say that its cables are
+ * up: it hangs, and only a look at everything tells what the fabric is without it. */
 static bool look_wider(struct sm *s, const struct fab_fabric *now)
 {
-    uint32_t count, found = 0, added = 0;
+    uint32_t count, i = 0;
     const struct fab_silent *silent = fab_discover_silent(s->discover, &count);
-    struct sm_guids suspects = s->suspects;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t node = kept_silent(s, now, &silent[i]);
-        found += node != FAB_NONE;
-        if (node != FAB_NONE)
-            added += add_neighbours(now, node, &suspects);
-    }
-    if (found == 0)
+    while (i < count && !is_kept_silent(s, now, &silent[i]))
+        i++;
+    if (i == count)
         return false;
     s->want.trap_us = s->run.trap_us;
     sm_keep_cause(s);
     s->look_again = true;
-    if (added == 0 || suspects.many)
-        sm_want_full(s);
-    else
-        sm_want_suspects(s, &suspects);
+    sm_want_full(s);
     return true;
 }
 

@@ -295,6 +295,21 @@ static void pause_for_traps(struct sm *s)
     loop_timer_set(s->settle_timer, settle_us << (doublings < STIR_MOST ? doublings : STIR_MOST));
 }
 
+/* Who did not answer may be behind somebody who hangs. */
+static void add_way(const struct sm *s, uint64_t guid, struct sm_guids *to)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t node = fab_fabric_node_by_guid(f, guid), at = f->ports[f->self_port].node;
+    const struct fab_path *way = node != FAB_NONE ? &s->model.paths[node] : NULL;
+    if (way == NULL || way->hops == FAB_PATH_UNKNOWN)
+        return;
+    for (unsigned hop = 1; hop < way->hops && at != FAB_NONE; hop++) {
+        at = fab_peer_node(f, fab_port_id(f, at, way->port[hop]));
+        if (at != FAB_NONE)
+            sm_guids_add(to, f->nodes[at].guid);
+    }
+}
+
 /* Each glance is checked by a look: at once, when there was more to see, else when it is quiet.
  * What a held cable does is seen well enough; the next light look finds the rest. */
 static void look_after_glance(struct sm *s, int status)
@@ -305,6 +320,8 @@ static void look_after_glance(struct sm *s, int status)
         return;
     for (uint32_t i = 0; i < s->suspects.count; i++)
         sm_guids_add(to, s->suspects.guid[i]);
+    for (uint32_t i = 0; i < s->cut.mute.count; i++)
+        add_way(s, s->cut.mute.guid[i], to);
     for (uint32_t i = 0; i < s->cut.count; i++)
         sm_guids_add(to, f->nodes[f->ports[s->cut.cable[i].peer].node].guid);
     if (status != FAB_OK || s->cut.more || s->program.failed)

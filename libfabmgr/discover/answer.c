@@ -28,9 +28,11 @@ int answer_failed(struct fab_discover *d, const struct question *q, int status)
                                                  .near_port = q->item.port,
                                                  .attr_id = FAB_ATTR_NODE_INFO,
                                                  .status = status});
-    if (status == FAB_E_TIMEOUT && p->failures < UINT8_MAX)
-        p->failures++;
-    return silent_node(d, p, q->kind, status);
+    bool fails = status == FAB_E_TIMEOUT && p->failures < UINT8_MAX;
+    p->failures += fails;
+    int result = silent_node(d, p, q->kind, status);
+    bool gives_up = fails && p->failures == FAILURES_MUTE && place_is_mute(p) && d->base != NULL;
+    return result == FAB_OK && gives_up ? scoped_mute(d, p) : result;
 }
 
 /* ---- NodeInfo ---------------------------------------------------------------------------------

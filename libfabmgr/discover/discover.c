@@ -126,7 +126,7 @@ static void question_free(struct fab_discover *d, uint32_t tag)
 static bool worth_asking(const struct fab_discover *d, uint8_t kind, const struct item *item)
 {
     const struct place *p = place_get(d, item->place);
-    if (p->path.hops == FAB_PATH_UNKNOWN || (p->failures >= 2 && !p->answered))
+    if (p->path.hops == FAB_PATH_UNKNOWN || place_is_mute(p))
         return false;
     return kind != ASK_NODE_INFO || !port_linked(d, p, item->port) ||
            !fab_bits_get(p->fresh, item->port);

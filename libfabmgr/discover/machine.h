@@ -26,6 +26,12 @@ struct place {
     uint64_t fresh[4]; /* ports whose cable was confirmed by this discovery */
 };
 
+#define FAILURES_MUTE 2
+static inline bool place_is_mute(const struct place *p)
+{
+    return p->failures >= FAILURES_MUTE && !p->answered;
+}
+
 enum question_kind { ASK_NODE_INFO, ASK_NODE_DESC, ASK_SWITCH_INFO, ASK_PORT_INFO };
 
 /* Work: a NodeInfo down a port (probe), a PortInfo (read), or all of a node (walk). */
@@ -109,5 +115,7 @@ bool scoped_wave(struct fab_discover *d);
 int scoped_prune(struct fab_discover *d);
 /* A cable went: ways are to be found anew, and the far end is looked at. */
 int scoped_cut(struct fab_discover *d, const struct place *far, uint8_t far_port);
+/* A node does not answer: ways lead round it, and its neighbours are looked at. */
+int scoped_mute(struct fab_discover *d, const struct place *p);
 
 #endif

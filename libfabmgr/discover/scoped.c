@@ -4,14 +4,17 @@
  * hangs new on them.
  *
  * The way to a suspect may lead over the very cable that went. So suspects are taken in waves, the
- * nearest first; what a wave learns (cables cut, cables new) is in the ways of the next. The look
- * ends when there are no suspects, or no way to any of them; the result leaves out what is not
- * reached.
+ * nearest first; what a wave learns (cables cut, cables new, who does not answer) is in the ways of
+ * the next. The look ends when there are no suspects, or no way to any of them; the result leaves
+ * out what is not reached, but not what only lies behind somebody who does not answer.
  *
  * The far end of a cable that went has that one port read, if it is a switch (its trap may have
  * been lost); an adapter's port is forgotten, as a whole look would not find it. A switch that is
  * found at the end of a cable trained anew is walked whole, because it may have been restarted and
  * lost its tables.
+ *
+ * Of a node that does not answer, the switches around it are asked for the ports that face it: they
+ * know whether it is off.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -100,8 +103,15 @@ static struct place *step(const struct fab_discover *d, const struct place *p, u
     return far;
 }
 
-/* Ways to all places by breadth-first search over the cables that are known now. */
-static int find_paths(struct fab_discover *d)
+/* Adapters pass nothing on, nor does, when that counts, who does not answer. */
+static bool leads_on(const struct fab_discover *d, const struct place *p, bool around)
+{
+    return p->ref == d->self || (p->type == FAB_NODE_SWITCH && !(around && place_is_mute(p)));
+}
+
+/* Ways to all places by breadth-first search over the cables that are known now; around: those who
+ * do not answer. */
+static int find_paths(struct fab_discover *d, bool around)
 {
     struct queue queue = {0};
     struct item item = {.place = d->self};
@@ -112,7 +122,7 @@ static int find_paths(struct fab_discover *d)
         const struct place *p = place_get(d, item.place);
         bool is_switch = p->type == FAB_NODE_SWITCH;
         unsigned first = is_switch ? 1 : d->self_port, last = is_switch ? p->num_ports : first;
-        if (!is_switch && p->ref != d->self)
+        if (!leads_on(d, p, around))
             continue;
         for (unsigned port = first; port <= last && status == FAB_OK; port++) {
             const struct place *far = step(d, p, (uint8_t)port);
@@ -140,7 +150,7 @@ static void remove_place(struct fab_discover *d, const struct place *p)
 
 int scoped_prune(struct fab_discover *d)
 {
-    int status = find_paths(d);
+    int status = find_paths(d, false);
     for (size_t i = 0; i < d->place_capacity && status == FAB_OK; i++) {
         const struct place *p = d->places[i];
         if (p != NULL && p->path.hops == FAB_PATH_UNKNOWN)
@@ -206,7 +216,7 @@ bool scoped_wave(struct fab_discover *d)
 {
     if (d->base == NULL || queue_empty(&d->suspects) || d->status != FAB_OK)
         return false;
-    int status = d->paths_stale ? find_paths(d) : FAB_OK;
+    int status = d->paths_stale ? find_paths(d, true) : FAB_OK;
     uint8_t hops = nearest(d);
     if (status == FAB_OK && hops != FAB_PATH_UNKNOWN)
         status = release_wave(d, hops);
@@ -222,4 +232,18 @@ int scoped_cut(struct fab_discover *d, const struct place *far, uint8_t far_port
     if (far->type != FAB_NODE_SWITCH)
         return fab_builder_forget_port(d->builder, far->ref, far_port);
     return queue_push(&d->suspects, (struct item){.place = far->ref, .port = far_port});
+}
+
+int scoped_mute(struct fab_discover *d, const struct place *p)
+{
+    uint32_t ref;
+    uint8_t far_port;
+    int status = FAB_OK;
+    d->paths_stale = true;
+    for (unsigned port = 1; port <= p->num_ports && status == FAB_OK; port++) {
+        if (fab_builder_peer(d->builder, p->ref, (uint8_t)port, &ref, &far_port) == FAB_OK &&
+            place_get(d, ref)->type == FAB_NODE_SWITCH)
+            status = queue_push(&d->suspects, (struct item){.place = ref, .port = far_port});
+    }
+    return status;
 }

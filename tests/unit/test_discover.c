@@ -698,6 +698,67 @@ START_TEST(scoped_asks_little)
 }
 END_TEST
 
+/* A cable of a switch, by which the way to it comes: its port there. */
+static uint32_t last_cable(const struct fab_fabric *f, uint8_t hops)
+{
+    struct fab_path *paths = NULL;
+    uint32_t found = FAB_NONE;
+    ck_assert_int_eq(fab_paths_new(f, &paths), FAB_OK);
+    for (uint32_t port = 0; port < f->port_count && found == FAB_NONE; port++) {
+        uint32_t node = f->ports[port].node, near = fab_peer_node(f, port);
+        if (near != FAB_NONE && fab_node_is_switch(f, node) && paths[node].hops == hops &&
+            paths[near].hops + 1 == hops &&
+            memcmp(paths[near].port, paths[node].port, (size_t)paths[near].hops + 1) == 0 &&
+            paths[node].port[hops] == f->ports[f->ports[port].peer].num)
+            found = port;
+    }
+    free(paths);
+    ck_assert_uint_ne(found, FAB_NONE);
+    return found;
+}
+
+/* The way to a leaf leads through a spine that hangs; its cable to that spine went, too. */
+START_TEST(scoped_goes_round_who_is_silent)
+{
+    struct bench x = bench_new(leaf_spine(4, 2, 2, 1), 1);
+    struct fab_fabric *base = activate_and_look(&x.r, look(&x.r));
+    struct faults faults = {0};
+    uint32_t port = last_cable(base, 3), spine = fab_peer_node(base, port);
+    const struct fab_port *p = &base->ports[port];
+    suspect(&faults, base, spine);
+    suspect(&faults, base, p->node);
+    fab_sim_silence(x.r.sim, fab_fabric_node_by_guid(x.built, base->nodes[spine].guid), true);
+    fab_sim_unlink(x.r.sim, fab_fabric_node_by_guid(x.built, base->nodes[p->node].guid), p->num);
+    struct fab_fabric *scoped = look_scoped(&x.r, base, faults.suspects, faults.count);
+    ck_assert_uint_eq(scoped->node_count, base->node_count);
+    ck_assert_uint_eq(scoped->link_count, base->link_count - 1);
+    fab_fabric_unref(scoped);
+    fab_fabric_unref(base);
+    bench_free(&x);
+}
+END_TEST
+
+/* A switch is off, and nobody else is suspect: those around it know. */
+START_TEST(scoped_asks_around_who_is_silent)
+{
+    struct bench x = bench_new(leaf_spine(4, 2, 2, 1), 1);
+    struct fab_fabric *base = activate_and_look(&x.r, look(&x.r));
+    uint32_t spine = fab_peer_node(base, last_cable(base, 3));
+    const struct fab_node *n = &base->nodes[spine];
+    uint32_t at = fab_fabric_node_by_guid(x.built, n->guid);
+    for (unsigned num = 1; num <= n->num_ports; num++)
+        fab_sim_unlink(x.r.sim, at, (uint8_t)num);
+    struct fab_fabric *scoped = look_scoped(&x.r, base, &n->guid, 1);
+    x.found = look(&x.r);
+    ck_assert_uint_eq(scoped->node_count, base->node_count - 1);
+    ck_assert_uint_eq(scoped->node_count, x.found->node_count);
+    ck_assert_uint_eq(scoped->link_count, x.found->link_count);
+    fab_fabric_unref(scoped);
+    fab_fabric_unref(base);
+    bench_free(&x);
+}
+END_TEST
+
 START_TEST(scoped_when_our_own_cable_goes)
 {
     struct bench x = bench_new(leaf_spine(2, 2, 2, 1), 1);
@@ -766,6 +827,8 @@ static Suite *suite(void)
     tcase_add_test(c, scoped_sees_what_whole_sees);
     tcase_add_test(c, scoped_sees_cables_that_moved);
     tcase_add_test(c, scoped_asks_little);
+    tcase_add_test(c, scoped_goes_round_who_is_silent);
+    tcase_add_test(c, scoped_asks_around_who_is_silent);
     tcase_add_test(c, scoped_when_our_own_cable_goes);
     tcase_add_test(c, scoped_needs_a_self);
     tcase_add_test(c, paths_lead_there);
