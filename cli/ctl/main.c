@@ -110,7 +110,7 @@ static void print_help(int argc, char **argv)
          "      --timeout SECONDS  for an answer (10, or 600 for slow commands); 0: for ever\n"
          "      --tls-ca FILE, --tls-cert FILE, --tls-key FILE, --tls-name NAME\n"
          "                         for tls: addresses\n"
-         "  -n, --count N          how many events, reroutes, contingencies\n"
+         "  -n, --count N          how many events, reroutes, contingencies, hot ports\n"
          "      --after SEQ        events after this one\n"
          "      --severity WORD    events of this severity (info) or worse\n"
          "      --hosts A,B[1-8]   the hosts of a job, in the order of its ranks\n"

@@ -173,8 +173,8 @@ static void say_worst(struct out *o, const Fabric__V1__AllToAll *all)
 
 void out_quality(struct out *o, const Fabric__V1__Quality *q)
 {
-    out_textf(o, "Ends", OUT_PLAIN, "%u on %u leaves; the fabric has %u channels", q->ends,
-              q->leaves, q->channels);
+    out_textf(o, "Ends", OUT_PLAIN, "%u on %u lea%s; the fabric has %u channels", q->ends,
+              q->leaves, fab_plural(q->leaves, "f", "ves"), q->channels);
     if (q->lost_pairs > 0)
         out_textf(o, "Lost", OUT_BAD, "%" PRIu64 " of %" PRIu64 " pairs do not reach each other",
                   q->lost_pairs, q->lost_pairs + q->pairs);

@@ -49,6 +49,7 @@ static bool wants_help(const char *arg)
 
 static int run(const struct cmd *cmd, int argc, char **argv)
 {
+    argv[0] = (char *)(uintptr_t) "fabsim"; /* what getopt begins its sentences with */
     if (argc < 2 || !wants_help(argv[1]))
         return cmd->run(cmd, argc, argv);
     printf("usage:\n");

@@ -184,6 +184,7 @@ int options_parse(const struct family *family, int argc, char **argv, struct val
     make_table(family, table);
     defaults(values);
     *ret_out = "-";
+    argv[0] = (char *)(uintptr_t) "fabsim"; /* what getopt begins its sentences with */
     for (int c; (c = getopt_long(argc, argv, "o:h", table, NULL)) != -1;) {
         if (c == 'h')
             return 1;
