@@ -74,7 +74,7 @@ static void say_engine(struct out *o, const Fabric__V1__EngineReport *e)
     out_text(o, "engine", NULL, OUT_PLAIN, e->engine);
     out_bool(o, "engine_in_force", NULL, OUT_PLAIN, e->in_force);
     out_bool(o, "routed", NULL, OUT_PLAIN, e->routed);
-    out_text(o, "reason", NULL, OUT_PLAIN, e->reason);
+    out_text(o, "reason", e->routed ? "Reason" : NULL, OUT_PLAIN, e->reason);
     out_millis(o, "route_ms", NULL, OUT_PLAIN, microseconds_of(e->route_time));
     out_millis(o, "verify_ms", NULL, OUT_PLAIN, microseconds_of(e->verify_time));
     out_number(o, "virtual_lanes", NULL, OUT_PLAIN, e->virtual_lanes);
