@@ -150,14 +150,12 @@ static uint32_t port_of(const struct cell *c, unsigned bit)
 /* Nothing new leads into a silent switch that does not know what to do with it. */
 static void restrain(struct draft *d, struct cell *c)
 {
-    uint32_t lids = 0;
     for (unsigned bit = 0; bit < PORTS_A_BLOCK; bit++) {
         uint32_t to = behind(d->in->net, c->sw, port_of(c, bit));
         if (to == FAB_NONE || !is_silent(d, to))
             continue;
-        lids = d->pending[to];
         for (unsigned i = 0; i < FAB_BLOCK_ENTRIES; i++)
-            if (lids >> i & 1)
+            if (d->pending[to] >> i & 1)
                 c->will[i] = (uint16_t)(c->will[i] & ~(1u << bit));
     }
 }
