@@ -7,6 +7,7 @@
 
 #include "fabricd/rpc/call.h"
 #include "fabricd/rpc/listen.h"
+#include "fabricd/rpc/page.h"
 #include "fabricd/rpc/rpc.h"
 
 struct journal;
@@ -47,6 +48,14 @@ int find_port(struct call *c, const struct fab_view *v, const char *node, uint32
 /* "NODE/PORT": true when NODE is one; its name and the number. */
 bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
                   uint32_t *ret_number); /* service_whatif.c */
+/* The page of a list that a request is about. */
+struct page {
+    bool given;          /* it goes on */
+    struct page_key key; /* behind this row, if so */
+    uint32_t want;       /* rows at most */
+};
+/* False: the token is none of this list, and the call is finished. */
+bool read_page(struct call *c, char list, const char *token, uint32_t size, struct page *ret);
 void refuse_token(struct call *c, const char *token);
 
 /* Methods of FabricService, grouped as their files are. */

@@ -168,14 +168,15 @@ static Fabric__V1__ClassRule *convert_rule(struct answer *a, const struct fab_cl
     return m;
 }
 
-static void fill_rules(struct answer *a, const struct fab_classes *all, int class, size_t first,
-                       uint32_t want, Fabric__V1__ListClassRulesResponse *m)
+static void fill_rules(struct answer *a, const struct fab_classes *all, int class,
+                       const struct page *page, Fabric__V1__ListClassRulesResponse *m)
 {
-    m->rules = answer_alloc(a, want, sizeof *m->rules);
-    for (size_t i = first; all != NULL && m->rules != NULL && i < all->rules; i++) {
+    m->rules = answer_alloc(a, page->want, sizeof *m->rules);
+    for (size_t i = page->given ? (size_t)page->key.number + 1 : 0;
+         all != NULL && m->rules != NULL && i < all->rules; i++) {
         if (all->rule[i].class != class)
             continue;
-        if (m->n_rules == want) {
+        if (m->n_rules == page->want) {
             struct page_key last = {.list = 'C', .number = i - 1};
             m->next_page_token = page_token(a, &last);
             return;
@@ -184,28 +185,30 @@ static void fill_rules(struct answer *a, const struct fab_classes *all, int clas
     }
 }
 
+/* The number of the class, or -1. */
+static int find_class(const struct fab_classes *all, const char *name)
+{
+    if (all != NULL)
+        return fab_classes_find(all, name);
+    return strcmp(name, "default") == 0 ? 0 : -1;
+}
+
 void list_class_rules(struct call *c, const void *request)
 {
     const Fabric__V1__ListClassRulesRequest *q = request;
     Fabric__V1__ListClassRulesResponse m = FABRIC__V1__LIST_CLASS_RULES_RESPONSE__INIT;
     struct answer a = {0};
-    struct page_key key;
-    bool given;
+    struct page page;
     struct fab_view *v = need_target(c);
-    if (v == NULL)
-        return;
-    const struct fab_classes *all = v->policy.classes;
-    int class = all != NULL ? fab_classes_find(all, q->class_) : -1;
-    if (all == NULL && strcmp(q->class_, "default") == 0)
-        class = 0;
-    if (page_parse('C', q->page_token, &key, &given) < 0) {
-        refuse_token(c, q->page_token);
-    } else if (class < 0) {
-        call_finish(c, FAB_GRPC_NOT_FOUND, "there is no traffic class of that name");
-    } else {
+    if (v != NULL && read_page(c, 'C', q->page_token, q->page_size, &page)) {
+        int class = find_class(v->policy.classes, q->class_);
         m.generation = v->generation;
-        fill_rules(&a, all, class, given ? (size_t)key.number + 1 : 0, page_size(q->page_size), &m);
-        answer_reply(&a, c, &m.base);
+        if (class >= 0) {
+            fill_rules(&a, v->policy.classes, class, &page, &m);
+            answer_reply(&a, c, &m.base);
+        } else {
+            call_finish(c, FAB_GRPC_NOT_FOUND, "there is no traffic class of that name");
+        }
     }
     fab_view_unref(v);
 }

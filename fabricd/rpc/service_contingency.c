@@ -189,19 +189,15 @@ void list_contingencies(struct call *c, const void *request)
     const Fabric__V1__ListContingenciesRequest *q = request;
     Fabric__V1__ListContingenciesResponse m = FABRIC__V1__LIST_CONTINGENCIES_RESPONSE__INIT;
     struct answer a = {0};
-    struct page_key key = {0};
+    struct page page;
     struct sm_contingencies all;
-    bool given;
-    if (page_parse('c', q->page_token, &key, &given) < 0) {
-        refuse_token(c, q->page_token);
-        return;
-    }
     struct fab_view *v = need_target(c);
-    if (v != NULL && need_contingencies(c, &all)) {
-        struct picks picks = {.want = page_size(q->page_size)};
+    if (v != NULL && read_page(c, 'c', q->page_token, q->page_size, &page) &&
+        need_contingencies(c, &all)) {
+        struct picks picks = {.want = page.want};
         picks.heap = answer_alloc(&a, picks.want, sizeof *picks.heap);
         if (picks.heap != NULL) {
-            pick(all.all, &key, &picks);
+            pick(all.all, &page.key, &picks);
             fill_page(&a, c, v, &all, &picks, &m);
         }
         m.summary = summary(&a, &all);

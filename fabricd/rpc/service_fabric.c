@@ -200,3 +200,14 @@ void refuse_token(struct call *c, const char *token)
                 "page_token '%s' is not one that this list gave; leave it out for the first page",
                 token);
 }
+
+bool read_page(struct call *c, char list, const char *token, uint32_t size, struct page *ret)
+{
+    struct page page = {.want = page_size(size)};
+    if (page_parse(list, token, &page.key, &page.given) < 0) {
+        refuse_token(c, token);
+        return false;
+    }
+    *ret = page;
+    return true;
+}

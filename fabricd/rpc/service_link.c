@@ -14,23 +14,20 @@
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
 
-/* Where to begin, and the node that links must end at (FAB_NONE: any). */
+/* Where to begin, how many, and the node that links must end at (FAB_NONE: any). */
 struct query {
-    uint32_t first, node;
+    uint32_t first, want, node;
 };
 
 static int read_query(struct call *c, const struct fab_view *v,
                       const Fabric__V1__ListLinksRequest *q, struct query *ret)
 {
-    struct page_key key;
-    bool given;
-    int rc = page_parse('l', q->page_token, &key, &given);
-    if (rc < 0) {
-        refuse_token(c, q->page_token);
-        return rc;
-    }
+    struct page page;
+    if (!read_page(c, 'l', q->page_token, q->page_size, &page))
+        return FAB_E_FORMAT;
+    ret->want = page.want;
     ret->node = FAB_NONE;
-    ret->first = given ? page_port(v->fabric, &key) : 0;
+    ret->first = page.given ? page_port(v->fabric, &page.key) : 0;
     return q->node[0] != '\0' ? find_node(c, v, q->node, &ret->node) : FAB_OK;
 }
 
@@ -42,15 +39,15 @@ static bool is_wanted(const struct fab_fabric *f, uint32_t port, uint32_t node)
     return node == FAB_NONE || p->node == node || f->ports[p->peer].node == node;
 }
 
-static void fill_links(struct answer *a, const struct fab_view *v, uint32_t want, struct query q,
+static void fill_links(struct answer *a, const struct fab_view *v, struct query q,
                        Fabric__V1__ListLinksResponse *m)
 {
     uint32_t i;
-    m->links = answer_alloc(a, want, sizeof *m->links);
+    m->links = answer_alloc(a, q.want, sizeof *m->links);
     for (i = q.first; m->links != NULL && i < v->fabric->port_count; i++) {
         if (!is_wanted(v->fabric, i, q.node))
             continue;
-        if (m->n_links == want)
+        if (m->n_links == q.want)
             break;
         m->links[m->n_links++] = convert_link(a, v, i);
     }
@@ -69,7 +66,7 @@ void list_links(struct call *c, const void *request)
     struct fab_view *v = need_view(c);
     if (v != NULL && read_query(c, v, r, &q) == FAB_OK) {
         m.generation = v->generation;
-        fill_links(&a, v, page_size(r->page_size), q, &m);
+        fill_links(&a, v, q, &m);
         answer_reply(&a, c, &m.base);
     }
     fab_view_unref(v);

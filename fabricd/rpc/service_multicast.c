@@ -45,12 +45,23 @@ static Fabric__V1__MulticastGroup *convert_group(struct answer *a, const struct 
     return m;
 }
 
-static void fill_groups(struct answer *a, const struct fab_mgroups *g, uint32_t want, size_t first,
+/* The first group behind the key's. */
+static size_t group_after(const struct fab_mgroups *g, const struct page_key *key)
+{
+    const uint64_t mgid[2] = {key->high, key->number};
+    size_t i = fab_mgroups_from(g, mgid);
+    bool same =
+        i < g->groups && g->group[i]->is.mgid[0] == mgid[0] && g->group[i]->is.mgid[1] == mgid[1];
+    return i + same;
+}
+
+static void fill_groups(struct answer *a, const struct fab_mgroups *g, const struct page *page,
                         Fabric__V1__ListMulticastGroupsResponse *m)
 {
-    m->groups = answer_alloc(a, want, sizeof *m->groups);
-    for (size_t i = first; m->groups != NULL && g != NULL && i < g->groups; i++) {
-        if (m->n_groups == want) {
+    m->groups = answer_alloc(a, page->want, sizeof *m->groups);
+    for (size_t i = page->given ? group_after(g, &page->key) : 0;
+         m->groups != NULL && i < g->groups; i++) {
+        if (m->n_groups == page->want) {
             const uint64_t *mgid = g->group[i - 1]->is.mgid;
             const struct page_key last = {.list = 'g', .number = mgid[1], .high = mgid[0]};
             m->next_page_token = page_token(a, &last);
@@ -60,32 +71,18 @@ static void fill_groups(struct answer *a, const struct fab_mgroups *g, uint32_t 
     }
 }
 
-/* The first group behind the key's. */
-static size_t group_after(const struct fab_mgroups *g, const struct page_key *key)
-{
-    const uint64_t mgid[2] = {key->high, key->number};
-    size_t i = g != NULL ? fab_mgroups_from(g, mgid) : 0;
-    bool same = g != NULL && i < g->groups && g->group[i]->is.mgid[0] == mgid[0] &&
-                g->group[i]->is.mgid[1] == mgid[1];
-    return i + same;
-}
-
 void list_multicast_groups(struct call *c, const void *request)
 {
     const Fabric__V1__ListMulticastGroupsRequest *q = request;
     Fabric__V1__ListMulticastGroupsResponse m = FABRIC__V1__LIST_MULTICAST_GROUPS_RESPONSE__INIT;
     const struct fab_mgroups *g = sm_mgroups(call_rpc(c)->in.sm);
     struct answer a = {0};
-    struct page_key key;
-    bool given;
+    struct page page;
     struct fab_view *v = need_target(c);
-    if (v == NULL)
-        return;
-    if (page_parse('g', q->page_token, &key, &given) < 0) {
-        refuse_token(c, q->page_token);
-    } else {
+    if (v != NULL && read_page(c, 'g', q->page_token, q->page_size, &page)) {
         m.generation = v->generation;
-        fill_groups(&a, g, page_size(q->page_size), given ? group_after(g, &key) : 0, &m);
+        if (g != NULL)
+            fill_groups(&a, g, &page, &m);
         answer_reply(&a, c, &m.base);
     }
     fab_view_unref(v);
@@ -145,12 +142,13 @@ static Fabric__V1__MulticastMember *convert_member(struct answer *a, const struc
 }
 
 static void fill_members(struct answer *a, const struct fab_view *v, const struct fab_mgroups *g,
-                         const struct fab_mgroup *group, uint32_t want, size_t first,
+                         const struct fab_mgroup *group, const struct page *page,
                          Fabric__V1__ListMulticastMembersResponse *m)
 {
-    m->members = answer_alloc(a, want, sizeof *m->members);
-    for (size_t i = first; m->members != NULL && i < group->members; i++) {
-        if (m->n_members == want) {
+    m->members = answer_alloc(a, page->want, sizeof *m->members);
+    for (size_t i = page->given ? fab_mgroup_from(group, page->key.number + 1) : 0;
+         m->members != NULL && i < group->members; i++) {
+        if (m->n_members == page->want) {
             const struct page_key last = {.list = 'h', .number = group->member[i - 1].gid[1]};
             m->next_page_token = page_token(a, &last);
             return;
@@ -165,22 +163,18 @@ void list_multicast_members(struct call *c, const void *request)
     Fabric__V1__ListMulticastMembersResponse m = FABRIC__V1__LIST_MULTICAST_MEMBERS_RESPONSE__INIT;
     const struct fab_mgroups *g = sm_mgroups(call_rpc(c)->in.sm);
     struct answer a = {0};
-    struct page_key key;
-    bool given;
+    struct page page;
     struct fab_view *v = need_target(c);
-    if (v == NULL)
-        return;
-    const struct fab_mgroup *group = find_group(g, q->group);
-    if (page_parse('h', q->page_token, &key, &given) < 0) {
-        refuse_token(c, q->page_token);
-    } else if (group == NULL) {
-        call_finish(c, FAB_GRPC_NOT_FOUND,
-                    "there is no group of that MGID, nor one that has that MLID alone");
-    } else {
+    if (v != NULL && read_page(c, 'h', q->page_token, q->page_size, &page)) {
+        const struct fab_mgroup *group = find_group(g, q->group);
         m.generation = v->generation;
-        fill_members(&a, v, g, group, page_size(q->page_size),
-                     given ? fab_mgroup_from(group, key.number + 1) : 0, &m);
-        answer_reply(&a, c, &m.base);
+        if (group != NULL) {
+            fill_members(&a, v, g, group, &page, &m);
+            answer_reply(&a, c, &m.base);
+        } else {
+            call_finish(c, FAB_GRPC_NOT_FOUND,
+                        "there is no group of that MGID, nor one that has that MLID alone");
+        }
     }
     fab_view_unref(v);
 }

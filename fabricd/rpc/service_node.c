@@ -9,33 +9,23 @@
 #include "fabricd/rpc/page.h"
 #include "libfabmgr/base/status.h"
 
-/* The node to begin with, or -1 after the call was finished. */
-static int first_node(struct call *c, const struct fab_view *v, const char *token,
-                      uint32_t *ret_first)
+static uint32_t first_node(const struct fab_fabric *f, const struct page *page)
 {
-    struct page_key key;
-    bool given, same;
-    int rc = page_parse('n', token, &key, &given);
-    if (rc < 0) {
-        refuse_token(c, token);
-        return rc;
-    }
-    *ret_first = 0;
-    if (given)
-        *ret_first = page_node(v->fabric, &key, &same) + (same ? 1 : 0);
-    return FAB_OK;
+    bool same = false;
+    uint32_t node = page->given ? page_node(f, &page->key, &same) : 0;
+    return node + same;
 }
 
 static void fill_nodes(struct answer *a, const struct fab_view *v,
-                       const Fabric__V1__ListNodesRequest *q, uint32_t first,
+                       const Fabric__V1__ListNodesRequest *q, const struct page *page,
                        Fabric__V1__ListNodesResponse *m)
 {
-    uint32_t want = page_size(q->page_size), i;
-    m->nodes = answer_alloc(a, want, sizeof *m->nodes);
-    for (i = first; m->nodes != NULL && i < v->fabric->node_count; i++) {
+    uint32_t i;
+    m->nodes = answer_alloc(a, page->want, sizeof *m->nodes);
+    for (i = first_node(v->fabric, page); m->nodes != NULL && i < v->fabric->node_count; i++) {
         if (q->type != 0 && v->fabric->nodes[i].type != (uint8_t)q->type)
             continue;
-        if (m->n_nodes == want)
+        if (m->n_nodes == page->want)
             break;
         m->nodes[m->n_nodes++] = convert_node(a, v, i);
     }
@@ -51,13 +41,11 @@ void list_nodes(struct call *c, const void *request)
     const Fabric__V1__ListNodesRequest *q = request;
     Fabric__V1__ListNodesResponse m = FABRIC__V1__LIST_NODES_RESPONSE__INIT;
     struct answer a = {0};
-    uint32_t first;
+    struct page page;
     struct fab_view *v = need_view(c);
-    if (v == NULL)
-        return;
-    if (first_node(c, v, q->page_token, &first) == FAB_OK) {
+    if (v != NULL && read_page(c, 'n', q->page_token, q->page_size, &page)) {
         m.generation = v->generation;
-        fill_nodes(&a, v, q, first, &m);
+        fill_nodes(&a, v, q, &page, &m);
         answer_reply(&a, c, &m.base);
     }
     fab_view_unref(v);

@@ -52,21 +52,21 @@ static Fabric__V1__Partition *convert_partition(struct answer *a, const struct f
     return m;
 }
 
-static void fill_partitions(struct answer *a, const struct fab_view *v, uint32_t want,
-                            uint32_t first, Fabric__V1__ListPartitionsResponse *m)
+static void fill_partitions(struct answer *a, const struct fab_view *v, const struct page *page,
+                            Fabric__V1__ListPartitionsResponse *m)
 {
     const struct fab_partitions *all = v->policy.partitions;
     struct counts *counts = answer_alloc(a, FAB_PKEY_FULL, sizeof *counts);
-    m->partitions = answer_alloc(a, want, sizeof *m->partitions);
+    m->partitions = answer_alloc(a, page->want, sizeof *m->partitions);
     if (all == NULL || counts == NULL || m->partitions == NULL)
         return;
     memset(counts, 0, FAB_PKEY_FULL * sizeof *counts);
     count_members(v, counts);
-    for (uint32_t pkey = first; pkey <= FAB_PKEY_DEFAULT; pkey++) {
+    for (uint64_t pkey = page->given ? page->key.number + 1 : 1; pkey <= FAB_PKEY_DEFAULT; pkey++) {
         const struct fab_partition *p = fab_partitions_find(all, (uint16_t)pkey);
         if (p == NULL)
             continue;
-        if (m->n_partitions == want) {
+        if (m->n_partitions == page->want) {
             struct page_key last = {.list = 'k', .number = pkey - 1};
             m->next_page_token = page_token(a, &last);
             return;
@@ -80,17 +80,11 @@ void list_partitions(struct call *c, const void *request)
     const Fabric__V1__ListPartitionsRequest *q = request;
     Fabric__V1__ListPartitionsResponse m = FABRIC__V1__LIST_PARTITIONS_RESPONSE__INIT;
     struct answer a = {0};
-    struct page_key key;
-    bool given;
+    struct page page;
     struct fab_view *v = need_target(c);
-    if (v == NULL)
-        return;
-    if (page_parse('k', q->page_token, &key, &given) < 0 ||
-        (given && key.number > FAB_PKEY_DEFAULT)) {
-        refuse_token(c, q->page_token);
-    } else {
+    if (v != NULL && read_page(c, 'k', q->page_token, q->page_size, &page)) {
         m.generation = v->generation;
-        fill_partitions(&a, v, page_size(q->page_size), given ? (uint32_t)key.number + 1 : 1, &m);
+        fill_partitions(&a, v, &page, &m);
         answer_reply(&a, c, &m.base);
     }
     fab_view_unref(v);
@@ -128,17 +122,18 @@ static Fabric__V1__PartitionMember *convert_member(struct answer *a, const struc
     return m;
 }
 
-static void fill_members(struct answer *a, const struct fab_view *v, uint32_t want, uint32_t first,
+static void fill_members(struct answer *a, const struct fab_view *v, const struct page *page,
                          uint16_t pkey, Fabric__V1__ListPartitionMembersResponse *m)
 {
     const struct fab_pkeys *pkeys = &v->target->pkeys;
-    m->members = answer_alloc(a, want + 1, sizeof *m->members);
+    m->members = answer_alloc(a, page->want + 1, sizeof *m->members);
+    uint32_t first = page->given ? page_port(v->fabric, &page->key) : 0;
     for (uint32_t port = first; m->members != NULL && port < pkeys->ports; port++) {
         uint32_t count;
         const uint16_t *key = fab_pkeys_of(pkeys, port, &count);
         if (!fab_port_has_lid(v->fabric, port))
             continue;
-        if (m->n_members >= want) { /* one of both memberships may be one too many */
+        if (m->n_members >= page->want) { /* one of both memberships may be one too many */
             struct page_key last = page_key_of_port(v->fabric, port - 1, 'm');
             m->next_page_token = page_token(a, &last);
             return;
@@ -155,21 +150,17 @@ void list_partition_members(struct call *c, const void *request)
     const Fabric__V1__ListPartitionMembersRequest *q = request;
     Fabric__V1__ListPartitionMembersResponse m = FABRIC__V1__LIST_PARTITION_MEMBERS_RESPONSE__INIT;
     struct answer a = {0};
-    struct page_key key;
-    bool given;
+    struct page page;
     struct fab_view *v = need_target(c);
-    if (v == NULL)
-        return;
-    const struct fab_partition *p = find_partition(v->policy.partitions, q->partition);
-    if (page_parse('m', q->page_token, &key, &given) < 0) {
-        refuse_token(c, q->page_token);
-    } else if (p == NULL) {
-        call_finish(c, FAB_GRPC_NOT_FOUND, "there is no partition of that name or P_Key");
-    } else {
+    if (v != NULL && read_page(c, 'm', q->page_token, q->page_size, &page)) {
+        const struct fab_partition *p = find_partition(v->policy.partitions, q->partition);
         m.generation = v->generation;
-        fill_members(&a, v, page_size(q->page_size), given ? page_port(v->fabric, &key) : 0,
-                     p->pkey, &m);
-        answer_reply(&a, c, &m.base);
+        if (p != NULL) {
+            fill_members(&a, v, &page, p->pkey, &m);
+            answer_reply(&a, c, &m.base);
+        } else {
+            call_finish(c, FAB_GRPC_NOT_FOUND, "there is no partition of that name or P_Key");
+        }
     }
     fab_view_unref(v);
 }

@@ -16,22 +16,18 @@ int read_port_range(struct call *c, const struct fab_view *v, char kind, const c
 {
     const struct fab_fabric *f = v->fabric;
     struct port_range r = {0, f->port_count};
-    struct page_key key;
-    bool given;
+    struct page page;
     uint32_t id;
-    int rc = page_parse(kind, page_token, &key, &given);
-    if (rc < 0) {
-        refuse_token(c, page_token);
-        return rc;
-    }
+    if (!read_page(c, kind, page_token, 0, &page))
+        return FAB_E_FORMAT;
     if (node[0] != '\0') {
-        rc = find_node(c, v, node, &id);
+        int rc = find_node(c, v, node, &id);
         if (rc < 0)
             return rc;
         r.first = f->nodes[id].first_port;
         r.end = r.first + f->nodes[id].num_ports + 1u;
     }
-    uint32_t from = given ? page_port(f, &key) : 0;
+    uint32_t from = page.given ? page_port(f, &page.key) : 0;
     r.first = from > r.first ? from : r.first;
     *ret = r;
     return FAB_OK;

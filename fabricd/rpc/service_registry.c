@@ -67,20 +67,21 @@ static const struct fab_service *first_service(const struct fab_services *all,
 }
 
 static void fill_services(struct answer *a, const struct fab_view *v,
-                          const struct fab_services *all, uint32_t want, struct page_key *key,
+                          const struct fab_services *all, const struct page *page,
                           Fabric__V1__ListServicesResponse *m)
 {
-    m->services = answer_alloc(a, want, sizeof *m->services);
+    struct page_key key = {.list = 'v', .number = page->key.number, .port = page->key.port};
+    m->services = answer_alloc(a, page->want, sizeof *m->services);
     if (m->services == NULL)
         return;
-    const struct fab_service *x = first_service(all, key);
-    for (; x != NULL && m->n_services < want; x = fab_services_after(all, &x->key)) {
-        key->port = x->key.id == key->number ? key->port + 1 : 1;
-        key->number = x->key.id;
+    const struct fab_service *x = first_service(all, &key);
+    for (; x != NULL && m->n_services < page->want; x = fab_services_after(all, &x->key)) {
+        key.port = x->key.id == key.number ? key.port + 1 : 1;
+        key.number = x->key.id;
         m->services[m->n_services++] = convert_service(a, v, x);
     }
     if (x != NULL)
-        m->next_page_token = page_token(a, key);
+        m->next_page_token = page_token(a, &key);
 }
 
 void list_host_services(struct call *c, const void *request)
@@ -88,16 +89,11 @@ void list_host_services(struct call *c, const void *request)
     const Fabric__V1__ListServicesRequest *q = request;
     Fabric__V1__ListServicesResponse m = FABRIC__V1__LIST_SERVICES_RESPONSE__INIT;
     struct answer a = {0};
-    struct page_key key = {.list = 'v'};
-    bool given;
+    struct page page;
     const struct sa *sa = need_sa(c);
     struct fab_view *v = sa != NULL ? need_view(c) : NULL;
-    if (v == NULL)
-        return;
-    if (page_parse('v', q->page_token, &key, &given) < 0) {
-        refuse_token(c, q->page_token);
-    } else {
-        fill_services(&a, v, sa_services(sa), page_size(q->page_size), &key, &m);
+    if (v != NULL && read_page(c, 'v', q->page_token, q->page_size, &page)) {
+        fill_services(&a, v, sa_services(sa), &page, &m);
         answer_reply(&a, c, &m.base);
     }
     fab_view_unref(v);
@@ -130,18 +126,17 @@ static Fabric__V1__Subscription *convert_subscription(struct answer *a, const st
 
 /* A page goes on behind the number of a subscriber; all have the subnet's prefix. */
 static void fill_subscriptions(struct answer *a, const struct fab_view *v,
-                               const struct fab_subscriptions *all, uint32_t want,
-                               const struct page_key *after,
+                               const struct fab_subscriptions *all, const struct page *page,
                                Fabric__V1__ListSubscriptionsResponse *m)
 {
-    const uint64_t gid[2] = {v->policy.subnet_prefix, after != NULL ? after->number : 0};
-    m->subscriptions = answer_alloc(a, want, sizeof *m->subscriptions);
+    const uint64_t gid[2] = {v->policy.subnet_prefix, page->key.number};
+    m->subscriptions = answer_alloc(a, page->want, sizeof *m->subscriptions);
     if (m->subscriptions == NULL)
         return;
-    uint32_t slot = fab_subscriptions_after(all, after != NULL ? gid : NULL,
-                                            after != NULL ? (uint16_t)after->port : 0);
+    uint32_t slot =
+        fab_subscriptions_after(all, page->given ? gid : NULL, (uint16_t)page->key.port);
     const struct fab_inform_info_record *last = NULL;
-    while (slot != FAB_SUBSCRIPTION_NONE && m->n_subscriptions < want) {
+    while (slot != FAB_SUBSCRIPTION_NONE && m->n_subscriptions < page->want) {
         last = &all->slot[slot].record;
         m->subscriptions[m->n_subscriptions++] = convert_subscription(a, v, &all->slot[slot]);
         slot = fab_subscriptions_after(all, last->subscriber_gid, last->number);
@@ -158,17 +153,11 @@ void list_subscriptions(struct call *c, const void *request)
     const Fabric__V1__ListSubscriptionsRequest *q = request;
     Fabric__V1__ListSubscriptionsResponse m = FABRIC__V1__LIST_SUBSCRIPTIONS_RESPONSE__INIT;
     struct answer a = {0};
-    struct page_key key;
-    bool given;
+    struct page page;
     const struct sa *sa = need_sa(c);
     struct fab_view *v = sa != NULL ? need_view(c) : NULL;
-    if (v == NULL)
-        return;
-    if (page_parse('i', q->page_token, &key, &given) < 0) {
-        refuse_token(c, q->page_token);
-    } else {
-        fill_subscriptions(&a, v, sa_subscriptions(sa), page_size(q->page_size),
-                           given ? &key : NULL, &m);
+    if (v != NULL && read_page(c, 'i', q->page_token, q->page_size, &page)) {
+        fill_subscriptions(&a, v, sa_subscriptions(sa), &page, &m);
         answer_reply(&a, c, &m.base);
     }
     fab_view_unref(v);

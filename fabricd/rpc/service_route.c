@@ -183,30 +183,18 @@ static int find_switch(struct call *c, const struct fab_view *v, const char *wha
     return FAB_OK;
 }
 
-static int first_lid(struct call *c, const char *token, uint64_t *ret_lid)
-{
-    struct page_key key;
-    bool given;
-    int rc = page_parse('f', token, &key, &given);
-    if (rc < 0) {
-        refuse_token(c, token);
-        return rc;
-    }
-    *ret_lid = given && key.number < UINT32_MAX ? key.number + 1 : 1;
-    return FAB_OK;
-}
-
-static void fill_entries(struct answer *a, const struct fab_view *v, uint32_t sw, uint64_t first,
-                         uint32_t want, Fabric__V1__GetForwardingTableResponse *m)
+static void fill_entries(struct answer *a, const struct fab_view *v, uint32_t sw,
+                         const struct page *page, Fabric__V1__GetForwardingTableResponse *m)
 {
     const struct fab_lft *lft = &v->target->lft;
     const uint8_t *row = fab_lft_row(lft, sw);
-    uint64_t lid;
-    m->entries = answer_alloc(a, want, sizeof *m->entries);
-    for (lid = first; m->entries != NULL && lid <= lft->top; lid++) {
+    bool goes_on = page->given && page->key.number < UINT32_MAX;
+    uint64_t lid = goes_on ? page->key.number + 1 : 1;
+    m->entries = answer_alloc(a, page->want, sizeof *m->entries);
+    for (; m->entries != NULL && lid <= lft->top; lid++) {
         if (row[lid] == FAB_LFT_NO_ROUTE)
             continue;
-        if (m->n_entries == want)
+        if (m->n_entries == page->want)
             break;
         m->entries[m->n_entries++] = convert_entry(a, v, (uint32_t)lid, row[lid]);
     }
@@ -222,14 +210,14 @@ void get_forwarding_table(struct call *c, const void *request)
     Fabric__V1__GetForwardingTableResponse m = FABRIC__V1__GET_FORWARDING_TABLE_RESPONSE__INIT;
     struct answer a = {0};
     uint32_t sw;
-    uint64_t first;
+    struct page page;
     struct fab_view *v = need_target(c);
     if (v != NULL && find_switch(c, v, q->node, &sw) == FAB_OK &&
-        first_lid(c, q->page_token, &first) == FAB_OK) {
+        read_page(c, 'f', q->page_token, q->page_size, &page)) {
         m.generation = v->generation;
         m.node_guid = answer_guid(&a, v->fabric->nodes[sw].guid);
         m.node_name = answer_text(&a, v->fabric->nodes[sw].desc);
-        fill_entries(&a, v, sw, first, page_size(q->page_size), &m);
+        fill_entries(&a, v, sw, &page, &m);
         answer_reply(&a, c, &m.base);
     }
     fab_view_unref(v);
