@@ -69,11 +69,11 @@ _fabricctl_offer_names()
     'route whatif'* | 'route contingency') _fabricctl_offer_port ;;
     'route compare'*) _fabricctl_offer_engines ;;
     'route show') _fabricctl_offer "$(_fabricctl_nodes switch)" ;;
-    'port show' | 'port disable' | 'port enable' | 'link release' | 'cc show' | 'sim '*) _fabricctl_offer_port ;;
+    'port show' | 'port disable' | 'port enable' | 'link release' | 'link isolate' | 'link sick' | 'cc show' | 'sim '*) _fabricctl_offer_port ;;
     'class show') _fabricctl_offer "$(_fabricctl_classes)" ;;
     'partition show') _fabricctl_offer "$(_fabricctl_partitions)" ;;
     'multicast show') _fabricctl_offer "$(_fabricctl_mlids)" ;;
-    'node show' | 'port list' | 'link list' | 'cc log' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
+    'node show' | 'port list' | 'port counters' | 'link list' | 'cc log' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
     *) return 1 ;;
     esac
     return 0
