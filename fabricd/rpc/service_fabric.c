@@ -5,6 +5,7 @@
 #include "fabricd/rpc/server.h"
 
 #include "fabric/v1/fabric_service.pb-c.h"
+#include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
 
 static const struct method methods[] = {
@@ -138,7 +139,9 @@ struct fab_view *need_view(struct call *c)
         return v;
     struct sm_status s;
     sm_get_status(call_rpc(c)->in.sm, &s);
-    if (s.alarm[0] != '\0')
+    if (s.role == FAB_SM_STANDBY)
+        request_refuse(c, FAB_E_UNREACHABLE, "nothing is known of the fabric");
+    else if (s.alarm[0] != '\0')
         call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "there are no tables yet: %s", s.alarm);
     else
         call_finish(
@@ -146,6 +149,19 @@ struct fab_view *need_view(struct call *c)
             "no view of the fabric has been published yet (the manager is %s); ask again when "
             "its first sweep is done",
             s.state);
+    return NULL;
+}
+
+struct fab_view *need_target(struct call *c)
+{
+    struct fab_view *v = need_view(c);
+    struct sm_status s;
+    if (v == NULL || v->target != NULL)
+        return v;
+    sm_get_status(call_rpc(c)->in.sm, &s);
+    call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "there are no tables yet%s%s",
+                s.alarm[0] != '\0' ? ": " : "", s.alarm);
+    fab_view_unref(v);
     return NULL;
 }
 

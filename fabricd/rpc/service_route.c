@@ -15,16 +15,6 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/qos/qos.h"
 
-struct fab_view *need_target(struct call *c)
-{
-    struct fab_view *v = need_view(c);
-    if (v == NULL || v->target != NULL)
-        return v;
-    call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "no tables have been published yet");
-    fab_view_unref(v);
-    return NULL;
-}
-
 static struct fab_verify_input verify_input(const struct fab_view *v)
 {
     return (struct fab_verify_input){.fabric = v->fabric,
