@@ -69,6 +69,11 @@ tests_unit_test_roce_SOURCES = tests/unit/test_roce.c
 tests_unit_test_roce_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_roce_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/sim/test_cc
+tests_sim_test_cc_SOURCES = tests/sim/test_cc.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_cc_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_cc_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_congestion_random
 tests_unit_test_congestion_random_SOURCES = tests/unit/test_congestion_random.c
 tests_unit_test_congestion_random_CFLAGS = $(TEST_CFLAGS)

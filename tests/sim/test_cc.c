@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Congestion control over the real manager on a simulated fabric, in virtual time: devices are set,
+ * logs are read evenly and counted once, who has no log or does not answer is left alone, what
+ * somebody else set is found. Between it and the fabric a wire counts, and spoils answers.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/cc/cc.h"
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/fault.h"
+#include "libfabmgr/wire/gs.h"
+#include "tests/sim/lab.h"
+
+#define HOSTS 6
+#define DEVICES (HOSTS + 4)
+#define LIDS 64
+
+enum trick { HONEST, REFUSES, SILENT, GARBAGE, SHORT };
+struct wire {
+    struct transport base;
+    uint32_t asked[LIDS]; /* for logs, by LID */
+    uint32_t requests;    /* of class 0x21 */
+    uint64_t waiting, most_waiting;
+    uint16_t lid; /* of this one the logs are spoiled */
+    enum trick trick;
+};
+
+static struct lab lab;
+static struct wire wire;
+static struct cc *cc;
+
+/* ---- the wire -------------------------------------------------------------------------------- */
+
+static bool is_log(const struct transport_mad *mad)
+{
+    return fab_be16(mad->bytes + 16) == FAB_CC_LOG;
+}
+
+static int wire_send(struct transport *t, const struct transport_mad *mad)
+{
+    (void)t;
+    ck_assert_uint_lt(mad->addr.dlid, LIDS);
+    wire.asked[mad->addr.dlid] += is_log(mad);
+    wire.requests++;
+    if (++wire.waiting > wire.most_waiting)
+        wire.most_waiting = wire.waiting;
+    return transport_send(lab.sim_transport, mad);
+}
+
+static void wire_receive(void *ctx, const struct transport_mad *mads, size_t count)
+{
+    (void)ctx;
+    for (size_t i = 0; i < count; i++) {
+        struct transport_mad mad = mads[i];
+        bool spoils = is_log(&mad) && mad.addr.slid == wire.lid;
+        wire.waiting -= wire.waiting > 0;
+        if (spoils && wire.trick == SILENT)
+            continue;
+        if (spoils && wire.trick == REFUSES)
+            fab_put_be16(mad.bytes + 4, 3 << 2);
+        if (spoils && wire.trick == GARBAGE)
+            mad.bytes[FAB_CC_LOG_DATA] = 77; /* LogType */
+        if (spoils && wire.trick == SHORT)
+            mad.len = 100;
+        transport_hand_up(&wire.base, &mad, 1);
+    }
+}
+
+/* ---- the scene ------------------------------------------------------------------------------- */
+
+static void begin(enum trick trick, uint16_t lid)
+{
+    static const struct transport_ops ops = {.send = wire_send};
+    lab_open_virtual(&lab, lab_leaf_spine(2, 2, HOSTS / 2), NULL);
+    lab.config.counters.interval_s = 10;
+    lab.config.policy.congestion.apply = true;
+    sm_start(lab.sm);
+    lab_run(&lab, 20, lab_is_idle, "the fabric is up");
+    wire = (struct wire){.base = {.ops = &ops, .window_max = 256}, .trick = trick, .lid = lid};
+    ck_assert_int_eq(transport_on_class(lab.sim_transport, FAB_CLASS_CC, wire_receive, &wire), 0);
+    const struct cc_input in = {.loop = lab.loop,
+                                .transport = &wire.base,
+                                .sm = lab.sm,
+                                .bus = lab.bus,
+                                .config = &lab.config};
+    ck_assert_int_eq(cc_new(&in, &cc), 0);
+}
+
+static void end(void)
+{
+    cc_free(cc);
+    (void)transport_on_class(lab.sim_transport, FAB_CLASS_CC, NULL, NULL);
+    lab_close(&lab);
+}
+
+static struct cc_status status(void)
+{
+    struct cc_status s;
+    cc_get_status(cc, &s);
+    return s;
+}
+
+static bool all_stand(struct lab *l)
+{
+    (void)l;
+    return status().devices[CC_STANDS] == DEVICES;
+}
+
+static uint16_t lid_of(const char *name, uint8_t port)
+{
+    struct fab_view *v = sm_view(lab.sm);
+    uint32_t node = lab_node(&lab, name), id = FAB_NONE;
+    uint64_t guid = fab_sim_fabric(lab.sim)->nodes[node].guid;
+    id = fab_port_id(v->fabric, fab_fabric_node_by_guid(v->fabric, guid), port);
+    uint16_t lid = (uint16_t)v->target->lids.base[id];
+    fab_view_unref(v);
+    return lid;
+}
+
+/* An entry in the log of a host, on the way to that LID. */
+static void congest(const char *host, uint16_t to)
+{
+    const struct fab_sim_congestion what = {.slid = lid_of(host, 1), .dlid = to, .sl = 3};
+    ck_assert_int_eq(fab_sim_congest(lab.sim, lab_node(&lab, host), 1, &what), 0);
+}
+
+/* ---- */
+
+START_TEST(logs_are_read_evenly_and_counted_once)
+{
+    begin(HONEST, 0);
+    lab_run(&lab, 20, all_stand, "all devices are set");
+    lab_run_for(&lab, 30);
+    uint64_t reads = status().log_reads;
+    ck_assert_uint_ge(reads, 2 * DEVICES);
+    congest("host-0001", lid_of("host-0006", 1));
+    congest("host-0002", lid_of("host-0006", 1));
+    congest("host-0002", lid_of("host-0006", 1));
+    lab_run_for(&lab, 100);
+    struct cc_status s = status();
+    ck_assert_uint_eq(s.log_events, 3);
+    ck_assert_uint_ge(s.log_reads - reads, 9 * DEVICES);
+    ck_assert_uint_le(s.log_reads - reads, 11 * DEVICES);
+    ck_assert_uint_eq(s.without_log, 0);
+    ck_assert_uint_le(wire.most_waiting, 32);
+    uint16_t senders[LIDS] = {0};
+    congest("host-0003", lid_of("host-0006", 1));
+    congest("host-0004", lid_of("host-0006", 1));
+    lab_run_for(&lab, 12);
+    cc_crowds(cc, senders, LIDS);
+    ck_assert_uint_eq(senders[lid_of("host-0006", 1)], 2); /* the others were too long ago */
+    struct cc_log_status logs[DEVICES];
+    ck_assert_uint_eq(cc_logs(cc, 0, logs, DEVICES), 4);
+    end();
+}
+END_TEST
+
+/* So many times asked, and no more: over ten readings of all others. */
+static void leaves_alone(enum trick trick, uint32_t least, uint32_t most)
+{
+    begin(trick, 3);
+    lab_run(&lab, 20, all_stand, "all devices are set");
+    lab_run_for(&lab, 150);
+    ck_assert_uint_eq(status().without_log, 1);
+    ck_assert_uint_ge(wire.asked[3], least);
+    ck_assert_uint_le(wire.asked[3], most);
+    ck_assert_uint_ge(wire.asked[4], 12);
+    struct cc_log_status logs[DEVICES];
+    ck_assert_uint_eq(cc_logs(cc, 0, logs, DEVICES), 1); /* it is listed */
+    ck_assert(logs[0].none);
+    ck_assert_uint_eq(status().devices[CC_STANDS], DEVICES); /* and takes part all the same */
+    end();
+}
+
+START_TEST(who_has_no_log_is_left_alone)
+{
+    leaves_alone(REFUSES, 1, 1);
+    leaves_alone(SILENT, 3, 9); /* with its retries */
+    leaves_alone(GARBAGE, 3, 3);
+    leaves_alone(SHORT, 3, 9);
+}
+END_TEST
+
+START_TEST(what_somebody_else_set_is_found)
+{
+    begin(HONEST, 0);
+    lab_run(&lab, 20, all_stand, "all devices are set");
+    uint64_t writes = status().writes;
+    uint8_t mad[FAB_MAD_SIZE], reply[FAB_MAD_SIZE], attr[FAB_GS_DATA];
+    const struct fab_mad head = {.mgmt_class = FAB_CLASS_CC,
+                                 .class_version = 2,
+                                 .method = FAB_METHOD_SET,
+                                 .tid = 9,
+                                 .attr_id = FAB_CC_CA_SETTING};
+    const struct fab_cc_ca_setting theirs = {.control_map = 0xffff};
+    lab_run_for(&lab, 60); /* looked at again: all is well */
+    ck_assert_uint_eq(status().writes, writes);
+    ck_assert_uint_eq(status().changed, 0);
+    ck_assert_int_eq(fab_gmp_pack(&head, NULL, 0, mad), 0);
+    ck_assert_int_eq(fab_attr_pack(&fab_attr_cc_ca_setting, &theirs, attr, sizeof attr), 0);
+    memcpy(mad + FAB_CC_DATA, attr, sizeof attr);
+    ck_assert_int_eq(
+        fab_sim_send(lab.sim, lab_node(&lab, "host-0001"), 1, lid_of("host-0004", 1), mad, reply),
+        1);
+    ck_assert_uint_eq(fab_be16(reply + 4), 0);
+    lab_run_for(&lab, 60);
+    ck_assert_uint_eq(status().changed, 1);
+    ck_assert_uint_eq(status().changed_of_late, 1);
+    ck_assert_uint_eq(status().writes, writes + 1);
+    const struct lab_event *e = lab_event(&lab, "congestion-advice");
+    ck_assert_ptr_nonnull(e);
+    ck_assert_ptr_nonnull(strstr(e->message, "1 devices had other settings"));
+    lab_run_for(&lab, 3600);
+    ck_assert_uint_eq(status().changed, 1);
+    ck_assert_uint_eq(status().changed_of_late, 0);
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("congestion control of the daemon");
+    TCase *t = tcase_create("cc");
+    suite_add_tcase(s, t);
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, logs_are_read_evenly_and_counted_once);
+    tcase_add_test(t, who_has_no_log_is_left_alone);
+    tcase_add_test(t, what_somebody_else_set_is_found);
+    return test_run(s);
+}
