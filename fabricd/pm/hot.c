@@ -84,8 +84,8 @@ static bool describe(const struct pm_node *n, uint8_t port, struct pm_hot *ret)
 static int by_heat(const void *x, const void *y)
 {
     const struct pm_hot *a = x, *b = y;
-    uint64_t marks_a = (uint64_t)a->fecn + a->becn + a->events;
-    uint64_t marks_b = (uint64_t)b->fecn + b->becn + b->events;
+    uint64_t marks_a = (uint64_t)a->fecn + a->becn + a->events + a->senders;
+    uint64_t marks_b = (uint64_t)b->fecn + b->becn + b->events + b->senders;
     if (a->kind != b->kind)
         return a->kind < b->kind ? -1 : 1;
     if (marks_a != marks_b)
@@ -124,9 +124,14 @@ uint32_t pm_hot_ports(const struct pm *pm, struct pm_hot *ret, uint32_t max)
 {
     struct gathering g = {.to = ret, .max = max};
     each_hot(pm, gather, &g);
-    if (max > 0)
-        qsort(ret, g.count < max ? g.count : max, sizeof(*ret), by_heat);
+    pm_hot_sort(ret, g.count < max ? g.count : max);
     return g.count;
+}
+
+void pm_hot_sort(struct pm_hot *all, uint32_t count)
+{
+    if (count > 1)
+        qsort(all, count, sizeof(*all), by_heat);
 }
 
 static void count(void *ctx, const struct pm_hot *hot)

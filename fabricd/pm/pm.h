@@ -56,11 +56,13 @@ struct pm_hot {
     uint32_t waits_permille, mbps;
     uint32_t fecn, becn, events; /* in span_ms; of a switch's lanes: became congested */
     uint32_t span_ms;
-    bool lasts; /* marks came in several readings on end */
+    bool lasts;       /* marks came in several readings on end */
+    uint32_t senders; /* 0; whoever knows of logs may set it, and sort again */
 };
 /* The first `max` that there are, sorted: by kind, then the hottest first. Returns how many there
  * are. */
 uint32_t pm_hot_ports(const struct pm *pm, struct pm_hot *ret, uint32_t max);
+void pm_hot_sort(struct pm_hot *all, uint32_t count);
 void pm_congestion_seen(const struct pm *pm, struct fab_congestion_seen *ret);
 
 /* Cables whose counters rose of late. The times are Unix time. */

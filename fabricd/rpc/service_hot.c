@@ -17,7 +17,7 @@
 #define HOT_USUAL 100
 
 static Fabric__V1__HotPort *convert_hot(struct answer *a, const struct fab_view *v,
-                                        const struct pm_hot *h, const uint16_t *senders)
+                                        const struct pm_hot *h)
 {
     static const char *const kinds[] = {
         [PM_CROWDED] = "crowded", [PM_SLOWED] = "slowed", [PM_WAITS] = "waits"};
@@ -34,21 +34,66 @@ static Fabric__V1__HotPort *convert_hot(struct answer *a, const struct fab_view 
     m->becn = h->becn;
     m->events = h->events;
     m->span = convert_duration(a, h->span_ms * UINT64_C(1000));
-    uint32_t port = m->port != NULL ? fab_port_id(v->fabric, node, h->port) : FAB_NONE;
-    if (senders != NULL && port != FAB_NONE && port < v->target->lids.port_count &&
-        v->target->lids.base[port] <= v->target->lids.top)
-        m->senders = senders[v->target->lids.base[port]];
+    m->senders = h->senders;
     return m;
 }
 
 /* By LID: adapters that were slowed down on the way there, as logs say; or NULL. */
-static const uint16_t *count_senders(struct answer *a, const struct cc *cc,
-                                     const struct fab_view *v)
+static uint16_t *count_senders(struct answer *a, const struct cc *cc, const struct fab_view *v)
 {
     uint16_t *senders = answer_alloc(a, v->target->lids.top + 1u, sizeof *senders);
     if (senders != NULL)
         cc_crowds(cc, senders, v->target->lids.top + 1);
     return senders;
+}
+
+static uint32_t lid_of_hot(const struct fab_view *v, const struct pm_hot *h)
+{
+    uint32_t node = fab_fabric_node_by_guid(v->fabric, h->guid);
+    if (node == FAB_NONE || h->port > v->fabric->nodes[node].num_ports)
+        return 0;
+    uint32_t lid = v->target->lids.base[fab_port_id(v->fabric, node, h->port)];
+    return lid <= v->target->lids.top ? lid : 0;
+}
+
+/* Ends that logs name are crowded, whatever their counters say, if they have any. `all` has room
+ * for one of each LID besides. */
+static uint32_t add_named(const struct fab_view *v, uint16_t *senders, struct pm_hot *all,
+                          uint32_t count)
+{
+    const struct fab_lids *lids = &v->target->lids;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t lid = lid_of_hot(v, &all[i]);
+        all[i].senders = senders[lid];
+        all[i].kind = senders[lid] > 0 ? PM_CROWDED : all[i].kind;
+        senders[lid] = 0;
+    }
+    for (uint32_t lid = 1; lid <= lids->top; lid++) {
+        uint32_t port = lids->owner[lid];
+        if (senders[lid] > 0 && port != FAB_NONE)
+            all[count++] =
+                (struct pm_hot){.guid = v->fabric->nodes[v->fabric->ports[port].node].guid,
+                                .port = v->fabric->ports[port].num,
+                                .kind = PM_CROWDED,
+                                .senders = senders[lid]};
+    }
+    pm_hot_sort(all, count);
+    return count;
+}
+
+/* All that are hot, sorted; NULL: no memory. */
+static struct pm_hot *find_hot(struct answer *a, const struct rpc *r, const struct fab_view *v,
+                               uint32_t *ret_count)
+{
+    uint16_t *senders = count_senders(a, r->in.cc, v);
+    uint32_t count = pm_hot_ports(r->in.pm, NULL, 0), named = 0;
+    for (uint32_t lid = 1; senders != NULL && lid <= v->target->lids.top; lid++)
+        named += senders[lid] > 0;
+    struct pm_hot *all = answer_alloc(a, count + named, sizeof *all);
+    if (all == NULL || senders == NULL)
+        return NULL;
+    *ret_count = add_named(v, senders, all, pm_hot_ports(r->in.pm, all, count));
+    return all;
 }
 
 void list_hot_ports(struct call *c, const void *request)
@@ -62,13 +107,10 @@ void list_hot_ports(struct call *c, const void *request)
         return;
     if (need_congestion(c)) {
         struct rpc *r = call_rpc(c);
-        const uint16_t *senders = count_senders(&a, r->in.cc, v);
-        m.total = pm_hot_ports(r->in.pm, NULL, 0);
-        struct pm_hot *all = answer_alloc(&a, m.total, sizeof *all);
-        uint32_t count = all != NULL ? pm_hot_ports(r->in.pm, all, m.total) : 0;
+        const struct pm_hot *all = find_hot(&a, r, v, &m.total);
         m.ports = answer_alloc(&a, want, sizeof *m.ports);
-        for (uint32_t i = 0; m.ports != NULL && i < count && i < want; i++)
-            m.ports[m.n_ports++] = convert_hot(&a, v, &all[i], senders);
+        for (uint32_t i = 0; all != NULL && m.ports != NULL && i < m.total && i < want; i++)
+            m.ports[m.n_ports++] = convert_hot(&a, v, &all[i]);
         m.advice = convert_advice(&a, r->in.cc, &m.n_advice);
         answer_reply(&a, c, &m.base);
     }

@@ -174,8 +174,7 @@ check 'and of one that logged nothing' agree_log host-0006 1 "$crowded"
 hot_senders() { ctl cc hot -o json | "$python" -c 'import json, sys
 sys.exit(not any(p["node"] == sys.argv[1] and p["senders"] == int(sys.argv[2])
                  for p in json.load(sys.stdin)["ports"]))' "$@"; }
-sim_do rise host-0005/1 PortPktRcvFECN rate=1000
-check 'a crowded end has the senders that logs name' await 5 hot_senders host-0005 3
+check 'an end that logs name is crowded, whatever counters say' await 5 hot_senders host-0005 3
 same 'nothing is written twice' "$writes" "$(cc writes)"
 stop "$manager" KILL
 manager_start host-0001 -f "$scratch/conf.yaml"
