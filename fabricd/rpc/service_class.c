@@ -19,20 +19,13 @@
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-static bool is_trunk(const struct fab_fabric *f, uint32_t port)
-{
-    uint32_t peer = fab_peer_node(f, port);
-    return f->ports[port].num != 0 && fab_node_is_switch(f, f->ports[port].node) &&
-           peer != FAB_NONE && fab_node_is_switch(f, peer) && fab_port_is_up(f, port);
-}
-
 /* The lanes of a class between switches, and the least that it is guaranteed there. */
 static uint16_t look_at_trunks(const struct fab_view *v, uint8_t class, uint32_t *ret_least)
 {
     uint16_t lanes = 0;
     uint32_t least = 1000, looked = 0;
     for (uint32_t port = 0; port < v->fabric->port_count && looked < PORTS_LOOKED_AT; port++) {
-        if (!is_trunk(v->fabric, port))
+        if (!fab_trunk_is_up(v->fabric, port))
             continue;
         looked++;
         lanes |= fab_target_lanes(v->fabric, &v->policy, &v->target->vls, port, class);

@@ -192,13 +192,6 @@ uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e)
                : FAB_NONE;
 }
 
-static bool is_trunk(const struct fab_fabric *f, uint32_t port)
-{
-    uint32_t peer = fab_peer_node(f, port);
-    return peer != FAB_NONE && fab_node_is_switch(f, f->ports[port].node) &&
-           fab_node_is_switch(f, peer) && fab_port_is_up(f, port);
-}
-
 static bool is_in_init_again(const struct fab_fabric *was, const struct fab_fabric *now,
                              uint32_t port)
 {
@@ -216,7 +209,7 @@ static void find_unseen(struct sm *s, const struct fab_fabric *now)
         uint32_t peer = now->ports[p].peer;
         if (peer == FAB_NONE || peer < p || was->ports[p].peer != peer ||
             was->nodes[was->ports[p].node].guid != now->nodes[now->ports[p].node].guid ||
-            !is_trunk(was, p) || !is_trunk(now, p))
+            !fab_trunk_is_up(was, p) || !fab_trunk_is_up(now, p))
             continue;
         if (is_in_init_again(was, now, p) || is_in_init_again(was, now, peer))
             sm_flap_fell(s, now, &(struct sm_cable){.port = p, .peer = peer});

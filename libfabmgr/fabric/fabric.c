@@ -134,3 +134,15 @@ bool fab_port_is_up(const struct fab_fabric *f, uint32_t port)
     return p->peer != FAB_NONE && p->info.phys_state == FAB_PHYS_LINKUP &&
            f->ports[p->peer].info.phys_state == FAB_PHYS_LINKUP;
 }
+
+bool fab_port_is_trunk(const struct fab_fabric *f, uint32_t port)
+{
+    uint32_t peer = fab_peer_node(f, port);
+    return peer != FAB_NONE && fab_node_is_switch(f, peer) &&
+           fab_node_is_switch(f, f->ports[port].node);
+}
+
+bool fab_trunk_is_up(const struct fab_fabric *f, uint32_t port)
+{
+    return fab_port_is_trunk(f, port) && fab_port_is_up(f, port);
+}

@@ -141,6 +141,9 @@ static inline uint32_t fab_peer_node(const struct fab_fabric *f, uint32_t port)
 bool fab_port_has_lid(const struct fab_fabric *f, uint32_t port);
 /* True when the cable can carry traffic: both ends known, physical state LinkUp. */
 bool fab_port_is_up(const struct fab_fabric *f, uint32_t port);
+/* The cable of the port joins two switches. */
+bool fab_port_is_trunk(const struct fab_fabric *f, uint32_t port);
+bool fab_trunk_is_up(const struct fab_fabric *f, uint32_t port); /* and it can carry traffic */
 
 /* ---- difference of two snapshots, by GUID --------------------------------------------------- */
 

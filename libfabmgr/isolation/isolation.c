@@ -28,13 +28,6 @@ struct chooser {
     uint64_t *out;                     /* bit of each port whose cable is to go */
 };
 
-static bool is_trunk(const struct fab_fabric *f, uint32_t port)
-{
-    uint32_t peer = fab_peer_node(f, port);
-    return peer != FAB_NONE && fab_node_is_switch(f, f->ports[port].node) &&
-           fab_node_is_switch(f, peer) && fab_port_is_up(f, port);
-}
-
 /* ---- directions ------------------------------------------------------------------------------ */
 
 static bool has_host(const struct fab_fabric *f, uint32_t sw)
@@ -60,7 +53,7 @@ static void find_levels(struct chooser *c)
         uint32_t sw = c->queue[head++];
         for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
             uint32_t port = fab_port_id(f, sw, (uint8_t)i), far = fab_peer_node(f, port);
-            if (!is_trunk(f, port) || c->level[far] != FAB_NONE)
+            if (!fab_trunk_is_up(f, port) || c->level[far] != FAB_NONE)
                 continue;
             c->level[far] = c->level[sw] + 1;
             c->queue[tail++] = far;
@@ -81,7 +74,7 @@ static void count_cables(struct chooser *c, const struct fab_isolation_cable *ca
 {
     const struct fab_fabric *f = c->f;
     for (uint32_t p = 0; p < f->port_count; p++)
-        if (is_trunk(f, p))
+        if (fab_trunk_is_up(f, p))
             share_of(c, f->ports[p].node, fab_peer_node(f, p))->cables++;
     for (size_t i = 0; i < count; i++) {
         uint32_t a = cable[i].node[0], b = cable[i].node[1];
@@ -110,7 +103,7 @@ static struct fab_isolation keep_share(struct chooser *c, uint32_t port)
 {
     const struct fab_fabric *f = c->f;
     uint32_t near = f->ports[port].node, far = fab_peer_node(f, port);
-    if (!is_trunk(f, port))
+    if (!fab_trunk_is_up(f, port))
         return refuse(FAB_ISOLATION_HOST, fab_node_is_switch(f, near) ? far : near, NULL);
     struct share *a = share_of(c, near, far), *b = share_of(c, far, near);
     if (!may_lose(c, a))
@@ -137,7 +130,7 @@ static void keep_whole(struct chooser *c, const struct fab_isolation_cable *cabl
 {
     fab_sets_init(c->sets, c->f->switch_count);
     for (uint32_t p = 0; p < c->f->port_count; p++)
-        if (!fab_bits_get(c->out, p) && is_trunk(c->f, p))
+        if (!fab_bits_get(c->out, p) && fab_trunk_is_up(c->f, p))
             (void)joins(c, p);
     for (size_t i = count; i-- > 0;)
         if (cable[i].port != FAB_NONE && ret[i].verdict == FAB_ISOLATION_OUT &&

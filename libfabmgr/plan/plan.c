@@ -224,27 +224,20 @@ static int plan_pkeys_give(struct draft *d, uint32_t port)
     return plan_pkeys(d, port, false);
 }
 
-static bool is_trunk(const struct fab_fabric *f, uint32_t port)
-{
-    uint32_t peer = fab_peer_node(f, port);
-    return fab_node_is_switch(f, f->ports[port].node) && peer != FAB_NONE &&
-           fab_node_is_switch(f, peer);
-}
-
 static int plan_trunk(struct draft *d, uint32_t port)
 {
-    return is_trunk(d->in->fabric, port) ? plan_port(d, port) : FAB_OK;
+    return fab_port_is_trunk(d->in->fabric, port) ? plan_port(d, port) : FAB_OK;
 }
 
 static int plan_trunk_up(struct draft *d, uint32_t port)
 {
-    return is_trunk(d->in->fabric, port) ? plan_up(d, port) : FAB_OK;
+    return fab_port_is_trunk(d->in->fabric, port) ? plan_up(d, port) : FAB_OK;
 }
 
 static int plan_end(struct draft *d, uint32_t port)
 {
     const struct fab_fabric *f = d->in->fabric;
-    int ret = is_trunk(f, port) ? FAB_OK : plan_port(d, port);
+    int ret = fab_port_is_trunk(f, port) ? FAB_OK : plan_port(d, port);
     if (ret == FAB_OK && !fab_node_is_switch(f, f->ports[port].node))
         ret = fab_lanes_of_end(d->in, port, add_op, d);
     return ret;
@@ -252,7 +245,7 @@ static int plan_end(struct draft *d, uint32_t port)
 
 static int plan_end_up(struct draft *d, uint32_t port)
 {
-    return is_trunk(d->in->fabric, port) ? FAB_OK : plan_up(d, port);
+    return fab_port_is_trunk(d->in->fabric, port) ? FAB_OK : plan_up(d, port);
 }
 
 static int each(struct draft *d, uint32_t count, int (*plan_one)(struct draft *, uint32_t))

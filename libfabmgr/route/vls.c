@@ -6,20 +6,13 @@
  */
 #include "libfabmgr/route/route.h"
 
-static bool is_trunk(const struct fab_fabric *f, uint32_t port)
-{
-    uint32_t peer = fab_peer_node(f, port);
-    return f->ports[port].num != 0 && peer != FAB_NONE && fab_node_is_switch(f, peer) &&
-           fab_port_is_up(f, port);
-}
-
 uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_policy *p,
                                 uint32_t *ret_port)
 {
     uint8_t least = (uint8_t)fab_op_vls_count(p->max_op_vls);
     uint32_t weakest = FAB_NONE;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        if (!fab_node_is_switch(f, f->ports[port].node) || !is_trunk(f, port))
+        if (!fab_trunk_is_up(f, port))
             continue;
         uint8_t vls = fab_target_port_vls(f, p, port);
         if (weakest == FAB_NONE || vls < least) {
