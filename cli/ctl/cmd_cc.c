@@ -153,7 +153,8 @@ static void say_port(struct session *s, const Fabric__V1__GetPortCongestionRespo
     if (r->state[0] == '\0')
         out_textf(o, "Device", OUT_DIM, "not set: this is computed only (congestion.apply)");
     if (r->n_values == 0)
-        out_note(o, OUT_PLAIN, "no settings: the port has no cable, or the profile is off");
+        out_note(o, OUT_PLAIN,
+                 "no settings: it is port 0 of a switch, or has no cable, or the profile is off");
     say_values(o, "values", r->values, r->n_values, s->explain);
     if (s->explain || s->out_format == OUT_JSON) {
         say_values(o, "known", r->known, r->n_known, false);
