@@ -189,7 +189,8 @@ static void congestion(struct fab_text *to, const struct pm *pm, const struct cc
                       cc_state_name((enum cc_state)i), s.devices[i]);
     counter(to, "congestion_writes", s.writes, "Settings written into devices.");
     counter(to, "congestion_log_events", s.log_events, "Events that congestion logs told of.");
-    counter(to, "congestion_changed", s.changed, "Times that a device had other settings than it was given.");
+    counter(to, "congestion_changed", s.changed,
+            "Times that a device had other settings than it was given.");
     gauge(to, "congestion_crowded_ends", seen.crowded_ends, "Ends that marked packets come to.");
     gauge(to, "congestion_slowed_ends", seen.slowed, "Ends that are told to send more slowly.");
     gauge(to, "congestion_ports", seen.congested_ports, "Switch ports that became congested.");
