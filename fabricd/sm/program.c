@@ -337,7 +337,7 @@ static int keep_lanes(struct sm *s)
     return r;
 }
 
-static int leave(struct sm *s)
+static int leave_rewrite(struct sm *s)
 {
     struct sm_programming *p = &s->program;
     if (!p->last_write_us)
@@ -348,9 +348,15 @@ static int leave(struct sm *s)
                 fab_plural(p->failed, "is", "are"));
     log_debug("sm", "wrote writes=%u blocks=%u switches=%u failed=%u", p->writes, p->blocks,
               p->switches, p->failed);
-    return p->stopped ? SM_ROUND_OVER : keep_lanes(s);
+    return p->stopped ? SM_ROUND_OVER : FAB_OK;
 }
 
-/* The plan is there already: sm_program_take. */
-const struct sm_phase sm_phase_rewrite = {"rewriting", NULL, next, answer, finished, leave};
+static int leave(struct sm *s)
+{
+    int r = leave_rewrite(s);
+    return r == FAB_OK ? keep_lanes(s) : r;
+}
+
+/* The plan is there already (sm_program_take), and is of tables alone. */
+const struct sm_phase sm_phase_rewrite = {"rewriting", NULL, next, answer, finished, leave_rewrite};
 const struct sm_phase sm_phase_program = {"programming", enter, next, answer, finished, leave};
