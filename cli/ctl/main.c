@@ -413,8 +413,38 @@ static int run(const struct cmd *c, struct options *o)
             rc = complain(EXIT_FAILED, "the output could not be written");
     }
     fab_client_close(o->session.client);
-    free(o->session.fails);
     return rc;
+}
+
+static int obey(struct options *o, int argc, char **argv)
+{
+    int rc = parse_options(o, argc, argv);
+    if (rc != EXIT_OK)
+        return rc;
+    if (o->version) {
+        printf("fabricctl %s\n", fab_version());
+        return EXIT_OK;
+    }
+    argc -= optind;
+    argv += optind;
+    if (o->help) {
+        print_help(argc, argv);
+        return EXIT_OK;
+    }
+    if (argc == 0)
+        return complain(EXIT_USAGE, "a command is expected; fabricctl -h lists them");
+    const struct cmd *c = find_cmd(argc, argv);
+    if (c == NULL)
+        return complain_verbs(argv[0], argc > 1 ? argv[1] : "...");
+    int words = c->verb != NULL ? 2 : 1;
+    o->session.argc = argc - words;
+    o->session.argv = argv + words;
+    rc = check_arguments(c, o);
+    if (rc == EXIT_OK && c->writes_file)
+        o->session.file = o->output;
+    else if (rc == EXIT_OK && o->output != NULL)
+        rc = parse_format(o, o->output);
+    return rc == EXIT_OK ? run(c, o) : rc;
 }
 
 int main(int argc, char **argv)
@@ -429,31 +459,7 @@ int main(int argc, char **argv)
     };
     signal(SIGPIPE, SIG_IGN);
     argv[0] = (char *)(uintptr_t) "fabricctl"; /* what getopt begins its sentences with */
-    int rc = parse_options(&o, argc, argv);
-    if (rc != EXIT_OK)
-        return rc;
-    if (o.version) {
-        printf("fabricctl %s\n", fab_version());
-        return EXIT_OK;
-    }
-    if (o.help) {
-        print_help(argc - optind, argv + optind);
-        return EXIT_OK;
-    }
-    argc -= optind;
-    argv += optind;
-    if (argc == 0)
-        return complain(EXIT_USAGE, "a command is expected; fabricctl -h lists them");
-    const struct cmd *c = find_cmd(argc, argv);
-    if (c == NULL)
-        return complain_verbs(argv[0], argc > 1 ? argv[1] : "...");
-    int words = c->verb != NULL ? 2 : 1;
-    o.session.argc = argc - words;
-    o.session.argv = argv + words;
-    rc = check_arguments(c, &o);
-    if (rc == EXIT_OK && c->writes_file)
-        o.session.file = o.output;
-    else if (rc == EXIT_OK && o.output != NULL)
-        rc = parse_format(&o, o.output);
-    return rc == EXIT_OK ? run(c, &o) : rc;
+    int rc = obey(&o, argc, argv);
+    free(o.session.fails);
+    return rc;
 }
