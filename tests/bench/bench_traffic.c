@@ -6,9 +6,6 @@
  * Events and packets a second of CPU time. Prints, judges nothing.
  */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "tests/bench/congestion/scene.h"
 
@@ -40,9 +37,9 @@ static void run(struct bench *b, const char *what, bool controlled, uint64_t end
                                    .seed = 1};
     struct fab_traffic *t = NULL;
     must(fab_traffic_new(&in, b->flows, b->count, &t), "model");
-    clock_t since = clock();
+    double since = cpu_s();
     must(fab_traffic_run(t, end), "run");
-    double seconds = (double)(clock() - since) / CLOCKS_PER_SEC;
+    double seconds = cpu_s() - since;
     struct fab_traffic_totals x = fab_traffic_totals(t);
     printf("%-16s %-6s %8.2f s %8.1f M events %7.2f M/s %7.2f M packets %6.2f M/s\n", what,
            controlled ? "cc" : "no cc", seconds, (double)x.events / 1e6,

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Scenarios of congestion under the settings of several managers, in one run:
- * `congestion [-s scenario] [-f fabric] [-c senders] [-w who] [-n seeds] [-0 first seed] [-t]`,
- * `congestion -l`: a list. One line of figures a run, with tabs between; -t: the course of each run
- * instead, by 50 us. congestion.py makes tables and plots of them.
+ * `congestion [-s scenario] [-f fabric] [-c senders] [-w who] [-n seeds] [-0 first seed] [-t]
+ * [-b KiB] [-a ns]`, `congestion -l`: a list. One line of figures a run, with tabs between; -t: the
+ * course of each run instead, by 50 us; -b, -a: other buffers and slower adapters than the model's.
+ * congestion.py makes tables and plots of them.
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tests/bench/congestion/scene.h"
@@ -19,6 +18,12 @@
 #define SEEDS 20
 #define PAYLOAD_LINE (100 * 4096.0 / 4122)
 
+struct choice {
+    const char *scenario, *fabric, *who;
+    uint32_t seeds, first, size;
+    uint32_t buffer, adapter_ns; /* KiB, ns; 0: the model's */
+    bool course, list;
+};
 struct course { /* of a run: Gb/s by bin */
     double *of[ROLES];
     uint32_t bins;
@@ -76,13 +81,15 @@ static void watch(struct run *r)
 }
 
 static void run_init(struct run *r, const struct scene *s, const struct plan *p,
-                     const struct fab_congestion *c, uint64_t seed)
+                     const struct fab_congestion *c, const struct choice *o, uint64_t seed)
 {
     struct fab_traffic_input in = {.fabric = s->fabric,
                                    .lids = &s->lids,
                                    .lft = &s->lft,
                                    .vls = &s->vls,
                                    .congestion = c->port_count > 0 ? c : NULL,
+                                   .buffer = o->buffer * 1024,
+                                   .adapter_ns = o->adapter_ns,
                                    .seed = seed};
     *r = (struct run){.scene = s, .plan = p, .course.bins = (uint32_t)(p->end / BIN)};
     for (int role = 0; role < ROLES; role++)
@@ -180,17 +187,21 @@ static double jain(const struct run *r)
     return squares > 0 ? sum * sum / (count * squares) : 0;
 }
 
-/* Share of what hot spots can take; of bursts, how much longer than at best they take. */
-static double hot(const struct run *r)
+/* Share of what hot spots can take, from `from` on. */
+static double hot(const struct run *r, uint64_t from)
 {
     const struct plan *p = r->plan;
-    if (p->hot_gbps > 0)
-        return (mean(&r->course, CROWD, p->from, p->until) +
-                mean(&r->course, LAST, p->from, p->until)) /
-               p->hot_gbps;
+    double took = mean(&r->course, CROWD, from, p->until) + mean(&r->course, LAST, from, p->until);
+    return p->hot_gbps > 0 ? took / p->hot_gbps : 0;
+}
+
+/* Of bursts: the least time that they can take by the time they took. */
+static double swift(const struct run *r)
+{
+    const struct plan *p = r->plan;
     double sum = 0;
     uint32_t count = 0;
-    for (uint32_t i = 0; p->burst_us > 0 && i < p->count; i++) {
+    for (uint32_t i = 0; i < p->count; i++) {
         struct fab_traffic_flow_stats x;
         fab_traffic_flow_stats(r->traffic, i, &x);
         if (p->role[i] <= FAR)
@@ -206,9 +217,10 @@ static void print_figures(const struct run *r, double goal)
     const struct plan *p = r->plan;
     uint32_t count = flows_of(p, BESIDE);
     count += count == 0;
-    printf("%.3f\t%.3f\t%.4f\t%.3f\t%.0f\t%.0f\t%.3f\t%.3f\t%.2f\n",
+    printf("%.3f\t%.3f\t%.4f\t%.4f\t%.3f\t%.0f\t%.0f\t%.3f\t%.3f\t%.2f\n",
            mean(&r->course, BESIDE, p->from, p->until) / count,
-           mean(&r->course, BESIDE, steady_from(p), p->until) / count, hot(r), jain(r),
+           mean(&r->course, BESIDE, steady_from(p), p->until) / count,
+           p->burst_us > 0 ? swift(r) : hot(r, p->from), hot(r, steady_from(p)), jain(r),
            converges(r), recovers(r, goal), wave(r, BESIDE), wave(r, CROWD), r->seconds);
 }
 
@@ -221,12 +233,6 @@ static void print_course(const struct run *r, const char *what)
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
-
-struct choice {
-    const char *scenario, *fabric, *who;
-    uint32_t seeds, first, size;
-    bool course, list;
-};
 
 /* Without its crowd. */
 static void leave_alone(struct plan *p)
@@ -242,8 +248,8 @@ static void leave_alone(struct plan *p)
 }
 
 /* *goal: what LAST comes to without congestion control, which is run before others. */
-static void run_one(const struct scenario *x, struct scene *s, enum who who, uint64_t seed,
-                    bool course, double *goal)
+static void run_one(const struct scenario *x, struct scene *s, enum who who, const struct choice *o,
+                    uint64_t seed, double *goal)
 {
     struct plan plan = {.count = 0};
     struct fab_prng prng;
@@ -255,13 +261,13 @@ static void run_one(const struct scenario *x, struct scene *s, enum who who, uin
     if (who == ALONE)
         leave_alone(&plan);
     settings(s, who, x->size, &c);
-    run_init(&r, s, &plan, &c, seed);
-    clock_t since = clock();
+    run_init(&r, s, &plan, &c, o, seed);
+    double since = cpu_s();
     watch(&r);
-    r.seconds = (double)(clock() - since) / CLOCKS_PER_SEC;
+    r.seconds = cpu_s() - since;
     snprintf(what, sizeof what, "%s\t%s\t%" PRIu32 "\t%s\t%" PRIu64, x->name, x->fabric, x->size,
              who_names[who], seed);
-    if (course) {
+    if (o->course) {
         print_course(&r, what);
     } else {
         printf("%s\t", what);
@@ -296,14 +302,14 @@ static void run_scenario(const struct scenario *x, const struct choice *o)
     for (uint32_t seed = o->first; seed < o->first + o->seeds; seed++)
         for (int who = 0; who < WHOS; who++)
             if (is_tried(x, (enum who)who) && is_chosen(o->who, who_names[who]))
-                run_one(x, &s, (enum who)who, seed, o->course, &goal);
+                run_one(x, &s, (enum who)who, o, seed, &goal);
     scene_fini(&s);
 }
 
 int main(int argc, char **argv)
 {
     struct choice o = {.first = 1, .seeds = SEEDS};
-    for (int c; (c = getopt(argc, argv, "s:f:w:n:0:c:tl")) != -1;) {
+    for (int c; (c = getopt(argc, argv, "s:f:w:n:0:c:b:a:tl")) != -1;) {
         switch (c) {
         case 's':
             o.scenario = optarg;
@@ -323,6 +329,12 @@ int main(int argc, char **argv)
         case 'c':
             o.size = (uint32_t)atoi(optarg);
             break;
+        case 'b':
+            o.buffer = (uint32_t)atoi(optarg);
+            break;
+        case 'a':
+            o.adapter_ns = (uint32_t)atoi(optarg);
+            break;
         case 'l':
             o.list = true;
             break;
@@ -331,7 +343,7 @@ int main(int argc, char **argv)
             break;
         default:
             fprintf(stderr, "usage: congestion [-s scenario] [-f fabric] [-c senders] [-w who] "
-                            "[-n seeds] [-0 first] [-t] [-l]\n");
+                            "[-n seeds] [-0 first] [-t] [-b KiB] [-a ns] [-l]\n");
             return 2;
         }
     }

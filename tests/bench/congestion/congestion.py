@@ -5,6 +5,7 @@
     make tests/bench/congestion/congestion
     congestion.py run PROGRAM DIR [-j JOBS] [-f FABRIC]    # figures.tsv and course.tsv into DIR
     congestion.py draw DIR DOC                             # the tables on stdout, the plots into DOC
+    congestion.py vary PROGRAM                             # where buffers and adapters are others
 """
 import argparse
 import concurrent.futures
@@ -14,7 +15,7 @@ import subprocess
 import sys
 
 SEEDS = 20
-FIELDS = "scenario fabric size who seed victim steady hot jain converge recover wave hotwave s".split()
+FIELDS = "scenario fabric size who seed victim steady hot hotsteady jain converge recover wave hotwave s".split()
 COLOURS = {"off": "#888888", "plugin": "#d95f02", "opa-fm": "#7570b3", "ours": "#1b9e77"}
 WHO = ["off", "zeros", "plugin", "opa-fm", "ours"]
 VARIANTS = ["ours", "incast", "collective", "told"]  # other profiles; the fan-in told
@@ -52,10 +53,10 @@ def run(args):
 # ---- reading ---------------------------------------------------------------------------------------
 
 
-def read(path):
+def read(text):
     """{(scenario, fabric, size): {who: {field: [a value a seed]}}}"""
     figures = {}
-    for line in path.read_text().splitlines():
+    for line in text.splitlines():
         row = dict(zip(FIELDS, line.split("\t")))
         cell = figures.setdefault((row["scenario"], row["fabric"], row["size"]), {}).setdefault(row["who"], {})
         for field in FIELDS[4:]:
@@ -68,9 +69,14 @@ def share(of, who, field, whole):
     return min(1, statistics.mean(of[who][field]) / whole)
 
 
+def whole_of(of):
+    """Gb/s that victims have without a crowd."""
+    return statistics.mean(of["alone"]["victim"]) if "alone" in of else 100 * 4096 / 4122
+
+
 def judge(of, names=WHO):
     """{who: (victims, hot spot, score)} of a scenario, shares of the ideal; hot None: no crowd."""
-    whole = statistics.mean(of["alone"]["victim"]) if "alone" in of else 100 * 4096 / 4122
+    whole = whole_of(of)
     verdict = {}
     for who in names:
         if who in of:
@@ -91,11 +97,13 @@ def time_of(values):
 def row_of(name, of, who, verdict, best):
     victim, hot, score = verdict
     x = of[who]
-    crowd = f"{hot:.3f}" if hot else "-"
     lasts = any(of["off"]["recover"])  # else it comes in bursts, or moves
+    settled = [f"{share(of, who, 'steady', whole_of(of)):.3f}", f"{statistics.mean(x['hotsteady']):.3f}"]
+    victims, crowd = ([f"{victim:.3f}", f"{hot:.3f}" if hot else "-"][i] + (f" ({settled[i]})" if lasts else "")
+                      for i in range(2))
     rest = [f"{statistics.mean(x['jain']):.2f}" if lasts or name == "moving" else "-"]
     rest += [time_of(x["converge"]), time_of(x["recover"])] if lasts else ["-", "-"]
-    return (f"{who} | {victim:.3f} | {crowd} | {score:.3f} | {score / best:.3f} | {' | '.join(rest)} |"
+    return (f"{who} | {victims} | {crowd} | {score:.3f} | {score / best:.3f} | {' | '.join(rest)} |"
             f" {statistics.mean(x['wave']):.2f} |")
 
 
@@ -194,12 +202,34 @@ def courses(path_in, path):
 
 
 def draw(args):
-    figures = read(args.dir / "figures.tsv")
+    figures = read((args.dir / "figures.tsv").read_text())
     table(figures, WHO)
     print()
     table(figures, VARIANTS)
     bars(figures, args.doc / "congestion-scenarios.svg")
     courses(args.dir / "course.tsv", args.doc / "congestion-course.svg")
+
+
+# ---- other models ----------------------------------------------------------------------------------
+
+
+def vary(args):
+    """Ours on 64 ends, of four seeds each, with buffers from half to four times, and adapters from twice as
+    fast to four times as slow as the model has."""
+    print("| buffer, KiB | adapter, ns | victims | hot spot | score | to the best, least of all |")
+    print("|---|---|---|---|---|---|")
+    for kib, ns in (64, 1200), (32, 1200), (128, 1200), (256, 1200), (64, 600), (64, 2400), (64, 5000):
+        figures = read(call(args.program, "-f", "64", "-n", 4, "-b", kib, "-a", ns))
+        ours, nearest = [], []
+        for (name, _, size), of in figures.items():
+            verdict = judge(of)
+            if verdict["ours"][1] is None:
+                continue
+            ours.append(verdict["ours"])
+            best = max(score for _, _, score in verdict.values())
+            nearest.append((verdict["ours"][2] / best, f"{name} {size}"))
+        means = " | ".join(f"{statistics.mean(x[i] for x in ours):.2f}" for i in range(3))
+        print(f"| {kib} | {ns} | {means} | {min(nearest)[0]:.3f} ({min(nearest)[1]}) |", flush=True)
 
 
 def main():
@@ -215,6 +245,9 @@ def main():
     other.add_argument("dir", type=pathlib.Path)
     other.add_argument("doc", type=pathlib.Path)
     other.set_defaults(act=draw)
+    third = verbs.add_parser("vary")
+    third.add_argument("program")
+    third.set_defaults(act=vary)
     args = parser.parse_args()
     return args.act(args)
 

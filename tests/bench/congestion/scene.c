@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fat trees without taper, 4x EDR, LIDs leaf by leaf, routed by the engine that auto takes there.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "libfabmgr/fabric/generate.h"
@@ -11,14 +9,6 @@
 #include "tests/bench/congestion/scene.h"
 
 #define SLOW "1x FDR" /* 14 Gb/s */
-
-void must(int status, const char *what)
-{
-    if (status == FAB_OK)
-        return;
-    fprintf(stderr, "%s: %s\n", what, fab_status_text(status));
-    exit(1);
-}
 
 static struct fab_builder *generate(const char *name)
 {

@@ -6,10 +6,9 @@
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/traffic/traffic.h"
+#include "tests/bench/bench.h"
 
 #define US FAB_TRAFFIC_US
-
-void must(int status, const char *what); /* or the program ends */
 
 /* ---- scene.c: fabrics ------------------------------------------------------------------------ */
 

@@ -9,8 +9,6 @@
  * IPDPS 2010). opa-fm (its opafm.xml and stl_cca.c): threshold 8, marking rate 0, no least size,
  * victims mark, increase 5, timer 10, limit 127, delays in equal steps up to 8.3 us.
  */
-#include <stdlib.h>
-
 #include "tests/bench/congestion/scene.h"
 
 #define LIMIT 127
