@@ -14,7 +14,8 @@
 #include "libfabmgr/congestion/survey.h"
 
 #define NS_A_METRE 5
-#define ENTRIES 128 /* where it is not known how many a device has */
+#define CROWD_MOST 512 /* senders that are counted on where nothing is told of them */
+#define ENTRIES 128    /* where it is not known how many a device has */
 
 struct bases { /* different ones, in the order in which they were met */
     struct fab_congestion_basis *items;
@@ -24,7 +25,7 @@ struct work {
     const struct fab_congestion_input *in;
     const struct fab_policy_congestion *policy;
     struct survey survey;
-    uint32_t all;                          /* ends but one, rounded */
+    uint32_t all;                          /* ends but one, or CROWD_MOST; rounded */
     uint32_t by_class[FAB_CONGESTION_SLS]; /* likewise, where fewer by class */
     struct fab_congestion_basis common;
     struct bases ports, adapters;
@@ -64,7 +65,8 @@ static void count_on(const struct work *w, uint32_t crowd, struct fab_congestion
 static void see_classes(struct work *w)
 {
     const uint32_t *fan_in = w->in->fan_in;
-    w->all = rounded(w->common.ends > 1 ? w->common.ends - 1 : 1);
+    uint32_t others = w->common.ends > 1 ? w->common.ends - 1 : 1;
+    w->all = rounded(others < CROWD_MOST ? others : CROWD_MOST);
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
         uint32_t of_class = fan_in != NULL && fan_in[sl] > 0 ? rounded(fan_in[sl]) : w->all;
         w->by_class[sl] = of_class < w->all ? of_class : w->all;

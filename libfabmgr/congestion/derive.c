@@ -10,17 +10,18 @@
  *   once in n * t that it should slow down. Meanwhile its timer lets it speed up again by one step
  *   each `timer`: with an increase of k steps a mark it stays slow only if timer > n * t / k. It is
  *   an eighth longer than that, and no more: what was slowed down too much speeds up as slowly.
- *   Where ends are of several rates, t is the mean (by ratio) of the slowest one's and that of the
- *   sender's own rate: the slowest are crowded by fewer, and what slows down for longer than that
- *   leaves them idle.
+ *   Where ends are of several rates, t is nearer to that of the sender's own than to the slowest
+ *   one's, and the table ends half way between: the slowest are crowded by fewer, and who is slowed
+ *   down as if all crowded one of them leaves it idle for milliseconds. What is told is still held
+ *   by ends three times slower.
  * - The timer is also longer than the loop of control: a sender that speeds up again before it
  *   could be told of what it did would never settle. (Queues do not count in it: the threshold is
  *   passed early.)
  * - The larger the increase, the sooner a crowd is gone, and the further rates go up and down when
- * it is. The first loses time in proportion to n / k, the second rate in proportion to k, so that
- * the sum is least at a k that grows as the root of n: a quarter of it lost least in what was
- * tried, from 64 to 2,000 ends (doc/congestion.md), and more than an eighth of the table was not
- * tried.
+ *   it is. The first loses time in proportion to n / k, the second rate in proportion to k, so that
+ *   the sum is least at a k that grows as the root of n: a quarter of it lost least in what was
+ *   tried, from 64 to 2,000 ends (doc/congestion.md). More than an eighth of the table was not
+ *   tried.
  * - Ports to ends are where crowds meet, and mark soon, with or without credits, since a slow
  *   end gives few; but not with the first packet that waits, or the link is idle while senders
  *   are. So are ports down to them in a tree, as all that is for an end comes down one cable, or
@@ -98,12 +99,20 @@ static uint8_t increase_of(const struct fab_congestion_basis *b,
                            computed < INCREASE_MOST ? computed : INCREASE_MOST);
 }
 
-/* Half way, as ratios go, between the slowest end's and our own link's. */
+/* A quarter of the way, as ratios go, from our own link's to the slowest end's. */
 static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
 {
     uint64_t fast = b->rate > 0 ? b->mtu * 8000u / b->rate : 0;
     uint64_t slow = b->slowest > 0 ? b->mtu * 8000u / b->slowest : fast;
-    return slow > fast ? integer_root(slow * fast) : (uint32_t)slow;
+    return slow > fast ? integer_root(fast * integer_root(fast * slow)) : (uint32_t)slow;
+}
+
+/* How much slower than we the end is that a table is made for: half of the way to the slowest. */
+static double typical_ratio(const struct fab_congestion_basis *b)
+{
+    if (b->slowest == 0 || b->slowest >= b->rate)
+        return 1;
+    return (double)integer_root((uint64_t)b->rate * b->slowest) / b->slowest;
 }
 
 uint32_t derive_crowd(const struct fab_congestion_basis *b, uint32_t fan_in)
@@ -149,8 +158,7 @@ static uint16_t limit_of(const struct fab_congestion_basis *b,
 static void table_of(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
                      uint16_t limit, struct fab_congestion_table *ret)
 {
-    double slowest = b->slowest > 0 && b->slowest < b->rate ? b->slowest : b->rate;
-    double ratio = BELOW * derive_crowd(b, b->fan_in) * (slowest > 0 ? b->rate / slowest : 1);
+    double ratio = BELOW * derive_crowd(b, b->fan_in) * typical_ratio(b);
     if (p->table_count == 0) {
         derive_table(ratio > 1 ? ratio : 1, limit, ret);
         return;

@@ -43,7 +43,7 @@ static const char *fan_in_from(uint8_t from)
     case FAB_CONGESTION_FROM_JOBS:
         return "from jobs (partitions)";
     default:
-        return "all other ends, rounded up";
+        return "all other ends, rounded up, at most 512 unless told";
     }
 }
 
@@ -96,11 +96,12 @@ static void tell_timer(struct telling *t, const struct fab_congestion_sl *s, uin
     struct derive_times d;
     derive_times(t->b, t->p, fan_in, &d);
     if (d.told_ns >= d.loop_ns)
-        tell(t, FAB_CONGESTION_TIMER, s->timer,
-             "%.1f us: an end gets a packet of %u bytes each %u ns (rates from %u to %u Mb/s), so "
-             "that each of %u senders can be told once in %.1f us, which slows it down by %u steps",
-             s->timer * 1.024, t->b->mtu, d.packet_ns, t->b->slowest, t->b->rate, d.crowd,
-             (double)d.told_ns * s->increase / 1125, s->increase);
+        tell(
+            t, FAB_CONGESTION_TIMER, s->timer,
+            "%.1f us: an end gets a packet of %u bytes each %u ns (rates from %u to %u Mb/s), so "
+            "that each of %u senders can be told once in %.1f us, which slows it down by %u step%s",
+            s->timer * 1.024, t->b->mtu, d.packet_ns, t->b->slowest, t->b->rate, d.crowd,
+            (double)d.told_ns * s->increase / 1125, s->increase, s->increase == 1 ? "" : "s");
     else
         tell(t, FAB_CONGESTION_TIMER, s->timer,
              "%.1f us: %u times the way there and back, %u ns over %u switches", s->timer * 1.024,

@@ -192,7 +192,8 @@ static void check_adapter(const struct fab_congestion_adapter *a,
               fab_congestion_delay(a->table.entry[i - 1]));
     uint16_t last = a->table.entry[a->table.limit];
     double slow = 1 + fab_congestion_delay(last) / 8.0;
-    HOLDS(last == 0x3fff || slow * b->slowest * 1.001 >= (double)b->rate * b->fan_in);
+    double slower = b->slowest < b->rate ? (double)b->rate / b->slowest : 1;
+    HOLDS(last == 0x3fff || slow * slow * 1.01 >= 2.25 * b->fan_in * b->fan_in * slower);
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
         in_domain(FAB_CONGESTION_TIMER, a->sl[sl].timer);
         in_domain(FAB_CONGESTION_INCREASE, a->sl[sl].increase);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Scenarios of congestion under the settings of several managers, in one run:
- * `congestion [-s scenario] [-f fabric] [-c senders] [-w who] [-n seeds] [-0 first seed] [-t]
+ * `congestion [-s scenario] [-f fabric] [-c senders] [-w who,...] [-n seeds] [-0 first seed] [-t]
  * [-b KiB] [-a ns]`, `congestion -l`: a list. One line of figures a run, with tabs between; -t: the
  * course of each run instead, by 50 us; -b, -a: other buffers and slower adapters than the model's.
  * congestion.py makes tables and plots of them.
@@ -294,6 +294,16 @@ static bool is_tried(const struct scenario *x, enum who who)
     return strcmp(x->fabric, "64") == 0 || (who != ZEROS && who != INCAST && who != COLLECTIVE);
 }
 
+/* One of a list with commas between. */
+static bool is_listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; at != NULL; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return list == NULL;
+}
+
 static void run_scenario(const struct scenario *x, const struct choice *o)
 {
     struct scene s;
@@ -301,7 +311,7 @@ static void run_scenario(const struct scenario *x, const struct choice *o)
     double goal = PAYLOAD_LINE;
     for (uint32_t seed = o->first; seed < o->first + o->seeds; seed++)
         for (int who = 0; who < WHOS; who++)
-            if (is_tried(x, (enum who)who) && is_chosen(o->who, who_names[who]))
+            if (is_tried(x, (enum who)who) && is_listed(o->who, who_names[who]))
                 run_one(x, &s, (enum who)who, o, seed, &goal);
     scene_fini(&s);
 }
@@ -342,7 +352,7 @@ int main(int argc, char **argv)
             o.course = true;
             break;
         default:
-            fprintf(stderr, "usage: congestion [-s scenario] [-f fabric] [-c senders] [-w who] "
+            fprintf(stderr, "usage: congestion [-s scenario] [-f fabric] [-c senders] [-w who,...] "
                             "[-n seeds] [-0 first] [-t] [-b KiB] [-a ns] [-l]\n");
             return 2;
         }
