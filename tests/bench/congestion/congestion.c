@@ -289,9 +289,12 @@ static bool is_chosen(const char *choice, const char *name)
 /* Zeros mark nothing, which one fabric shows as well as another. */
 static bool is_tried(const struct scenario *x, enum who who)
 {
-    if (who == TOLD)
-        return x->one_end;
-    return strcmp(x->fabric, "64") == 0 || (who != ZEROS && who != INCAST && who != COLLECTIVE);
+    bool small = strcmp(x->fabric, "64") == 0;
+    if (who == ZEROS)
+        return small;
+    if (who == INCAST || who == COLLECTIVE)
+        return small || strcmp(x->fabric, "324") == 0;
+    return who != TOLD || x->one_end;
 }
 
 /* One of a list with commas between. */

@@ -146,29 +146,36 @@ def legend(x, y, names):
     return out
 
 
-def bars(figures, path):
-    """Two rows of bars a scenario: what victims have, and what the hot spot has, of the ideal."""
-    left, step, high = 60, 92, 120
-    names = list(COLOURS)
-    body = legend(left, 16, names)
-    shown = [(key, judge(of)) for key, of in figures.items() if judge(of).get("ours", (0, None))[1]]
+def strip(shown, left, top, step, high):
+    """Some scenarios beside each other: what victims have above, what hot spots have below."""
+    body = []
     for row, what in enumerate(("victims", "hot spot")):
-        base = 30 + (row + 1) * (high + 14)
+        base = top + (row + 1) * (high + 14)
         body += [text(4, base - high / 2, what)]
         for mark in (0, 0.5, 1):
             y = base - mark * high
             body += [f'<line x1="{left}" x2="{left + step * len(shown)}" y1="{y}" y2="{y}" stroke="#dddddd"/>',
                      text(left - 4, y + 4, f"{mark:g}", "end")]
         for i, (_, verdict) in enumerate(shown):
-            for k, who in enumerate(names):
-                if who in verdict:
-                    tall = verdict[who][row] * high
-                    body.append(f'<rect x="{left + i * step + 8 + k * 18}" y="{base - tall:.1f}" width="16" '
-                                f'height="{tall:.1f}" fill="{COLOURS[who]}"/>')
+            for k, who in enumerate(COLOURS):
+                tall = verdict[who][row] * high
+                body.append(f'<rect x="{left + i * step + 8 + k * 18}" y="{base - tall:.1f}" width="16" '
+                            f'height="{tall:.1f}" fill="{COLOURS[who]}"/>')
     for i, ((name, fabric, size), _) in enumerate(shown):
         x = left + i * step + step / 2 - 4
         body += [text(x, base + 16, f"{name} {size}", "middle"), text(x, base + 30, f"{fabric} ends", "middle")]
-    svg(path, left + step * len(shown) + 10, base + 40, body)
+    return body
+
+
+def bars(figures, path):
+    """Strips of scenarios with a crowd: shares of the ideal."""
+    left, step, high, across, tall = 60, 92, 90, 7, 260
+    shown = [(key, judge(of)) for key, of in figures.items() if judge(of).get("ours", (0, None))[1]]
+    body = legend(left, 16, list(COLOURS))
+    strips = range(0, len(shown), across)
+    for i, first in enumerate(strips):
+        body += strip(shown[first:first + across], left, 20 + i * tall, step, high)
+    svg(path, left + step * across + 10, 20 + len(strips) * tall, body)
 
 
 def polyline(points, colour):
@@ -219,7 +226,7 @@ def vary(args):
     print("| buffer, KiB | adapter, ns | victims | hot spot | score | to the best, least of all |")
     print("|---|---|---|---|---|---|")
     for kib, ns in (64, 1200), (32, 1200), (128, 1200), (256, 1200), (64, 600), (64, 2400), (64, 5000):
-        figures = read(call(args.program, "-f", "64", "-n", 4, "-b", kib, "-a", ns))
+        figures = read(call(args.program, "-f", "64", "-n", 4, "-b", kib, "-a", ns, "-w", ",".join(["alone", *COLOURS])))
         ours, nearest = [], []
         for (name, _, size), of in figures.items():
             verdict = judge(of)
