@@ -127,74 +127,6 @@ START_TEST(twice_as_many_are_held_as_are_counted_on)
 }
 END_TEST
 
-/* ---- again ----------------------------------------------------------------
- */
-
-static struct fab_fabric *any_fabric(struct fab_prng *r)
-{
-    return random_fabric(2 + (uint32_t)fab_prng_below(r, 30), 2 + (uint32_t)fab_prng_below(r, 6),
-                         1 + (uint32_t)fab_prng_below(r, 12), fab_prng_next(r));
-}
-
-static struct fab_fabric *cloned(const struct fab_fabric *f)
-{
-    struct fab_fabric *clone;
-    ck_assert_int_eq(fab_fabric_clone(f, &clone), 0);
-    return clone;
-}
-
-static bool same_port(const struct fab_congestion_port *a, const struct fab_congestion_port *b)
-{
-    return a->threshold == b->threshold && a->packet_size == b->packet_size &&
-           a->victim == b->victim && a->marking_rate == b->marking_rate;
-}
-
-static bool same_adapter(const struct fab_congestion_adapter *a,
-                         const struct fab_congestion_adapter *b)
-{
-    bool same = a->sls == b->sls && a->table.limit == b->table.limit;
-    for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)
-        same &= a->sl[sl].timer == b->sl[sl].timer && a->sl[sl].increase == b->sl[sl].increase;
-    for (uint32_t i = 0; same && i <= a->table.limit; i++)
-        same = a->table.entry[i] == b->table.entry[i];
-    return same;
-}
-
-/* Ports with a setting in both, and how many of these differ. */
-static void compare(const struct fab_fabric *f, const struct fab_congestion *a,
-                    const struct fab_congestion *b, uint32_t *all, uint32_t *other)
-{
-    for (uint32_t p = 0; p < f->port_count; p++) {
-        const struct fab_congestion_port *x = fab_congestion_of_switch(a, f, p),
-                                         *y = fab_congestion_of_switch(b, f, p);
-        const struct fab_congestion_adapter *u = fab_congestion_of_adapter(a, f, p),
-                                            *v = fab_congestion_of_adapter(b, f, p);
-        *all += (x != NULL && y != NULL) || (u != NULL && v != NULL);
-        *other += (x != NULL && y != NULL && !same_port(x, y)) ||
-                  (u != NULL && v != NULL && !same_adapter(u, v));
-    }
-}
-
-START_TEST(the_same_fabric_gives_the_same_settings)
-{
-    struct fab_prng r;
-    fab_prng_init(&r, test_seed("the same again", 13));
-    for (int i = 0; i < 50; i++) {
-        struct fab_fabric *f = any_fabric(&r), *again = cloned(f);
-        struct fab_policy p = defaults();
-        struct fab_congestion a = computed(f, &p), b = computed(again, &p);
-        uint32_t all = 0, other = 0;
-        compare(f, &a, &b, &all, &other);
-        ck_assert_uint_eq(other, 0);
-        ck_assert_uint_eq(a.port_count, b.port_count);
-        fab_congestion_fini(&a);
-        fab_congestion_fini(&b);
-        fab_fabric_unref(again);
-        fab_fabric_unref(f);
-    }
-}
-END_TEST
-
 /* ---- by hand ----------------------------------------------------------------------------------
  */
 
@@ -388,7 +320,6 @@ static Suite *suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, an_entry_is_never_shorter_than_asked);
     tcase_add_test(t, twice_as_many_are_held_as_are_counted_on);
-    tcase_add_test(t, the_same_fabric_gives_the_same_settings);
     tcase_add_test(t, what_is_set_by_hand_stands);
     tcase_add_test(t, a_table_by_hand_is_taken_as_it_is);
     tcase_add_test(t, off_is_off);

@@ -364,6 +364,27 @@ START_TEST(a_larger_job_slows_down_its_own)
 }
 END_TEST
 
+START_TEST(the_same_scene_gives_the_same_settings)
+{
+    struct fab_prng r;
+    fab_prng_init(&r, test_seed("the same again", 13));
+    for (unsigned i = 0; i < test_rounds(500); i++) {
+        struct scene s = scene(&r, i % KINDS), again = copied(&s);
+        struct fab_congestion a = computed(&s), b = computed(&again);
+        HOLDS(a.port_count == b.port_count && a.adapter_count == b.adapter_count);
+        HOLDS(memcmp(a.of_port, b.of_port, a.ports * sizeof *a.of_port) == 0);
+        for (uint32_t k = 0; k < a.port_count; k++)
+            HOLDS(same_port(&a.port[k], &b.port[k]));
+        for (uint32_t k = 0; k < a.adapter_count; k++)
+            HOLDS(same_adapter(&a.adapter[k], &b.adapter[k]));
+        fab_congestion_fini(&a);
+        fab_congestion_fini(&b);
+        scene_fini(&again);
+        scene_fini(&s);
+    }
+}
+END_TEST
+
 START_TEST(longer_ways_and_larger_classes_make_no_delay_shorter)
 {
     struct fab_prng r;
@@ -456,6 +477,7 @@ int main(void)
     tcase_add_test(t, a_slower_end_makes_no_delay_shorter);
     tcase_add_test(t, a_larger_job_slows_down_its_own);
     tcase_add_test(t, longer_ways_and_larger_classes_make_no_delay_shorter);
+    tcase_add_test(t, the_same_scene_gives_the_same_settings);
     tcase_add_test(t, a_cable_less_changes_few_settings);
     return test_run(s);
 }
