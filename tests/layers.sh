@@ -89,7 +89,8 @@ fabricd/metrics fabricd/agent
 # includes TREE: "FILE ROOM-INCLUDING ROOM-INCLUDED" for every path-qualified include.
 includes() {
     (cd "$top" && find "$1" -name '*.[ch]' -exec grep -H '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' {} +) |
-        sed -n 's|^\(\([^:]*\)/[^/:]*\):[^"]*"\([^"]*\)/[^/"]*".*|\1 \2 \3|p'
+        sed -n 's|^\(\([^:]*\)/[^/:]*\):[^"]*"\([^"]*\)/[^/"]*".*|\1 \2 \3|p' |
+        sed 's|\( fabricd/sm\)/[a-z]*|\1|g' # folders within sm
 }
 
 # upward TREE FLOORS: includes within one tree that do not go down.
