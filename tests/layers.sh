@@ -1,7 +1,8 @@
 #!/bin/sh
 # layers.sh: the rules of the house, checked. Prints TAP.
 #
-# 1. A room includes only rooms on lower floors (the tables below; see CONTRIBUTING.md).
+# 1. A room includes only rooms on lower floors (the tables below; see CONTRIBUTING.md). A room may have folders
+#    with ranks of their own: a folder includes only folders of lower rank, and the files of the room itself.
 # 2. Only fabricd/loop, rpc's connections with their TLS, and the HTTP of metrics include <event2/...>; libfabmgr and
 #    the command line tools never include the daemon's rooms.
 # 3. Every source file is listed in a local.mk, without which no tarball has it.
@@ -56,6 +57,7 @@ library_floors='
 5 traffic
 6 view
 6 choose
+6 study
 7 sa
 7 export
 4 sim
@@ -77,6 +79,21 @@ daemon_floors='
 6 rpc
 6 metrics
 '
+# The folders inside a room, by rank. Files that lie in the room itself may include all of its folders.
+library_folders='
+0 route/graph
+1 route/updown
+2 route/balance
+2 route/dependencies
+2 route/fattree
+2 route/grid
+3 route/dragonfly
+3 route/nue
+3 route/local_search
+4 route/engines
+'
+daemon_folders='
+'
 # Readers cannot reach the wire. (The service that puts faults into the embedded fabric can: it is
 # there only when there is no wire.)
 forbidden_rooms='
@@ -93,17 +110,21 @@ includes() {
         sed 's|\( fabricd/sm\)/[a-z]*|\1|g' # folders within sm
 }
 
-# upward TREE FLOORS: includes within one tree that do not go down.
+# upward TREE FLOORS FOLDERS: includes within one tree that do not go down.
 upward() {
-    { echo "$2"; echo .; includes "$1"; } | awk -v tree="$1" '
+    { echo "$2"; echo "$3"; echo .; includes "$1"; } | awk -v tree="$1" '
+        function room(path, part) { split(path, part, "/"); return part[1] "/" part[2] }
+        function judge(what, from, to) {
+            if (!(from in floor)) print $1 ": " what " " from " is not listed in tests/layers.sh"
+            else if (!(to in floor)) print $1 ": " what " " to " is not listed in tests/layers.sh"
+            else if (floor[from] <= floor[to])
+                print $1 ": " from " (" floor[from] ") includes " to " (" floor[to] ")" }
         $0 == "." { reading = 1; next }
         !reading { if (NF == 2) floor[tree "/" $2] = $1; next }
         $2 == tree { next }                                  # the top of the tree wires it all
         index($3, tree "/") != 1 || $2 == $3 { next }
-        !($2 in floor) { print $1 ": room " $2 " has no floor in tests/layers.sh"; next }
-        !($3 in floor) { print $1 ": room " $3 " has no floor in tests/layers.sh"; next }
-        floor[$2] <= floor[$3] {
-            print $1 ": " $2 " (floor " floor[$2] ") includes " $3 " (floor " floor[$3] ")" }'
+        room($2) != room($3) { judge("room", room($2), room($3)); next }
+        $2 != room($2) && $3 != room($3) { judge("folder", $2, $3) }'
 }
 
 # crossing TREE PATTERN: includes from TREE of anything that matches PATTERN.
@@ -146,8 +167,8 @@ unlisted() {
 
 scratch=$(mktemp)
 trap 'rm -f "$scratch"' EXIT
-report 'libfabmgr: includes go down only' "$(upward libfabmgr "$library_floors")"
-report 'fabricd: includes go down only' "$(upward fabricd "$daemon_floors")"
+report 'libfabmgr: includes go down only' "$(upward libfabmgr "$library_floors" "$library_folders")"
+report 'fabricd: includes go down only' "$(upward fabricd "$daemon_floors" "$daemon_folders")"
 report 'libfabmgr includes nothing of fabricd, cli, proto' \
     "$(crossing libfabmgr '^(fabricd|cli)(/|$)'; crossing libfabmgr '^(proto|fabric/v1)' | grep -v '^libfabmgr/client/')"
 report 'cli includes nothing of fabricd' "$(crossing cli '^fabricd(/|$)')"
