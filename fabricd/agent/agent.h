@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* An agent: a mads session bound to a transport, a queue pair and the loop's timers. */
 #ifndef FABRICD_AGENT_AGENT_H
 #define FABRICD_AGENT_AGENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Events: what the lower rooms tell the upper ones. Published and received on the loop thread;
  * the same value goes to the journal (store), to followers (rpc) and to the log.

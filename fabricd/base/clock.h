@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Time, asked from one place. */
 #ifndef FABRICD_BASE_CLOCK_H
 #define FABRICD_BASE_CLOCK_H

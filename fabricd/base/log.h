@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Logging: subject, what happened, key=value. To stderr, or the journal with priorities. */
 #ifndef FABRICD_BASE_LOG_H
 #define FABRICD_BASE_LOG_H

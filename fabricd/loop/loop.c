@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The event loop, over libevent; or, in virtual time, over the timers of timeline.c alone.
  *

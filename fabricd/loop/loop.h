@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The event loop: the only includer of <event2/...> outside of rpc's TLS. One thread owns it;
  * loop_post and worker results come from others.

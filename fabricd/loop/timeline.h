@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The timers of a loop in virtual time: a heap by time, and then by when they were set. */
 #ifndef FABRICD_LOOP_TIMELINE_H
 #define FABRICD_LOOP_TIMELINE_H

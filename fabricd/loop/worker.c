@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One thread and a queue of jobs. A job's work() runs here on sealed values; its done() is posted
  * to the loop. One thread is enough: jobs are whole computations (routes, proof) that follow each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The worker: one thread that runs pure computation in order, off the loop thread. */
 #ifndef FABRICD_LOOP_WORKER_H
 #define FABRICD_LOOP_WORKER_H

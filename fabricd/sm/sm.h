@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The subnet manager: the controller that turns what is observed into what is wanted.
  *

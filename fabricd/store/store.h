@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The store: SQLite (WAL, foreign keys, migrations), one writer thread with batches. Writes are
  * enqueued as values and never wait; reads for start-up and for the RPC go through their own

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What all transports share. */
 #include "fabricd/transport/transport.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Transports: how MADs leave and enter. Loop thread only, except where an implementation hides a
  * thread of its own. `umad`: libibumad, real adapters and ibsim's preload library. `sim`: the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See turns.h. */
 #include "fabricd/transport/turns.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads that share a lock for every MAD, made to take turns of many. */
 #ifndef FABRICD_TRANSPORT_TURNS_H
 #define FABRICD_TRANSPORT_TURNS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The umad transport: libibumad, for real adapters and, under its preload library, for ibsim.
  *

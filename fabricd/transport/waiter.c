@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See waiter.h. The eventfd goes to the loop, the semaphore to the thread. */
 #include "fabricd/transport/waiter.h"
 

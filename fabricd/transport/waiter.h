@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A waiter makes a umad descriptor that the kernel does not know (the preload library's) look like
  * one that the loop can watch: a thread waits for the first MAD and makes an eventfd readable, then

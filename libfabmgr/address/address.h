@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Addresses: who gets which LID. Keeps what a port has when that is valid, else what it was leased
  * before, else places new ones contiguous per leaf switch (ports of one leaf share LFT blocks).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Who asks for which LID. Private to the room. */
 #ifndef LIBFABMGR_ADDRESS_CLAIMS_H
 #define LIBFABMGR_ADDRESS_CLAIMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Status codes of the whole library: 0 is success, errors are negative. */
 #ifndef LIBFABMGR_BASE_STATUS_H
 #define LIBFABMGR_BASE_STATUS_H

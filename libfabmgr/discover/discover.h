@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Discovery: what to ask next, given what answered. Breadth first over directed routes; one
  * NodeInfo a cable where the far end is already known from the other side. Whole (base == NULL), or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A transaction session: requests in, answers out, no I/O and no clock. It matches answers by TID,
  * keeps a window of requests in flight that grows while answers come and halves on loss (those

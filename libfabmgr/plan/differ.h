@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Does a device hold what it shall hold? Private to the room. */
 #ifndef LIBFABMGR_PLAN_DIFFER_H
 #define LIBFABMGR_PLAN_DIFFER_H

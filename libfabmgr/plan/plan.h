@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The plan: observed against target, the least writes in a safe order. Ops are small (no payload);
  * the payload is encoded when the write is sent.

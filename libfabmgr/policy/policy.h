@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The policy: what is wanted. Plain values with defaults; sealed once validated.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Routing: fabric + LIDs + policy -> forwarding tables. Engines are pure functions in a registry;
  * they never see the daemon. Same inputs give byte-identical tables.

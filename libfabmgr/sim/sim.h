@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A virtual fabric: answers MADs as devices do, forwards by the tables it was given, loses what the
  * tables lose. No clock and no I/O: the caller says what time it is and moves the bytes. Faults:

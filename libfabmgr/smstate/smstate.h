@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The SM role machine (IBA 14.4.1): who is master. Pure: facts in, role and actions out. */
 #ifndef LIBFABMGR_SMSTATE_SMSTATE_H
 #define LIBFABMGR_SMSTATE_SMSTATE_H

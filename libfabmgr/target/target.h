@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The target: the tables that shall stand in the hardware, in one sealed value, for one fabric
  * snapshot (ids are that snapshot's). LIDs are 32-bit inside; the 16-bit limit is the wire's.

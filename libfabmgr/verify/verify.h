@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Proof from the tables alone, apart from every engine: each end reaches each end and each switch,
  * in no more than max_hops, without a loop and without entering a dead port, and the channel

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The wire: management datagrams and attributes, bytes <-> host-order structs (IBA 1.4+, chapters
  * 13-16). One table per attribute (struct fab_attr) yields codec, printer, comparison, SA component

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * umadcount: a preload library that counts what any libibumad program sends, so that subnet
  * managers are measured by the same yardstick. Writes its counts to the file UMADCOUNT_FILE:
