@@ -90,7 +90,7 @@ static void say_flapping(struct out *o, const Fabric__V1__FlappingLink *l)
     out_text(o, NULL, "LAST FALL", OUT_PLAIN, last);
     out_text(o, NULL, "STEADY AT", OUT_PLAIN, release);
     out_text(o, "up", NULL, OUT_PLAIN, l->up ? "yes" : "no");
-    out_number(o, "hold_s", NULL, OUT_PLAIN, microseconds_of(l->hold) / 1000000);
+    out_number(o, "hold_down_s", NULL, OUT_PLAIN, microseconds_of(l->hold) / 1000000);
     show_time_utc(l->release_time, utc);
     out_text(o, "release_time", NULL, OUT_PLAIN, utc);
     show_time_utc(l->n_fall_times > 0 ? l->fall_times[0] : NULL, utc);

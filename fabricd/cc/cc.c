@@ -87,7 +87,7 @@ void cc_reload(struct cc *cc)
 
 static bool is_troubled(const struct cc_device *d)
 {
-    return d->state > CC_STANDS;
+    return d->state > CC_PROGRAMMED;
 }
 
 bool cc_applies(const struct cc *cc)
@@ -103,14 +103,14 @@ static void tell_outcome(struct cc *cc)
         return;
     for (uint32_t i = 0; i < cc->device_count; i++)
         count[cc->devices[i].state]++;
-    troubled = cc->device_count - count[CC_STANDS];
+    troubled = cc->device_count - count[CC_PROGRAMMED];
     if (cc->written == 0 && troubled == cc->troubled)
         return;
     bus_say(cc->in.bus, count[CC_FAILED] || count[CC_FOREIGN_KEY] ? EVENT_WARNING : EVENT_INFO,
             "congestion-set", "fabric", 0, 0,
             "congestion control: %u devices have their settings, %u of them just written; %u are "
             "without support, %u have another CC_Key, %u failed",
-            count[CC_STANDS], cc->written, count[CC_UNSUPPORTED], count[CC_FOREIGN_KEY],
+            count[CC_PROGRAMMED], cc->written, count[CC_UNSUPPORTED], count[CC_FOREIGN_KEY],
             count[CC_FAILED]);
     cc->written = 0;
     cc->troubled = troubled;

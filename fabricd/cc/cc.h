@@ -33,8 +33,8 @@ void cc_free(struct cc *cc);
 void cc_reload(struct cc *cc); /* the config changed */
 
 enum cc_state {
-    CC_WAITS,       /* to be looked at */
-    CC_STANDS,      /* has what it shall have */
+    CC_PENDING,     /* to be looked at */
+    CC_PROGRAMMED,  /* has what it shall have */
     CC_UNSUPPORTED, /* says that it cannot, or never answered */
     CC_FOREIGN_KEY, /* has a CC_Key that is not ours */
     CC_FAILED,      /* did not take what was written */

@@ -47,7 +47,7 @@ static void want(struct cc_device *d, uint64_t digest)
     d->want = digest;
     if (d->state == CC_UNSUPPORTED || d->stands == digest)
         return;
-    d->state = CC_WAITS;
+    d->state = CC_PENDING;
     d->tries = 0;
     d->due_us = 0;
 }
@@ -89,7 +89,7 @@ static void count_waiting(struct cc *cc)
 {
     cc->waiting = 0;
     for (uint32_t i = 0; i < cc->device_count; i++)
-        cc->waiting += cc->devices[i].state == CC_WAITS;
+        cc->waiting += cc->devices[i].state == CC_PENDING;
 }
 
 /* ---- what came of a computation -------------------------------------------------------------- */

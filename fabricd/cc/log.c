@@ -85,7 +85,7 @@ static bool ask(struct cc *cc, uint32_t device)
         .ctx = cc,
         .tag = device,
     };
-    if (d->no_log || d->state == CC_UNSUPPORTED || d->state == CC_WAITS)
+    if (d->no_log || d->state == CC_UNSUPPORTED || d->state == CC_PENDING)
         return false;
     fab_put_be64(r.data + AT_KEY, cc->in.config->policy.congestion.key);
     if (fab_mads_submit(cc->mads, &r) != FAB_OK)

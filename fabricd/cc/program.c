@@ -59,18 +59,18 @@ static uint64_t look_again_us(const struct cc *cc)
 static void finish(struct cc_job *j, enum cc_state state, bool silent)
 {
     struct cc_device *d = device_of(j);
-    bool again = state != CC_STANDS && (silent || state == CC_FAILED) && ++d->tries < CC_TRIES;
+    bool again = state != CC_PROGRAMMED && (silent || state == CC_FAILED) && ++d->tries < CC_TRIES;
     uint64_t now = clock_now_us(), look_us = look_again_us(j->cc);
-    j->cc->waiting -= d->state == CC_WAITS;
+    j->cc->waiting -= d->state == CC_PENDING;
     j->active = false;
     d->busy = false;
     d->silent = silent;
     d->state = (uint8_t)state;
-    d->stands = state == CC_STANDS ? d->want : 0;
+    d->stands = state == CC_PROGRAMMED ? d->want : 0;
     d->due_us = UINT64_MAX;
     if (again)
         d->due_us = now + ((uint64_t)RETRY_US << 2 * (d->tries - 1));
-    else if (state == CC_STANDS && look_us > 0)
+    else if (state == CC_PROGRAMMED && look_us > 0)
         d->due_us = now + look_us;
 }
 
@@ -129,7 +129,7 @@ static void go_on(struct cc_job *j)
         ask(j, CC_STEP_CA, 0);
         break;
     default:
-        finish(j, CC_STANDS, false);
+        finish(j, CC_PROGRAMMED, false);
     }
 }
 
@@ -176,7 +176,7 @@ static void learn_values(struct cc_job *j, uint8_t *attr)
 {
     struct cc_device *d = device_of(j);
     bool differs = cc_merge(j->cc, d, (enum cc_step)j->step, j->block, attr);
-    if (differs && d->state == CC_STANDS && d->stands == d->want) {
+    if (differs && d->state == CC_PROGRAMMED && d->stands == d->want) {
         log_debug("congestion", "node 0x%016" PRIx64 " has other settings than it was given",
                   d->node_guid);
         d->changed_us = clock_now_us();
@@ -201,7 +201,7 @@ static void fail(struct cc_job *j, const struct fab_mads_answer *a)
 {
     bool silent = a->status == FAB_E_TIMEOUT;
     if (!silent && (!j->set || cc_says_unknown(a->smp_status)))
-        finish(j, j->step == CC_STEP_PORTS && !j->set ? CC_STANDS : CC_UNSUPPORTED, false);
+        finish(j, j->step == CC_STEP_PORTS && !j->set ? CC_PROGRAMMED : CC_UNSUPPORTED, false);
     else if (j->set)
         finish(j, silent ? CC_FOREIGN_KEY : CC_FAILED, silent);
     else
@@ -246,9 +246,9 @@ static struct cc_job *free_job(struct cc *cc)
 static void begin(struct cc *cc, struct cc_job *j, uint32_t device)
 {
     struct cc_device *d = &cc->devices[device];
-    if (d->state != CC_STANDS) {
-        cc->waiting += d->state != CC_WAITS;
-        d->state = CC_WAITS;
+    if (d->state != CC_PROGRAMMED) {
+        cc->waiting += d->state != CC_PENDING;
+        d->state = CC_PENDING;
     }
     d->busy = true;
     *j = (struct cc_job){.cc = cc, .device = device, .active = true};

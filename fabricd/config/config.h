@@ -30,26 +30,30 @@ struct config_tls { /* PEM files; all three or none (NULL) */
 
 struct config_sweep {
     uint32_t light_interval_s; /* light look; 0: never */
-    uint32_t full_interval_s;  /* whole discovery without a cause; 0: never */
+    uint32_t heavy_interval_s; /* whole discovery without a cause; 0: never */
     uint32_t trap_settle_ms;   /* after a trap, wait so long for more of them */
 };
 
 struct config_flapping {
-    uint32_t falls;    /* of a cable that lead to a hold */
-    uint32_t within_s; /* as long as that they count */
-    uint32_t hold_s;   /* the first hold; it doubles; 0: nothing is held */
-    uint32_t most_s;   /* the longest */
-    uint32_t share;    /* percent of a switch's cables to switches that may be held at a time */
+    uint32_t flaps;           /* of a cable that lead to a hold */
+    uint32_t within_s;        /* as long as that they count */
+    uint32_t hold_down_s;     /* the first hold; it doubles; 0: nothing is held */
+    uint32_t max_hold_down_s; /* the longest */
+    uint32_t share; /* percent of a switch's cables to switches that may be held at a time */
 };
 
-enum config_sick { CONFIG_SICK_REPORT, CONFIG_SICK_ISOLATE, CONFIG_SICK_DISABLE };
+enum config_on_errors {
+    CONFIG_ON_ERRORS_REPORT,
+    CONFIG_ON_ERRORS_ISOLATE,
+    CONFIG_ON_ERRORS_DISABLE
+};
 
 struct config_counters {
-    uint32_t interval_s;         /* every port is read once in so long; 0: never */
-    uint32_t within_s;           /* as long as that a rise counts */
-    enum config_sick sick;       /* what is done about a cable whose errors rise too fast */
-    uint32_t clear;              /* 1: counters that are full are cleared; 0: none ever is */
-    uint32_t most[FAB_COUNTERS]; /* a rise by as much is too much; 0: never */
+    uint32_t interval_s;             /* every port is read once in so long; 0: never */
+    uint32_t within_s;               /* as long as that a rise counts */
+    enum config_on_errors on_errors; /* what is done about a cable whose errors rise too fast */
+    uint32_t clear;                  /* 1: counters that are full are cleared; 0: none ever is */
+    uint32_t most[FAB_COUNTERS];     /* a rise by as much is too much; 0: never */
 };
 
 struct config_multicast {

@@ -15,15 +15,15 @@ struct raw_tls {
 };
 
 struct raw_sweep {
-    char *light_interval, *full_interval, *trap_settle_ms;
+    char *light_interval, *heavy_interval, *trap_settle_ms;
 };
 
 struct raw_flapping {
-    char *falls, *within, *hold, *hold_most, *share;
+    char *flaps, *within, *hold_down, *max_hold_down, *share;
 };
 
 struct raw_counters {
-    char *interval, *within, *sick, *clear;
+    char *interval, *within, *on_errors, *clear;
     char *symbol_errors, *link_error_recovery, *link_downed, *rcv_errors,
         *rcv_remote_physical_errors, *rcv_switch_relay_errors, *xmit_discards,
         *xmit_constraint_errors, *rcv_constraint_errors, *local_link_integrity_errors,
@@ -57,7 +57,7 @@ struct raw_multicast {
 };
 
 struct raw_congestion {
-    char *apply, *profile, *cc_key, *fan_in, *hop_ns, *end_ns, *cable_m, *queue_kb;
+    char *apply, *profile, *cc_key, *fan_in, *hop_ns, *adapter_ns, *cable_m, *queue_kb;
     char *threshold, *switch_threshold, *marking_rate, *packet_size, *victim_mask;
     char *timer, *increase, *trigger_threshold, *min, *limit;
     char **table;

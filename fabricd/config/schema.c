@@ -51,20 +51,20 @@ static const cyaml_schema_field_t tls_fields[] = {
 
 static const cyaml_schema_field_t sweep_fields[] = {
     WORD(raw_sweep, light_interval),
-    WORD(raw_sweep, full_interval),
+    WORD(raw_sweep, heavy_interval),
     WORD(raw_sweep, trap_settle_ms),
     CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t flapping_fields[] = {
-    WORD(raw_flapping, falls),     WORD(raw_flapping, within), WORD(raw_flapping, hold),
-    WORD(raw_flapping, hold_most), WORD(raw_flapping, share),  CYAML_FIELD_END,
+    WORD(raw_flapping, flaps),         WORD(raw_flapping, within), WORD(raw_flapping, hold_down),
+    WORD(raw_flapping, max_hold_down), WORD(raw_flapping, share),  CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t counters_fields[] = {
     WORD(raw_counters, interval),
     WORD(raw_counters, within),
-    WORD(raw_counters, sick),
+    WORD(raw_counters, on_errors),
     WORD(raw_counters, clear),
     WORD(raw_counters, symbol_errors),
     WORD(raw_counters, link_error_recovery),
@@ -134,7 +134,7 @@ static const cyaml_schema_field_t congestion_fields[] = {
     WORD(raw_congestion, cc_key),
     WORD(raw_congestion, fan_in),
     WORD(raw_congestion, hop_ns),
-    WORD(raw_congestion, end_ns),
+    WORD(raw_congestion, adapter_ns),
     WORD(raw_congestion, cable_m),
     WORD(raw_congestion, queue_kb),
     WORD(raw_congestion, threshold),

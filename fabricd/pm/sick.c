@@ -148,7 +148,7 @@ static void cross(struct pm *pm, struct pm_watch *w, int end, enum fab_counter c
     if (fresh)
         tell_sick(pm, w);
     pm_spare_on(pm, w);
-    w->wanted = of_cable && pm->in.config->counters.sick != CONFIG_SICK_REPORT;
+    w->wanted = of_cable && pm->in.config->counters.on_errors != CONFIG_ON_ERRORS_REPORT;
 }
 
 static void judge(struct pm *pm, struct pm_watch *w, int end)

@@ -136,8 +136,8 @@ static void answer_congestion(struct inquiry *q, const struct fab_congestion *se
     m.settings = s.settings;
     m.fan_in = s.fan_in;
     m.compute_time = convert_duration(&a, s.compute_us);
-    m.waits = s.devices[CC_WAITS];
-    m.stands = s.devices[CC_STANDS];
+    m.waits = s.devices[CC_PENDING];
+    m.stands = s.devices[CC_PROGRAMMED];
     m.unsupported = s.devices[CC_UNSUPPORTED];
     m.foreign_key = s.devices[CC_FOREIGN_KEY];
     m.failed = s.devices[CC_FAILED];

@@ -28,12 +28,12 @@
 static struct fab_damping_rule rule_of(const struct sm *s)
 {
     const struct config_flapping *c = &s->in.config->flapping;
-    uint64_t hold_s = c->hold_s ? c->hold_s : STEADY_S;
-    uint64_t most_s = c->most_s > hold_s ? c->most_s : hold_s;
-    return (struct fab_damping_rule){.falls = c->falls,
+    uint64_t hold_down_s = c->hold_down_s ? c->hold_down_s : STEADY_S;
+    uint64_t max_hold_down_s = c->max_hold_down_s > hold_down_s ? c->max_hold_down_s : hold_down_s;
+    return (struct fab_damping_rule){.falls = c->flaps,
                                      .within_us = c->within_s * UINT64_C(1000000),
-                                     .hold_us = hold_s * 1000000,
-                                     .most_us = most_s * 1000000};
+                                     .hold_us = hold_down_s * 1000000,
+                                     .most_us = max_hold_down_s * 1000000};
 }
 
 /* ---- the list -------------------------------------------------------------------------------- */
@@ -111,9 +111,10 @@ static void tell_flapping(struct sm *s, const struct sm_flap *e)
                 "more links fall again and again than are told of one by one");
     if (s->flaps.told > SM_EVENTS_A_ROUND)
         return;
-    const char *what = e->trunk && c->hold_s ? "routes keep away from it, where others suffice, "
-                                               "until it has been up for"
-                                             : "it counts as steady again after being up for";
+    const char *what = e->trunk && c->hold_down_s
+                           ? "routes keep away from it, where others suffice, "
+                             "until it has been up for"
+                           : "it counts as steady again after being up for";
     bus_say(s->in.bus, EVENT_WARNING, "link-flapping", e->place[0], e->guid[0], e->port[0],
             "link %s - %s falls again and again, %llu times so far: %s %llu s", e->place[0],
             e->place[1], (unsigned long long)e->damping.falls, what, (unsigned long long)seconds);
@@ -262,7 +263,7 @@ static void take_in(struct sm *s, const struct fab_fabric *f, uint32_t *at)
             fab_damping_rose(&e->damping, clock_now_us());
         else if (e->damping.up_us)
             fell(s, e);
-        if (e->isolated || (e->damping.held && e->trunk && s->in.config->flapping.hold_s > 0))
+        if (e->isolated || (e->damping.held && e->trunk && s->in.config->flapping.hold_down_s > 0))
             at[i] = port;
     }
 }

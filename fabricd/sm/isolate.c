@@ -281,7 +281,7 @@ void sm_isolate_end(struct sm *s, struct sm_flap *e)
 
 void sm_isolate_settle(struct sm *s)
 {
-    if (s->in.config->counters.sick != CONFIG_SICK_DISABLE)
+    if (s->in.config->counters.on_errors != CONFIG_ON_ERRORS_DISABLE)
         return;
     for (uint32_t i = 0; i < s->flaps.count; i++) {
         struct sm_flap *e = &s->flaps.list[i];

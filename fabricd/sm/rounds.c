@@ -426,7 +426,7 @@ static void on_full(void *ctx)
 {
     struct sm *s = ctx;
     sm_want_sweep(s);
-    set_seconds(s->full_timer, s->in.config->sweep.full_interval_s);
+    set_seconds(s->full_timer, s->in.config->sweep.heavy_interval_s);
     sm_schedule(s);
 }
 
@@ -484,7 +484,7 @@ int sm_rounds_init(struct sm *s)
         !s->thorough_timer)
         return FAB_E_NOMEM;
     set_seconds(s->light_timer, s->in.config->sweep.light_interval_s);
-    set_seconds(s->full_timer, s->in.config->sweep.full_interval_s);
+    set_seconds(s->full_timer, s->in.config->sweep.heavy_interval_s);
     return FAB_OK;
 }
 

@@ -91,7 +91,7 @@ static void see_times(struct work *w)
 {
     const struct fab_policy_congestion *p = w->policy;
     struct fab_congestion_basis *b = &w->common;
-    uint64_t way = (uint64_t)b->hops * p->hop_ns + 2 * (uint64_t)p->end_ns +
+    uint64_t way = (uint64_t)b->hops * p->hop_ns + 2 * (uint64_t)p->adapter_ns +
                    (b->hops + 1) * (uint64_t)p->cable_m * NS_A_METRE;
     b->rtt_ns = bounded(2 * way);
     if (b->slowest > 0)

@@ -35,7 +35,7 @@ void fab_policy_congestion_defaults(struct fab_policy_congestion *p)
     *p = (struct fab_policy_congestion){
         .profile = FAB_CONGESTION_BALANCED,
         .hop_ns = 250,
-        .end_ns = 600,
+        .adapter_ns = 600,
         .cable_m = 10,
         .queue_kb = 64,
     };

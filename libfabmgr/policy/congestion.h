@@ -45,14 +45,14 @@ extern const struct fab_congestion_domain fab_congestion_domains[FAB_CONGESTION_
 #define FAB_CONGESTION_FAN_IN_MOST 16384u /* the longest delay that a table holds */
 #define FAB_CONGESTION_TABLE_MOST 256
 struct fab_policy_congestion {
-    bool apply;        /* devices are set; else all of it is only computed and shown */
-    uint8_t profile;   /* enum fab_congestion_profile */
-    uint64_t key;      /* CC_Key: shown with every Set; 0: none */
-    uint32_t fan_in;   /* most senders to one end at a time; 0: from what else is known */
-    uint32_t hop_ns;   /* through a switch */
-    uint32_t end_ns;   /* through an adapter */
-    uint32_t cable_m;  /* length of cables */
-    uint32_t queue_kb; /* buffer of a switch port for one VL */
+    bool apply;          /* devices are set; else all of it is only computed and shown */
+    uint8_t profile;     /* enum fab_congestion_profile */
+    uint64_t key;        /* CC_Key: shown with every Set; 0: none */
+    uint32_t fan_in;     /* most senders to one end at a time; 0: from what else is known */
+    uint32_t hop_ns;     /* through a switch */
+    uint32_t adapter_ns; /* through an adapter */
+    uint32_t cable_m;    /* length of cables */
+    uint32_t queue_kb;   /* buffer of a switch port for one VL */
     int32_t value[FAB_CONGESTION_VALUES]; /* FAB_CONGESTION_AUTO: computed */
     uint16_t table_count; /* entries of the control table as they go on the wire; 0: computed */
     uint16_t table[FAB_CONGESTION_TABLE_MOST];

@@ -18,7 +18,7 @@ lids=$(grep -cE '^(Switch|Ca)' net.net)
 awk '/^Ca/ { n = "" } /^Switch/ { n = $3 } n != "" && /^\[[0-9]+\]/ && $2 ~ /^"S-/ { split($1, p, /[][]/); print n "[" p[2] "]" }' net.net |
     awk 'NR % 37 == 1' >cables
 
-printf 'sweep:\n  light_interval: 1\n  full_interval: 1\n' >faults.yaml
+printf 'sweep:\n  light_interval: 1\n  heavy_interval: 1\n' >faults.yaml
 sim_start net.net || { cat sim.err; exit 1; }
 manager_start "$host" --config "$scratch/faults.yaml"
 check "fabricd comes up" await 120 settled 0 || { tail -5 fabricd.log; exit; }

@@ -12,7 +12,7 @@ simulator=fabsim
 port=$((20000 + RANDOM % 20000))
 cat >conf.yaml <<EOF
 metrics: 127.0.0.1:$port
-counters: {interval: 1, within: 1, sick: isolate}
+counters: {interval: 1, within: 1, on_errors: isolate}
 EOF
 
 # links: how many cables are in service.

@@ -56,7 +56,7 @@ def flapping_links_are_listed_and_released():
     with fake() as s:
         (link,) = json.loads(succeeds(s.address, "link", "flapping", "-o", "json"))["links"]
         assert link["a_node"] == "leaf-001" and link["a_port"] == 3 and link["state"] == "held"
-        assert link["falls"] == 7 and link["hold_s"] == 20
+        assert link["falls"] == 7 and link["hold_down_s"] == 20
         text = succeeds(s.address, "link", "flapping")
         assert "leaf-001/3" in text and "spine-001/1" in text and "held" in text
         succeeds(s.address, "link", "release", "leaf-001/3")

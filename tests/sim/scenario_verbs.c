@@ -128,8 +128,8 @@ VERB(do_sweeps)
     UNUSED(why);
     sweep->light_interval_s =
         (uint32_t)(scenario_number(line, "light", sweep->light_interval_s * 1e6) / 1e6);
-    sweep->full_interval_s =
-        (uint32_t)(scenario_number(line, "full", sweep->full_interval_s * 1e6) / 1e6);
+    sweep->heavy_interval_s =
+        (uint32_t)(scenario_number(line, "full", sweep->heavy_interval_s * 1e6) / 1e6);
     sweep->trap_settle_ms =
         (uint32_t)(scenario_number(line, "settle", sweep->trap_settle_ms * 1e3) / 1e3);
     return SCENARIO_DONE;
@@ -139,10 +139,10 @@ VERB(do_flapping)
 {
     struct config_flapping *f = &s->config.flapping;
     UNUSED(why);
-    f->falls = whole(line, "falls", f->falls);
+    f->flaps = whole(line, "falls", f->flaps);
     f->within_s = (uint32_t)(scenario_number(line, "within", f->within_s * 1e6) / 1e6);
-    f->hold_s = (uint32_t)(scenario_number(line, "hold", f->hold_s * 1e6) / 1e6);
-    f->most_s = (uint32_t)(scenario_number(line, "most", f->most_s * 1e6) / 1e6);
+    f->hold_down_s = (uint32_t)(scenario_number(line, "hold", f->hold_down_s * 1e6) / 1e6);
+    f->max_hold_down_s = (uint32_t)(scenario_number(line, "most", f->max_hold_down_s * 1e6) / 1e6);
     f->share = whole(line, "share", f->share);
     return SCENARIO_DONE;
 }
@@ -167,7 +167,7 @@ VERB(do_counters)
     c->clear = whole(line, "clear", c->clear);
     for (int i = 0; i < 3; i++)
         if (strcmp(sick, ways[i]) == 0)
-            c->sick = (enum config_sick)i;
+            c->on_errors = (enum config_on_errors)i;
     return SCENARIO_DONE;
 }
 

@@ -106,7 +106,7 @@ static struct cc_status status(void)
 static bool all_stand(struct lab *l)
 {
     (void)l;
-    return status().devices[CC_STANDS] == DEVICES;
+    return status().devices[CC_PROGRAMMED] == DEVICES;
 }
 
 static uint16_t lid_of(const char *name, uint8_t port)
@@ -171,7 +171,7 @@ static void leaves_alone(enum trick trick, uint32_t least, uint32_t most)
     struct cc_log_status logs[DEVICES];
     ck_assert_uint_eq(cc_logs(cc, 0, logs, DEVICES), 1); /* it is listed */
     ck_assert(logs[0].none);
-    ck_assert_uint_eq(status().devices[CC_STANDS], DEVICES); /* and takes part all the same */
+    ck_assert_uint_eq(status().devices[CC_PROGRAMMED], DEVICES); /* and takes part all the same */
     end();
 }
 

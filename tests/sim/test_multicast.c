@@ -101,7 +101,7 @@ static void begin(struct world *w, struct fab_builder *b, uint64_t seed)
     w->dead = calloc(w->f->port_count, sizeof(*w->dead));
     w->came = calloc(w->f->port_count, sizeof(*w->came));
     ck_assert_int_eq(config_defaults(&w->config), FAB_OK);
-    w->config.flapping.hold_s = 0;
+    w->config.flapping.hold_down_s = 0;
     w->config.multicast.absent_s = 5;
     w->loop = loop_new_virtual();
     w->timer = loop_timer_new(w->loop, look, w);

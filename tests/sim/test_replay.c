@@ -191,7 +191,7 @@ static void replay(const uint8_t *bytes, size_t len, uint8_t lmc, bool quiet, st
     begin(x, loop_new_virtual());
     x->config.policy.lmc = lmc;
     if (quiet) /* times of damaged recordings can be far away */
-        x->config.sweep.light_interval_s = x->config.sweep.full_interval_s = 0;
+        x->config.sweep.light_interval_s = x->config.sweep.heavy_interval_s = 0;
     int r = transport_replay_open(x->loop, bytes, len, stop_loop, x->loop, &x->transport, why,
                                   sizeof(why));
     if (r == FAB_OK) {

@@ -74,9 +74,10 @@ static const char everything[] =
     "log_level: debug\n"
     "metrics: '[::1]:9471'\n"
     "tls: {cert: /c, key: /k, ca: /a}\n"
-    "sweep: {light_interval: 1, full_interval: 2, trap_settle_ms: 3}\n"
-    "flapping: {falls: 5, within: 6, hold: 7, hold_most: 8, share: 9}\n"
-    "counters: {interval: 7, within: 8, sick: disable, clear: yes, symbol_errors: 9, vl15_dropped: "
+    "sweep: {light_interval: 1, heavy_interval: 2, trap_settle_ms: 3}\n"
+    "flapping: {flaps: 5, within: 6, hold_down: 7, max_hold_down: 8, share: 9}\n"
+    "counters: {interval: 7, within: 8, on_errors: disable, clear: yes, symbol_errors: 9, "
+    "vl15_dropped: "
     "0}\n"
     "smp: {timeout_ms: 4, retries: 5, window: 6}\n"
     "subnet:\n"
@@ -134,16 +135,16 @@ START_TEST(every_key_arrives)
     ck_assert_str_eq(c.tls.key, "/k");
     ck_assert_str_eq(c.tls.ca, "/a");
     ck_assert_uint_eq(c.sweep.light_interval_s, 1);
-    ck_assert_uint_eq(c.sweep.full_interval_s, 2);
+    ck_assert_uint_eq(c.sweep.heavy_interval_s, 2);
     ck_assert_uint_eq(c.sweep.trap_settle_ms, 3);
-    ck_assert_uint_eq(c.flapping.falls, 5);
+    ck_assert_uint_eq(c.flapping.flaps, 5);
     ck_assert_uint_eq(c.flapping.within_s, 6);
-    ck_assert_uint_eq(c.flapping.hold_s, 7);
-    ck_assert_uint_eq(c.flapping.most_s, 8);
+    ck_assert_uint_eq(c.flapping.hold_down_s, 7);
+    ck_assert_uint_eq(c.flapping.max_hold_down_s, 8);
     ck_assert_uint_eq(c.flapping.share, 9);
     ck_assert_uint_eq(c.counters.interval_s, 7);
     ck_assert_uint_eq(c.counters.within_s, 8);
-    ck_assert_int_eq((int)c.counters.sick, CONFIG_SICK_DISABLE);
+    ck_assert_int_eq((int)c.counters.on_errors, CONFIG_ON_ERRORS_DISABLE);
     ck_assert_uint_eq(c.counters.clear, 1);
     ck_assert_uint_eq(c.counters.most[FAB_SYMBOL_ERRORS], 9);
     ck_assert_uint_eq(c.counters.most[FAB_LINK_DOWNED], 10);
@@ -244,8 +245,8 @@ static const struct {
      "f.yaml:1:1: the shares of all classes come to 110 percent and some class has none, expected "
      "less than 100, so that something is left for it (the class default has what is left, unless "
      "it is given a share)"},
-    {"counters: {sick: isol}\n",
-     "f.yaml:1:18: counters.sick is 'isol', expected report, isolate or disable"},
+    {"counters: {on_errors: isol}\n",
+     "f.yaml:1:18: counters.on_errors is 'isol', expected report, isolate or disable"},
     {"counters: {clear: or}\n", "f.yaml:1:19: counters.clear is 'or', expected no or yes"},
     {"smp:\n  retries: 1\n  retrys: 2\n", "f.yaml:3:3: unknown key 'retrys' in smp, expected one "
                                           "of: timeout_ms, retries, window"},

@@ -103,7 +103,7 @@ static struct scene scene(struct fab_prng *r, unsigned kind)
         p->fan_in = up_to(r, FAB_CONGESTION_FAN_IN_MOST);
     if (fab_prng_chance(r, 0.3)) {
         p->hop_ns = (uint32_t)fab_prng_below(r, 5000);
-        p->end_ns = (uint32_t)fab_prng_below(r, 5000);
+        p->adapter_ns = (uint32_t)fab_prng_below(r, 5000);
         p->cable_m = (uint32_t)fab_prng_below(r, 500);
         p->queue_kb = up_to(r, 4096);
     }
@@ -397,7 +397,7 @@ START_TEST(longer_ways_and_larger_classes_make_no_delay_shorter)
         struct fab_policy_congestion *p = &longer.policy.congestion;
         longer.hops += (uint32_t)fab_prng_below(&r, 5);
         p->hop_ns += (uint32_t)fab_prng_below(&r, 1000);
-        p->end_ns += (uint32_t)fab_prng_below(&r, 1000);
+        p->adapter_ns += (uint32_t)fab_prng_below(&r, 1000);
         p->cable_m += (uint32_t)fab_prng_below(&r, 100);
         p->fan_in += larger && p->fan_in > 0 ? (uint32_t)fab_prng_below(&r, 100) : 0;
         for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)
