@@ -1,12 +1,12 @@
 fabricd_libfabricd_la_SOURCES += \
-	%D%/crew.c \
-	%D%/crew.h \
+	%D%/thread_pool.c \
+	%D%/thread_pool.h \
 	%D%/loop.c \
 	%D%/loop.h \
 	%D%/thread.h \
 	%D%/timeline.c \
 	%D%/timeline.h \
-	%D%/turns.c \
-	%D%/turns.h \
+	%D%/iterations.c \
+	%D%/iterations.h \
 	%D%/worker.c \
 	%D%/worker.h

@@ -18,9 +18,9 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
-#include "fabricd/loop/crew.h"
+#include "fabricd/loop/iterations.h"
+#include "fabricd/loop/thread_pool.h"
 #include "fabricd/loop/timeline.h"
-#include "fabricd/loop/turns.h"
 #include "fabricd/loop/worker.h"
 #include "libfabmgr/base/status.h"
 
@@ -51,9 +51,9 @@ struct loop {
     cpu_set_t processors;      /* that we may run on, before anyone bound a thread */
     struct crew *crew;         /* helps the worker */
     struct timeline *timeline; /* NULL: real time */
-    struct turns turns;
+    struct iterations iterations;
     bool stopped;
-    bool running; /* not in virtual time: turns are measured */
+    bool running; /* not in virtual time: iterations are measured */
 };
 
 struct loop_timer {
@@ -165,7 +165,7 @@ void loop_free(struct loop *l)
         return;
     worker_free(l->worker);
     worker_free(l->soon);
-    crew_free(l->crew);
+    thread_pool_free(l->crew);
     for (struct letter *letter = take_letters(l), *next; letter; letter = next) {
         next = letter->next;
         if (letter->owed)
@@ -206,11 +206,11 @@ static int run_virtual(struct loop *l)
 static void end_turn(struct loop *l)
 {
     uint64_t us, now = clock_cpu_ns();
-    const char *what = turns_end(&l->turns, now, &us);
+    const char *what = iterations_end(&l->iterations, now, &us);
     if (what)
         log_debug("loop", "a long turn ms=%.1f longest=\"%s\" of_it_ms=%.1f", (double)us / 1e3,
-                  what, (double)l->turns.longest_ns / 1e6);
-    turns_begin(&l->turns, now);
+                  what, (double)l->iterations.longest_ns / 1e6);
+    iterations_begin(&l->iterations, now);
 }
 
 int loop_run(struct loop *l)
@@ -219,7 +219,7 @@ int loop_run(struct loop *l)
         return run_virtual(l);
     l->stopped = false;
     l->running = true;
-    turns_begin(&l->turns, clock_cpu_ns());
+    iterations_begin(&l->iterations, clock_cpu_ns());
     while (!l->stopped) {
         int r = event_base_loop(l->base, EVLOOP_ONCE);
         if (r != 0)
@@ -232,12 +232,12 @@ int loop_run(struct loop *l)
 void loop_at(struct loop *l, const char *what)
 {
     if (l->running)
-        turns_at(&l->turns, clock_cpu_ns(), what);
+        iterations_at(&l->iterations, clock_cpu_ns(), what);
 }
 
-void loop_get_turns(const struct loop *l, struct loop_turns *ret)
+void loop_get_iterations(const struct loop *l, struct loop_iterations *ret)
 {
-    *ret = l->turns.all;
+    *ret = l->iterations.all;
 }
 
 void loop_stop(struct loop *l)
@@ -409,8 +409,8 @@ int loop_post_done(struct loop *l, loop_fn *done, void *ctx)
     return post(l, done, ctx, true);
 }
 
-/* What computes may run anywhere, whatever this thread is bound to (transport/turns.h): new threads
- * inherit. */
+/* What computes may run anywhere, whatever this thread is bound to (transport/iterations.h): new
+ * threads inherit. */
 static void unbind(const struct loop *l, cpu_set_t *ret_was)
 {
     CPU_ZERO(ret_was);
@@ -438,18 +438,18 @@ int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
     return add_work(l, &l->worker, work, done, ctx);
 }
 
-int loop_work_soon(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
+int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
 {
     return add_work(l, &l->soon, work, done, ctx);
 }
 
-const struct fab_crew *loop_crew(struct loop *l)
+const struct fab_crew *loop_thread_pool(struct loop *l)
 {
     if (!l->crew && !l->timeline) {
         cpu_set_t was;
         unbind(l, &was);
-        l->crew = crew_new(crew_hands());
+        l->crew = thread_pool_new(thread_pool_size());
         (void)sched_setaffinity(0, sizeof(was), &was);
     }
-    return crew_lend(l->crew);
+    return thread_pool_lend(l->crew);
 }

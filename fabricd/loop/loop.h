@@ -46,29 +46,29 @@ int loop_post(struct loop *l, loop_fn *fn, void *ctx);
 int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 /* The same for what takes milliseconds and is waited for: it does not stand behind what takes
  * longer, on a thread of its own. */
-int loop_work_soon(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
+int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 
 /* ---- how long the loop is held; a turn is all that is done between two waits for events ---- */
 
-#define LOOP_TURN_BOUNDS 11
-#define LOOP_TURN_NAMES 64
-extern const uint32_t loop_turn_bounds_us[LOOP_TURN_BOUNDS]; /* rising */
-struct loop_turns { /* in processor time of the loop's thread; since loop_run */
+#define LOOP_ITERATION_BOUNDS 11
+#define LOOP_ITERATION_NAMES 64
+extern const uint32_t loop_iteration_bounds_us[LOOP_ITERATION_BOUNDS]; /* rising */
+struct loop_iterations { /* in processor time of the loop's thread; since loop_run */
     uint64_t count, sum_us, longest_us;
-    uint64_t within[LOOP_TURN_BOUNDS]; /* took at most that, and more than the one before */
+    uint64_t within[LOOP_ITERATION_BOUNDS]; /* took at most that, and more than the one before */
     struct loop_held {
         const char *what;
         uint64_t times, longest_us;
-    } held[LOOP_TURN_NAMES]; /* what it was held by */
+    } held[LOOP_ITERATION_NAMES]; /* what it was held by */
     uint32_t names;
 };
 /* What is done from now on, until the next call or the end of the turn: a string that stays. */
 void loop_at(struct loop *l, const char *what);
-void loop_get_turns(const struct loop *l, struct loop_turns *ret);
+void loop_get_iterations(const struct loop *l, struct loop_iterations *ret);
 
 /* Hands for such work to divide itself among, one for each processor; to be asked for on the loop
  * thread, good until loop_free. NULL: none, as in virtual time. */
 struct fab_crew;
-const struct fab_crew *loop_crew(struct loop *l);
+const struct fab_crew *loop_thread_pool(struct loop *l);
 
 #endif

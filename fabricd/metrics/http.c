@@ -46,11 +46,11 @@ static void on_metrics(struct evhttp_request *request, void *ctx)
     const struct metrics *m = ctx;
     struct fab_text text = {0};
     struct sm_status status;
-    struct loop_turns turns;
+    struct loop_iterations turns;
     loop_at(m->loop, "metrics");
     struct fab_view *view = sm_view(m->sm);
     sm_get_status(m->sm, &status);
-    loop_get_turns(m->loop, &turns);
+    loop_get_iterations(m->loop, &turns);
     struct fab_census census = sm_census(m->sm);
     struct sm_multicast_status multicast;
     sm_get_multicast(m->sm, &multicast);

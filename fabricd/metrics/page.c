@@ -68,10 +68,10 @@ static void reroutes(struct fab_text *to, const struct sm_reroute_times *t)
               "From the trap, or from the start, to the last table write acknowledged.");
 }
 
-static void turns(struct fab_text *to, const struct loop_turns *t)
+static void turns(struct fab_text *to, const struct loop_iterations *t)
 {
-    const struct times times = {loop_turn_bounds_us, t->within, LOOP_TURN_BOUNDS, t->count,
-                                t->sum_us};
+    const struct times times = {loop_iteration_bounds_us, t->within, LOOP_ITERATION_BOUNDS,
+                                t->count, t->sum_us};
     histogram(to, "loop_turn_seconds", &times,
               "Processor time between two waits for events: so long does an answer wait.");
     family(to, "loop_longest_seconds", "gauge", "The longest that one thing held the loop.");
@@ -217,7 +217,7 @@ static void administration(struct fab_text *to, const struct sa *sa)
 }
 
 void metrics_page(const struct sm_status *s, const struct sm_multicast_status *m,
-                  const struct loop_turns *t, const struct fab_view *v,
+                  const struct loop_iterations *t, const struct fab_view *v,
                   const struct fab_census *census, const struct pm *pm, const struct cc *cc,
                   const struct sa *sa, struct fab_text *to)
 {

@@ -12,7 +12,7 @@
 
 /* v may be NULL: nothing is published yet. census: of its fabric. */
 void metrics_page(const struct sm_status *s, const struct sm_multicast_status *multicast,
-                  const struct loop_turns *turns, const struct fab_view *v,
+                  const struct loop_iterations *turns, const struct fab_view *v,
                   const struct fab_census *census, const struct pm *pm, const struct cc *cc,
                   const struct sa *sa, struct fab_text *to);
 

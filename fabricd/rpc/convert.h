@@ -29,7 +29,7 @@ Fabric__V1__Verdict *convert_verdict(struct answer *a, const struct fab_view *v,
                                      const struct fab_verdict *verdict);
 /* v may be NULL: nothing is published yet. census: of its fabric. */
 Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
-                                   const struct sm_silent *silent, uint32_t silent_count,
+                                   const struct sm_unresponsive *silent, uint32_t silent_count,
                                    const struct fab_view *v, const struct fab_census *census);
 Google__Protobuf__Duration *convert_duration(struct answer *a, uint64_t us);
 Fabric__V1__Event *convert_event(struct answer *a, const struct event *e);

@@ -96,8 +96,8 @@ static Fabric__V1__PacketCounts *packets(struct answer *a, const struct sm_statu
     return m;
 }
 
-static void add_silent(struct answer *a, Fabric__V1__Status *m, const struct sm_silent *silent,
-                       uint32_t count)
+static void add_silent(struct answer *a, Fabric__V1__Status *m,
+                       const struct sm_unresponsive *silent, uint32_t count)
 {
     m->silent_places = answer_alloc(a, count, sizeof *m->silent_places);
     for (uint32_t i = 0; m->silent_places != NULL && i < count; i++) {
@@ -112,7 +112,7 @@ static void add_silent(struct answer *a, Fabric__V1__Status *m, const struct sm_
 }
 
 Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
-                                   const struct sm_silent *silent, uint32_t silent_count,
+                                   const struct sm_unresponsive *silent, uint32_t silent_count,
                                    const struct fab_view *v, const struct fab_census *census)
 {
     Fabric__V1__Status *m = ANSWER_NEW(a, Fabric__V1__Status, fabric__v1__status);

@@ -20,8 +20,8 @@ void get_status(struct call *c, const void *request)
     struct fab_census census = sm_census(sm);
     struct fab_view *v = sm_view(sm);
     Fabric__V1__GetStatusResponse m = FABRIC__V1__GET_STATUS_RESPONSE__INIT;
-    struct sm_silent *silent = answer_alloc(&a, RPC_SILENT_SHOWN, sizeof *silent);
-    uint32_t count = silent == NULL ? 0 : sm_silent_places(sm, silent, RPC_SILENT_SHOWN);
+    struct sm_unresponsive *silent = answer_alloc(&a, RPC_SILENT_SHOWN, sizeof *silent);
+    uint32_t count = silent == NULL ? 0 : sm_unresponsive_ports(sm, silent, RPC_SILENT_SHOWN);
     sm_get_status(sm, &s);
     m.status = convert_status(&a, &s, silent, count, v, &census);
     answer_reply(&a, c, &m.base);

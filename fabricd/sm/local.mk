@@ -1,5 +1,5 @@
-fabricd_libfabricd_la_SOURCES += %D%/sm.h %D%/private.h %D%/phase.h %D%/sm.c %D%/run.c %D%/apart.c \
-	%D%/multicast.c %D%/multicast_store.c %D%/mfts.c %D%/rounds.c %D%/model.c %D%/partition.c %D%/paths.c %D%/names.c %D%/silent.c %D%/changes.c %D%/guids.c %D%/ha.c %D%/trap.c \
-	%D%/flapping.c %D%/isolate.c %D%/light.c %D%/port.c %D%/discover.c %D%/survey.c %D%/take.c %D%/sminfo.c %D%/readback.c %D%/address.c \
-	%D%/route.c %D%/classes.c %D%/ahead.c %D%/glance.c %D%/mend.c %D%/plan.c %D%/program.c %D%/by_lid.c %D%/recheck.c %D%/publish.c %D%/reroutes.c \
-	%D%/rebalance.c
+fabricd_libfabricd_la_SOURCES += %D%/sm.h %D%/private.h %D%/core/phase.h %D%/sm.c %D%/core/runner.c %D%/core/phase_task.c \
+	%D%/mcast/multicast.c %D%/mcast/multicast_store.c %D%/mcast/mft_writes.c %D%/core/rounds.c %D%/model/model.c %D%/apply/partition.c %D%/model/paths.c %D%/model/names.c %D%/sweep/unresponsive.c %D%/apply/changes.c %D%/apply/guid_info.c %D%/ha/mastership.c %D%/fault/trap.c \
+	%D%/links/flapping.c %D%/links/isolation.c %D%/sweep/light_sweep.c %D%/links/port_setting.c %D%/sweep/discovery.c %D%/sweep/background_sweep.c %D%/sweep/snapshot.c %D%/ha/election.c %D%/apply/read_tables.c %D%/apply/address.c \
+	%D%/apply/route.c %D%/apply/classes.c %D%/fault/contingency.c %D%/fault/port_probe.c %D%/fault/local_repair.c %D%/apply/plan.c %D%/apply/program.c %D%/apply/lid_routed.c %D%/apply/readback.c %D%/apply/publish.c %D%/apply/reroutes.c \
+	%D%/apply/rebalance.c

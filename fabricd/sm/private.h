@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "fabricd/sm/phase.h"
+#include "fabricd/sm/core/phase.h"
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
@@ -108,7 +108,7 @@ struct sm_guids {
 bool sm_guids_have(const struct sm_guids *g, uint64_t guid);
 void sm_guids_add(struct sm_guids *g, uint64_t guid);
 void sm_guids_remove(struct sm_guids *g, uint64_t guid);
-struct sm_want {
+struct sm_requests {
     bool full, reroute, rebalance, light;
     bool sweep; /* a full one, in the background */
     struct sm_guids suspects;
@@ -155,7 +155,7 @@ struct sm_sminfo {
 };
 enum sm_touched {
     SM_WRITTEN = 1,
-    SM_SILENT = 2,
+    SM_UNRESPONSIVE = 2,
     SM_UNSURE = 4,
     SM_LANES_FAILED = 8,
     SM_BY_LID = 16, /* its tables are written so */
@@ -180,8 +180,8 @@ struct sm_programming {
     uint64_t first_write_us, last_write_us;
 };
 /* What a glance found. */
-struct sm_cut {
-    struct sm_cable {
+struct sm_probe {
+    struct sm_link {
         uint32_t port, peer;
         bool isolated; /* it is up */
     } * cable;         /* between switches, that died or shall be avoided; each once */
@@ -190,18 +190,18 @@ struct sm_cut {
     struct sm_guids mute; /* were asked, or no way leads there, and did not answer */
     bool more;            /* there is more to it than that */
 };
-struct sm_mend_job;
-struct sm_mend { /* mend.c */
+struct sm_repair_job;
+struct sm_repair { /* mend.c */
     struct fab_stand stand;
-    uint64_t tables;         /* model.tables that it is of */
-    uint64_t asked;          /* tables that one was made for, or could not be */
-    struct sm_mend_job *job; /* making one on the worker, or NULL */
+    uint64_t tables;           /* model.tables that it is of */
+    uint64_t asked;            /* tables that one was made for, or could not be */
+    struct sm_repair_job *job; /* making one on the worker, or NULL */
 };
-struct sm_ahead_job;
-struct sm_ahead {                        /* ahead.c */
+struct sm_contingency_job;
+struct sm_contingency_state {            /* ahead.c */
     struct fab_contingencies all;        /* of the state that stands; base NULL: none */
     struct fab_contingency_maker *maker; /* NULL: all done, or its job has it */
-    struct sm_ahead_job *job;            /* on the worker, or NULL */
+    struct sm_contingency_job *job;      /* on the worker, or NULL */
     struct loop_timer *timer;
     uint32_t cases;
     uint64_t load; /* as they are in force, the worst */
@@ -267,11 +267,11 @@ struct sm_multicast { /* multicast.c */
     struct fab_path *path;    /* of each */
     uint64_t *asked;          /* bitset of ops without an answer */
 };
-struct sm_survey_job;
-struct sm_survey { /* survey.c */
+struct sm_background_job;
+struct sm_background { /* survey.c */
     struct sm *s;
     struct fab_discover *discover; /* the look that asks, or NULL */
-    struct sm_survey_job *job;     /* on the worker, or NULL */
+    struct sm_background_job *job; /* on the worker, or NULL */
     struct fab_fabric *fabric;     /* what was found; with discover: that starts from it */
     uint32_t outstanding, looks;
     uint64_t *touched; /* node GUIDs: by others, since the look began */
@@ -285,17 +285,17 @@ struct sm_survey { /* survey.c */
 struct sm_job; /* a computation on the worker (route.c) */
 
 /* ---- apart.c ---- */
-struct sm_part {
+struct sm_phase_work {
     void (*work)(void *ctx);               /* on a worker */
     void (*drop)(struct sm *s, void *ctx); /* nobody wants it; s NULL: the sm is gone */
 };
-struct sm_apart;
+struct sm_phase_task;
 /* The running phase has a part that is computed apart. Failure: it was dropped. */
-int sm_apart_begin(struct sm *s, const struct sm_part *part, void *ctx);
-bool sm_apart_over(const struct sm *s); /* for `finished`; also when there is none */
-void *sm_apart_take(struct sm *s);      /* its ctx, now the caller's; NULL: there is none */
-void sm_apart_abort(struct sm *s);
-void sm_apart_orphan(struct sm *s); /* before the sm goes */
+int sm_phase_task_begin(struct sm *s, const struct sm_phase_work *part, void *ctx);
+bool sm_phase_task_over(const struct sm *s); /* for `finished`; also when there is none */
+void *sm_phase_task_take(struct sm *s);      /* its ctx, now the caller's; NULL: there is none */
+void sm_phase_task_abort(struct sm *s);
+void sm_phase_task_orphan(struct sm *s); /* before the sm goes */
 
 /* What became of the traffic classes. */
 struct sm_classes {
@@ -310,7 +310,7 @@ struct sm {
     struct fab_policy policy;
     struct fab_smstate role;
     struct sm_model model;
-    struct sm_want want;
+    struct sm_requests want;
     struct sm_run run;
     struct sm_waiter *waiters;
 
@@ -320,15 +320,15 @@ struct sm {
     struct sm_guids mute;     /* did not answer a glance: only a look tells what became of them */
     struct sm_scan scan;
     struct sm_sminfo sminfo;
-    struct sm_survey survey;
+    struct sm_background survey;
     struct sm_job *jobs; /* on the worker, stale ones too */
     struct sm_job *job;  /* of the running round, or NULL */
-    struct sm_apart *apart;
+    struct sm_phase_task *apart;
     struct fab_fabric *found; /* by the look that runs, not yet the model's; or NULL */
     struct sm_programming program;
-    struct sm_cut cut;
-    struct sm_mend mend;
-    struct sm_ahead ahead;
+    struct sm_probe cut;
+    struct sm_repair mend;
+    struct sm_contingency_state ahead;
     struct sm_flaps flaps;
     void (*on_patch)(void *ctx); /* sm_on_patch, or NULL */
     void *on_patch_ctx;
@@ -391,7 +391,7 @@ void sm_run_check(struct sm *s); /* go on soon if the phase is finished */
 /* What is unanswered will not be: the phase goes on without. */
 void sm_run_give_up(struct sm *s);
 /* Something is awaited, and nothing was answered for run.stalled_us: glance.c, program.c. */
-void sm_glance_stalled(struct sm *s);
+void sm_probe_stalled(struct sm *s);
 void sm_program_stalled(struct sm *s);
 static inline uint64_t sm_first_try_us(const struct sm *s)
 {
@@ -411,57 +411,58 @@ int sm_rounds_init(struct sm *s);
 void sm_rounds_fini(struct sm *s);
 void sm_schedule(struct sm *s); /* starts the next round if none runs and one is wanted */
 void sm_round_begun(struct sm *s);
-void sm_round_put_off(struct sm *s); /* a look that runs makes room, and comes again */
+void sm_round_postpone(struct sm *s); /* a look that runs makes room, and comes again */
 void sm_round_ended(struct sm *s, int status);
-void sm_want_suspect(struct sm *s, uint64_t node_guid);
-void sm_want_suspects(struct sm *s, const struct sm_guids *g);
-void sm_want_full(struct sm *s);  /* at once: what is known is in doubt */
-void sm_want_sweep(struct sm *s); /* in the background, where something is known */
-void sm_full_later(struct sm *s); /* a full sweep in a while, one for many calls */
+void sm_request_target(struct sm *s, uint64_t node_guid);
+void sm_request_targets(struct sm *s, const struct sm_guids *g);
+void sm_request_heavy(struct sm *s);       /* at once: what is known is in doubt */
+void sm_request_sweep(struct sm *s);       /* in the background, where something is known */
+void sm_request_heavy_later(struct sm *s); /* a full sweep in a while, one for many calls */
 void sm_retry_later(struct sm *s);
 
 /* ---- survey.c ---- */
-void sm_survey_begin(struct sm *s);
-void sm_survey_drop(struct sm *s);     /* if there is one */
-void sm_survey_schedule(struct sm *s); /* begins one that is wanted, or goes on */
-int sm_survey_init(struct sm *s);
-void sm_survey_fini(struct sm *s);
-bool sm_survey_active(const struct sm *s);
-bool sm_survey_ready(const struct sm *s); /* for its sweep */
-bool sm_survey_next(struct sm *s, struct fab_mads_request *ret);
+void sm_background_begin(struct sm *s);
+void sm_background_drop(struct sm *s);     /* if there is one */
+void sm_background_schedule(struct sm *s); /* begins one that is wanted, or goes on */
+int sm_background_init(struct sm *s);
+void sm_background_fini(struct sm *s);
+bool sm_background_active(const struct sm *s);
+bool sm_background_ready(const struct sm *s); /* for its sweep */
+bool sm_background_next(struct sm *s, struct fab_mads_request *ret);
 /* The model's knowledge of this node changes, or is in doubt. */
-void sm_survey_touch(struct sm *s, uint64_t guid);
-void sm_survey_touch_all(struct sm *s, const struct sm_guids *g);
-bool sm_survey_touched(const struct sm *s, uint64_t guid);
+void sm_background_touch(struct sm *s, uint64_t guid);
+void sm_background_touch_all(struct sm *s, const struct sm_guids *g);
+bool sm_background_touched(const struct sm *s, uint64_t guid);
 
 /* ---- reroutes.c ---- */
 /* Why the next look is wanted; the first word counts. */
-void sm_want_cause(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void sm_take_cause(struct sm *s); /* for the round that begins */
-void sm_keep_cause(struct sm *s); /* of the running round, for one that takes its place */
+void sm_cause_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void sm_cause_take(struct sm *s); /* for the round that begins */
+void sm_cause_keep(struct sm *s); /* of the running round, for one that takes its place */
 void sm_reroute_changes(struct sm *s, const struct fab_change *changes, size_t count);
 void sm_reroute_record(struct sm *s); /* after its view was published */
 
 /* ---- discover.c ---- */
-int sm_look_judge(struct sm *s); /* what was found; as `leave` of a phase */
+int sm_sweep_judge(struct sm *s); /* what was found; as `leave` of a phase */
 
 /* ---- glance.c, mend.c ---- */
-int sm_cut_add(struct sm_cut *c, const struct sm_cable *cable); /* NOMEM */
-void sm_cut_free(struct sm_cut *c);
-bool sm_mend_ready(const struct sm *s); /* the tables in force can be mended */
-void sm_mend_prepare(struct sm *s);     /* for the tables in force, on the worker */
-void sm_mend_fini(struct sm *s);
-void sm_mend_forget(struct sm *s); /* the next tables are an engine's */
+int sm_probe_add(struct sm_probe *c, const struct sm_link *cable); /* NOMEM */
+void sm_probe_fini(struct sm_probe *c);
+bool sm_repair_ready(const struct sm *s); /* the tables in force can be mended */
+void sm_repair_prepare(struct sm *s);     /* for the tables in force, on the worker */
+void sm_repair_fini(struct sm *s);
+void sm_repair_forget(struct sm *s); /* the next tables are an engine's */
 /* For a computation that replaces the tables: what stands goes along, empty if it is of none that
  * were in force just before; it comes back for the new ones. */
-void sm_mend_lend(struct sm *s, struct fab_stand *ret);
-void sm_mend_give_back(struct sm *s, struct fab_stand *t);
+void sm_repair_lend(struct sm *s, struct fab_stand *ret);
+void sm_repair_give_back(struct sm *s, struct fab_stand *t);
 /* ---- ahead.c ---- */
-int sm_ahead_init(struct sm *s);
-void sm_ahead_fini(struct sm *s);
-void sm_ahead_prepare(struct sm *s); /* drops what does not hold any more, and begins anew */
+int sm_contingency_init(struct sm *s);
+void sm_contingency_fini(struct sm *s);
+void sm_contingency_prepare(struct sm *s); /* drops what does not hold any more, and begins anew */
 /* The repair for exactly these dead cables, by the ids of the ground, where there is a plan. */
-int sm_ahead_find(struct sm *s, const uint32_t *dead, size_t count, struct fab_repair_delta *ret);
+int sm_contingency_find(struct sm *s, const uint32_t *dead, size_t count,
+                        struct fab_repair_delta *ret);
 
 /* ---- program.c, publish.c ---- */
 struct fab_plan_input sm_program_input(const struct sm *s);
@@ -474,38 +475,38 @@ void sm_program_tidy(struct sm *s);
 void sm_program_stop(struct sm *s);
 /* by_lid.c: the LID by which a switch can be written to, there and back by entries that stand and
  * stay; 0: by a directed route only. */
-uint16_t sm_lid_of_switch(const struct sm *s, uint32_t sw);
-int sm_publish(struct sm *s);      /* publish.c: what the model has is the view from now on */
-int sm_publish_bare(struct sm *s); /* the fabric alone, where there are no tables yet */
-void sm_tell_cut(struct sm *s);    /* changes.c: cables that a glance found dead */
+uint16_t sm_lid_route_to(const struct sm *s, uint32_t sw);
+int sm_publish(struct sm *s);            /* publish.c: what the model has is the view from now on */
+int sm_publish_fabric(struct sm *s);     /* the fabric alone, where there are no tables yet */
+void sm_report_lost_links(struct sm *s); /* changes.c: cables that a glance found dead */
 
 /* ---- flapping.c ---- */
 int sm_flap_init(struct sm *s);
 void sm_flap_fini(struct sm *s);
 void sm_flap_arm(struct sm *s); /* the timer of those that are held, after anything changed */
 /* A cable of that snapshot fell. */
-void sm_flap_fell(struct sm *s, const struct fab_fabric *f, const struct sm_cable *c);
+void sm_flap_note_down(struct sm *s, const struct fab_fabric *f, const struct sm_link *c);
 /* The same of a cable that is gone, unless it went with a switch or is held. */
 void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                      const struct fab_change *c);
 uint32_t sm_flap_held(const struct sm *s); /* how many are held */
 /* Of a new snapshot, before the model takes it over: what is held goes from it. NOMEM. */
-int sm_flap_leave_out(struct sm *s, struct fab_fabric *f);
+int sm_flap_exclude(struct sm *s, struct fab_fabric *f);
 /* False: the port's cable is not held. Else what a glance saw of it is noted. */
-bool sm_flap_glanced(struct sm *s, uint32_t port, bool up);
+bool sm_flap_probed(struct sm *s, uint32_t port, bool up);
 /* The cable goes from a snapshot, what its ports say of themselves stays. */
-void sm_flap_take_out(struct fab_fabric *f, uint32_t port);
+void sm_link_exclude(struct fab_fabric *f, uint32_t port);
 
 struct sm_flap *sm_flap_find(const struct sm *s, uint64_t guid, uint8_t port);
 struct sm_flap *sm_flap_room(struct sm *s); /* NULL: no memory, or too many */
 /* Likewise. */
-struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const struct sm_cable *c);
+struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const struct sm_link *c);
 /* Its port in the snapshot where it is up, else FAB_NONE. */
 uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e);
 /* All that is to be out, those first that are. at[]: by entry of the list, its port where it is up
  * and to be out, or FAB_NONE. cable, entry: room for the whole list. */
-void sm_flap_wishes(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
-                    struct fab_isolation_cable *cable, uint32_t *entry, size_t *ret_count);
+void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
+                        struct fab_isolation_cable *cable, uint32_t *entry, size_t *ret_count);
 
 /* ---- rebalance.c ---- */
 int sm_rebalance_init(struct sm *s);
@@ -524,8 +525,8 @@ static inline bool sm_gains(const struct sm_gain *g)
     return !g->same && g->now < g->was;
 }
 /* why: what the engines said, or NULL. */
-void sm_rebalance_kept(struct sm *s, const struct sm_gain *gain, const char *why);
-void sm_rebalance_tell(struct sm *s);
+void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *why);
+void sm_rebalance_report(struct sm *s);
 
 /* ---- isolate.c ---- */
 int sm_isolate_load(struct sm *s); /* what an earlier life isolated */
@@ -535,25 +536,26 @@ void sm_isolate_moved(struct sm *s, struct sm_flap *e); /* another cable is in i
 void sm_isolate_end(struct sm *s, struct sm_flap *e);   /* by command */
 void sm_isolate_settle(struct sm *s);                   /* after publishing: ports are disabled */
 bool sm_isolate_due(const struct sm *s, uint32_t port); /* its cable goes with the next repair */
-void sm_isolate_done(struct sm *s, const struct sm_cable *c); /* it went */
+void sm_isolate_done(struct sm *s, const struct sm_link *c); /* it went */
 uint32_t sm_isolated_count(const struct sm *s);
 
 /* ---- silent.c ---- */
-int sm_silent_update(struct sm *s, const struct fab_silent *found, uint32_t count, bool scoped);
-void sm_silent_suspect(struct sm *s); /* look at them again */
+int sm_unresponsive_update(struct sm *s, const struct fab_silent *found, uint32_t count,
+                           bool scoped);
+void sm_unresponsive_suspect(struct sm *s); /* look at them again */
 
 /* ---- changes.c ---- */
 /* Tells what changed between what was published and what is now. */
-int sm_tell_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
-                    size_t *ret_count);
+int sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
+                      size_t *ret_count);
 
 /* ---- multicast.c ---- */
 int sm_multicast_init(struct sm *s);
 void sm_multicast_fini(struct sm *s);
-void sm_multicast_kick(struct sm *s);    /* something may have to be done, soon */
-void sm_multicast_looked(struct sm *s);  /* the model has another fabric; not published yet */
-void sm_multicast_changed(struct sm *s); /* it is */
-void sm_multicast_mended(struct sm *s);  /* cables were cut in place: likewise, in a while */
+void sm_multicast_kick(struct sm *s);     /* something may have to be done, soon */
+void sm_multicast_swept(struct sm *s);    /* the model has another fabric; not published yet */
+void sm_multicast_changed(struct sm *s);  /* it is */
+void sm_multicast_repaired(struct sm *s); /* cables were cut in place: likewise, in a while */
 void sm_multicast_reload(struct sm *s);
 void sm_multicast_forget(struct sm *s); /* another manager may write */
 
@@ -590,7 +592,7 @@ void sm_sealed_fini(struct sm_sealed *x);
 bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v);
 /* Makes of the engine's lanes in of->target those of all classes. */
 int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret);
-void sm_classes_tell(struct sm *s, const struct sm_classes *now); /* when it is not as before */
+void sm_classes_report(struct sm *s, const struct sm_classes *now); /* when it is not as before */
 
 /* ---- route.c ---- */
 void sm_jobs_orphan(struct sm *s); /* before the sm goes: jobs find nobody */
@@ -611,7 +613,7 @@ void sm_ha_fini(struct sm *s);
 void sm_port_abort(struct sm *s);
 void sm_port_recheck(struct sm *s); /* disabled ports that came up again */
 /* On our own account; note: why, as the end of a sentence; a constant. */
-int sm_port_want(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *note);
+int sm_port_request(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *note);
 
 /* ---- names.c ---- */
 const char *sm_attr_name(uint16_t attr_id); /* "PortInfo" */

@@ -73,7 +73,7 @@ int sm_new(const struct sm_input *in, struct sm **ret)
     if (r == FAB_OK)
         r = sm_run_init(s);
     if (r == FAB_OK)
-        r = sm_survey_init(s);
+        r = sm_background_init(s);
     if (r == FAB_OK)
         r = sm_ha_init(s);
     if (r == FAB_OK)
@@ -83,7 +83,7 @@ int sm_new(const struct sm_input *in, struct sm **ret)
     if (r == FAB_OK)
         r = sm_rounds_init(s);
     if (r == FAB_OK)
-        r = sm_ahead_init(s);
+        r = sm_contingency_init(s);
     if (r == FAB_OK)
         r = sm_rebalance_init(s);
     if (r == FAB_OK)
@@ -105,7 +105,7 @@ void sm_start(struct sm *s)
                     s->in.transport->name);
     else
         s->is_sm_set = true;
-    sm_want_full(s);
+    sm_request_heavy(s);
     sm_schedule(s);
 }
 
@@ -118,14 +118,14 @@ int sm_reload(struct sm *s)
     s->tune |= !fab_policy_tunes_alike(&s->policy, &policy);
     fab_policy_fini(&s->policy);
     s->policy = policy;
-    s->want.sweep |= sm_survey_active(s);
-    sm_survey_drop(s);
+    s->want.sweep |= sm_background_active(s);
+    sm_background_drop(s);
     s->role.priority = policy.sm_priority;
-    sm_mend_forget(s);
+    sm_repair_forget(s);
     sm_model_take_target(&s->model, NULL);
     if (sm_run_busy(s)) { /* its plan may be of the old policy */
         sm_run_abort(s);
-        sm_want_full(s);
+        sm_request_heavy(s);
     }
     s->want.reroute = true;
     sm_multicast_reload(s);
@@ -154,7 +154,7 @@ void sm_free(struct sm *s)
     if (!s)
         return;
     sm_jobs_orphan(s);
-    sm_apart_orphan(s);
+    sm_phase_task_orphan(s);
     if (s->is_sm_set)
         s->in.transport->ops->set_is_sm(s->in.transport, false);
     sm_rounds_fini(s);
@@ -163,11 +163,11 @@ void sm_free(struct sm *s)
     sm_flap_fini(s);
     sm_ha_fini(s);
     sm_run_fini(s);
-    sm_survey_fini(s);
+    sm_background_fini(s);
     agent_free(s->agent);
     free_phases(s);
-    sm_ahead_fini(s);
-    sm_mend_fini(s);
+    sm_contingency_fini(s);
+    sm_repair_fini(s);
     sm_model_fini(&s->model);
     fab_policy_fini(&s->policy);
     free(s);
@@ -183,7 +183,7 @@ static const char *state_name(const struct sm *s)
         (s->want.suspects.count || s->want.full || s->want.sweep || s->want.thorough.count))
         return "settling"; /* more traps are awaited before the next look */
     if (s->role.state == FAB_SM_MASTER)
-        return sm_survey_active(s) ? "surveying" : "idle";
+        return sm_background_active(s) ? "surveying" : "idle";
     return fab_smstate_name(s->role.state);
 }
 
@@ -215,7 +215,7 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
         .links_lost = s->links_lost,
         .links_gained = s->links_gained,
         .reroutes = s->reroute_times,
-        .ready = sm_mend_ready(s),
+        .ready = sm_repair_ready(s),
     };
     snprintf(ret->alarm, sizeof(ret->alarm), "%s", s->alarm);
     uint64_t at = 0, now = clock_now_us();
@@ -277,10 +277,10 @@ static int wait_for(struct sm *s, enum sm_round_kind kind, sm_done *done, void *
 
 int sm_sweep(struct sm *s, sm_done *done, void *ctx)
 {
-    int r = wait_for(s, SM_ROUND_FULL, done, ctx);
+    int r = wait_for(s, SM_ROUND_HEAVY, done, ctx);
     if (r != FAB_OK)
         return r;
-    sm_want_sweep(s);
+    sm_request_sweep(s);
     sm_schedule(s);
     return FAB_OK;
 }

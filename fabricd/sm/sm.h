@@ -114,11 +114,11 @@ void sm_contingency_row(const struct sm *s, const struct fab_contingency *row,
 const struct fab_contingency *sm_contingency_of(const struct sm *s, bool is_switch, uint32_t id);
 
 /* The silent places of the last sweep, for people. */
-struct sm_silent {
+struct sm_unresponsive {
     char place[128];
     int status;
 };
-uint32_t sm_silent_places(const struct sm *s, struct sm_silent *ret, uint32_t max);
+uint32_t sm_unresponsive_ports(const struct sm *s, struct sm_unresponsive *ret, uint32_t max);
 
 /* Cables that fell of late. The times are Unix time, microseconds. */
 struct sm_flapping {

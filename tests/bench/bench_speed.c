@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "fabricd/loop/crew.h"
+#include "fabricd/loop/thread_pool.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/route/fill.h"
@@ -190,11 +190,11 @@ static void bench_radix(uint32_t radix, const struct fab_crew *crew)
 
 int main(int argc, char **argv)
 {
-    struct crew *crew = crew_new(HANDS);
+    struct crew *crew = thread_pool_new(HANDS);
     for (int i = 1; i < argc; i++)
-        bench_radix((uint32_t)atoi(argv[i]), crew_lend(crew));
+        bench_radix((uint32_t)atoi(argv[i]), thread_pool_lend(crew));
     if (argc == 1)
-        bench_radix(36, crew_lend(crew));
-    crew_free(crew);
+        bench_radix(36, thread_pool_lend(crew));
+    thread_pool_free(crew);
     return 0;
 }

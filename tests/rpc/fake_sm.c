@@ -349,7 +349,7 @@ const struct fab_contingency *sm_contingency_of(const struct sm *s, bool is_swit
                      : fab_contingencies_cable(&s->ahead, id);
 }
 
-uint32_t sm_silent_places(const struct sm *s, struct sm_silent *ret, uint32_t max)
+uint32_t sm_unresponsive_ports(const struct sm *s, struct sm_unresponsive *ret, uint32_t max)
 {
     (void)s;
     if (max == 0)

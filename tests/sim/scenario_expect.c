@@ -84,8 +84,8 @@ CONDITION(has_alarm)
 
 CONDITION(has_silent)
 {
-    struct sm_silent places[64];
-    uint32_t count = s->sm ? sm_silent_places(s->sm, places, 64) : 0;
+    struct sm_unresponsive places[64];
+    uint32_t count = s->sm ? sm_unresponsive_ports(s->sm, places, 64) : 0;
     size_t at = 0;
     if (strcmp(word(line, 1), "nobody") == 0 && count == 0)
         return true;

@@ -279,8 +279,8 @@ START_TEST(skips_a_silent_node_and_names_it)
     lab_run(&lab, 10, lab_is_idle, "bring-up with a silent host");
     ck_assert_str_eq(lab_await(&lab, 1, "node-silent")->subject, "leaf-003/2");
     lab_assert_good(&lab);
-    struct sm_silent place;
-    ck_assert_uint_eq(sm_silent_places(lab.sm, &place, 1), 1);
+    struct sm_unresponsive place;
+    ck_assert_uint_eq(sm_unresponsive_ports(lab.sm, &place, 1), 1);
     ck_assert_str_eq(place.place, "leaf-003/2");
     lab_close(&lab);
 }

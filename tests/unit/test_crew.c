@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "fabricd/loop/crew.h"
+#include "fabricd/loop/thread_pool.h"
 #include "tests/unit/routing.h"
 
 #define PIECES 400
@@ -38,17 +38,17 @@ static void assert_once(const struct fab_crew *crew, uint32_t count)
 START_TEST(each_piece_is_done_once)
 {
     for (uint32_t hands = 1; hands <= 5; hands++) {
-        struct crew *c = crew_new(hands);
-        ck_assert_uint_eq(fab_crew_hands(crew_lend(c)), hands);
+        struct crew *c = thread_pool_new(hands);
+        ck_assert_uint_eq(fab_crew_hands(thread_pool_lend(c)), hands);
         for (uint32_t round = 0; round < 100; round++)
-            assert_once(crew_lend(c), round % 7);
-        assert_once(crew_lend(c), PIECES);
-        crew_free(c);
+            assert_once(thread_pool_lend(c), round % 7);
+        assert_once(thread_pool_lend(c), PIECES);
+        thread_pool_free(c);
     }
     assert_once(NULL, PIECES);
-    crew_free(NULL);
-    ck_assert_ptr_null(crew_lend(NULL));
-    ck_assert_uint_ge(crew_hands(), 1);
+    thread_pool_free(NULL);
+    ck_assert_ptr_null(thread_pool_lend(NULL));
+    ck_assert_uint_ge(thread_pool_size(), 1);
 }
 END_TEST
 
@@ -61,12 +61,12 @@ static void *use(void *crew)
 
 START_TEST(two_may_want_it_at_once)
 {
-    struct crew *c = crew_new(3);
+    struct crew *c = thread_pool_new(3);
     pthread_t other;
-    ck_assert_int_eq(pthread_create(&other, NULL, use, (void *)(uintptr_t)crew_lend(c)), 0);
-    use((void *)(uintptr_t)crew_lend(c));
+    ck_assert_int_eq(pthread_create(&other, NULL, use, (void *)(uintptr_t)thread_pool_lend(c)), 0);
+    use((void *)(uintptr_t)thread_pool_lend(c));
     pthread_join(other, NULL);
-    crew_free(c);
+    thread_pool_free(c);
 }
 END_TEST
 
@@ -160,17 +160,18 @@ static void assert_all_same(struct fab_fabric *f, const struct fab_crew *crew,
 START_TEST(hands_change_nothing)
 {
     struct fab_prng prng;
-    struct crew *c = crew_new(3);
+    struct crew *c = thread_pool_new(3);
     fab_prng_init(&prng, test_seed("hands", 5));
     for (unsigned i = 0; i < 6; i++) {
         double lost = i % 3 * 0.02;
-        assert_all_same(damaged(fat_tree(12, 3, 1), &prng, lost, 0), crew_lend(c), &prng);
-        assert_all_same(damaged(modern_tree(10, 4, 6, 1, 2), &prng, lost, 0), crew_lend(c), &prng);
-        assert_all_same(damaged(random_fabric(60, 5, 6, i + 1), &prng, lost, lost), crew_lend(c),
+        assert_all_same(damaged(fat_tree(12, 3, 1), &prng, lost, 0), thread_pool_lend(c), &prng);
+        assert_all_same(damaged(modern_tree(10, 4, 6, 1, 2), &prng, lost, 0), thread_pool_lend(c),
                         &prng);
-        assert_all_same(grid((uint32_t[3]){5, 4, 3}, true, 4), crew_lend(c), &prng);
+        assert_all_same(damaged(random_fabric(60, 5, 6, i + 1), &prng, lost, lost),
+                        thread_pool_lend(c), &prng);
+        assert_all_same(grid((uint32_t[3]){5, 4, 3}, true, 4), thread_pool_lend(c), &prng);
     }
-    crew_free(c);
+    thread_pool_free(c);
 }
 END_TEST
 

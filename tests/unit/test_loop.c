@@ -36,7 +36,7 @@ static void on_turn(void *ctx)
         loop_stop(d->loop);
 }
 
-static const struct loop_held *held(const struct loop_turns *t, const char *what)
+static const struct loop_held *held(const struct loop_iterations *t, const char *what)
 {
     for (uint32_t i = 0; i < t->names; i++)
         if (strcmp(t->held[i].what, what) == 0)
@@ -55,12 +55,12 @@ static void run(struct desk *d)
 START_TEST(turns_are_measured_by_name)
 {
     struct desk d = {.loop = loop_new(), .busy_ns = 3000000, .left = 5};
-    struct loop_turns t;
+    struct loop_iterations t;
     uint64_t begun = clock_now_us(), within = 0;
     run(&d);
     uint64_t wall = clock_now_us() - begun;
-    loop_get_turns(d.loop, &t);
-    for (int i = 0; i < LOOP_TURN_BOUNDS; i++)
+    loop_get_iterations(d.loop, &t);
+    for (int i = 0; i < LOOP_ITERATION_BOUNDS; i++)
         within += t.within[i];
     ck_assert_uint_ge(t.count, 5);
     ck_assert_uint_ge(t.count, within);
@@ -88,7 +88,7 @@ static void many_names(void *ctx)
 START_TEST(names_beyond_the_table_go_together)
 {
     char texts[200][4];
-    struct loop_turns t;
+    struct loop_iterations t;
     uint64_t times = 0;
     for (int i = 0; i < 200; i++)
         snprintf(texts[i], sizeof(texts[i]), "%03d", i);
@@ -96,9 +96,9 @@ START_TEST(names_beyond_the_table_go_together)
     d.timer = loop_timer_new(d.loop, many_names, &d);
     loop_timer_set(d.timer, 0);
     ck_assert_int_eq(loop_run(d.loop), FAB_OK);
-    loop_get_turns(d.loop, &t);
-    ck_assert_uint_eq(t.names, LOOP_TURN_NAMES);
-    ck_assert_str_eq(t.held[LOOP_TURN_NAMES - 1].what, "other");
+    loop_get_iterations(d.loop, &t);
+    ck_assert_uint_eq(t.names, LOOP_ITERATION_NAMES);
+    ck_assert_str_eq(t.held[LOOP_ITERATION_NAMES - 1].what, "other");
     for (uint32_t i = 0; i < t.names; i++)
         times += t.held[i].times;
     ck_assert_uint_ge(times, 201);
@@ -125,11 +125,11 @@ static void job_done(void *ctx)
 START_TEST(work_is_not_the_loops)
 {
     struct desk d = {.loop = loop_new()};
-    struct loop_turns t;
+    struct loop_iterations t;
     ck_assert_int_eq(loop_work(d.loop, job_work, job_done, &d), FAB_OK);
     ck_assert_int_eq(loop_run(d.loop), FAB_OK);
     ck_assert_int_eq(d.done, 1);
-    loop_get_turns(d.loop, &t);
+    loop_get_iterations(d.loop, &t);
     ck_assert_uint_lt(t.longest_us, 1000);
     loop_free(d.loop);
 }
@@ -147,7 +147,7 @@ START_TEST(what_is_done_is_told_at_the_end)
     struct desk d = {.loop = loop_new()};
     for (int i = 0; i < 5; i++)
         ck_assert_int_eq(loop_work(d.loop, job_work, note_done, &d), FAB_OK);
-    ck_assert_int_eq(loop_work_soon(d.loop, job_work, note_done, &d), FAB_OK);
+    ck_assert_int_eq(loop_work_short(d.loop, job_work, note_done, &d), FAB_OK);
     loop_free(d.loop);
     ck_assert_int_eq(d.done, 6);
 }

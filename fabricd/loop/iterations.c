@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The account of the loop's iterations. A turn is all that is done between two waits for events;
+ * whoever asks in the midst of it waits for its end. It is measured in processor time of the loop's
+ * thread, so that the figures are ours and not those of a busy machine.
+ *
+ * Within a turn, whoever begins something says what it is (loop_at); of each such thing the longest
+ * time is kept, by its name. Names that come when the table is full go with "other".
+ */
+#include "fabricd/loop/iterations.h"
+
+#include <string.h>
+
+#define LONG_US 2000 /* a turn that is worth a line in the log */
+
+const uint32_t loop_iteration_bounds_us[LOOP_ITERATION_BOUNDS] = {
+    100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000};
+
+void iterations_begin(struct iterations *t, uint64_t now_ns)
+{
+    t->begun_ns = t->marked_ns = now_ns;
+    t->at = NULL;
+    t->longest_ns = 0;
+    t->longest = NULL;
+}
+
+static struct loop_held *held_by(struct loop_iterations *all, const char *what)
+{
+    for (uint32_t i = 0; i < all->names; i++)
+        if (all->held[i].what == what || strcmp(all->held[i].what, what) == 0)
+            return &all->held[i];
+    if (all->names + 1 < LOOP_ITERATION_NAMES) {
+        all->held[all->names].what = what;
+        return &all->held[all->names++];
+    }
+    all->names = LOOP_ITERATION_NAMES;
+    all->held[LOOP_ITERATION_NAMES - 1].what = "other";
+    return &all->held[LOOP_ITERATION_NAMES - 1];
+}
+
+static void close_mark(struct iterations *t, uint64_t now_ns)
+{
+    uint64_t ns = now_ns - t->marked_ns;
+    const char *what = t->at ? t->at : "other";
+    struct loop_held *h = held_by(&t->all, what);
+    h->times++;
+    if (ns / 1000 > h->longest_us)
+        h->longest_us = ns / 1000;
+    if (ns > t->longest_ns) {
+        t->longest_ns = ns;
+        t->longest = what;
+    }
+}
+
+void iterations_at(struct iterations *t, uint64_t now_ns, const char *what)
+{
+    close_mark(t, now_ns);
+    t->at = what;
+    t->marked_ns = now_ns;
+}
+
+const char *iterations_end(struct iterations *t, uint64_t now_ns, uint64_t *ret_us)
+{
+    uint64_t us = (now_ns - t->begun_ns) / 1000;
+    int i = 0;
+    close_mark(t, now_ns);
+    while (i < LOOP_ITERATION_BOUNDS && us > loop_iteration_bounds_us[i])
+        i++;
+    if (i < LOOP_ITERATION_BOUNDS)
+        t->all.within[i]++;
+    t->all.count++;
+    t->all.sum_us += us;
+    if (us > t->all.longest_us)
+        t->all.longest_us = us;
+    *ret_us = us;
+    return us > LONG_US ? t->longest : NULL;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads that sleep until there is work to divide. Each takes the next piece from a counter until
+ * there is none left; the caller is one of them, and returns when the last one has put down its
+ * piece. A thread that was asleep all the time finds a later round, or nothing to do.
+ */
+#include "fabricd/loop/thread_pool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fabricd/loop/thread.h"
+
+#define HANDS_MAX 16
+
+struct helper {
+    struct crew *crew;
+    pthread_t thread;
+    uint32_t hand;
+};
+
+struct crew {
+    struct fab_crew lent;
+    struct helper helper[HANDS_MAX]; /* [lent.hands]; the first is whoever calls */
+    pthread_mutex_t taken;           /* by who runs something */
+    pthread_mutex_t lock;            /* guards what follows */
+    pthread_cond_t wake, idle;
+    uint64_t round;
+    uint32_t busy; /* helpers at work */
+    bool stop;
+    fab_crew_body *body; /* of the round */
+    void *arg;
+    uint32_t count;
+    atomic_uint next;
+};
+
+static void work(struct crew *c, uint32_t hand)
+{
+    for (uint32_t i; (i = atomic_fetch_add(&c->next, 1)) < c->count;)
+        c->body(c->arg, i, hand);
+}
+
+static void *help(void *ctx)
+{
+    struct helper *h = ctx;
+    struct crew *c = h->crew;
+    uint64_t seen = 0;
+    pthread_mutex_lock(&c->lock);
+    while (!c->stop) {
+        if (c->round == seen) {
+            pthread_cond_wait(&c->wake, &c->lock);
+            continue;
+        }
+        seen = c->round;
+        c->busy++;
+        pthread_mutex_unlock(&c->lock);
+        work(c, h->hand);
+        pthread_mutex_lock(&c->lock);
+        if (--c->busy == 0)
+            pthread_cond_signal(&c->idle);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+static void run_together(struct crew *c, uint32_t count, fab_crew_body *body, void *arg)
+{
+    pthread_mutex_lock(&c->lock);
+    while (c->busy > 0) /* somebody woke up late and is about to see that nothing is left */
+        pthread_cond_wait(&c->idle, &c->lock);
+    c->body = body;
+    c->arg = arg;
+    c->count = count;
+    atomic_store(&c->next, 0);
+    c->round++;
+    pthread_cond_broadcast(&c->wake);
+    pthread_mutex_unlock(&c->lock);
+    work(c, 0);
+    pthread_mutex_lock(&c->lock);
+    while (c->busy > 0)
+        pthread_cond_wait(&c->idle, &c->lock);
+    c->count = 0; /* for who wakes up after this */
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void run(void *ctx, uint32_t count, fab_crew_body *body, void *arg)
+{
+    struct crew *c = ctx;
+    if (pthread_mutex_trylock(&c->taken) != 0) {
+        fab_crew_run(NULL, count, body, arg);
+        return;
+    }
+    run_together(c, count, body, arg);
+    pthread_mutex_unlock(&c->taken);
+}
+
+struct crew *thread_pool_new(uint32_t hands)
+{
+    struct crew *c = calloc(1, sizeof(*c));
+    if (!c)
+        return NULL;
+    c->lent = (struct fab_crew){.hands = 1, .run = run, .ctx = c};
+    pthread_mutex_init(&c->taken, NULL);
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->wake, NULL);
+    pthread_cond_init(&c->idle, NULL);
+    for (uint32_t i = 1; i < hands && i < HANDS_MAX; i++) {
+        c->helper[i] = (struct helper){.crew = c, .hand = i};
+        if (thread_start(&c->helper[i].thread, help, &c->helper[i]))
+            break;
+        c->lent.hands++;
+    }
+    return c;
+}
+
+void thread_pool_free(struct crew *c)
+{
+    if (!c)
+        return;
+    pthread_mutex_lock(&c->lock);
+    c->stop = true;
+    pthread_cond_broadcast(&c->wake);
+    pthread_mutex_unlock(&c->lock);
+    for (uint32_t i = 1; i < c->lent.hands; i++)
+        pthread_join(c->helper[i].thread, NULL);
+    pthread_cond_destroy(&c->idle);
+    pthread_cond_destroy(&c->wake);
+    pthread_mutex_destroy(&c->lock);
+    pthread_mutex_destroy(&c->taken);
+    free(c);
+}
+
+const struct fab_crew *thread_pool_lend(const struct crew *c)
+{
+    return c ? &c->lent : NULL;
+}
+
+uint32_t thread_pool_size(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : count > HANDS_MAX ? HANDS_MAX : (uint32_t)count;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phase "addressing": who gets which LID. Leases go to the store before the first LID is written,
+ * so that a restart at any later moment finds them. It is computed apart from the loop.
+ *
+ * When the look found the fabric in the shape that the tables in force were proved for, they are
+ * kept and nothing is computed.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fabricd/sm/private.h"
+
+static void tell(struct sm *s, const struct fab_address_note *n)
+{
+    char name[SM_PLACE_LEN];
+    uint32_t port = fab_fabric_port_by_guid(s->model.fabric, n->port_guid);
+    if (port != FAB_NONE)
+        sm_port_name(s->model.fabric, port, name);
+    else
+        snprintf(name, sizeof(name), "0x%016" PRIx64, n->port_guid);
+    bool duplicate = n->kind == FAB_NOTE_DUPLICATE_LID;
+    bus_say(s->in.bus, EVENT_WARNING, duplicate ? "duplicate-lid" : "invalid-lid", name,
+            n->port_guid, 0, "%s came with LID %u, which %s; it gets another one", name, n->lid,
+            duplicate ? "another port has" : "is not a valid unicast LID here");
+}
+
+static void save_leases(struct sm *s)
+{
+    if (s->in.store)
+        store_put_leases(s->in.store, s->model.leases, s->model.lease_count);
+}
+
+struct assignment {        /* all owned */
+    struct sm_model model; /* lent */
+    struct fab_policy policy;
+    struct fab_target *target;
+    struct fab_address_note *notes;
+    size_t note_count;
+    int status;
+};
+
+static void assignment_free(struct assignment *a)
+{
+    fab_policy_fini(&a->policy);
+    fab_target_unref(a->target);
+    free(a->notes);
+    free(a);
+}
+
+static void drop(struct sm *s, void *ctx)
+{
+    struct assignment *a = ctx;
+    if (s)
+        sm_model_take_back(&s->model, &a->model);
+    else
+        sm_model_fini(&a->model);
+    assignment_free(a);
+}
+
+static void assign(void *ctx)
+{
+    struct assignment *a = ctx;
+    struct fab_address_input in = {
+        .fabric = a->model.fabric,
+        .policy = &a->policy,
+        .leases = a->model.leases,
+        .lease_count = a->model.lease_count,
+    };
+    int r = fab_address_assign(&in, &a->target->lids, &a->notes, &a->note_count);
+    if (r == FAB_OK)
+        r = sm_model_keep_leases(&a->model, &a->target->lids);
+    if (r == FAB_OK)
+        r = sm_model_reserve(&a->model, a->target->lids.top);
+    a->status = r;
+}
+
+static int enter(struct sm *s)
+{
+    static const struct sm_phase_work part = {assign, drop};
+    fab_target_unref(s->fresh);
+    s->fresh = NULL;
+    if (s->model.target && s->run.same && s->run.kind != SM_ROUND_REROUTE &&
+        s->run.kind != SM_ROUND_REBALANCE)
+        return FAB_OK;
+    struct assignment *a = calloc(1, sizeof(*a));
+    if (!a)
+        return FAB_E_NOMEM;
+    int r = fab_policy_copy(&s->policy, &a->policy);
+    a->target = r == FAB_OK ? fab_target_new() : NULL;
+    if (!a->target) {
+        assignment_free(a);
+        return FAB_E_NOMEM;
+    }
+    sm_model_lend(&s->model, &a->model);
+    return sm_phase_task_begin(s, &part, a);
+}
+
+static int leave(struct sm *s)
+{
+    struct assignment *a = sm_phase_task_take(s);
+    if (!a)
+        return FAB_OK; /* nothing was to be assigned */
+    int r = a->status;
+    sm_model_take_back(&s->model, &a->model);
+    for (size_t i = 0; i < a->note_count && i < SM_EVENTS_A_ROUND; i++)
+        tell(s, &a->notes[i]);
+    if (r == FAB_OK) {
+        s->fresh = a->target;
+        a->target = NULL;
+        save_leases(s);
+    }
+    assignment_free(a);
+    return r;
+}
+
+const struct sm_phase sm_phase_address = {"addressing",       enter, NULL, NULL,
+                                          sm_phase_task_over, leave};

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What changed between two snapshots, told as events. A removed node or cable has its name from the
+ * snapshot that still had it.
+ *
+ * A few changes of one kind are told one by one; where a row of racks loses power there is one
+ * event for all of them, of the same type and about "fabric", that counts them and names some:
+ * switches first, and the switch that all the cables have in common, if there is one.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/sm/private.h"
+#include "libfabmgr/base/plural.h"
+
+#define SINGLY 8      /* as many of one kind are told one by one */
+#define NAMES_LEN 160 /* of the names in a summary */
+
+struct wording {
+    const char *type;
+    enum event_severity severity;
+    bool from_old;
+    const char *node_text; /* of "%s" */
+    const char *link_text; /* of "%s - %s" */
+    const char *many_text; /* of "7 links" */
+};
+static const struct wording wordings[] = {
+    [FAB_CHANGE_NODE_ADDED] = {"node-added", EVENT_INFO, false, "is part of the fabric now", NULL,
+                               "are part of the fabric now"},
+    [FAB_CHANGE_NODE_REMOVED] = {"node-removed", EVENT_WARNING, true, "cannot be reached any more",
+                                 NULL, "cannot be reached any more"},
+    [FAB_CHANGE_NODE_RENAMED] = {"node-renamed", EVENT_INFO, false, "has this name now", NULL,
+                                 "have other names now"},
+    [FAB_CHANGE_LINK_ADDED] = {"link-up", EVENT_INFO, false, NULL, "is up", "are up"},
+    [FAB_CHANGE_LINK_REMOVED] = {"link-down", EVENT_WARNING, true, NULL, "is down", "are down"},
+};
+
+static void tell(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
+                 const struct fab_change *c)
+{
+    const struct wording *w = &wordings[c->kind];
+    const struct fab_fabric *f = w->from_old ? old : now;
+    char a[SM_PLACE_LEN], b[SM_PLACE_LEN];
+    if (w->link_text) {
+        sm_place_name(f, c->guid_a, c->port_a, a);
+        sm_place_name(f, c->guid_b, c->port_b, b);
+        bus_say(s->in.bus, w->severity, w->type, a, c->guid_a, c->port_a, "link %s - %s %s", a, b,
+                w->link_text);
+        return;
+    }
+    uint32_t node = fab_fabric_node_by_guid(f, c->guid_a);
+    if (node == FAB_NONE)
+        return;
+    sm_node_name(f, node, a);
+    bus_say(s->in.bus, w->severity, w->type, a, c->guid_a, 0, "%s %s (GUID 0x%016" PRIx64 ")", a,
+            w->node_text, c->guid_a);
+}
+
+/* ---- many at once ---------------------------------------------------------------------------- */
+
+struct many {
+    const struct fab_fabric *f; /* that has their names */
+    const struct fab_change *change;
+    size_t count;
+};
+
+/* Adds a name, or dots where there is no room for more. */
+static void add_name(char names[NAMES_LEN + 8], size_t *used, const char *name)
+{
+    if (*used >= NAMES_LEN)
+        return;
+    int n = snprintf(names + *used, NAMES_LEN - *used, "%s%s", *used ? ", " : ": ", name);
+    if (*used + (size_t)n < NAMES_LEN) {
+        *used += (size_t)n;
+    } else {
+        memcpy(names + *used, ", ...", sizeof(", ..."));
+        *used = NAMES_LEN;
+    }
+}
+
+static void name_nodes(const struct many *m, bool switches, char *names, size_t *used)
+{
+    char name[SM_PLACE_LEN];
+    for (size_t i = 0; i < m->count && *used < NAMES_LEN; i++) {
+        uint32_t node = fab_fabric_node_by_guid(m->f, m->change[i].guid_a);
+        if (node == FAB_NONE || fab_node_is_switch(m->f, node) != switches)
+            continue;
+        sm_node_name(m->f, node, name);
+        add_name(names, used, name);
+    }
+}
+
+static size_t count_switches(const struct many *m)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        uint32_t node = fab_fabric_node_by_guid(m->f, m->change[i].guid_a);
+        count += node != FAB_NONE && fab_node_is_switch(m->f, node);
+    }
+    return count;
+}
+
+static void tell_nodes(struct sm *s, const struct wording *w, const struct many *m)
+{
+    char names[NAMES_LEN + 8] = "", of_switches[40] = "", of_others[40] = "";
+    size_t used = 0, switches = count_switches(m), others = m->count - switches;
+    name_nodes(m, true, names, &used);
+    name_nodes(m, false, names, &used);
+    if (switches > 0)
+        snprintf(of_switches, sizeof(of_switches), "%zu switch%s", switches, fab_es(switches));
+    if (others > 0)
+        snprintf(of_others, sizeof(of_others), "%zu %snode%s", others, switches > 0 ? "other " : "",
+                 fab_s(others));
+    bus_say(s->in.bus, w->severity, w->type, "fabric", 0, 0, "%s%s%s %s%s", of_switches,
+            switches > 0 && others > 0 ? " and " : "", of_others, w->many_text, names);
+}
+
+/* The node that all of the cables end at; 0: none. */
+static uint64_t common_end(const struct many *m)
+{
+    uint64_t a = m->change[0].guid_a, b = m->change[0].guid_b;
+    for (size_t i = 1; i < m->count; i++) {
+        const struct fab_change *c = &m->change[i];
+        a = c->guid_a == a || c->guid_b == a ? a : 0;
+        b = c->guid_a == b || c->guid_b == b ? b : 0;
+    }
+    return a ? a : b;
+}
+
+static void tell_links(struct sm *s, const struct wording *w, const struct many *m)
+{
+    char names[NAMES_LEN + 8] = "", a[SM_PLACE_LEN], b[SM_PLACE_LEN], name[2 * SM_PLACE_LEN + 4];
+    size_t used = 0;
+    uint32_t node = fab_fabric_node_by_guid(m->f, common_end(m));
+    if (node != FAB_NONE) {
+        sm_node_name(m->f, node, a);
+        bus_say(s->in.bus, w->severity, w->type, a, m->f->nodes[node].guid, 0, "%zu links of %s %s",
+                m->count, a, w->many_text);
+        return;
+    }
+    for (size_t i = 0; i < m->count && used < NAMES_LEN; i++) {
+        sm_place_name(m->f, m->change[i].guid_a, m->change[i].port_a, a);
+        sm_place_name(m->f, m->change[i].guid_b, m->change[i].port_b, b);
+        snprintf(name, sizeof(name), "%s - %s", a, b);
+        add_name(names, &used, name);
+    }
+    bus_say(s->in.bus, w->severity, w->type, "fabric", 0, 0, "%zu links %s%s", m->count,
+            w->many_text, names);
+}
+
+/* Changes of one kind. */
+static void tell_all(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
+                     const struct fab_change *changes, size_t count)
+{
+    if (count == 0 || changes->kind >= sizeof(wordings) / sizeof(*wordings))
+        return;
+    const struct wording *w = &wordings[changes->kind];
+    for (size_t i = 0; i < count; i++) {
+        sm_background_touch(s, changes[i].guid_a);
+        sm_background_touch(s, changes[i].guid_b);
+    }
+    s->links_lost += changes->kind == FAB_CHANGE_LINK_REMOVED ? count : 0;
+    s->links_gained += changes->kind == FAB_CHANGE_LINK_ADDED ? count : 0;
+    const struct many many = {w->from_old ? old : now, changes, count};
+    for (size_t i = 0; count <= SINGLY && i < count; i++)
+        tell(s, old, now, &changes[i]);
+    if (count > SINGLY && w->link_text)
+        tell_links(s, w, &many);
+    else if (count > SINGLY)
+        tell_nodes(s, w, &many);
+}
+
+/* ---- from outside ---------------------------------------------------------------------------- */
+
+void sm_report_lost_links(struct sm *s)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    struct fab_change *changes = calloc(s->cut.count + 1u, sizeof(*changes));
+    size_t count = 0;
+    for (uint32_t i = 0; changes && i < s->cut.count; i++) {
+        if (s->cut.cable[i].isolated)
+            continue; /* told when that was decided */
+        const struct fab_port *a = &f->ports[s->cut.cable[i].port];
+        const struct fab_port *b = &f->ports[s->cut.cable[i].peer];
+        changes[count++] = (struct fab_change){.kind = FAB_CHANGE_LINK_REMOVED,
+                                               .guid_a = f->nodes[a->node].guid,
+                                               .port_a = a->num,
+                                               .guid_b = f->nodes[b->node].guid,
+                                               .port_b = b->num};
+    }
+    if (changes)
+        tell_all(s, f, f, changes, count);
+    free(changes);
+}
+
+/* Switches that went together with others: the fabric is split. Only what we reach is managed. */
+static void tell_island(struct sm *s, const struct fab_fabric *old,
+                        const struct fab_change *changes, size_t count)
+{
+    uint32_t nodes = 0, switches = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t node = changes[i].kind == FAB_CHANGE_NODE_REMOVED
+                            ? fab_fabric_node_by_guid(old, changes[i].guid_a)
+                            : FAB_NONE;
+        nodes += node != FAB_NONE;
+        switches += node != FAB_NONE && fab_node_is_switch(old, node);
+    }
+    if (switches > 0 && nodes > 1 && nodes <= SINGLY) /* else it was said with their names */
+        bus_say(s->in.bus, EVENT_WARNING, "island", "fabric", 0, 0,
+                "%u nodes, %u of them %s, are cut off: the fabric is split, or they are off. "
+                "They are not managed until a cable joins them again",
+                nodes, switches, fab_plural(switches, "a switch", "switches"));
+}
+
+/* Those that we took out ourselves were told of when that was decided. Returns how many are left.
+ */
+static size_t drop_isolated(const struct sm *s, struct fab_change *changes, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct sm_flap *e = changes[i].kind == FAB_CHANGE_LINK_REMOVED
+                                      ? sm_flap_find(s, changes[i].guid_a, changes[i].port_a)
+                                      : NULL;
+        if (!e || !e->isolated || !e->out)
+            changes[kept++] = changes[i];
+    }
+    return kept;
+}
+
+int sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
+                      size_t *ret_count)
+{
+    struct fab_change *changes = NULL;
+    size_t count = 0;
+    int r = fab_fabric_diff(old, now, &changes, &count);
+    if (r != FAB_OK)
+        return r;
+    for (size_t i = 0; i < count; i++)
+        if (changes[i].kind == FAB_CHANGE_LINK_REMOVED)
+            sm_flap_removed(s, old, now, &changes[i]);
+    sm_flap_arm(s);
+    *ret_count = count;
+    count = drop_isolated(s, changes, count);
+    for (size_t from = 0, to = 0; from < count; from = to) { /* they come kind by kind */
+        while (to < count && changes[to].kind == changes[from].kind)
+            to++;
+        tell_all(s, old, now, &changes[from], to - from);
+    }
+    tell_island(s, old, changes, count);
+    sm_reroute_changes(s, changes, count);
+    free(changes);
+    return FAB_OK;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Traffic classes: after routing, the lanes of the engine are spread over them (libfabmgr/qos), and
+ * people are told where classes have to share, or get less of a cable than they were promised.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "fabricd/sm/private.h"
+#include "libfabmgr/route/route.h"
+
+#define PORTS_LOOKED_AT 1024
+
+bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v)
+{
+    return fab_vls_levels(v) == fab_classes_count(p->classes);
+}
+
+/* The least that a class is guaranteed of any cable, per mille. */
+static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
+{
+    const struct fab_fabric *f = of->fabric;
+    const struct fab_vls *v = &of->target->vls;
+    uint32_t looked = 0;
+    for (uint8_t i = 0; i < v->levels; i++)
+        ret->guaranteed[i] = 1000;
+    for (uint32_t port = 0; port < f->port_count && looked < PORTS_LOOKED_AT; port++) {
+        if (f->ports[port].num == 0 || !fab_port_is_up(f, port) ||
+            fab_target_port_vls(f, &of->policy, port) < v->count)
+            continue; /* (that of ends with fewer lanes is as few as there are) */
+        looked++;
+        for (uint8_t i = 0; i < v->levels; i++) {
+            uint32_t has = fab_qos_guarantee(f, &of->policy, v, port, i);
+            if (has < ret->guaranteed[i])
+                ret->guaranteed[i] = (uint16_t)has;
+        }
+    }
+}
+
+int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret)
+{
+    struct fab_policy whole = of->policy; /* (borrowed: nothing is freed) */
+    uint32_t weakest;
+    *ret = (struct sm_classes){.report = {.notes = 0}};
+    if (fab_classes_count(of->policy.classes) < 2)
+        return FAB_OK;
+    whole.lane_sets = 0;
+    uint8_t vls = fab_route_vls_available(of->fabric, &whole, &weakest);
+    int r = fab_qos_compose(of->policy.classes, vls, &of->target->vls, &ret->report);
+    if (r == FAB_OK)
+        find_guarantees(of, ret);
+    return r;
+}
+
+static void tell_guarantees(struct sm *s, const struct sm_classes *now)
+{
+    const struct fab_classes *c = s->policy.classes;
+    for (uint8_t i = 0; i < c->count; i++) {
+        uint32_t due = fab_classes_share(c, i) / 100;
+        if (c->class[i].share == 0 || now->guaranteed[i] + 10u >= due)
+            continue; /* within one percent, as tables are of whole packets */
+        bus_say(s->in.bus, EVENT_WARNING, "class-share", c->class[i].name, 0, 0,
+                "class %s is guaranteed %u.%u %% of a cable by its tables, not %u %%: see "
+                "\"Shares\" in fabricd.yaml(5)",
+                c->class[i].name, now->guaranteed[i] / 10, now->guaranteed[i] % 10,
+                c->class[i].share);
+    }
+}
+
+void sm_classes_report(struct sm *s, const struct sm_classes *now)
+{
+    const struct fab_classes *c = s->policy.classes;
+    char text[400];
+    bool same = memcmp(now, &s->classes, sizeof(*now)) == 0;
+    s->classes = *now;
+    if (same || fab_classes_count(c) < 2)
+        return;
+    for (unsigned i = 0; i < now->report.notes; i++) {
+        fab_qos_note_text(c, &now->report, i, text, sizeof(text));
+        bus_say(s->in.bus, EVENT_WARNING, "class-lanes", c->class[now->report.note[i].class].name,
+                0, 0, "%s", text);
+    }
+    tell_guarantees(s, now);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phase "reading P_Keys": what ports hold is read once, block by block, and known from then on by
+ * what they acknowledged; an end that was reset (its port is Init again) is read anew.
+ *
+ * Phase "partitioning": which P_Keys shall stand where, computed apart from the loop. The tables
+ * become a part of the target, of new ones only: those that stay have theirs.
+ *
+ * Where nobody configured partitions nothing is read and nothing written: devices start as full
+ * members of the default partition. Where somebody did and does not any more, ports that we know
+ * the tables of go back to that.
+ */
+#include "libfabmgr/partition/partition.h"
+
+#include <stdlib.h>
+
+#include "fabricd/sm/private.h"
+
+static bool is_wanted(const struct sm *s)
+{
+    return s->policy.partitions || s->model.observed.pkeys.count;
+}
+
+static uint8_t enforce_of(const struct sm *s)
+{
+    return s->policy.partitions ? s->policy.enforce : 0;
+}
+
+/* Blocks of this port that are ours to write. */
+static uint32_t blocks_of(const struct sm *s, uint32_t port)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t peer = fab_peer_node(f, port);
+    bool guards = fab_node_is_switch(f, f->ports[port].node) && f->ports[port].num != 0;
+    if (!f->ports[port].present || (!guards && !fab_port_has_lid(f, port)))
+        return 0;
+    if (guards && (!enforce_of(s) || peer == FAB_NONE || fab_node_is_switch(f, peer)))
+        return 0;
+    return fab_pkeys_blocks(fab_pkeys_room(f, port));
+}
+
+static int enter_reading(struct sm *s)
+{
+    s->scan = (struct sm_scan){.index = is_wanted(s) ? 0 : s->model.fabric->port_count};
+    return FAB_OK;
+}
+
+/* The next block that is not known; false: none. */
+static bool find_block(struct sm *s)
+{
+    struct sm_scan *at = &s->scan;
+    for (; at->index < s->model.fabric->port_count; at->index++, at->block = 0)
+        for (; at->block < blocks_of(s, at->index); at->block++)
+            if (!fab_blocks_get(&s->model.observed.pkeys, at->index, at->block) &&
+                sm_model_path(&s->model, at->index))
+                return true;
+    return false;
+}
+
+static bool next(struct sm *s, struct fab_mads_request *ret)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    if (!find_block(s))
+        return false;
+    uint32_t port = s->scan.index;
+    ret->path = sm_model_path(&s->model, port);
+    ret->attr_id = FAB_ATTR_PKEY_TABLE;
+    ret->attr_mod = s->scan.block;
+    if (fab_node_is_switch(f, f->ports[port].node))
+        ret->attr_mod |= (uint32_t)f->ports[port].num << 16;
+    ret->tag = (uint64_t)port << 32 | s->scan.block++;
+    return true;
+}
+
+/* What is not known is written whole. */
+static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct fab_pkey_block held;
+    if (a->status == FAB_OK &&
+        fab_attr_unpack(&fab_attr_pkey_block, a->data, a->len, &held) == FAB_OK)
+        (void)fab_blocks_put(&s->model.observed.pkeys, (uint32_t)(tag >> 32), (uint32_t)tag,
+                             held.pkey);
+}
+
+static bool finished(const struct sm *s)
+{
+    return s->scan.index >= s->model.fabric->port_count;
+}
+
+static void tell(struct sm *s, const struct fab_partition_report *r)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    for (size_t i = 0; i < r->troubles && i < FAB_PARTITION_TROUBLES; i++) {
+        const struct fab_partition_trouble *t = &r->trouble[i];
+        char name[SM_PLACE_LEN];
+        sm_port_name(f, t->port, name);
+        bool guards = fab_node_is_switch(f, f->ports[t->port].node) && f->ports[t->port].num != 0;
+        bus_say(s->in.bus, EVENT_ERROR, "partition-full", name, 0, 0,
+                "it should have %u P_Keys and has room for %u: %s", t->wanted, t->room,
+                guards ? "it does not check them" : "the last partitions are left out");
+    }
+    if (r->troubles > FAB_PARTITION_TROUBLES)
+        bus_say(s->in.bus, EVENT_ERROR, "partition-full", "fabric", 0, 0,
+                "%zu more ports have no room for all their P_Keys",
+                r->troubles - FAB_PARTITION_TROUBLES);
+}
+
+/* Of a switch that was told, and reads as before. */
+static bool refuses(const struct sm *s, uint32_t node)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    const struct fab_node *n = &f->nodes[node];
+    for (uint32_t port = n->first_port + 1; port <= n->first_port + n->num_ports; port++) {
+        const struct fab_port_info *is = &f->ports[port].info;
+        uint8_t enforce = s->model.target->pkeys.enforce[port];
+        uint8_t does = (uint8_t)(is->part_enforce_in * FAB_ENFORCE_IN |
+                                 is->part_enforce_out * FAB_ENFORCE_OUT);
+        if (does != enforce && fab_held_pkeys_refused(&s->model.observed.pkeys, port, enforce))
+            return true;
+    }
+    return false;
+}
+
+static void tell_refusals(struct sm *s)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    char name[SM_PLACE_LEN] = "";
+    uint32_t count = 0;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        if (refuses(s, sw) && count++ == 0)
+            sm_node_name(f, sw, name);
+    if (count && count != s->unchecked)
+        bus_say(s->in.bus, EVENT_WARNING, "partition-unchecked", name, 0, 0,
+                "it does not check P_Keys as it is told, nor do %u other switches", count - 1);
+    s->unchecked = count;
+}
+
+struct members {           /* all owned */
+    struct sm_model model; /* lent */
+    struct fab_partition_input in;
+    struct fab_partitions *partitions;
+    struct fab_pkeys pkeys;
+    struct fab_partition_report report;
+    int status;
+};
+
+static void members_free(struct members *m)
+{
+    fab_pkeys_fini(&m->pkeys);
+    fab_partitions_unref(m->partitions);
+    free(m);
+}
+
+static void drop(struct sm *s, void *ctx)
+{
+    struct members *m = ctx;
+    if (s)
+        sm_model_take_back(&s->model, &m->model);
+    else
+        sm_model_fini(&m->model);
+    members_free(m);
+}
+
+static void work(void *ctx)
+{
+    struct members *m = ctx;
+    m->in.fabric = m->model.fabric;
+    m->in.held = &m->model.observed.pkeys;
+    m->in.partitions = m->partitions;
+    m->status = fab_partition_tables(&m->in, &m->pkeys, &m->report);
+}
+
+static int begin(struct sm *s)
+{
+    static const struct sm_phase_work part = {work, drop};
+    struct members *m = calloc(1, sizeof(*m));
+    int r = m ? FAB_OK : FAB_E_NOMEM;
+    if (r == FAB_OK && s->policy.partitions)
+        m->partitions = fab_partitions_ref(s->policy.partitions);
+    else if (r == FAB_OK)
+        r = fab_partitions_open(&m->partitions);
+    if (r != FAB_OK) {
+        free(m);
+        return r;
+    }
+    m->in.enforce = enforce_of(s);
+    m->in.both = s->policy.both_pkeys;
+    sm_model_lend(&s->model, &m->model);
+    return sm_phase_task_begin(s, &part, m);
+}
+
+static int enter(struct sm *s)
+{
+    const struct fab_pkeys *pkeys = &s->model.target->pkeys;
+    if (pkeys->ports)
+        tell_refusals(s);
+    return is_wanted(s) && !pkeys->ports ? begin(s) : FAB_OK;
+}
+
+static int leave(struct sm *s)
+{
+    struct members *m = sm_phase_task_take(s);
+    if (!m)
+        return FAB_OK; /* nothing was to be found */
+    int r = m->status;
+    sm_model_take_back(&s->model, &m->model);
+    if (r == FAB_OK) {
+        s->model.target->pkeys = m->pkeys;
+        m->pkeys = (struct fab_pkeys){0};
+        tell(s, &m->report);
+    }
+    members_free(m);
+    return r;
+}
+
+void sm_partition_told(struct sm *s, uint32_t port)
+{
+    const struct fab_pkeys *pkeys = &s->model.target->pkeys;
+    const struct fab_fabric *f = s->model.fabric;
+    if (port < pkeys->ports && f->ports[port].num && fab_node_is_switch(f, f->ports[port].node))
+        (void)fab_held_pkeys_tell(&s->model.observed.pkeys, port, pkeys->enforce[port]);
+}
+
+const struct sm_phase sm_phase_pkeys = {"reading P_Keys", enter_reading, next,
+                                        answer,           finished,      NULL};
+const struct sm_phase sm_phase_partition = {"partitioning",     enter, NULL, NULL,
+                                            sm_phase_task_over, leave};

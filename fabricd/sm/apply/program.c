@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phase "programming": the difference between what stands and what shall stand, written in the
+ * stages of the plan, and within the tables behind its barriers. Payloads are made when a write is
+ * sent; half a million writes need no queue.
+ *
+ * Each acknowledged write changes the model: the answer to a Set carries the attribute as it is
+ * now. A write that was refused or not answered makes its node a suspect of a later look, and for
+ * a table also makes us forget what that switch holds. Of lanes that are written nothing is known
+ * until all this is over, so that a round that breaks off leaves no false knowledge behind.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+#include "libfabmgr/base/plural.h"
+
+static void fini(struct sm_programming *p)
+{
+    fab_plan_fini(&p->plan);
+    free(p->touched);
+    free(p->asked);
+    free(p->written);
+    *p = (struct sm_programming){0};
+}
+
+/* Tables wait for the switches' own settings only where LinearFDBTop changes: a switch that hangs
+ * while it is told anything else shall not hold up the way round it. */
+static bool tables_wait(const struct sm *s)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        if (f->switches[sw].linear_fdb_top != s->model.target->lids.top)
+            return true;
+    return false;
+}
+
+/* Switches that did not know of us when they were looked at; recheck.c says why that matters. */
+static void note_unsure(struct sm *s)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    struct sm_programming *p = &s->program;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        const struct fab_port_info *own = &f->ports[fab_port_id(f, sw, 0)].info;
+        if (!f->switches[sw].port_state_change || own->sm_lid == p->in.sm_lid)
+            continue;
+        p->touched[sw] |= SM_UNSURE;
+        p->unsure++;
+    }
+}
+
+void sm_program_tidy(struct sm *s)
+{
+    fab_plan_fini(&s->program.plan);
+}
+
+struct fab_plan_input sm_program_input(const struct sm *s)
+{
+    return (struct fab_plan_input){
+        .fabric = s->model.fabric,
+        .policy = &s->policy,
+        .target = s->model.target,
+        .observed = &s->model.observed,
+        .sm_lid = s->model.target->lids.base[s->model.fabric->self_port],
+        .tune = s->tune,
+        .ask = s->ask,
+    };
+}
+
+int sm_program_take(struct sm *s, struct fab_plan *plan)
+{
+    struct sm_programming *p = &s->program;
+    fini(p);
+    p->touched = calloc((size_t)s->model.fabric->node_count + 1, 1);
+    p->asked = fab_bits_new(plan->stage_start[FAB_STAGE_COUNT]);
+    if (!p->touched || !p->asked)
+        return FAB_E_NOMEM;
+    p->in = sm_program_input(s);
+    p->plan = *plan;
+    *plan = (struct fab_plan){0};
+    return FAB_OK;
+}
+
+int sm_program_begin(struct sm *s, struct fab_plan *plan)
+{
+    int r = sm_program_take(s, plan);
+    if (r != FAB_OK)
+        return r;
+    s->tune = false;
+    s->asking |= s->ask;
+    s->ask = false;
+    note_unsure(s);
+    s->program.tables_wait = tables_wait(s);
+    return FAB_OK;
+}
+
+/* A trap that came while the plan was made is heard now. */
+static int enter(struct sm *s)
+{
+    if (s->want.glance.count || s->want.suspects.count)
+        sm_rebalance_yield(s);
+    return FAB_OK;
+}
+
+static bool all_sent(const struct sm_programming *p)
+{
+    return p->next == p->plan.stage_start[FAB_STAGE_COUNT];
+}
+
+/* A node that did not answer a write is not asked for the rest: it would only cost time. */
+static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_op *op)
+{
+    return s->program.touched[op->node] & SM_UNRESPONSIVE ? NULL
+                                                          : sm_model_path(&s->model, op->port);
+}
+
+/* A stage with nothing in it holds up nobody. */
+static bool stage_is_awaited(const struct sm_programming *p)
+{
+    if (p->plan.stage_start[p->stage] == p->plan.stage_start[p->stage + 1])
+        return false;
+    return p->stage != FAB_STAGE_SWITCH || p->tables_wait;
+}
+
+/* Steps over the border of a stage, if there is one here and all before it is answered. */
+static bool may_go_on(struct sm *s)
+{
+    struct sm_programming *p = &s->program;
+    while (p->stage < FAB_STAGE_COUNT && p->next == p->plan.stage_start[p->stage + 1]) {
+        if (s->run.outstanding && stage_is_awaited(p))
+            return false;
+        p->stage++;
+    }
+    return p->stage < FAB_STAGE_COUNT;
+}
+
+static bool is_torn(const struct sm_programming *p, const struct fab_plan_op *op)
+{
+    return op->waits && (p->torn[op->block / 64 % 16] >> op->block % 64 & 1) != 0;
+}
+
+/* What waits for a write that failed would close a loop: that block is left for the next round. */
+static void tear(struct sm *s, const struct fab_plan_op *op)
+{
+    if (op->awaited)
+        s->program.torn[op->block / 64 % 16] |= UINT64_C(1) << op->block % 64;
+    sm_guids_add(&s->retry, s->model.fabric->nodes[op->node].guid);
+}
+
+static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
+{
+    if (op->attr_id == FAB_ATTR_SL2VL || op->attr_id == FAB_ATTR_VLARB)
+        p->touched[op->node] |= SM_LANES_FAILED;
+}
+
+/* Tables go by LID where they can: decided once for each switch. */
+static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
+{
+    uint8_t *touched = &s->program.touched[sw];
+    if (!(*touched & (SM_BY_LID | SM_BY_PATH)))
+        *touched |= sm_lid_route_to(s, sw) != 0 ? SM_BY_LID : SM_BY_PATH;
+    if (*touched & SM_BY_LID) {
+        ret->mgmt_class = FAB_CLASS_SMP_LID;
+        ret->dlid = (uint16_t)s->model.target->lids.base[fab_port_id(s->model.fabric, sw, 0)];
+    }
+}
+
+static bool next(struct sm *s, struct fab_mads_request *ret)
+{
+    struct sm_programming *p = &s->program;
+    while (!p->stopped && may_go_on(s)) {
+        const struct fab_plan_op *op = &p->plan.ops[p->next];
+        if (op->barrier && p->awaited)
+            return false;
+        ret->tag = p->next++;
+        ret->path = is_torn(p, op) ? NULL : path_of(s, op);
+        if (!ret->path)
+            tear(s, op);
+        if (!ret->path || fab_plan_encode(&p->in, op, ret->data, &ret->attr_mod) != FAB_OK) {
+            p->failed++;
+            note_lanes(p, op);
+            continue;
+        }
+        ret->method = FAB_METHOD_SET;
+        ret->attr_id = op->attr_id;
+        if (op->attr_id == FAB_ATTR_LFT)
+            go_by_lid(s, op->node, ret);
+        p->writes++;
+        if (op->attr_id == FAB_ATTR_LFT && !p->first_write_us)
+            p->first_write_us = clock_now_us();
+        p->awaited += op->awaited;
+        fab_bits_set(p->asked, ret->tag);
+        return true;
+    }
+    return false;
+}
+
+static bool finished(const struct sm *s)
+{
+    return s->program.stopped || all_sent(&s->program);
+}
+
+void sm_program_stop(struct sm *s)
+{
+    s->program.stopped = true;
+    sm_run_check(s);
+}
+
+static void tell_failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    char name[SM_PLACE_LEN];
+    bool port = op->attr_id == FAB_ATTR_PORT_INFO, refused = a->status == FAB_E_REFUSED;
+    if (port)
+        sm_port_name(f, op->port, name);
+    else
+        sm_node_name(f, op->node, name);
+    uint64_t guid = f->nodes[op->node].guid;
+    uint8_t num = port ? f->ports[op->port].num : 0;
+    const char *attr = sm_attr_name(op->attr_id);
+    if (refused)
+        bus_say(s->in.bus, EVENT_WARNING, "write-refused", name, guid, num,
+                "%s refused a write of %s (status 0x%04x); it is looked at again", name, attr,
+                a->smp_status);
+    else
+        bus_say(s->in.bus, EVENT_WARNING, "node-silent", name, guid, num,
+                "%s did not answer a write of %s; it is looked at again", name, attr);
+}
+
+static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
+{
+    struct sm_programming *p = &s->program;
+    bool known = p->touched[op->node] & SM_UNRESPONSIVE;
+    p->failed++;
+    tear(s, op);
+    note_lanes(p, op);
+    if (op->attr_id == FAB_ATTR_LFT)
+        fab_observed_forget(&s->model.observed, op->node);
+    if (op->attr_id == FAB_ATTR_PKEY_TABLE)
+        fab_held_pkeys_forget(&s->model.observed.pkeys, op->port);
+    if (a->status == FAB_E_TIMEOUT)
+        p->touched[op->node] |= SM_UNRESPONSIVE;
+    if (!known && p->told++ < SM_EVENTS_A_ROUND)
+        tell_failed(s, op, a);
+}
+
+static bool is_of_an_end(const struct sm *s, uint32_t lid)
+{
+    const struct fab_lids *lids = &s->model.target->lids;
+    const struct fab_fabric *f = s->model.fabric;
+    return lid <= lids->top && lids->owner[lid] != FAB_NONE &&
+           !fab_node_is_switch(f, f->ports[lids->owner[lid]].node);
+}
+
+/* Of a block that was not known: all that lead somewhere. */
+static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint8_t *data)
+{
+    const struct fab_observed *o = &s->model.observed;
+    bool known = fab_observed_known(o, op->node, op->block);
+    if (op->node >= o->lft.switch_count || op->block >= o->blocks)
+        return;
+    uint32_t lid = op->block * FAB_LFT_BLOCK;
+    const uint8_t *was = fab_lft_row(&o->lft, op->node) + lid;
+    for (unsigned i = 0; i < FAB_LFT_BLOCK; i++) {
+        if (data[i] == (known ? was[i] : FAB_LFT_NO_ROUTE))
+            continue;
+        s->program.entries++;
+        s->program.to_ends += is_of_an_end(s, lid + i);
+    }
+}
+
+static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8_t *data,
+                         size_t len)
+{
+    struct sm_programming *p = &s->program;
+    struct fab_fabric *f = s->model.fabric;
+    struct fab_port_info port;
+    struct fab_switch_info sw;
+    struct fab_pkey_block keys;
+    if (op->attr_id == FAB_ATTR_LFT) {
+        count_changed(s, op, data);
+        fab_observed_block(&s->model.observed, op->node, op->block, data);
+        p->last_write_us = clock_now_us();
+        p->blocks++;
+        p->switches += !(p->touched[op->node] & SM_WRITTEN);
+        p->touched[op->node] |= SM_WRITTEN;
+    } else if (op->attr_id == FAB_ATTR_PORT_INFO) {
+        if (fab_attr_unpack(&fab_attr_port_info, data, len, &port) != FAB_OK)
+            return;
+        f->ports[op->port].info = port;
+        sm_background_touch(s, f->nodes[op->node].guid);
+        sm_partition_told(s, op->port);
+    } else if (op->attr_id == FAB_ATTR_SWITCH_INFO) {
+        if (fab_attr_unpack(&fab_attr_switch_info, data, len, &sw) == FAB_OK)
+            f->switches[op->node] = sw;
+        sm_background_touch(s, f->nodes[op->node].guid);
+    } else if (op->attr_id == FAB_ATTR_PKEY_TABLE) {
+        if (fab_attr_unpack(&fab_attr_pkey_block, data, len, &keys) == FAB_OK)
+            (void)fab_blocks_put(&s->model.observed.pkeys, op->port, op->block, keys.pkey);
+    }
+}
+
+static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct sm_programming *p = &s->program;
+    const struct fab_plan_op *op = &p->plan.ops[tag];
+    p->awaited -= op->awaited;
+    fab_bits_clear(p->asked, tag);
+    if (a->status == FAB_OK && a->len >= FAB_SMP_DATA)
+        acknowledged(s, op, a->data, a->len);
+    else
+        failed(s, op, a);
+}
+
+/* What does not answer may have as many tries as it takes, until somebody else waits for us. */
+void sm_program_stalled(struct sm *s)
+{
+    struct sm_programming *p = &s->program;
+    bool wanted = s->want.glance.count > 0 || s->want.suspects.count > 0;
+    if (!wanted || s->run.stalled_us < sm_first_try_us(s))
+        return;
+    for (uint32_t i = 0; i < p->next; i++)
+        if (fab_bits_get(p->asked, i))
+            answer(s, i, &(struct fab_mads_answer){.status = FAB_E_TIMEOUT});
+    sm_run_give_up(s);
+}
+
+/* All lanes that were to be written are, but for those that failed. */
+static int keep_lanes(struct sm *s)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    int r = fab_plan_lanes_done(&s->program.in, &s->model.observed);
+    for (uint32_t node = 0; node < f->node_count; node++)
+        if (s->program.touched[node] & SM_LANES_FAILED)
+            fab_observed_forget_lanes(&s->model.observed, f, node);
+    return r;
+}
+
+static int leave_rewrite(struct sm *s)
+{
+    struct sm_programming *p = &s->program;
+    if (!p->last_write_us)
+        p->last_write_us = clock_now_us();
+    if (p->told > SM_EVENTS_A_ROUND)
+        bus_say(s->in.bus, EVENT_WARNING, "node-silent", "fabric", 0, 0,
+                "%u write%s failed and %s tried again", p->failed, fab_s(p->failed),
+                fab_plural(p->failed, "is", "are"));
+    log_debug("sm", "wrote writes=%u blocks=%u switches=%u failed=%u", p->writes, p->blocks,
+              p->switches, p->failed);
+    return p->stopped ? SM_ROUND_OVER : FAB_OK;
+}
+
+static int leave(struct sm *s)
+{
+    int r = leave_rewrite(s);
+    return r == FAB_OK ? keep_lanes(s) : r;
+}
+
+/* The plan is there already (sm_program_take), and is of tables alone. */
+const struct sm_phase sm_phase_program_repair = {"rewriting", NULL,     next,
+                                                 answer,      finished, leave_rewrite};
+const struct sm_phase sm_phase_program = {"programming", enter, next, answer, finished, leave};

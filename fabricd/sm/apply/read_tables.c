@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phase "reading": what do switches that we know nothing of hold already? After a restart this is
+ * every switch, and reading the blocks up to LinearFDBTop lets the plan write nothing where nothing
+ * has to change. A switch fresh from power-on has LinearFDBTop 0 and is not asked. What was not
+ * answered stays unknown and is written.
+ */
+#include "fabricd/sm/private.h"
+
+static uint32_t top_of(const struct sm *s, uint32_t sw)
+{
+    if (s->model.paths[sw].hops == FAB_PATH_UNKNOWN)
+        return 0;
+    uint32_t top = s->model.fabric->switches[sw].linear_fdb_top;
+    return top > FAB_LID_UNICAST_MAX ? FAB_LID_UNICAST_MAX : top;
+}
+
+static int enter(struct sm *s)
+{
+    uint32_t top = 0;
+    for (uint32_t sw = 0; sw < s->model.fabric->switch_count; sw++)
+        if (top_of(s, sw) > top)
+            top = top_of(s, sw);
+    s->scan = (struct sm_scan){0};
+    return top ? sm_model_reserve(&s->model, top) : FAB_OK;
+}
+
+/* The next block that is not known; false: none. */
+static bool find_block(struct sm *s)
+{
+    struct sm_scan *at = &s->scan;
+    const struct fab_fabric *f = s->model.fabric;
+    for (; at->index < f->switch_count; at->index++, at->block = 0) {
+        uint32_t top = top_of(s, at->index);
+        for (; top && at->block <= top / FAB_LFT_BLOCK; at->block++)
+            if (!fab_observed_known(&s->model.observed, at->index, at->block))
+                return true;
+    }
+    return false;
+}
+
+static bool next(struct sm *s, struct fab_mads_request *ret)
+{
+    if (!find_block(s))
+        return false;
+    ret->path = &s->model.paths[s->scan.index];
+    ret->attr_id = FAB_ATTR_LFT;
+    ret->attr_mod = s->scan.block;
+    ret->tag = (uint64_t)s->scan.index << 32 | s->scan.block;
+    s->scan.block++;
+    return true;
+}
+
+static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
+{
+    if (a->status == FAB_OK && a->len >= FAB_LFT_BLOCK)
+        fab_observed_block(&s->model.observed, (uint32_t)(tag >> 32), (uint32_t)tag, a->data);
+}
+
+static bool finished(const struct sm *s)
+{
+    return s->scan.index >= s->model.fabric->switch_count;
+}
+
+const struct sm_phase sm_phase_read_tables = {"reading", enter, next, answer, finished, NULL};

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phase "checking": did something change unseen? A switch that did not know of us yet sent no trap
+ * for what changed after it was looked at, and programming it cleared its PortStateChange, which
+ * would have told. Ports whose state was just written told it themselves: a port that went down
+ * refuses. The other ports of such switches, most of them without a cable, are read once more; one
+ * that is not as it was makes its switch a suspect.
+ */
+#include "fabricd/sm/private.h"
+
+#include <stdlib.h>
+
+#include "libfabmgr/base/bitset.h"
+
+static uint32_t switch_ports(const struct fab_fabric *f)
+{
+    return f->switch_count == f->node_count ? f->port_count : f->nodes[f->switch_count].first_port;
+}
+
+static void note_written(const struct fab_plan *plan, enum fab_plan_stage stage, uint64_t *written)
+{
+    for (uint32_t i = plan->stage_start[stage]; i < plan->stage_start[stage + 1]; i++)
+        fab_bits_set(written, plan->ops[i].port);
+}
+
+static int enter(struct sm *s)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    struct sm_programming *p = &s->program;
+    s->scan = (struct sm_scan){.index = p->unsure ? 0 : switch_ports(f)};
+    if (!p->unsure)
+        return FAB_OK;
+    p->unsure = 0;
+    free(p->written);
+    p->written = fab_bits_new(f->port_count);
+    if (!p->written)
+        return FAB_E_NOMEM;
+    note_written(&p->plan, FAB_STAGE_TRUNKS_UP, p->written);
+    note_written(&p->plan, FAB_STAGE_ENDS_UP, p->written);
+    return FAB_OK;
+}
+
+static bool is_in_doubt(const struct sm *s, uint32_t port)
+{
+    const struct fab_port *p = &s->model.fabric->ports[port];
+    return p->num != 0 && p->present && s->program.touched[p->node] & SM_UNSURE &&
+           !fab_bits_get(s->program.written, port) &&
+           s->model.paths[p->node].hops != FAB_PATH_UNKNOWN;
+}
+
+static bool next(struct sm *s, struct fab_mads_request *ret)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    while (s->scan.index < switch_ports(f) && !is_in_doubt(s, s->scan.index))
+        s->scan.index++;
+    if (s->scan.index >= switch_ports(f))
+        return false;
+    const struct fab_port *port = &f->ports[s->scan.index];
+    ret->path = &s->model.paths[port->node];
+    ret->attr_id = FAB_ATTR_PORT_INFO;
+    ret->attr_mod = port->num;
+    ret->tag = s->scan.index++;
+    return true;
+}
+
+static bool is_as_it_was(const struct fab_port *port, const struct fab_mads_answer *a)
+{
+    struct fab_port_info now;
+    return a->status == FAB_OK &&
+           fab_attr_unpack(&fab_attr_port_info, a->data, a->len, &now) == FAB_OK &&
+           now.port_state == port->info.port_state && now.phys_state == port->info.phys_state;
+}
+
+static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    if (is_as_it_was(&f->ports[tag], a))
+        return;
+    sm_guids_add(&s->retry, f->nodes[f->ports[tag].node].guid);
+    s->program.unsure++;
+}
+
+static bool finished(const struct sm *s)
+{
+    return s->scan.index >= switch_ports(s->model.fabric);
+}
+
+const struct sm_phase sm_phase_readback = {"checking", enter, next, answer, finished, NULL};

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rebalance: repairs keep traffic going at the price of tables that an engine would not have given.
+ * When the fabric was quiet for routing.rebalance_after seconds, an engine is asked for the fabric
+ * as it is. Its tables are taken only if they spread better, by the measure that "auto" compares
+ * engines with: the most loaded cable of all-to-all traffic times the worst shift must be less than
+ * with the tables in force. They are proved, ordered and written like any others.
+ *
+ * It never stands in the way: a trap ends it, whatever it is doing. Tables half written are a
+ * mixture that the plan had proved safe; the look that the trap leads to finishes or replaces them.
+ * Two that wrote tables are at least RATE times the quiet time apart, and what was found not to be
+ * worth it is not looked at again until the tables change.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+#include "libfabmgr/base/plural.h"
+#include "libfabmgr/quality/quality.h"
+
+#define RATE 10
+
+static uint64_t quiet_us(const struct sm *s)
+{
+    return (uint64_t)s->in.config->rebalance_s * 1000000;
+}
+
+uint64_t sm_rebalance_entries(const struct sm *s)
+{
+    return sm_repair_ready(s) ? fab_repair_overlay(s->mend.stand.state) : 0;
+}
+
+bool sm_rebalance_due(const struct sm *s, uint64_t *ret_at_us)
+{
+    const struct sm_rebalance *b = &s->rebalance;
+    if (quiet_us(s) == 0 || b->judged == s->generation || sm_rebalance_entries(s) == 0)
+        return false;
+    uint64_t quiet = b->stirred_us + quiet_us(s), next = b->ended_us + RATE * quiet_us(s);
+    *ret_at_us = b->ended_us > 0 && next > quiet ? next : quiet;
+    return true;
+}
+
+void sm_rebalance_prepare(struct sm *s)
+{
+    uint64_t at = 0, now = clock_now_us();
+    if (!s->want.rebalance && sm_rebalance_due(s, &at) && !loop_timer_pending(s->rebalance.timer))
+        loop_timer_set(s->rebalance.timer, at > now ? at - now : 0);
+}
+
+static void on_time(void *ctx)
+{
+    struct sm *s = ctx;
+    uint64_t at = 0;
+    if (sm_run_busy(s) || !sm_rebalance_due(s, &at))
+        return; /* the end of the round asks again */
+    s->want.rebalance = clock_now_us() >= at;
+    sm_rebalance_prepare(s);
+    sm_schedule(s);
+}
+
+void sm_rebalance_begun(struct sm *s)
+{
+    struct sm_rebalance *b = &s->rebalance;
+    if (b->asked)
+        snprintf(s->run.cause, sizeof(s->run.cause), "rebalance, on request");
+    else
+        snprintf(s->run.cause, sizeof(s->run.cause), "rebalance, after %u s of quiet",
+                 s->in.config->rebalance_s);
+    s->want.rebalance = b->asked = false;
+    b->said[0] = 0;
+}
+
+/* Something happened: it is not quiet. */
+void sm_rebalance_yield(struct sm *s)
+{
+    s->rebalance.stirred_us = clock_now_us();
+    if (!sm_run_busy(s) || s->run.kind != SM_ROUND_REBALANCE)
+        return;
+    if (sm_run_phase(s) == &sm_phase_program) {
+        snprintf(s->rebalance.said, sizeof(s->rebalance.said),
+                 "the rebalance made room for a fault; the look at that goes on with it");
+        sm_program_stop(s);
+    } else if (sm_run_phase(s) == &sm_phase_route)
+        sm_round_postpone(s);
+}
+
+void sm_rebalance_ended(struct sm *s, int status)
+{
+    const struct reroute *c = &s->run.changed;
+    bool changed = c->links_lost + c->links_gained + c->nodes_lost + c->nodes_gained > 0;
+    if (s->run.kind == SM_ROUND_LIGHT)
+        changed = s->want.suspects.count > 0;
+    if (s->run.kind == SM_ROUND_REBALANCE && s->run.computed)
+        s->rebalance.ended_us = clock_now_us();
+    if (s->run.kind == SM_ROUND_REBALANCE && status == FAB_OK && !s->program.stopped)
+        s->rebalance.judged = s->generation;
+    if (changed || status != FAB_OK)
+        s->rebalance.stirred_us = clock_now_us();
+    sm_rebalance_prepare(s);
+}
+
+/* ---- what it gains --------------------------------------------------------------------------- */
+
+static bool same_tables(const struct fab_lft *a, const struct fab_lft *b)
+{
+    bool same = a->switch_count == b->switch_count && a->top == b->top;
+    for (uint32_t sw = 0; same && sw < a->switch_count; sw++)
+        same = memcmp(fab_lft_row(a, sw), fab_lft_row(b, sw), a->top + 1) == 0;
+    return same;
+}
+
+static bool is_stopped(void *ctx)
+{
+    return atomic_load((atomic_bool *)ctx);
+}
+
+static int score(const struct fab_fabric *f, const struct fab_target *t, atomic_bool *stop,
+                 uint64_t *ret)
+{
+    const struct fab_quality_input in = {.fabric = f,
+                                         .lids = &t->lids,
+                                         .lft = &t->lft,
+                                         .seed = 1,
+                                         .stopped = is_stopped,
+                                         .stopped_ctx = stop};
+    struct fab_quality q;
+    int r = fab_quality_measure(&in, &q);
+    *ret = q.all.max * q.shift.max;
+    return r;
+}
+
+int sm_rebalance_weigh(const struct fab_fabric *f, const struct fab_target *in_force,
+                       const struct fab_target *fresh, atomic_bool *stop, struct sm_gain *ret)
+{
+    *ret = (struct sm_gain){.same = same_tables(&in_force->lft, &fresh->lft)};
+    int r = ret->same ? FAB_OK : score(f, in_force, stop, &ret->was);
+    return r != FAB_OK || ret->same ? r : score(f, fresh, stop, &ret->now);
+}
+
+void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *why)
+{
+    char *said = s->rebalance.said;
+    size_t len = sizeof(s->rebalance.said);
+    if (why)
+        snprintf(said, len, "the tables in force stay: no engine gives others (%.150s)", why);
+    else if (gain->same)
+        snprintf(said, len, "the tables in force stay: they are what the engine gives");
+    else
+        snprintf(said, len,
+                 "the tables in force stay: the engine's spread no better (worst load times worst "
+                 "shift %" PRIu64 ", now %" PRIu64 ")",
+                 gain->now, gain->was);
+    bus_say(s->in.bus, EVENT_INFO, "rebalance-kept", "fabric", 0, 0, "%s", said);
+}
+
+void sm_rebalance_report(struct sm *s)
+{
+    const struct sm_programming *p = &s->program;
+    const struct sm_gain *gain = &s->rebalance.gain;
+    snprintf(s->rebalance.said, sizeof(s->rebalance.said),
+             "rebalanced in %.1f ms: worst load times worst shift %" PRIu64 ", was %" PRIu64
+             "; %u entr%s in %u block%s on %u switch%s",
+             (double)(clock_now_us() - s->run.started_us) / 1e3, gain->now, gain->was, p->entries,
+             fab_plural(p->entries, "y", "ies"), p->blocks, fab_s(p->blocks), p->switches,
+             fab_es(p->switches));
+    bus_say(s->in.bus, EVENT_INFO, "rebalance-done", "fabric", 0, 0, "%s", s->rebalance.said);
+}
+
+int sm_rebalance_init(struct sm *s)
+{
+    s->rebalance.timer = loop_timer_new(s->in.loop, on_time, s);
+    return s->rebalance.timer ? FAB_OK : FAB_E_NOMEM;
+}
+
+void sm_rebalance_fini(struct sm *s)
+{
+    loop_timer_free(s->rebalance.timer);
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phase "routing": tables are computed and proved on the worker, from sealed values: a reference to
+ * the snapshot, LIDs that nobody changes any more, and a copy of the policy. The result comes back
+ * on the loop; when the round it belongs to is gone by then, it is dropped.
+ *
+ * Tables that fail their proof are thrown away: what stands in the fabric stays, and the alarm says
+ * why, with a witness.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+#include "libfabmgr/choose/choose.h"
+#include "libfabmgr/route/route.h"
+
+struct sm_job {
+    struct sm_job *next;         /* of s->jobs */
+    struct sm *s;                /* NULL: it is gone */
+    struct sm_sealed of;         /* its target: in: lids; out: lft, engine */
+    struct fab_target *former;   /* the tables before, or NULL */
+    struct fab_target *in_force; /* of a rebalance: to be compared with */
+    struct sm_gain gain;
+    atomic_bool stop;       /* nobody waits for it any more */
+    struct fab_stand stand; /* of those, or empty */
+    const struct fab_crew *crew;
+    struct fab_verdict verdict;
+    char *witness;
+    int status;
+    char why[300];    /* of the engine that ran last, or was chosen */
+    char passed[800]; /* engines that were passed over, and why */
+    uint64_t route_us, verify_us;
+    uint64_t computed_us, proved_us; /* when, by the engine that ran last */
+    struct sm_classes classes;
+    bool composed; /* they are new */
+    bool flawed;   /* says the engine: others may be better */
+    bool over;
+};
+
+/* ---- on the worker ---- */
+
+/* The words for a proof that failed. */
+static const char *failure(const struct fab_verdict *v)
+{
+    return !v->deadlock_free      ? "the tables could deadlock"
+           : v->unreachable_pairs ? "some ends cannot reach each other"
+                                  : "the tables ask too much of a device";
+}
+
+/* Adds to the sentence about those that were passed over. */
+static void pass_over(struct sm_job *j, const char *engine, const char *why)
+{
+    size_t used = strlen(j->passed);
+    snprintf(j->passed + used, sizeof(j->passed) - used, "%s%s: %s", used > 0 ? "; " : "", engine,
+             why);
+}
+
+static int prove(struct sm_job *j)
+{
+    struct fab_verify_input in = {
+        .fabric = j->of.fabric,
+        .lids = &j->of.target->lids,
+        .lft = &j->of.target->lft,
+        .vls = &j->of.target->vls,
+        .policy = &j->of.policy,
+        .max_hops = j->of.policy.max_hops,
+        .crew = j->crew,
+    };
+    uint64_t start = clock_now_us();
+    int r = fab_verify(&in, &j->verdict);
+    j->proved_us = clock_now_us();
+    j->verify_us += j->proved_us - start;
+    return r;
+}
+
+static struct fab_route_input input(struct sm_job *j)
+{
+    return (struct fab_route_input){.fabric = j->of.fabric,
+                                    .policy = &j->of.policy,
+                                    .lids = &j->of.target->lids,
+                                    .crew = j->crew,
+                                    .flawed = &j->flawed};
+}
+
+static int run_engine(struct sm_job *j, const struct fab_route_engine *engine)
+{
+    struct fab_route_input in = input(j);
+    uint64_t start = clock_now_us();
+    j->why[0] = 0;
+    j->flawed = false;
+    snprintf(j->of.target->engine, sizeof(j->of.target->engine), "%s", engine->name);
+    int r = engine->run(&in, &j->of.target->lft, &j->of.target->vls, j->why, sizeof(j->why));
+    j->computed_us = clock_now_us();
+    j->route_us += j->computed_us - start;
+    return r == FAB_OK ? prove(j) : r;
+}
+
+/* The best for what is damaged, in place of the first that proved itself. */
+static int choose(struct sm_job *j, const struct fab_route_chain *chain, uint32_t taken)
+{
+    struct fab_target *t = j->of.target;
+    struct fab_route_input in = input(j);
+    struct fab_choice c = {chain->engine[taken], t->lft, t->vls, j->verdict, ""};
+    snprintf(c.why, sizeof(c.why), "%s", j->why);
+    int r = fab_choose(&in, chain, taken, &c);
+    t->lft = c.lft;
+    t->vls = c.vls;
+    j->verdict = c.verdict;
+    snprintf(t->engine, sizeof(t->engine), "%s", c.engine->name);
+    snprintf(j->why, sizeof(j->why), "%s", c.why);
+    uint64_t now = clock_now_us();
+    j->route_us += now - j->proved_us;
+    j->proved_us = now;
+    return r;
+}
+
+/* Forgets what an engine made that is passed over. */
+static void discard(struct sm_job *j)
+{
+    fab_verdict_fini(&j->verdict);
+    fab_lft_fini(&j->of.target->lft);
+    fab_vls_fini(&j->of.target->vls);
+}
+
+static void give_reason(struct sm_job *j)
+{
+    snprintf(j->of.target->reason, sizeof(j->of.target->reason), "%s%s%s", j->why,
+             j->passed[0] ? "; passed over " : "", j->passed);
+}
+
+/* The first engine of the chain that takes this topology and proves itself, or for "auto" a better
+ * one; if none does, the verdict is that of the last one. */
+static int route(struct sm_job *j)
+{
+    struct fab_route_chain chain;
+    int r = fab_route_chain_parse(j->of.policy.engine, &chain, j->why, sizeof(j->why));
+    for (uint32_t i = 0; r == FAB_OK && i < chain.count; i++) {
+        const struct fab_route_engine *engine = chain.engine[i];
+        bool last = i + 1 == chain.count;
+        int status = run_engine(j, engine);
+        if (status != FAB_OK && status != FAB_E_UNSUPPORTED)
+            return status;
+        if (status == FAB_OK && (last || fab_verdict_good(&j->verdict))) {
+            if (fab_verdict_good(&j->verdict))
+                status = choose(j, &chain, i);
+            give_reason(j);
+            return status;
+        }
+        pass_over(j, engine->name, status == FAB_OK ? failure(&j->verdict) : j->why);
+        if (status == FAB_OK)
+            discard(j);
+        else if (last)
+            r = FAB_E_UNSUPPORTED;
+    }
+    return r;
+}
+
+/* What stands, repaired; false: it takes an engine. */
+static bool follow(struct sm_job *j)
+{
+    if (!j->stand.state || !sm_classes_fit(&j->of.policy, &j->former->vls))
+        return false;
+    uint64_t start = clock_now_us();
+    int r = fab_stand_follow(&j->stand, j->former, j->of.fabric, j->of.target);
+    j->computed_us = clock_now_us();
+    j->route_us += j->computed_us - start;
+    if (r == FAB_OK)
+        r = prove(j);
+    if (r == FAB_OK && fab_verdict_good(&j->verdict))
+        return true;
+    fab_stand_fini(&j->stand);
+    discard(j);
+    return false;
+}
+
+/* The lanes of all classes, and the proof of what they do together. */
+static int compose(struct sm_job *j)
+{
+    int r = sm_classes_compose(&j->of, &j->classes);
+    j->composed = r == FAB_OK;
+    if (r != FAB_OK || fab_vls_levels(&j->of.target->vls) < 2)
+        return r;
+    fab_verdict_fini(&j->verdict);
+    return prove(j);
+}
+
+/* With lanes for every class, if an engine can do with so few; else with as many sets of them as
+ * leave one enough. */
+static int route_classes(struct sm_job *j)
+{
+    int r = FAB_OK;
+    for (uint8_t sets = fab_classes_count(j->of.policy.classes);; sets /= 2) {
+        j->of.policy.lane_sets = sets;
+        r = route(j);
+        bool good = r == FAB_OK && fab_verdict_good(&j->verdict);
+        if (good || sets <= 1 || (r != FAB_OK && r != FAB_E_UNSUPPORTED))
+            break;
+        discard(j);
+        j->passed[0] = 0;
+    }
+    j->of.policy.lane_sets = 0;
+    return r == FAB_OK && fab_verdict_good(&j->verdict) ? compose(j) : r;
+}
+
+static void work(void *ctx)
+{
+    struct sm_job *j = ctx;
+    j->status = follow(j) ? FAB_OK : route_classes(j);
+    if (j->in_force && j->status == FAB_OK && fab_verdict_good(&j->verdict))
+        j->status = sm_rebalance_weigh(j->of.fabric, j->in_force, j->of.target, &j->stop, &j->gain);
+    if (j->status == FAB_OK && !fab_verdict_good(&j->verdict))
+        (void)fab_witness_text(j->of.fabric, &j->verdict.witness, &j->witness);
+}
+
+/* ---- on the loop ---- */
+
+static void job_free(struct sm_job *j)
+{
+    if (!j)
+        return;
+    fab_verdict_fini(&j->verdict);
+    fab_stand_fini(&j->stand);
+    fab_target_unref(j->former);
+    fab_target_unref(j->in_force);
+    sm_sealed_fini(&j->of);
+    free(j->witness);
+    free(j);
+}
+
+void sm_jobs_orphan(struct sm *s)
+{
+    for (struct sm_job *j = s->jobs; j; j = j->next) {
+        atomic_store(&j->stop, true);
+        j->s = NULL;
+    }
+    s->jobs = s->job = NULL;
+}
+
+static void unlist(struct sm *s, const struct sm_job *j)
+{
+    struct sm_job **at = &s->jobs;
+    while (*at != j)
+        at = &(*at)->next;
+    *at = j->next;
+}
+
+static void done(void *ctx)
+{
+    struct sm_job *j = ctx;
+    struct sm *s = j->s;
+    if (s)
+        loop_at(s->in.loop, "routing");
+    if (s)
+        unlist(s, j);
+    if (!s || s->job != j) {
+        log_debug("sm", "dropping tables that came too late");
+        job_free(j);
+        return;
+    }
+    j->over = true;
+    sm_run_check(s);
+}
+
+/* One that is still at work drops itself when it is done. */
+void sm_job_drop(struct sm *s)
+{
+    struct sm_job *j = s->job;
+    s->job = NULL;
+    if (j && j->over)
+        job_free(j);
+    else if (j)
+        atomic_store(&j->stop, true);
+}
+
+static int start(struct sm *s)
+{
+    struct sm_job *j = calloc(1, sizeof(*j));
+    if (!j)
+        return FAB_E_NOMEM;
+    int r = sm_seal(s, s->fresh, &j->of);
+    if (r != FAB_OK) {
+        free(j);
+        return r;
+    }
+    j->s = s;
+    j->crew = loop_thread_pool(s->in.loop);
+    if (s->run.kind == SM_ROUND_REBALANCE && s->model.target)
+        j->in_force = fab_target_ref(s->model.target);
+    if (s->model.former && s->run.kind != SM_ROUND_REROUTE) {
+        j->former = fab_target_ref(s->model.former);
+        sm_repair_lend(s, &j->stand);
+    }
+    r = loop_work(s->in.loop, work, done, j);
+    if (r != FAB_OK) {
+        job_free(j);
+        return r;
+    }
+    j->next = s->jobs;
+    s->jobs = s->job = j;
+    return FAB_OK;
+}
+
+static int enter(struct sm *s)
+{
+    sm_job_drop(s); /* of an aborted round */
+    return s->fresh ? start(s) : FAB_OK;
+}
+
+static bool finished(const struct sm *s)
+{
+    return !s->job || s->job->over;
+}
+
+/* "cycle: ...; leaf-1 port 3 -> ...; ...": events are lines. */
+static void one_line(char *text)
+{
+    size_t len = strlen(text);
+    while (len > 0 && text[len - 1] == '\n')
+        text[--len] = 0;
+    for (char *at = text; (at = strchr(at, '\n')) != NULL;)
+        *at = ';';
+}
+
+static void raise_alarm(struct sm *s, const struct sm_job *j)
+{
+    char what[160], pairs[48] = "";
+    if (j->verdict.unreachable_pairs)
+        snprintf(pairs, sizeof(pairs), ", %" PRIu64 " unreachable pairs",
+                 j->verdict.unreachable_pairs);
+    snprintf(what, sizeof(what), "%s (engine %.20s%s)", failure(&j->verdict), j->of.target->engine,
+             pairs);
+    snprintf(s->alarm, sizeof(s->alarm), "%s%s%s", what, j->passed[0] ? "; passed over " : "",
+             j->passed);
+    if (j->witness)
+        one_line(j->witness);
+    bus_say(s->in.bus, EVENT_ERROR, "proof-failed", j->of.target->engine, 0, 0,
+            "new tables failed their proof and are not written, the old ones stay: %s. Witness: %s",
+            what, j->witness ? j->witness : "none");
+}
+
+static void tell_unsupported(struct sm *s, const struct sm_job *j)
+{
+    snprintf(s->alarm, sizeof(s->alarm), "no engine takes this topology: %s", j->passed);
+    bus_say(s->in.bus, EVENT_ERROR, "routing-refused", j->of.policy.engine, 0, 0,
+            "no new tables%s: %s",
+            s->model.view && s->model.view->target ? ", the old ones stay" : "", s->alarm);
+}
+
+/* Of a rebalance that does not come to better tables: nothing is wrong with those in force. */
+static bool keep(struct sm *s, const struct sm_job *j)
+{
+    bool good = j->status == FAB_OK && fab_verdict_good(&j->verdict);
+    if (!j->in_force || (j->status != FAB_OK && j->status != FAB_E_UNSUPPORTED) ||
+        (good && sm_gains(&j->gain)))
+        return false;
+    sm_rebalance_skipped(s, &j->gain, good ? NULL : j->passed);
+    return true;
+}
+
+/* OK: the tables are good. */
+static int judge(struct sm *s, struct sm_job *j)
+{
+    if (keep(s, j))
+        return SM_ROUND_OVER;
+    if (j->status == FAB_E_UNSUPPORTED) {
+        tell_unsupported(s, j);
+        return SM_ROUND_OVER;
+    }
+    if (j->status != FAB_OK) {
+        log_error("sm", "routing failed: %s%s%s", fab_status_text(j->status), j->why[0] ? ": " : "",
+                  j->why);
+        return j->status;
+    }
+    log_debug("sm", "routed engine=%s route_ms=%.1f proof_ms=%.1f reason=\"%s\"",
+              j->of.target->engine, (double)j->route_us / 1e3, (double)j->verify_us / 1e3,
+              j->of.target->reason);
+    if (!fab_verdict_good(&j->verdict)) {
+        raise_alarm(s, j);
+        return SM_ROUND_OVER;
+    }
+    s->alarm[0] = 0;
+    if (j->composed)
+        sm_classes_report(s, &j->classes);
+    fab_verdict_fini(&s->verdict);
+    s->verdict = j->verdict;
+    j->verdict = (struct fab_verdict){0};
+    s->run.computed = true;
+    s->run.computed_us = j->computed_us;
+    s->run.proved_us = j->proved_us;
+    return FAB_OK;
+}
+
+static int leave(struct sm *s)
+{
+    struct sm_job *j = s->job;
+    if (!j)
+        return FAB_OK;
+    s->job = NULL;
+    int r = judge(s, j);
+    if (r == FAB_OK) {
+        s->rebalance.gain = j->gain;
+        sm_model_take_target(&s->model, s->fresh);
+        s->left_out = 0;
+        sm_repair_give_back(s, &j->stand);
+    } else {
+        fab_target_unref(s->fresh);
+        if (sm_publish_fabric(s) != FAB_OK)
+            log_warning("sm", "the fabric that was found could not be published");
+    }
+    job_free(j);
+    s->fresh = NULL;
+    return r;
+}
+
+const struct sm_phase sm_phase_route = {"routing", enter, NULL, NULL, finished, leave};

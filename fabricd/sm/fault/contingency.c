@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ahead of time: what every single cable and every single switch would need if it failed next,
+ * computed on the worker when nothing else is going on, a few milliseconds at a time with as long a
+ * pause after each. mend.c asks for a plan at hand first.
+ *
+ * The worker has a copy of the tables for as long as it takes, so that a fault in the midst of it
+ * finds those in force unshared. Plans hold for the very state they were made from; when a repair
+ * or an engine makes another one they are not found any more, and dropped when the round is over.
+ */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+
+#define QUIET_US 1000000u /* how long nothing has happened before it begins */
+#define SLICE_US 4000u
+#define PAUSE_US 4000u
+#define SLICE_CASES 64
+
+struct sm_contingency_job {
+    struct sm *s; /* NULL: nobody wants it any more */
+    struct fab_contingency_maker *maker;
+    struct fab_target *target; /* whose tables are still to be copied, or NULL */
+    size_t room;               /* bytes left for plans */
+    struct fab_contingency made[SLICE_CASES];
+    uint32_t count;
+    int status; /* NOT_FOUND: that was all */
+};
+
+/* ---- on the worker --------------------------------------------------------------------------- */
+
+static void make_one(struct sm_contingency_job *j)
+{
+    struct fab_contingency *c = &j->made[j->count];
+    j->status = fab_contingency_next(j->maker, j->room > 0, c);
+    if (j->status != FAB_OK)
+        return;
+    j->count++;
+    if (c->plan_len > j->room) {
+        free(c->plan);
+        c->plan = NULL;
+        j->room = 0;
+    }
+    j->room -= c->plan ? c->plan_len : 0;
+}
+
+static void work(void *ctx)
+{
+    struct sm_contingency_job *j = ctx;
+    uint64_t end = clock_now_us() + SLICE_US;
+    if (j->target)
+        j->status = fab_contingency_tables(j->maker, &j->target->lft);
+    for (unsigned i = 0; j->status == FAB_OK && i < SLICE_CASES && clock_now_us() < end; i++) {
+        if (!fab_contingency_prepare(j->maker))
+            make_one(j);
+        (void)sched_yield(); /* the loop may wait for this very processor, with a fault */
+    }
+}
+
+static void job_free(struct sm_contingency_job *j)
+{
+    for (uint32_t i = 0; i < j->count; i++)
+        free(j->made[i].plan);
+    fab_contingency_end(j->maker);
+    fab_target_unref(j->target);
+    free(j);
+}
+
+/* ---- on the loop ----------------------------------------------------------------------------- */
+
+static size_t budget(const struct sm *s)
+{
+    return (size_t)s->in.config->contingency_mb << 20;
+}
+
+static size_t room(const struct sm *s)
+{
+    size_t used = s->ahead.all.memory, most = budget(s);
+    return used < most ? most - used : 0;
+}
+
+static int take(struct sm *s, struct sm_contingency_job *j)
+{
+    int r = FAB_OK;
+    for (uint32_t i = 0; i < j->count; i++) {
+        int one = fab_contingencies_add(&s->ahead.all, &j->made[i]);
+        r = r == FAB_OK ? one : r;
+    }
+    j->count = 0;
+    return r;
+}
+
+static void finish(struct sm *s, int status)
+{
+    struct sm_contingency_state *a = &s->ahead;
+    fab_contingency_end(a->maker);
+    a->maker = NULL;
+    if (status != FAB_E_NOT_FOUND)
+        log_debug("sm", "contingencies stop here: %s", fab_status_text(status));
+    log_debug("sm", "contingencies cases=%zu of=%u plans=%zu memory=%zu", a->all.count, a->cases,
+              a->all.plans, a->all.memory);
+}
+
+static void done(void *ctx)
+{
+    struct sm_contingency_job *j = ctx;
+    struct sm *s = j->s;
+    if (s) {
+        loop_at(s->in.loop, "looking ahead");
+        int status = take(s, j);
+        s->ahead.job = NULL;
+        s->ahead.maker = j->maker;
+        s->ahead.load = fab_contingency_load(j->maker);
+        j->maker = NULL;
+        status = j->status == FAB_OK ? status : j->status;
+        if (status == FAB_OK)
+            loop_timer_set(s->ahead.timer, PAUSE_US);
+        else
+            finish(s, status);
+    }
+    job_free(j);
+}
+
+static int go_on(struct sm *s, struct fab_target *target)
+{
+    struct sm_contingency_job *j = calloc(1, sizeof(*j));
+    if (!j)
+        return FAB_E_NOMEM;
+    j->s = s;
+    j->maker = s->ahead.maker;
+    j->target = target ? fab_target_ref(target) : NULL;
+    j->room = room(s);
+    s->ahead.job = j;
+    s->ahead.maker = NULL;
+    int r = loop_work(s->in.loop, work, done, j);
+    if (r != FAB_OK) {
+        s->ahead.job = NULL;
+        job_free(j);
+    }
+    return r;
+}
+
+/* Tables by the ids of the ground, where those are others, belong to the loop: copied here. */
+static int begin(struct sm *s)
+{
+    struct sm_contingency_state *a = &s->ahead;
+    const struct fab_stand *t = &s->mend.stand;
+    int r = fab_contingency_begin(t->state, &a->maker);
+    if (r == FAB_OK && !t->cover.same)
+        r = fab_contingency_tables(a->maker, &t->lft);
+    if (r != FAB_OK)
+        return r;
+    fab_contingencies_init(&a->all, t->state);
+    a->cases = fab_contingency_cases(a->maker);
+    return go_on(s, t->cover.same ? s->model.target : NULL);
+}
+
+static void drop(struct sm_contingency_state *a)
+{
+    if (a->job)
+        a->job->s = NULL;
+    a->job = NULL;
+    fab_contingency_end(a->maker);
+    a->maker = NULL;
+    fab_contingencies_fini(&a->all);
+    a->cases = 0;
+}
+
+static void on_time(void *ctx)
+{
+    struct sm *s = ctx;
+    struct sm_contingency_state *a = &s->ahead;
+    loop_at(s->in.loop, "looking ahead");
+    if (sm_run_busy(s) || a->job || !sm_repair_ready(s))
+        return; /* the end of the round asks again */
+    bool good = fab_contingencies_hold(&a->all, s->mend.stand.state);
+    if (!good)
+        drop(a);
+    int r = good && a->maker ? go_on(s, NULL) : good ? FAB_OK : begin(s);
+    if (r != FAB_OK)
+        log_debug("sm", "no memory for contingencies");
+}
+
+void sm_contingency_prepare(struct sm *s)
+{
+    struct sm_contingency_state *a = &s->ahead;
+    bool ready = sm_repair_ready(s),
+         good = ready && fab_contingencies_hold(&a->all, s->mend.stand.state);
+    if (!good && a->all.base)
+        drop(a);
+    if (budget(s) == 0 || !ready || sm_run_busy(s) || a->job)
+        return;
+    if (!good)
+        loop_timer_set(a->timer, QUIET_US);
+    else if (a->maker && !loop_timer_pending(a->timer))
+        loop_timer_set(a->timer, PAUSE_US);
+}
+
+int sm_contingency_find(struct sm *s, const uint32_t *dead, size_t count,
+                        struct fab_repair_delta *ret)
+{
+    struct fab_stand *t = &s->mend.stand;
+    return fab_contingencies_find(&s->ahead.all, t->state, fab_stand_tables(t, s->model.target),
+                                  dead, count, ret);
+}
+
+int sm_contingency_init(struct sm *s)
+{
+    s->ahead.timer = loop_timer_new(s->in.loop, on_time, s);
+    return s->ahead.timer ? FAB_OK : FAB_E_NOMEM;
+}
+
+void sm_contingency_fini(struct sm *s)
+{
+    drop(&s->ahead);
+    loop_timer_free(s->ahead.timer);
+}
+
+/* ---- for readers ----------------------------------------------------------------------------- */
+
+/* Blocks a second of the reroutes in memory: what they wrote, from the first write to the last. */
+static uint32_t write_rate(const struct sm *s)
+{
+    uint64_t blocks = 0, us = 0;
+    for (uint64_t i = 0; i < s->reroute_count && i < SM_REROUTES; i++) {
+        const struct reroute *r = &s->reroutes[i];
+        if (r->blocks < 8 || r->failed || r->last_write_us <= r->first_write_us)
+            continue;
+        blocks += r->blocks;
+        us += r->last_write_us - r->first_write_us;
+    }
+    uint64_t rate = us > 0 ? blocks * 1000000 / us : 0;
+    return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
+}
+
+void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
+{
+    const struct sm_contingency_state *a = &s->ahead;
+    bool good = sm_repair_ready(s) && fab_contingencies_hold(&a->all, s->mend.stand.state);
+    uint32_t rate = write_rate(s);
+    *ret = (struct sm_contingencies){
+        .budget = budget(s),
+        .rate = rate > 0 ? rate : SM_WRITE_RATE,
+        .rate_measured = rate > 0,
+    };
+    if (!good)
+        return;
+    ret->all = &a->all;
+    ret->cases = a->cases;
+    ret->load = a->load;
+    ret->under_way = a->maker || a->job;
+    ret->working = a->maker ? fab_contingency_maker_memory(a->maker) : 0;
+}
+
+/* Ids of the ground as those of the fabric. */
+static uint32_t port_now(const struct sm *s, uint32_t port)
+{
+    const struct fab_stand *t = &s->mend.stand;
+    return port != FAB_NONE ? fab_cover_port_now(&t->cover, t->ground, s->model.fabric, port)
+                            : FAB_NONE;
+}
+
+void sm_contingency_row(const struct sm *s, const struct fab_contingency *row,
+                        struct fab_contingency *ret)
+{
+    *ret = *row;
+    ret->busiest = port_now(s, row->busiest);
+    ret->id = row->is_switch ? s->mend.stand.cover.to_now[row->id] : port_now(s, row->id);
+    ret->peer = port_now(s, row->peer);
+}
+
+const struct fab_contingency *sm_contingency_of(const struct sm *s, bool is_switch, uint32_t id)
+{
+    const struct fab_stand *t = &s->mend.stand;
+    struct sm_contingencies all;
+    sm_get_contingencies(s, &all);
+    if (!all.all || (is_switch && id >= s->model.fabric->switch_count))
+        return NULL;
+    return is_switch ? fab_contingencies_switch(all.all, t->cover.to_ground[id])
+                     : fab_contingencies_cable(all.all, fab_stand_port(t, s->model.fabric, id));
+}

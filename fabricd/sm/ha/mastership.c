@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Other subnet managers: who is master, and what we tell of ourselves (IBA 14.4.1). The rules are
+ * in libfabmgr/smstate; here are the messages and the clock.
+ *
+ * In standby nothing is swept: the master is asked for its SMInfo every POLL_US. When it has been
+ * silent often enough, or says that it is master no more, we look at the fabric again and decide
+ * anew.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+
+#define POLL_US 1000000u
+
+static void became_master(struct sm *s)
+{
+    s->master_guid = s->role.guid;
+    s->master_lid = 0;
+    loop_timer_cancel(s->poll_timer);
+    bus_say(s->in.bus, EVENT_INFO, "sm-master", s->in.transport->name, s->role.guid, 0,
+            "this subnet manager is master (priority %u)", s->role.priority);
+}
+
+static void became_standby(struct sm *s)
+{
+    const struct sm_sminfo *x = &s->sminfo;
+    sm_model_forget(&s->model);
+    sm_multicast_forget(s);
+    s->master_guid = s->role.master_guid;
+    s->master_path.hops = FAB_PATH_UNKNOWN;
+    for (uint32_t i = 0; i < x->info_count; i++)
+        if (x->infos[i].guid == s->master_guid) {
+            s->master_path = x->info_paths[i];
+            s->master_lid = x->info_lids[i];
+        }
+    bus_say(s->in.bus, EVENT_INFO, "sm-standby", s->in.transport->name, s->role.guid, 0,
+            "standing by: the subnet manager at 0x%016" PRIx64 " is master; it is asked every "
+            "second, and replaced when it falls silent",
+            s->master_guid);
+    loop_timer_set(s->poll_timer, POLL_US);
+}
+
+void sm_ha_elect(struct sm *s)
+{
+    uint8_t before = s->role.state;
+    fab_smstate_discovered(&s->role, s->sminfo.infos, s->sminfo.info_count);
+    if (s->role.state == FAB_SM_MASTER && before != FAB_SM_MASTER)
+        became_master(s);
+    if (s->role.state == FAB_SM_STANDBY)
+        became_standby(s);
+}
+
+/* ---- standing by ---- */
+
+static void take_over(struct sm *s)
+{
+    bus_say(s->in.bus, EVENT_WARNING, "sm-master-lost", s->in.transport->name, s->master_guid, 0,
+            "the master at 0x%016" PRIx64 " does not answer any more; taking over", s->master_guid);
+    sm_request_heavy(s);
+    sm_schedule(s);
+}
+
+static void on_poll_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct sm *s = ctx;
+    struct fab_sm_info info;
+    (void)tag;
+    if (s->role.state != FAB_SM_STANDBY)
+        return;
+    bool good =
+        a->status == FAB_OK && fab_attr_unpack(&fab_attr_sm_info, a->data, a->len, &info) == FAB_OK;
+    if (fab_smstate_poll(&s->role, good ? &info : NULL))
+        take_over(s);
+    else
+        loop_timer_set(s->poll_timer, POLL_US);
+}
+
+static void on_poll(void *ctx)
+{
+    struct sm *s = ctx;
+    struct fab_mads_request req = {
+        .mgmt_class = FAB_CLASS_SMP_DIRECTED,
+        .method = FAB_METHOD_GET,
+        .attr_id = FAB_ATTR_SM_INFO,
+        .m_key = s->policy.m_key,
+        .dlid = 0xffff,
+        .path = &s->master_path,
+        .done = on_poll_answer,
+        .ctx = s,
+    };
+    if (s->role.state != FAB_SM_STANDBY)
+        return;
+    if (s->master_path.hops == FAB_PATH_UNKNOWN || fab_mads_submit(s->mads, &req) != FAB_OK) {
+        const struct fab_mads_answer none = {.status = FAB_E_TIMEOUT};
+        on_poll_answer(s, 0, &none);
+        return;
+    }
+    agent_pump(s->agent);
+}
+
+/* ---- answering ---- */
+
+static void own_info(struct sm *s, uint8_t data[FAB_SMP_DATA])
+{
+    struct fab_sm_info info = {
+        .guid = s->role.guid,
+        .sm_key = s->policy.sm_key,
+        .activity = ++s->activity,
+        .priority = s->role.priority,
+        .state = s->role.state,
+    };
+    memset(data, 0, FAB_SMP_DATA);
+    fab_attr_pack(&fab_attr_sm_info, &info, data, FAB_SMP_DATA);
+}
+
+static uint16_t control(struct sm *s, uint32_t attr_mod, const uint8_t *data, size_t len)
+{
+    struct fab_sm_info from;
+    if (fab_attr_unpack(&fab_attr_sm_info, data, len, &from) != FAB_OK)
+        return FAB_SMP_BAD_VALUE;
+    bool rediscover = false;
+    uint16_t status = fab_smstate_control(&s->role, attr_mod, &from, &rediscover);
+    log_line(status ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, "sm",
+             "SMInfo control packet %u from 0x%016" PRIx64 ": status 0x%04x, now %s", attr_mod,
+             from.guid, status, fab_smstate_name(s->role.state));
+    if (rediscover)
+        sm_request_heavy(s);
+    return status;
+}
+
+void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
+                  const uint8_t *data, size_t len)
+{
+    uint8_t before = s->role.state, own[FAB_SMP_DATA];
+    uint16_t status = 0;
+    if (head->method == FAB_METHOD_SET)
+        status = control(s, head->attr_mod, data, len);
+    if (before != FAB_SM_MASTER && s->role.state == FAB_SM_MASTER)
+        became_master(s);
+    own_info(s, own);
+    sm_reply(s, mad, FAB_METHOD_GET_RESP, status, own);
+    if (before == FAB_SM_MASTER && s->role.state != FAB_SM_MASTER) {
+        sm_model_forget(&s->model);
+        sm_multicast_forget(s);
+        sm_background_drop(s);
+    }
+    if (before == FAB_SM_MASTER && s->role.state != FAB_SM_MASTER && sm_run_busy(s)) {
+        sm_run_abort(s);
+        sm_round_ended(s, FAB_OK);
+    }
+    sm_schedule(s);
+}
+
+int sm_ha_init(struct sm *s)
+{
+    fab_smstate_init(&s->role, s->in.transport->port_guid, s->policy.sm_priority);
+    s->master_path.hops = FAB_PATH_UNKNOWN;
+    s->poll_timer = loop_timer_new(s->in.loop, on_poll, s);
+    return s->poll_timer ? FAB_OK : FAB_E_NOMEM;
+}
+
+void sm_ha_fini(struct sm *s)
+{
+    loop_timer_free(s->poll_timer);
+}

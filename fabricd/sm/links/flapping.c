@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Cables that bounce. Each fall that a round sees is noted here (libfabmgr/damping); a cable that
+ * falls too often is held: for everything above the look it is not there, though it may be up. So
+ * the tables that avoid it stay, its ports stay in the state Init, where they carry nothing, and
+ * directed routes keep away from it. It comes back when it has been up long enough, or by command.
+ *
+ * Held are only cables between switches, never so many of one switch that less than the configured
+ * share is left, and never one without which a part of the fabric cannot be reached: that stays in
+ * service, as bad as it is (libfabmgr/isolation). Cables of hosts are only told of. Cables that are
+ * isolated (isolate.c) are in the same list, and keep out of the routes in the same way.
+ *
+ * A cable that fell and rose between two looks is known by its port, which is in Init again. One
+ * that is held and does so between two glances is not noticed.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+
+#define FLAPS_MOST 1024 /* cables whose falls are remembered */
+#define STEADY_S 10     /* where nothing is held: up for so long, it flaps no more */
+#define TOLD_AGAIN_US 1000000u
+
+static struct fab_damping_rule rule_of(const struct sm *s)
+{
+    const struct config_flapping *c = &s->in.config->flapping;
+    uint64_t hold_down_s = c->hold_down_s ? c->hold_down_s : STEADY_S;
+    uint64_t max_hold_down_s = c->max_hold_down_s > hold_down_s ? c->max_hold_down_s : hold_down_s;
+    return (struct fab_damping_rule){.falls = c->flaps,
+                                     .within_us = c->within_s * UINT64_C(1000000),
+                                     .hold_us = hold_down_s * 1000000,
+                                     .most_us = max_hold_down_s * 1000000};
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static bool ends_at(const struct sm_flap *e, uint64_t guid, uint8_t port)
+{
+    return (e->guid[0] == guid && e->port[0] == port) || (e->guid[1] == guid && e->port[1] == port);
+}
+
+struct sm_flap *sm_flap_find(const struct sm *s, uint64_t guid, uint8_t port)
+{
+    for (uint32_t i = 0; i < s->flaps.count; i++)
+        if (ends_at(&s->flaps.list[i], guid, port))
+            return &s->flaps.list[i];
+    return NULL;
+}
+
+static void drop_quiet(struct sm *s)
+{
+    struct fab_damping_rule rule = rule_of(s);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->flaps.count; i++)
+        if (s->flaps.list[i].out || s->flaps.list[i].isolated ||
+            !fab_damping_quiet(&s->flaps.list[i].damping, &rule, clock_now_us()))
+            s->flaps.list[kept++] = s->flaps.list[i];
+    s->flaps.count = kept;
+}
+
+/* A place for one more, or NULL: too many bounce, or there is no memory. */
+struct sm_flap *sm_flap_room(struct sm *s)
+{
+    if (s->flaps.count == s->flaps.room)
+        drop_quiet(s);
+    if (s->flaps.count < s->flaps.room)
+        return &s->flaps.list[s->flaps.count++];
+    uint32_t more = s->flaps.room ? s->flaps.room * 2 : 16;
+    struct sm_flap *list =
+        more <= FLAPS_MOST ? reallocarray(s->flaps.list, more, sizeof(*list)) : NULL;
+    if (!list)
+        return NULL;
+    s->flaps.list = list;
+    s->flaps.room = more;
+    return &list[s->flaps.count++];
+}
+
+struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const struct sm_link *c)
+{
+    const uint32_t end[2] = {c->port, c->peer};
+    struct sm_flap *e = sm_flap_room(s);
+    if (!e)
+        return NULL;
+    *e = (struct sm_flap){.trunk = true};
+    for (int i = 0; i < 2; i++) {
+        const struct fab_port *p = &f->ports[end[i]];
+        e->guid[i] = f->nodes[p->node].guid;
+        e->port[i] = p->num;
+        e->trunk &= fab_node_is_switch(f, p->node);
+        sm_port_name(f, end[i], e->place[i]);
+    }
+    return e;
+}
+
+/* ---- falling --------------------------------------------------------------------------------- */
+
+static void tell_flapping(struct sm *s, const struct sm_flap *e)
+{
+    const struct config_flapping *c = &s->in.config->flapping;
+    uint64_t now = clock_now_us(), seconds = e->damping.hold_us / 1000000;
+    if (now - s->flaps.told_us > TOLD_AGAIN_US) {
+        s->flaps.told = 0;
+        s->flaps.told_us = now;
+    }
+    if (++s->flaps.told == SM_EVENTS_A_ROUND + 1)
+        bus_say(s->in.bus, EVENT_WARNING, "link-flapping", "fabric", 0, 0,
+                "more links fall again and again than are told of one by one");
+    if (s->flaps.told > SM_EVENTS_A_ROUND)
+        return;
+    const char *what = e->trunk && c->hold_down_s
+                           ? "routes keep away from it, where others suffice, "
+                             "until it has been up for"
+                           : "it counts as steady again after being up for";
+    bus_say(s->in.bus, EVENT_WARNING, "link-flapping", e->place[0], e->guid[0], e->port[0],
+            "link %s - %s falls again and again, %llu times so far: %s %llu s", e->place[0],
+            e->place[1], (unsigned long long)e->damping.falls, what, (unsigned long long)seconds);
+}
+
+static void fell(struct sm *s, struct sm_flap *e)
+{
+    struct fab_damping_rule rule = rule_of(s);
+    if (fab_damping_fell(&e->damping, &rule, clock_now_us()))
+        tell_flapping(s, e);
+}
+
+void sm_flap_note_down(struct sm *s, const struct fab_fabric *f, const struct sm_link *c)
+{
+    const struct fab_port *p = &f->ports[c->port];
+    struct sm_flap *e = sm_flap_find(s, f->nodes[p->node].guid, p->num);
+    if (!e)
+        e = sm_flap_add(s, f, c);
+    if (e)
+        fell(s, e);
+}
+
+static bool is_held(const struct sm *s, uint64_t guid, uint8_t port)
+{
+    const struct sm_flap *e = sm_flap_find(s, guid, port);
+    return e && e->out;
+}
+
+void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
+                     const struct fab_change *c)
+{
+    uint32_t a = fab_fabric_node_by_guid(old, c->guid_a);
+    uint32_t b = fab_fabric_node_by_guid(old, c->guid_b);
+    struct sm_link cable;
+    if (a == FAB_NONE || b == FAB_NONE || is_held(s, c->guid_a, c->port_a))
+        return;
+    bool gone =
+        (fab_node_is_switch(old, a) && fab_fabric_node_by_guid(now, c->guid_a) == FAB_NONE) ||
+        (fab_node_is_switch(old, b) && fab_fabric_node_by_guid(now, c->guid_b) == FAB_NONE);
+    cable = (struct sm_link){.port = fab_port_id(old, a, c->port_a),
+                             .peer = fab_port_id(old, b, c->port_b)};
+    if (!gone)
+        sm_flap_note_down(s, old, &cable);
+}
+
+bool sm_flap_probed(struct sm *s, uint32_t port, bool up)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    struct sm_flap *e = sm_flap_find(s, f->nodes[f->ports[port].node].guid, f->ports[port].num);
+    if (!e || !e->out || up == (e->damping.up_us != 0))
+        return e && e->out;
+    if (up)
+        fab_damping_rose(&e->damping, clock_now_us());
+    else
+        fell(s, e);
+    s->cut.held++;
+    return true;
+}
+
+/* ---- leaving out ----------------------------------------------------------------------------- */
+
+static uint32_t end_of(const struct fab_fabric *f, const struct sm_flap *e, int i)
+{
+    uint32_t node = fab_fabric_node_by_guid(f, e->guid[i]);
+    return node != FAB_NONE && e->port[i] <= f->nodes[node].num_ports
+               ? fab_port_id(f, node, e->port[i])
+               : FAB_NONE;
+}
+
+/* Its port in the snapshot where it is up, else FAB_NONE. */
+uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e)
+{
+    uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
+    return a != FAB_NONE && b != FAB_NONE && f->ports[a].peer == b && fab_port_is_up(f, a)
+               ? a
+               : FAB_NONE;
+}
+
+static bool is_in_init_again(const struct fab_fabric *was, const struct fab_fabric *now,
+                             uint32_t port)
+{
+    return was->ports[port].info.port_state == FAB_STATE_ACTIVE &&
+           now->ports[port].info.port_state == FAB_STATE_INIT;
+}
+
+/* Cables that were down between two looks: up as before, but not Active any more. */
+static void find_unseen(struct sm *s, const struct fab_fabric *now)
+{
+    const struct fab_fabric *was = s->model.fabric;
+    if (!was || !s->model.view || was->port_count != now->port_count)
+        return;
+    for (uint32_t p = 0; p < now->port_count; p++) {
+        uint32_t peer = now->ports[p].peer;
+        if (peer == FAB_NONE || peer < p || was->ports[p].peer != peer ||
+            was->nodes[was->ports[p].node].guid != now->nodes[now->ports[p].node].guid ||
+            !fab_trunk_is_up(was, p) || !fab_trunk_is_up(now, p))
+            continue;
+        if (is_in_init_again(was, now, p) || is_in_init_again(was, now, peer))
+            sm_flap_note_down(s, now, &(struct sm_link){.port = p, .peer = peer});
+    }
+}
+
+/* Another cable is at one of its ends now: what fell is nobody's. */
+static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
+{
+    uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
+    return (a != FAB_NONE && f->ports[a].peer != FAB_NONE && f->ports[a].peer != b) ||
+           (b != FAB_NONE && f->ports[b].peer != FAB_NONE && f->ports[b].peer != a);
+}
+
+/* One that shall be out and is down comes back without being looked at: it counts as up. */
+static bool stays_out(const struct sm_flap *e)
+{
+    return e->damping.up_us == 0 && (e->isolated || (e->out && e->damping.held));
+}
+
+/* The port is as it was when its cable was taken out. */
+static bool is_lit(const struct fab_fabric *f, uint32_t port)
+{
+    return port != FAB_NONE && f->ports[port].peer == FAB_NONE &&
+           f->ports[port].info.phys_state == FAB_PHYS_LINKUP;
+}
+
+/* It is out, and a look at something else did not come past it. (An end may be gone.) */
+static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
+{
+    uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
+    return e->out && e->damping.up_us != 0 && (is_lit(f, a) || a == FAB_NONE) &&
+           (is_lit(f, b) || b == FAB_NONE);
+}
+
+/* What each entry is in the new snapshot. at[]: its port where it is up and to be out. */
+static void take_in(struct sm *s, const struct fab_fabric *f, uint32_t *at)
+{
+    for (uint32_t i = 0; i < s->flaps.count; i++) {
+        struct sm_flap *e = &s->flaps.list[i];
+        uint32_t port = sm_flap_up_at(f, e);
+        at[i] = FAB_NONE;
+        if (unseen(f, e))
+            continue;
+        if (is_elsewhere(f, e)) {
+            fab_damping_forgive(&e->damping);
+            sm_isolate_moved(s, e);
+        }
+        if (port != FAB_NONE)
+            fab_damping_rose(&e->damping, clock_now_us());
+        else if (e->damping.up_us)
+            fell(s, e);
+        if (e->isolated || (e->damping.held && e->trunk && s->in.config->flapping.hold_down_s > 0))
+            at[i] = port;
+    }
+}
+
+void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
+                        struct fab_isolation_cable *cable, uint32_t *entry, size_t *ret_count)
+{
+    size_t n = 0;
+    for (int former = 1; former >= 0; former--)
+        for (uint32_t i = 0; i < s->flaps.count; i++) {
+            const struct sm_flap *e = &s->flaps.list[i];
+            bool away = at[i] == FAB_NONE;
+            if (e->out != (former == 1) || (away && !stays_out(e) && !unseen(f, e)))
+                continue;
+            cable[n].port = at[i];
+            for (int end = 0; end < 2; end++)
+                cable[n].node[end] = fab_fabric_node_by_guid(f, e->guid[end]);
+            entry[n++] = i;
+        }
+    *ret_count = n;
+}
+
+/* at[]: those that may not be left out become FAB_NONE. */
+static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
+{
+    size_t count = 0, room = s->flaps.count + 1u;
+    struct fab_isolation_cable *cable = calloc(room, sizeof(*cable));
+    struct fab_isolation *got = calloc(room, sizeof(*got));
+    uint32_t *entry = calloc(room, sizeof(*entry));
+    int r = cable && got && entry ? FAB_OK : FAB_E_NOMEM;
+    if (r == FAB_OK)
+        sm_flap_candidates(s, f, at, cable, entry, &count);
+    if (r == FAB_OK && count > 0)
+        r = fab_isolation_choose(f, s->in.config->flapping.share, cable, count, got);
+    for (size_t i = 0; r == FAB_OK && i < count; i++)
+        if (got[i].verdict != FAB_ISOLATION_OUT)
+            at[entry[i]] = FAB_NONE;
+    free(cable);
+    free(got);
+    free(entry);
+    return r;
+}
+
+void sm_link_exclude(struct fab_fabric *f, uint32_t port)
+{
+    uint32_t peer = f->ports[port].peer;
+    const struct fab_port_info a = f->ports[port].info, b = f->ports[peer].info;
+    fab_fabric_cut(f, port);
+    f->ports[port].info = a;
+    f->ports[peer].info = b;
+}
+
+static void suspect_ends(struct sm *s, const struct sm_flap *e)
+{
+    sm_request_target(s, e->guid[0]);
+    sm_request_target(s, e->guid[1]);
+}
+
+/* Where a part of the fabric is lost, what was out may lead to it. */
+static void look_for_ways(struct sm *s, const struct fab_fabric *now)
+{
+    const struct fab_fabric *was = s->model.fabric;
+    if (!was || now->node_count >= was->node_count)
+        return;
+    for (uint32_t i = 0; i < s->flaps.count; i++)
+        if (s->flaps.list[i].out && unseen(now, &s->flaps.list[i]))
+            suspect_ends(s, &s->flaps.list[i]);
+}
+
+static void put_out(struct sm *s, struct fab_fabric *f, struct sm_flap *e, uint32_t at)
+{
+    bool was = e->out;
+    e->out = at != FAB_NONE || stays_out(e) || unseen(f, e);
+    if (at != FAB_NONE)
+        sm_link_exclude(f, at);
+    if (e->isolated)
+        sm_isolate_taken(s, e, was);
+}
+
+int sm_flap_exclude(struct sm *s, struct fab_fabric *f)
+{
+    find_unseen(s, f);
+    if (s->flaps.count == 0)
+        return FAB_OK;
+    uint32_t *at = calloc(s->flaps.count, sizeof(*at));
+    if (!at)
+        return FAB_E_NOMEM;
+    take_in(s, f, at);
+    int r = choose(s, f, at);
+    if (r == FAB_OK)
+        look_for_ways(s, f);
+    for (uint32_t i = 0; r == FAB_OK && i < s->flaps.count; i++)
+        put_out(s, f, &s->flaps.list[i], at[i]);
+    free(at);
+    sm_flap_arm(s);
+    return r;
+}
+
+/* ---- coming back ----------------------------------------------------------------------------- */
+
+static void look_again(struct sm *s, const struct sm_flap *e)
+{
+    if (!e->out)
+        return;
+    sm_cause_set(s, "release of %.64s", e->place[0]);
+    suspect_ends(s, e);
+}
+
+static void tell_released(struct sm *s, const struct sm_flap *e, const char *why)
+{
+    bus_say(s->in.bus, EVENT_INFO, "link-released", e->place[0], e->guid[0], e->port[0],
+            "link %s - %s %s: it %s; it fell %llu times so far", e->place[0], e->place[1], why,
+            e->out ? "is routed over again" : "counts as steady",
+            (unsigned long long)e->damping.falls);
+}
+
+static void on_due(void *ctx)
+{
+    struct sm *s = ctx;
+    uint64_t now = clock_now_us();
+    for (uint32_t i = 0; i < s->flaps.count; i++) {
+        struct sm_flap *e = &s->flaps.list[i];
+        uint64_t due = fab_damping_due(&e->damping);
+        if (due == 0 || due > now)
+            continue;
+        fab_damping_release(&e->damping, now);
+        if (e->isolated)
+            continue;
+        tell_released(s, e, "has been up for long enough");
+        look_again(s, e);
+        e->out = false;
+    }
+    sm_flap_arm(s);
+    sm_schedule(s);
+}
+
+void sm_flap_arm(struct sm *s)
+{
+    uint64_t now = clock_now_us(), first = 0;
+    for (uint32_t i = 0; i < s->flaps.count; i++) {
+        uint64_t due = fab_damping_due(&s->flaps.list[i].damping);
+        if (due != 0 && (first == 0 || due < first))
+            first = due;
+    }
+    if (first == 0)
+        loop_timer_cancel(s->flaps.timer);
+    else
+        loop_timer_set(s->flaps.timer, first > now ? first - now : 0);
+}
+
+int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
+{
+    struct sm_flap *e = sm_flap_find(s, node_guid, port);
+    if (s->role.state == FAB_SM_STANDBY)
+        return FAB_E_DENIED;
+    if (!e || (!e->damping.held && !e->isolated))
+        return FAB_E_NOT_FOUND;
+    fab_damping_forgive(&e->damping);
+    if (e->isolated)
+        sm_isolate_end(s, e);
+    tell_released(s, e, "was released by an operator");
+    look_again(s, e);
+    e->out = false;
+    sm_flap_arm(s);
+    sm_schedule(s);
+    return FAB_OK;
+}
+
+/* ---- from outside ---------------------------------------------------------------------------- */
+
+static int64_t unix_of(uint64_t us)
+{
+    return clock_unix_us() - (int64_t)(clock_now_us() - us);
+}
+
+static struct sm_flapping describe(const struct sm_flap *e)
+{
+    const struct fab_damping *d = &e->damping;
+    struct sm_flapping f = {.guid = {e->guid[0], e->guid[1]},
+                            .port = {e->port[0], e->port[1]},
+                            .falls = d->falls,
+                            .flapping = d->held,
+                            .held = e->out,
+                            .up = d->up_us != 0,
+                            .hold_us = d->held ? d->hold_us : 0,
+                            .due_us = fab_damping_due(d) ? unix_of(fab_damping_due(d)) : 0};
+    memcpy(f.place, e->place, sizeof(f.place));
+    f.fall_count = fab_damping_count(d);
+    for (uint32_t i = 0; i < f.fall_count; i++)
+        f.fall_us[i] = unix_of(fab_damping_fall(d, i));
+    return f;
+}
+
+uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->flaps.count; i++) {
+        if (s->flaps.list[i].damping.falls == 0)
+            continue; /* isolated for another reason */
+        if (n < max)
+            ret[n] = describe(&s->flaps.list[i]);
+        n++;
+    }
+    return n;
+}
+
+uint32_t sm_flap_held(const struct sm *s)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->flaps.count; i++)
+        n += s->flaps.list[i].out && !s->flaps.list[i].isolated;
+    return n;
+}
+
+int sm_flap_init(struct sm *s)
+{
+    s->flaps.timer = loop_timer_new(s->in.loop, on_due, s);
+    return s->flaps.timer ? FAB_OK : FAB_E_NOMEM;
+}
+
+void sm_flap_fini(struct sm *s)
+{
+    loop_timer_free(s->flaps.timer);
+    free(s->flaps.list);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Isolated cables: routes keep away from them until they are released by command, over restarts
+ * too. They are in the list of flapping.c, and leave the fabric in the same way: first they are
+ * routed around, which is safe and proven as any change; only then, where policy says so, one of
+ * their ports is disabled.
+ *
+ * Whether a cable may go is decided (libfabmgr/isolation) when it is asked for, with words for who
+ * asked, and again at each look: if a part of the fabric can be reached over nothing else any more,
+ * it is back in service, and goes again when it is not needed.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+
+/* ---- kept ------------------------------------------------------------------------------------ */
+
+static void keep(struct sm *s, const struct sm_flap *e)
+{
+    struct store_isolated row = {.operated = e->operated, .since_us = e->isolated_us};
+    if (!s->in.store)
+        return;
+    for (int i = 0; i < 2; i++) {
+        row.guid[i] = e->guid[i];
+        row.port[i] = e->port[i];
+        snprintf(row.name[i], sizeof(row.name[i]), "%s", e->place[i]);
+    }
+    snprintf(row.cause, sizeof(row.cause), "%s", e->cause);
+    store_put_isolated(s->in.store, &row, e->isolated);
+}
+
+static void take_row(struct sm_flap *e, const struct store_isolated *row)
+{
+    *e = (struct sm_flap){
+        .trunk = true, .isolated = true, .operated = row->operated, .isolated_us = row->since_us};
+    for (int i = 0; i < 2; i++) {
+        e->guid[i] = row->guid[i];
+        e->port[i] = row->port[i];
+        snprintf(e->place[i], sizeof(e->place[i]), "%s", row->name[i]);
+    }
+    snprintf(e->cause, sizeof(e->cause), "%s", row->cause);
+}
+
+int sm_isolate_load(struct sm *s)
+{
+    struct store_isolated *rows = NULL;
+    size_t count = 0;
+    int r = s->in.store ? store_load_isolated(s->in.store, &rows, &count) : FAB_OK;
+    for (size_t i = 0; r == FAB_OK && i < count; i++) {
+        struct sm_flap *e = sm_flap_room(s);
+        if (!e)
+            log_error("sm", "too many isolated links: those from %s on are in service",
+                      rows[i].name[0]);
+        if (!e)
+            break;
+        take_row(e, &rows[i]);
+    }
+    free(rows);
+    return r;
+}
+
+/* ---- deciding -------------------------------------------------------------------------------- */
+
+/* What is known: a look that is being computed may have the model's (apart.c). */
+static const struct fab_fabric *known(const struct sm *s)
+{
+    return s->model.fabric ? s->model.fabric : s->model.view->fabric;
+}
+
+/* The answer for one more cable beside all that are out, or are to be. */
+static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
+{
+    const struct fab_fabric *f = known(s);
+    size_t count = 0, room = s->flaps.count + 1u;
+    struct fab_isolation_cable *cable = calloc(room, sizeof(*cable));
+    struct fab_isolation *got = calloc(room, sizeof(*got));
+    uint32_t *entry = calloc(room, sizeof(*entry)), *at = calloc(room, sizeof(*at));
+    int r = cable && got && entry && at ? FAB_OK : FAB_E_NOMEM;
+    for (uint32_t i = 0; r == FAB_OK && i < s->flaps.count; i++)
+        at[i] = s->flaps.list[i].isolated ? sm_flap_up_at(f, &s->flaps.list[i]) : FAB_NONE;
+    if (r == FAB_OK) {
+        sm_flap_candidates(s, f, at, cable, entry, &count);
+        cable[count++] = (struct fab_isolation_cable){.port = port};
+        r = fab_isolation_choose(f, s->in.config->flapping.share, cable, count, got);
+    }
+    if (r == FAB_OK)
+        *ret = got[count - 1];
+    free(cable);
+    free(got);
+    free(entry);
+    free(at);
+    return r;
+}
+
+/* Who could not be reached any more without this cable, or without it and those that go as well. */
+static void say_needed(const struct fab_fabric *f, uint32_t port, char *why, size_t len)
+{
+    uint32_t switches = 0, others = 0, first = FAB_NONE;
+    char name[SM_PLACE_LEN];
+    if (fab_isolation_behind(f, &port, 1, &switches, &others, &first) != FAB_OK ||
+        first == FAB_NONE) {
+        snprintf(why, len,
+                 "a part of the fabric could not be reached without it and those that "
+                 "are out already");
+        return;
+    }
+    sm_node_name(f, first, name);
+    snprintf(why, len, "%s%s would be cut off: %u switch%s and %u other node%s", name,
+             switches + others > 1 ? " and what is behind it" : "", switches,
+             switches == 1 ? "" : "es", others, others == 1 ? "" : "s");
+}
+
+static int refusal(const struct sm *s, uint32_t port, const struct fab_isolation *a, char *why,
+                   size_t len)
+{
+    const struct fab_fabric *f = known(s);
+    char name[SM_PLACE_LEN] = "";
+    if (a->node != FAB_NONE)
+        sm_node_name(f, a->node, name);
+    switch (a->verdict) {
+    case FAB_ISOLATION_OUT:
+        return FAB_OK;
+    case FAB_ISOLATION_HOST:
+        snprintf(why, len, "%s would be cut off: this is its cable", name);
+        return FAB_E_UNREACHABLE;
+    case FAB_ISOLATION_SHARE:
+        snprintf(why, len,
+                 "%s would lose more than %u percent of its cables in that direction: it has %u, "
+                 "of which %u %s out already",
+                 name, s->in.config->flapping.share, a->cables, a->out, a->out == 1 ? "is" : "are");
+        return FAB_E_LIMIT;
+    case FAB_ISOLATION_NEEDED:
+    default:
+        say_needed(f, port, why, len);
+        return FAB_E_UNREACHABLE;
+    }
+}
+
+/* The port in the model where its cable is up; FAB_NONE: there is none. */
+static uint32_t find_cable(const struct sm *s, uint64_t guid, uint8_t num)
+{
+    const struct fab_fabric *f = known(s);
+    uint32_t node = fab_fabric_node_by_guid(f, guid);
+    if (node == FAB_NONE || num == 0 || num > f->nodes[node].num_ports)
+        return FAB_NONE;
+    uint32_t port = fab_port_id(f, node, num);
+    return f->ports[port].peer != FAB_NONE && fab_port_is_up(f, port) ? port : FAB_NONE;
+}
+
+static int decide(const struct sm *s, uint32_t port, char *why, size_t len)
+{
+    struct fab_isolation answer;
+    int r = ask(s, port, &answer);
+    return r == FAB_OK ? refusal(s, port, &answer, why, len) : r;
+}
+
+/* ---- doing ----------------------------------------------------------------------------------- */
+
+static void isolate(struct sm *s, struct sm_flap *e, bool operated, const char *cause)
+{
+    e->isolated = true;
+    e->operated = operated;
+    e->isolated_us = clock_unix_us();
+    snprintf(e->cause, sizeof(e->cause), "%s", cause);
+    keep(s, e);
+    bus_say(s->in.bus, EVENT_WARNING, "link-isolated", e->place[0], e->guid[0], e->port[0],
+            "link %s - %s is isolated until it is released: %s", e->place[0], e->place[1], cause);
+    if (e->out)
+        return;
+    sm_cause_set(s, "isolation of %.64s", e->place[0]);
+    if (sm_repair_ready(s)) {
+        sm_guids_add(&s->want.glance, e->guid[0]);
+    } else {
+        sm_request_target(s, e->guid[0]);
+        sm_request_target(s, e->guid[1]);
+    }
+    sm_schedule(s);
+}
+
+bool sm_isolate_due(const struct sm *s, uint32_t port)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    const struct sm_flap *e =
+        sm_flap_find(s, f->nodes[f->ports[port].node].guid, f->ports[port].num);
+    return e && e->isolated && !e->out;
+}
+
+void sm_isolate_done(struct sm *s, const struct sm_link *c)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    const struct fab_port *p = &f->ports[c->port];
+    struct sm_flap *e = sm_flap_find(s, f->nodes[p->node].guid, p->num);
+    if (!e)
+        return;
+    e->out = true;
+    fab_damping_rose(&e->damping, clock_now_us());
+}
+
+int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operated,
+                    const char *cause, char *why, size_t why_len)
+{
+    struct sm_flap *e = sm_flap_find(s, node_guid, port);
+    snprintf(why, why_len, "%s", "");
+    if (s->role.state == FAB_SM_STANDBY)
+        return FAB_E_DENIED;
+    if (!s->model.view)
+        return FAB_E_BUSY;
+    if (e && e->isolated) {
+        snprintf(why, why_len, "it is isolated already");
+        return FAB_E_EXISTS;
+    }
+    uint32_t at = find_cable(s, node_guid, port);
+    if (at == FAB_NONE && !(e && e->out)) {
+        snprintf(why, why_len, "there is no cable that is up");
+        return FAB_E_NOT_FOUND;
+    }
+    int r = at != FAB_NONE ? decide(s, at, why, why_len) : FAB_OK;
+    if (r != FAB_OK)
+        return r;
+    if (!e)
+        e = sm_flap_add(s, known(s),
+                        &(struct sm_link){.port = at, .peer = known(s)->ports[at].peer});
+    if (!e)
+        return FAB_E_NOMEM;
+    isolate(s, e, operated, cause);
+    return FAB_OK;
+}
+
+void sm_isolate_taken(struct sm *s, struct sm_flap *e, bool was_out)
+{
+    if (was_out && !e->out)
+        bus_say(s->in.bus, EVENT_WARNING, "link-needed", e->place[0], e->guid[0], e->port[0],
+                "link %s - %s is isolated, and in service all the same: a part of the fabric, or "
+                "the share that a switch keeps, hangs on it",
+                e->place[0], e->place[1]);
+    e->setting = false;
+}
+
+void sm_isolate_moved(struct sm *s, struct sm_flap *e)
+{
+    if (!e->isolated)
+        return;
+    e->isolated = e->out = false;
+    keep(s, e);
+    bus_say(s->in.bus, EVENT_INFO, "link-released", e->place[0], e->guid[0], e->port[0],
+            "link %s - %s is no more: other cables are at its ends", e->place[0], e->place[1]);
+}
+
+/* ---- ports ----------------------------------------------------------------------------------- */
+
+static uint8_t phys_state(const struct sm *s, const struct sm_flap *e, int end)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t node = f ? fab_fabric_node_by_guid(f, e->guid[end]) : FAB_NONE;
+    return node != FAB_NONE && e->port[end] <= f->nodes[node].num_ports
+               ? f->ports[fab_port_id(f, node, e->port[end])].info.phys_state
+               : FAB_PHYS_NOP;
+}
+
+static bool is_operators(const struct sm *s, uint64_t guid, uint8_t port)
+{
+    for (size_t i = 0; i < s->disabled_count; i++)
+        if (s->disabled[i].node_guid == guid && s->disabled[i].port == port)
+            return true;
+    return false;
+}
+
+void sm_isolate_end(struct sm *s, struct sm_flap *e)
+{
+    e->isolated = false;
+    keep(s, e);
+    for (int i = 0; i < 2; i++)
+        if (phys_state(s, e, i) == FAB_PHYS_DISABLED && !is_operators(s, e->guid[i], e->port[i]) &&
+            sm_port_request(s, e->guid[i], e->port[i], true, ", as its cable is released") !=
+                FAB_OK)
+            log_error("sm", "out of memory: %s stays disabled", e->place[i]);
+}
+
+void sm_isolate_settle(struct sm *s)
+{
+    if (s->in.config->counters.on_errors != CONFIG_ON_ERRORS_DISABLE)
+        return;
+    for (uint32_t i = 0; i < s->flaps.count; i++) {
+        struct sm_flap *e = &s->flaps.list[i];
+        if (!e->isolated || !e->out || e->setting || phys_state(s, e, 0) != FAB_PHYS_LINKUP)
+            continue;
+        e->setting = sm_port_request(s, e->guid[0], e->port[0], false,
+                                     ", as its cable is isolated") == FAB_OK;
+    }
+}
+
+/* ---- from outside ---------------------------------------------------------------------------- */
+
+uint32_t sm_isolated_count(const struct sm *s)
+{
+    return sm_isolations(s, NULL, 0);
+}
+
+uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t max)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->flaps.count; i++) {
+        const struct sm_flap *e = &s->flaps.list[i];
+        if (!e->isolated)
+            continue;
+        if (n < max) {
+            ret[n] = (struct sm_isolation){.guid = {e->guid[0], e->guid[1]},
+                                           .port = {e->port[0], e->port[1]},
+                                           .out = e->out,
+                                           .up = e->damping.up_us != 0,
+                                           .operated = e->operated,
+                                           .since_us = e->isolated_us};
+            memcpy(ret[n].place, e->place, sizeof(ret[n].place));
+            memcpy(ret[n].cause, e->cause, sizeof(ret[n].cause));
+        }
+        n++;
+    }
+    return n;
+}

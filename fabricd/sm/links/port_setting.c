@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ports that an operator disables and enables: phase "setting a port", one request a round.
+ *
+ * What would cut us off is refused before anything is sent: our own cable, a port that we could not
+ * reach any more to enable it again, and the last cable to a switch. A disabled port stays so: it
+ * is kept in the store, and disabled again whenever it is found up and still may be.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+
+static const char disabled_before[] = ", as an operator had disabled it before";
+
+/* ---- what may be done ---- */
+
+/* What we disabled since we last looked is as good as pulled. */
+static bool is_disabled(const struct fab_fabric *f, uint32_t port)
+{
+    return f->ports[port].info.phys_state == FAB_PHYS_DISABLED;
+}
+
+/* From our node over every cable but one. came[]: the port over which a node was left for the one
+ * found, FAB_NONE: not found (and for our own). False: no memory. */
+static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, uint32_t *came,
+                   uint32_t *queue, uint32_t *tail)
+{
+    uint32_t self = f->ports[f->self_port].node;
+    for (uint32_t i = 0; i <= f->nodes[node].num_ports; i++) {
+        uint32_t port = fab_port_id(f, node, (uint8_t)i), peer = f->ports[port].peer;
+        if (peer == FAB_NONE || port == without || peer == without || is_disabled(f, port) ||
+            is_disabled(f, peer))
+            continue;
+        uint32_t far = f->ports[peer].node;
+        if (far != self && came[far] == FAB_NONE) {
+            came[far] = port;
+            queue[(*tail)++] = far;
+        }
+    }
+}
+
+static bool spread_all(const struct fab_fabric *f, uint32_t without, uint32_t *came,
+                       uint32_t *queue)
+{
+    uint32_t self = f->ports[f->self_port].node, head = 0, tail = 0;
+    if (!came || !queue)
+        return false;
+    for (uint32_t node = 0; node < f->node_count; node++)
+        came[node] = FAB_NONE;
+    queue[tail++] = self;
+    while (head < tail) {
+        uint32_t at = queue[head++];
+        /* an adapter forwards nothing: only our own one is gone through */
+        if (at == self || fab_node_is_switch(f, at))
+            spread(f, at, without, came, queue, &tail);
+    }
+    return true;
+}
+
+/* The hops from us to a node that was found. */
+static bool follow_back(const struct fab_fabric *f, uint32_t node, const uint32_t *came,
+                        struct fab_path *ret)
+{
+    struct fab_path path = {0};
+    uint32_t hops = 0;
+    for (uint32_t at = node; came[at] != FAB_NONE; at = f->ports[came[at]].node)
+        hops++;
+    if (hops > FAB_MAX_HOPS)
+        return false;
+    path.hops = (uint8_t)hops;
+    for (uint32_t at = node; came[at] != FAB_NONE; at = f->ports[came[at]].node)
+        path.port[hops--] = f->ports[came[at]].num;
+    *ret = path;
+    return true;
+}
+
+/* A way to the node that does not go over that cable; false: there is none. */
+static bool way_around(const struct fab_fabric *f, uint32_t node, uint32_t without,
+                       struct fab_path *ret)
+{
+    uint32_t *came = calloc(f->node_count, sizeof(*came));
+    uint32_t *queue = calloc(f->node_count, sizeof(*queue));
+    bool found = spread_all(f, without, came, queue) &&
+                 (node == f->ports[f->self_port].node || came[node] != FAB_NONE) &&
+                 follow_back(f, node, came, ret);
+    free(came);
+    free(queue);
+    return found;
+}
+
+static bool stays_reachable(const struct fab_fabric *f, uint32_t node, uint32_t without_port)
+{
+    struct fab_path path;
+    return way_around(f, node, without_port, &path);
+}
+
+/* NULL: it may be disabled; else the sentence that says why not. */
+static const char *objection(const struct fab_fabric *f, uint32_t node, uint32_t port)
+{
+    uint32_t peer = f->ports[port].peer;
+    uint32_t far = peer == FAB_NONE ? FAB_NONE : f->ports[peer].node;
+    if (port == f->self_port || peer == f->self_port)
+        return "this is the cable that the subnet manager itself uses";
+    if (!stays_reachable(f, node, port))
+        return "the port could not be reached to enable it again; disable the other end of its "
+               "cable instead";
+    if (far != FAB_NONE && fab_node_is_switch(f, far) && !stays_reachable(f, far, port))
+        return "this is the last cable to a part of the fabric";
+    return NULL;
+}
+
+/* ---- the list of disabled ports ---- */
+
+static struct store_port *find_disabled(const struct sm *s, uint64_t guid, uint8_t port)
+{
+    for (size_t i = 0; i < s->disabled_count; i++)
+        if (s->disabled[i].node_guid == guid && s->disabled[i].port == port)
+            return &s->disabled[i];
+    return NULL;
+}
+
+static void keep(struct sm *s, uint64_t guid, uint8_t port, bool disabled)
+{
+    struct store_port *at = find_disabled(s, guid, port);
+    if (at && !disabled)
+        *at = s->disabled[--s->disabled_count];
+    if (!at && disabled) {
+        struct store_port *more = realloc(s->disabled, (s->disabled_count + 1) * sizeof(*more));
+        if (more) {
+            s->disabled = more;
+            more[s->disabled_count++] = (struct store_port){guid, port};
+        }
+    }
+    if (s->in.store)
+        store_put_disabled(s->in.store, guid, port, disabled);
+}
+
+static void enqueue(struct sm *s, struct sm_port_op *op)
+{
+    struct sm_port_op **at = &s->want.ports;
+    while (*at)
+        at = &(*at)->next;
+    *at = op;
+}
+
+static int request(struct sm *s, const struct sm_port_op *from)
+{
+    struct sm_port_op *op = malloc(sizeof(*op));
+    if (!op)
+        return FAB_E_NOMEM;
+    *op = *from;
+    enqueue(s, op);
+    return FAB_OK;
+}
+
+int sm_port_request(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *note)
+{
+    const struct sm_port_op op = {
+        .node_guid = node_guid, .port = port, .enable = enable, .note = note};
+    return request(s, &op);
+}
+
+static bool is_up_again(const struct fab_fabric *f, const struct store_port *d)
+{
+    uint32_t node = fab_fabric_node_by_guid(f, d->node_guid);
+    if (node == FAB_NONE || d->port > f->nodes[node].num_ports)
+        return false;
+    const struct fab_port *port = &f->ports[fab_port_id(f, node, d->port)];
+    return port->present && port->info.phys_state != FAB_PHYS_DISABLED;
+}
+
+void sm_port_recheck(struct sm *s)
+{
+    for (size_t i = 0; i < s->disabled_count; i++) {
+        const struct store_port *d = &s->disabled[i];
+        if (is_up_again(s->model.fabric, d) &&
+            sm_port_request(s, d->node_guid, d->port, false, disabled_before) != FAB_OK)
+            log_error("sm", "out of memory: a disabled port stays enabled");
+    }
+}
+
+/* ---- the request and its phase ---- */
+
+static void say(const struct sm_port_op *op, int status, const char *text)
+{
+    if (op->done)
+        op->done(op->ctx, status, text);
+}
+
+static void finish(struct sm *s, int status, const char *text)
+{
+    struct sm_port_op *op = s->port_op;
+    s->port_op = NULL;
+    say(op, status, text);
+    free(op);
+}
+
+void sm_port_abort(struct sm *s)
+{
+    if (s->port_op)
+        finish(s, FAB_E_BUSY, "the request was interrupted; try again");
+}
+
+/* OK: the port exists and may be set. */
+static int check(struct sm *s, const struct sm_port_op *op, uint32_t *ret_port)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t node = fab_fabric_node_by_guid(f, op->node_guid);
+    if (node == FAB_NONE || op->port == 0 || op->port > f->nodes[node].num_ports ||
+        !f->ports[fab_port_id(f, node, op->port)].present) {
+        finish(s, FAB_E_NOT_FOUND, "there is no such port in the fabric");
+        return SM_ROUND_OVER;
+    }
+    uint32_t port = fab_port_id(f, node, op->port);
+    const char *why = op->enable ? NULL : objection(f, node, port);
+    if (why) {
+        char name[SM_PLACE_LEN];
+        sm_port_name(f, port, name);
+        if (op->note)
+            log_warning("sm", "%s stays enabled%s: %s", name, op->note, why);
+        finish(s, FAB_E_DENIED, why);
+        return SM_ROUND_OVER;
+    }
+    *ret_port = port;
+    return FAB_OK;
+}
+
+static int enter(struct sm *s)
+{
+    uint32_t port;
+    s->port_op = s->want.ports;
+    s->want.ports = s->port_op->next;
+    s->scan = (struct sm_scan){0};
+    int r = check(s, s->port_op, &port);
+    if (r == FAB_OK)
+        s->scan.index = port;
+    return r;
+}
+
+/* An answer over the cable that falls with the port would be lost: a switch has other ports. */
+static bool find_path(struct sm *s)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t port = s->scan.index, node = f->ports[port].node;
+    const struct fab_path *usual = sm_model_path(&s->model, port);
+    if (fab_node_is_switch(f, node) && way_around(f, node, port, &s->port_path))
+        return true;
+    if (usual)
+        s->port_path = *usual;
+    return usual != NULL;
+}
+
+/* The port's attribute as it shall be, with another physical state. */
+static bool next(struct sm *s, struct fab_mads_request *ret)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    const struct fab_port *port = &f->ports[s->scan.index];
+    struct fab_port_info want = port->info;
+    if (s->scan.block++ || !find_path(s))
+        return false;
+    if (s->model.target) {
+        const struct fab_lids *lids = &s->model.target->lids;
+        fab_target_port_info(f, &s->policy, lids, s->scan.index, lids->base[f->self_port], &want);
+    }
+    want.port_state = FAB_STATE_NOP;
+    want.phys_state = s->port_op->enable ? FAB_PHYS_POLLING : FAB_PHYS_DISABLED;
+    memset(ret->data, 0, sizeof(ret->data));
+    if (fab_attr_pack(&fab_attr_port_info, &want, ret->data, sizeof(ret->data)) != FAB_OK)
+        return false;
+    ret->path = &s->port_path;
+    ret->method = FAB_METHOD_SET;
+    ret->attr_id = FAB_ATTR_PORT_INFO;
+    ret->attr_mod = port->num;
+    ret->tag = 0;
+    s->port_status = FAB_E_TIMEOUT;
+    return true;
+}
+
+static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
+{
+    (void)tag;
+    s->port_status = a->status;
+}
+
+static bool finished(const struct sm *s)
+{
+    return s->scan.block > 0;
+}
+
+/* The next request may come before the next look, and must know of this one. */
+static int note_state(struct sm *s, bool enabled)
+{
+    int r = sm_model_writable(&s->model, s->jobs != NULL);
+    sm_background_touch(s, s->port_op->node_guid);
+    if (r == FAB_OK)
+        s->model.fabric->ports[s->scan.index].info.phys_state =
+            enabled ? FAB_PHYS_POLLING : FAB_PHYS_DISABLED;
+    return r;
+}
+
+static int leave(struct sm *s)
+{
+    const struct sm_port_op *op = s->port_op;
+    char name[SM_PLACE_LEN], text[SM_PLACE_LEN + 80];
+    sm_port_name(s->model.fabric, s->scan.index, name);
+    bool good = s->port_status == FAB_OK;
+    snprintf(text, sizeof(text), "%s %s%s", name, good ? "" : "could not be ",
+             op->enable ? "enabled" : "disabled");
+    if (good && !op->note)
+        keep(s, op->node_guid, op->port, !op->enable);
+    if (good)
+        bus_say(s->in.bus, EVENT_INFO, op->enable ? "port-enabled" : "port-disabled", name,
+                op->node_guid, op->port, "%s%s", text, op->note ? op->note : "");
+    sm_request_target(s, op->node_guid);
+    int r = good ? note_state(s, op->enable) : FAB_OK;
+    finish(s, s->port_status, text);
+    return r;
+}
+
+int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, sm_done *done,
+                void *ctx)
+{
+    const struct sm_port_op op = {
+        .node_guid = node_guid, .port = port, .enable = enable, .done = done, .ctx = ctx};
+    if (s->role.state == FAB_SM_STANDBY)
+        return FAB_E_DENIED;
+    if (!s->model.view)
+        return FAB_E_BUSY;
+    int r = request(s, &op);
+    sm_schedule(s);
+    return r;
+}
+
+const struct sm_phase sm_phase_port = {"setting a port", enter, next, answer, finished, leave};

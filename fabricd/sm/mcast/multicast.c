@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Multicast: groups follow joins, leaves, the configuration and the fabric (libfabmgr/mcast), and
+ * the tables of switches follow the groups (mfts.c).
+ *
+ * Trees are of a fabric as it was published. When a round has ended, or a while after a repair was
+ * written, they follow; what was under way is dropped, and the difference is looked for anew. In
+ * between they are as they were: nobody is led over a cable that is not up yet.
+ *
+ * A port that is gone keeps its memberships for `multicast.absent` seconds: a cable that falls and
+ * comes back does not make every group anew. After that it leaves them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+#include "libfabmgr/base/size.h"
+
+#define RETRY_US 1000000u
+#define SLICE_US 2000u   /* that dropping members may hold the loop */
+#define MENDED_US 20000u /* one fault may make several repairs: trees do not come in between */
+
+static bool is_there(const struct fab_fabric *f, uint64_t guid)
+{
+    uint32_t port = fab_fabric_port_by_guid(f, guid);
+    return port != FAB_NONE && f->ports[port].present;
+}
+
+void sm_multicast_kick(struct sm *s)
+{
+    if (!loop_timer_pending(s->multicast.timer))
+        loop_timer_set(s->multicast.timer, 0);
+}
+
+/* ---- groups -----------------------------------------------------------------------------------
+ */
+
+static int make_groups(struct sm *s)
+{
+    struct sm_multicast *m = &s->multicast;
+    int r = fab_mgroups_new(s->model.fabric, &m->groups);
+    if (r != FAB_OK)
+        return r;
+    m->configured = false;
+    r = sm_multicast_load(s);
+    if (r != FAB_OK) {
+        fab_mgroups_free(m->groups);
+        m->groups = NULL;
+    }
+    return r;
+}
+
+static void tell_full(struct sm *s, size_t left_out)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t sw, room = fab_trees_room(s->multicast.groups->trees, &sw);
+    char name[SM_PLACE_LEN] = "fabric";
+    if (s->multicast.full)
+        return;
+    s->multicast.full = true;
+    if (sw < f->switch_count)
+        sm_node_name(f, sw, name);
+    if (room == 0)
+        bus_say(s->in.bus, EVENT_ERROR, "multicast-full", name, 0, 0,
+                "no switch has a multicast table: there are no groups");
+    else
+        bus_say(s->in.bus, EVENT_ERROR, "multicast-full", name, 0, 0,
+                "no multicast LID is left: the smallest table has %u entries, %zu groups have "
+                "them; %zu of the configuration and all new ones are refused",
+                room, s->multicast.groups->groups, left_out);
+}
+
+/* Groups of the partitions; where nobody configured any, that of IP over InfiniBand. */
+static int configure(struct sm *s)
+{
+    struct fab_partitions *open = NULL;
+    size_t left_out = 0;
+    s->multicast.groups->most = s->in.config->multicast.mlids;
+    s->multicast.groups->share = s->in.config->multicast.share;
+    int r = s->policy.partitions ? FAB_OK : fab_partitions_open(&open);
+    if (r != FAB_OK)
+        return r;
+    r = fab_mgroups_configure(s->multicast.groups, open ? open : s->policy.partitions,
+                              s->policy.subnet_timeout, &left_out);
+    fab_partitions_unref(open);
+    s->multicast.configured = r == FAB_OK || r == FAB_E_LIMIT;
+    if (r == FAB_E_LIMIT)
+        tell_full(s, left_out);
+    return r == FAB_E_LIMIT ? FAB_OK : r;
+}
+
+/* ---- ports that are gone ----------------------------------------------------------------------
+ */
+
+/* With `noted`: GUIDs of those that are. What there is no memory for is noted with the next look.
+ */
+static int note_absent(struct sm_multicast *m, struct fab_map *noted,
+                       const struct fab_mgroup_member *member)
+{
+    uint64_t guid = member->gid[1];
+    struct sm_absent *more = m->absent;
+    uint32_t at;
+    if (fab_map_get(noted, guid, &at))
+        return FAB_OK;
+    if (m->absents == m->absent_room)
+        more = fab_grow(m->absent, sizeof(*more), m->absents + 1, &m->absent_room);
+    if (!more)
+        return FAB_E_NOMEM;
+    m->absent = more;
+    int r = fab_map_put(noted, guid, (uint32_t)m->absents);
+    if (r == FAB_OK)
+        more[m->absents++] = (struct sm_absent){guid, member->port_guid, clock_now_us()};
+    return r;
+}
+
+static void note_absents(struct sm *s)
+{
+    struct sm_multicast *m = &s->multicast;
+    const struct fab_fabric *f = s->model.fabric;
+    struct fab_map noted = {0};
+    size_t kept = 0;
+    int r = FAB_OK;
+    for (size_t i = 0; i < m->absents && r == FAB_OK; i++)
+        if (!is_there(f, m->absent[i].port_guid)) {
+            m->absent[kept] = m->absent[i];
+            r = fab_map_put(&noted, m->absent[i].guid, (uint32_t)kept++);
+        }
+    m->absents = kept;
+    for (size_t g = 0; g < m->groups->groups && r == FAB_OK; g++)
+        for (size_t i = 0; i < m->groups->group[g]->members && r == FAB_OK; i++)
+            if (!is_there(f, m->groups->group[g]->member[i].port_guid))
+                r = note_absent(m, &noted, &m->groups->group[g]->member[i]);
+    fab_map_fini(&noted);
+}
+
+/* Those whose time is over leave, some at a time; the timer is set for the next one. */
+static void drop_absents(struct sm *s)
+{
+    struct sm_multicast *m = &s->multicast;
+    uint64_t now = clock_now_us(), patience = (uint64_t)s->in.config->multicast.absent_s * 1000000;
+    uint64_t next = UINT64_MAX;
+    for (size_t i = 0; i < m->absents;) {
+        uint64_t due = m->absent[i].since_us + patience;
+        if (due > now || clock_now_us() - now > SLICE_US) {
+            due = due > now ? due : now;
+            next = due < next ? due : next;
+            i++;
+            continue;
+        }
+        fab_mgroups_drop(m->groups, m->absent[i].guid);
+        m->absent[i] = m->absent[--m->absents];
+    }
+    if (next != UINT64_MAX)
+        loop_timer_set(m->absent_timer, next - now);
+}
+
+static void on_absent(void *ctx)
+{
+    struct sm *s = ctx;
+    if (!s->multicast.groups || s->role.state != FAB_SM_MASTER)
+        return;
+    drop_absents(s);
+    sm_multicast_kick(s);
+}
+
+/* ---- keeping up -------------------------------------------------------------------------------
+ */
+
+static int note_tops(struct sm_multicast *m, const struct fab_fabric *f)
+{
+    uint16_t *top = fab_alloc_array(f->switch_count, sizeof(*top));
+    if (!top)
+        return FAB_E_NOMEM;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        top[sw] = f->switches[sw].linear_fdb_top;
+    free(m->top);
+    m->top = top;
+    return FAB_OK;
+}
+
+/* A switch whose LinearFDBTop is not what it was may have been reset: its tables are not known. */
+void sm_multicast_swept(struct sm *s)
+{
+    struct sm_multicast *m = &s->multicast;
+    const struct fab_fabric *f = s->model.fabric;
+    const struct fab_mnet *n = m->groups ? fab_trees_net(m->groups->trees) : NULL;
+    for (uint32_t was = 0; n && m->top && was < n->switches; was++) {
+        uint32_t sw = fab_fabric_node_by_guid(f, n->guid[was]);
+        if (sw != FAB_NONE && fab_node_is_switch(f, sw) &&
+            f->switches[sw].linear_fdb_top != m->top[was]) {
+            fab_mft_forget(&m->held, was);
+            m->stale = true;
+            sm_mfts_open_all(s);
+        }
+    }
+}
+
+void sm_multicast_forget(struct sm *s)
+{
+    sm_mfts_drop(s);
+    fab_blocks_fini(&s->multicast.held);
+    sm_mfts_open_all(s);
+    s->multicast.stale = true;
+}
+
+static int follow(struct sm *s)
+{
+    struct sm_multicast *m = &s->multicast;
+    const struct fab_fabric *f = s->model.fabric;
+    bool follows = m->groups; /* new ones do from the start */
+    sm_mfts_drop(s);
+    int r = follows ? FAB_OK : make_groups(s);
+    if (r == FAB_OK)
+        r = sm_mfts_move(s, f);
+    if (r == FAB_OK)
+        r = note_tops(m, f);
+    if (r == FAB_OK && follows)
+        r = fab_mgroups_follow(m->groups, f);
+    if (r != FAB_OK) { /* some may go by the ids of the new fabric, and the trees by the old ones */
+        free(m->top);
+        m->top = NULL;
+        sm_mfts_reset(s);
+        return r;
+    }
+    m->stale = false;
+    note_absents(s);
+    drop_absents(s);
+    return FAB_OK;
+}
+
+static int catch_up(struct sm *s)
+{
+    struct sm_multicast *m = &s->multicast;
+    int r = !m->groups || m->stale ? follow(s) : FAB_OK;
+    return r == FAB_OK && !m->configured ? configure(s) : r;
+}
+
+static void run(void *ctx)
+{
+    struct sm *s = ctx;
+    if (s->role.state != FAB_SM_MASTER || !s->model.fabric || !s->model.view)
+        return;
+    loop_at(s->in.loop, "multicast");
+    int r = catch_up(s);
+    if (r == FAB_OK)
+        r = sm_mfts_go_on(s);
+    if (r != FAB_OK) {
+        log_warning("sm", "multicast tables wait: %s", fab_status_text(r));
+        sm_mfts_drop(s);
+        s->multicast.stale = true;
+        loop_timer_set(s->multicast.timer, RETRY_US);
+    }
+    if (s->multicast.busy)
+        sm_run_pump(s);
+}
+
+/* ---- from outside -----------------------------------------------------------------------------
+ */
+
+void sm_multicast_changed(struct sm *s)
+{
+    s->multicast.stale = true;
+    sm_multicast_kick(s);
+}
+
+void sm_multicast_repaired(struct sm *s)
+{
+    s->multicast.stale = true;
+    if (!loop_timer_pending(s->multicast.timer))
+        loop_timer_set(s->multicast.timer, MENDED_US);
+}
+
+void sm_multicast_reload(struct sm *s)
+{
+    s->multicast.configured = false;
+    sm_multicast_kick(s);
+}
+
+int sm_multicast_init(struct sm *s)
+{
+    struct sm_multicast *m = &s->multicast;
+    m->s = s;
+    m->timer = loop_timer_new(s->in.loop, run, s);
+    m->absent_timer = loop_timer_new(s->in.loop, on_absent, s);
+    return m->timer && m->absent_timer ? sm_mfts_init(s) : FAB_E_NOMEM;
+}
+
+void sm_multicast_fini(struct sm *s)
+{
+    struct sm_multicast *m = &s->multicast;
+    sm_mfts_fini(s);
+    loop_timer_free(m->timer);
+    loop_timer_free(m->absent_timer);
+    fab_mgroups_free(m->groups);
+    free(m->top);
+    free(m->absent);
+}
+
+static bool is_ready(struct sm *s)
+{
+    return s->role.state == FAB_SM_MASTER && s->model.fabric && s->model.view &&
+           (s->multicast.groups || catch_up(s) == FAB_OK);
+}
+
+uint16_t sm_mgroup_join(struct sm *s, const struct fab_mgroup_ask *ask,
+                        struct fab_mc_member_record *ret)
+{
+    if (!is_ready(s))
+        return FAB_SMP_BUSY;
+    uint16_t status = fab_mgroups_join(s->multicast.groups, ask, ret);
+    if (status == FAB_SA_NO_RESOURCES)
+        tell_full(s, 0);
+    sm_multicast_kick(s);
+    return status;
+}
+
+uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mgroup_ask *ask,
+                         struct fab_mc_member_record *ret)
+{
+    if (!is_ready(s))
+        return FAB_SMP_BUSY;
+    size_t before = s->multicast.groups->groups;
+    uint16_t status = fab_mgroups_leave(s->multicast.groups, ask, ret);
+    s->multicast.full &= s->multicast.groups->groups == before;
+    sm_multicast_kick(s);
+    return status;
+}
+
+const struct fab_mgroups *sm_mgroups(const struct sm *s)
+{
+    return s->multicast.groups;
+}
+
+void sm_on_mgroup(struct sm *s, sm_mgroup_fn *fn, void *ctx)
+{
+    s->on_mgroup = fn;
+    s->on_mgroup_ctx = ctx;
+}
+
+const uint16_t *sm_mft_block(const struct sm *s, uint32_t sw, uint32_t number)
+{
+    return fab_blocks_get(&s->multicast.held, sw, number);
+}
+
+void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret)
+{
+    const struct sm_multicast *m = &s->multicast;
+    *ret = (struct sm_multicast_status){.pending = m->busy || m->stale || !m->groups,
+                                        .writes = m->writes};
+    if (!m->groups)
+        return;
+    uint32_t sw;
+    ret->groups = (uint32_t)m->groups->groups;
+    for (size_t i = 0; i < m->groups->groups; i++)
+        ret->members += m->groups->group[i]->members;
+    for (uint32_t i = 0; i < m->groups->mlids; i++)
+        ret->mlids += m->groups->users[i] > 0;
+    ret->room = fab_trees_room(m->groups->trees, &sw);
+    ret->smallest = sw != FAB_NONE ? fab_trees_net(m->groups->trees)->guid[sw] : 0;
+    ret->silent = m->silents;
+    ret->absent = (uint32_t)m->absents;
+}

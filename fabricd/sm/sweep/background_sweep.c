@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The survey: the slow, thorough look at everything, beside all that the manager does meanwhile. It
+ * asks with few requests at a time, and fewer still while a round runs; repairs and looks go on,
+ * and each node that they touch is noted, since the survey may have seen it before or after. When
+ * it has all answers it looks at those nodes once more, and again at those that were touched
+ * meanwhile, until there are none. Then a full sweep begins with what it found, and goes on as any
+ * look does. So a fabric in which something always happens is swept all the same: what is to be
+ * quiet is as long as one look at what a fault touches, and not as long as a sweep; and if not even
+ * that is to be had, the last look is a part of the sweep (take.c).
+ *
+ * The first sweep, and one that is the answer to faults, is not done so: it is a round from its
+ * beginning (rounds.c).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+
+#define ALONE_MOST 16 /* requests in flight while no round runs */
+#define BESIDE_MOST 4 /* and while one does */
+#define TOUCHED_MOST 1024
+#define LOOKS_MOST 16
+
+/* ---- what others touch meanwhile ------------------------------------------------------------- */
+
+static bool is_among(const uint64_t *guid, uint32_t count, uint64_t what)
+{
+    uint32_t i = 0;
+    while (i < count && guid[i] != what)
+        i++;
+    return i < count;
+}
+
+bool sm_background_touched(const struct sm *s, uint64_t guid)
+{
+    return is_among(s->survey.touched, s->survey.touched_count, guid);
+}
+
+void sm_background_touch(struct sm *s, uint64_t guid)
+{
+    struct sm_background *v = &s->survey;
+    if (!guid || !sm_background_active(s) || sm_background_touched(s, guid))
+        return;
+    if (!v->touched)
+        v->touched = calloc(TOUCHED_MOST, sizeof(*v->touched));
+    if (v->touched && v->touched_count < TOUCHED_MOST) {
+        v->touched[v->touched_count++] = guid;
+        return;
+    }
+    sm_background_drop(s); /* too much happened: begin anew */
+    s->want.sweep = true;
+}
+
+void sm_background_touch_all(struct sm *s, const struct sm_guids *g)
+{
+    for (uint32_t i = 0; i < g->count; i++)
+        sm_background_touch(s, g->guid[i]);
+}
+
+/* ---- places that do not answer --------------------------------------------------------------- */
+
+/* Whether the look that just ended asked there again. */
+static bool looked_at(const struct sm_background *v, const struct fab_silent *p)
+{
+    return is_among(v->asked, v->asked_count, p->near_guid) &&
+           (!p->guid || is_among(v->asked, v->asked_count, p->guid));
+}
+
+/* Those of the look that just ended, and of what was known before those where it did not look. */
+static int keep_silent(struct sm_background *v)
+{
+    uint32_t count, kept;
+    const struct fab_silent *found = fab_discover_silent(v->discover, &count);
+    struct fab_silent *list = calloc((size_t)count + v->silent_count + 1, sizeof(*list));
+    if (!list)
+        return FAB_E_NOMEM;
+    for (kept = 0; kept < count; kept++)
+        list[kept] = found[kept];
+    for (uint32_t i = 0; i < v->silent_count; i++)
+        if (!looked_at(v, &v->silent[i]))
+            list[kept++] = v->silent[i];
+    free(v->silent);
+    v->silent = list;
+    v->silent_count = kept;
+    return FAB_OK;
+}
+
+/* ---- from look to look, on the worker -------------------------------------------------------- */
+
+struct sm_background_job {
+    struct sm *s;                  /* NULL: nobody wants it any more */
+    struct fab_discover *discover; /* in: a look that ended, or NULL; out: one that begins */
+    struct fab_fabric *fabric;     /* what was found */
+    uint64_t *suspects;            /* to be looked at again, or NULL */
+    uint32_t suspect_count;
+    uint64_t m_key;
+    int status;
+};
+
+static void work(void *ctx)
+{
+    struct sm_background_job *j = ctx;
+    if (j->discover) {
+        struct fab_fabric *found = NULL;
+        j->status = fab_discover_result(j->discover, &found);
+        fab_discover_free(j->discover);
+        j->discover = NULL;
+        fab_fabric_unref(j->fabric);
+        j->fabric = found;
+    }
+    if (j->status != FAB_OK || !j->suspects)
+        return;
+    const struct fab_discover_config config = {.base = j->fabric,
+                                               .suspects = j->suspects,
+                                               .suspect_count = j->suspect_count,
+                                               .m_key = j->m_key};
+    j->status = fab_discover_new(&config, &j->discover);
+}
+
+static void job_free(struct sm_background_job *j)
+{
+    fab_discover_free(j->discover);
+    fab_fabric_unref(j->fabric);
+    free(j->suspects);
+    free(j);
+}
+
+static void failed(struct sm *s, int status)
+{
+    log_debug("sm", "survey failed: %s; sweeping", fab_status_text(status));
+    sm_request_heavy(s);
+    sm_schedule(s);
+}
+
+static void take(struct sm_background *v, struct sm_background_job *j)
+{
+    v->job = NULL;
+    v->discover = j->discover;
+    v->fabric = j->fabric;
+    free(v->asked);
+    v->asked = j->suspects;
+    v->asked_count = j->suspect_count;
+    v->looks += v->discover != NULL;
+    free(j);
+}
+
+static void done(void *ctx)
+{
+    struct sm_background_job *j = ctx;
+    struct sm *s = j->s;
+    if (!s) {
+        job_free(j);
+        return;
+    }
+    int status = j->status;
+    take(&s->survey, j);
+    if (status != FAB_OK)
+        failed(s, status);
+    else if (s->survey.discover)
+        sm_run_pump(s);
+    else
+        sm_schedule(s);
+}
+
+/* What was touched since the look began is looked at next, if there is anything. */
+static void set_suspects(struct sm_background *v, struct sm_background_job *j)
+{
+    if (v->touched_count == 0 || v->looks >= LOOKS_MOST)
+        return;
+    j->suspects = v->touched;
+    j->suspect_count = v->touched_count;
+    v->touched = NULL;
+    v->touched_count = 0;
+}
+
+static void go_on(struct sm *s)
+{
+    struct sm_background *v = &s->survey;
+    struct sm_background_job *j = calloc(1, sizeof(*j));
+    int r = j && v->discover ? keep_silent(v) : j ? FAB_OK : FAB_E_NOMEM;
+    if (r != FAB_OK) {
+        free(j);
+        failed(s, r);
+        return;
+    }
+    *j = (struct sm_background_job){
+        .s = s, .discover = v->discover, .fabric = v->fabric, .m_key = s->policy.m_key};
+    set_suspects(v, j);
+    v->discover = NULL;
+    v->fabric = NULL;
+    v->job = j;
+    r = loop_work_short(s->in.loop, work, done, j);
+    if (r == FAB_OK)
+        return;
+    v->job = NULL;
+    job_free(j);
+    failed(s, r);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct sm_background *v = ctx;
+    bool good = a->status == FAB_OK && a->len >= FAB_SMP_DATA;
+    int status = good || a->status != FAB_OK ? a->status : FAB_E_FORMAT;
+    v->outstanding--;
+    if (fab_discover_answer(v->discover, tag, status, good ? a->data : NULL) != FAB_OK)
+        log_error("sm", "out of memory during a survey; a part of the fabric is missed");
+    if (v->outstanding == 0 && fab_discover_done(v->discover))
+        go_on(v->s);
+}
+
+bool sm_background_next(struct sm *s, struct fab_mads_request *ret)
+{
+    struct sm_background *v = &s->survey;
+    struct fab_discover_ask ask;
+    if (!v->discover || v->outstanding >= (sm_run_busy(s) ? BESIDE_MOST : ALONE_MOST))
+        return false;
+    if (!fab_discover_next(v->discover, &ask)) {
+        if (v->outstanding == 0 && fab_discover_done(v->discover))
+            loop_timer_set(v->timer, 0); /* there was nothing to ask */
+        return false;
+    }
+    *ret = (struct fab_mads_request){.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                                     .method = FAB_METHOD_GET,
+                                     .attr_id = ask.attr_id,
+                                     .attr_mod = ask.attr_mod,
+                                     .m_key = s->policy.m_key,
+                                     .dlid = 0xffff,
+                                     .path = ask.path,
+                                     .done = on_answer,
+                                     .ctx = v,
+                                     .tag = ask.tag};
+    v->outstanding++;
+    return true;
+}
+
+static void on_nothing(void *ctx)
+{
+    struct sm *s = ctx;
+    struct sm_background *v = &s->survey;
+    if (v->discover && v->outstanding == 0 && fab_discover_done(v->discover))
+        go_on(s);
+}
+
+/* ---- from outside ---------------------------------------------------------------------------- */
+
+bool sm_background_active(const struct sm *s)
+{
+    return s->survey.discover || s->survey.job || s->survey.fabric;
+}
+
+bool sm_background_ready(const struct sm *s)
+{
+    const struct sm_background *v = &s->survey;
+    return v->fabric && !v->discover && (v->touched_count == 0 || v->looks >= LOOKS_MOST);
+}
+
+void sm_background_schedule(struct sm *s)
+{
+    const struct sm_background *v = &s->survey;
+    if (v->fabric && !v->discover && !v->job && !sm_background_ready(s))
+        go_on(s);
+    else if (s->want.sweep && s->model.view && !s->want.full && !sm_background_active(s))
+        sm_background_begin(s);
+}
+
+/* Those who wait for a sweep wait for this one. */
+static void take_waiters(struct sm *s)
+{
+    for (struct sm_waiter *w = s->waiters; w; w = w->next)
+        w->surveyed |= w->kind == SM_ROUND_HEAVY;
+}
+
+void sm_background_begin(struct sm *s)
+{
+    struct sm_background *v = &s->survey;
+    const struct fab_discover_config config = {.m_key = s->policy.m_key};
+    struct fab_mads_stats stats;
+    s->want.sweep = false;
+    if (fab_discover_new(&config, &v->discover) != FAB_OK) {
+        sm_request_heavy(s);
+        return;
+    }
+    fab_mads_stats(s->mads, &stats);
+    v->looks = 1;
+    v->started_us = clock_now_us();
+    v->sent_before = stats.sent;
+    take_waiters(s);
+    log_debug("sm", "survey begins");
+    sm_run_pump(s);
+}
+
+void sm_background_drop(struct sm *s)
+{
+    struct sm_background *v = &s->survey;
+    if (s->mads)
+        fab_mads_cancel(s->mads, v);
+    loop_timer_cancel(v->timer);
+    if (v->job)
+        v->job->s = NULL;
+    fab_discover_free(v->discover);
+    fab_fabric_unref(v->fabric);
+    free(v->touched);
+    free(v->asked);
+    free(v->silent);
+    *v = (struct sm_background){.s = s, .timer = v->timer};
+}
+
+int sm_background_init(struct sm *s)
+{
+    s->survey = (struct sm_background){.s = s, .timer = loop_timer_new(s->in.loop, on_nothing, s)};
+    return s->survey.timer ? FAB_OK : FAB_E_NOMEM;
+}
+
+void sm_background_fini(struct sm *s)
+{
+    sm_background_drop(s);
+    loop_timer_free(s->survey.timer);
+    s->survey.timer = NULL;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phase "discovering": asks what libfabmgr/discover wants asked, the whole fabric or the suspects.
+ * What comes before and after it is in take.c.
+ *
+ * A scoped look that ends oddly (we ourselves are not in it, or it lost half of the fabric) is not
+ * believed: the whole fabric is looked at instead.
+ */
+#include "fabricd/base/log.h"
+#include "fabricd/sm/private.h"
+
+static bool next(struct sm *s, struct fab_mads_request *ret)
+{
+    struct fab_discover_ask ask;
+    if (!s->discover || !fab_discover_next(s->discover, &ask))
+        return false;
+    ret->path = ask.path;
+    ret->attr_id = ask.attr_id;
+    ret->attr_mod = ask.attr_mod;
+    ret->tag = ask.tag;
+    return true;
+}
+
+static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
+{
+    bool good = a->status == FAB_OK && a->len >= FAB_SMP_DATA;
+    int status = good || a->status != FAB_OK ? a->status : FAB_E_FORMAT;
+    if (fab_discover_answer(s->discover, tag, status, good ? a->data : NULL) != FAB_OK)
+        log_error("sm", "out of memory during discovery; a part of the fabric is missed");
+}
+
+static bool finished(const struct sm *s)
+{
+    return !s->discover || fab_discover_done(s->discover);
+}
+
+static bool odd(const struct sm *s, const struct fab_fabric *now)
+{
+    const struct fab_fabric *was = s->model.fabric;
+    return now->self_port == FAB_NONE || (was && now->node_count < was->node_count / 2);
+}
+
+/* By a place of its list: a node is kept from before though it does not answer. */
+static bool is_kept_silent(const struct sm *s, const struct fab_fabric *now,
+                           const struct fab_silent *place)
+{
+    const struct fab_fabric *was = s->model.fabric;
+    uint32_t near = fab_fabric_node_by_guid(was, place->near_guid);
+    if (place->status != FAB_E_TIMEOUT || near == FAB_NONE ||
+        place->near_port > was->nodes[near].num_ports)
+        return false;
+    uint32_t node = fab_peer_node(was, fab_port_id(was, near, place->near_port));
+    return node != FAB_NONE && fab_fabric_node_by_guid(now, was->nodes[node].guid) != FAB_NONE;
+}
+
+/* A scoped look met a known node which does not answer, and those around it say that its cables are
+ * up: it hangs, and only a look at everything tells what the fabric is without it. */
+static bool look_wider(struct sm *s, const struct fab_fabric *now)
+{
+    uint32_t count, i = 0;
+    const struct fab_silent *silent = fab_discover_silent(s->discover, &count);
+    while (i < count && !is_kept_silent(s, now, &silent[i]))
+        i++;
+    if (i == count)
+        return false;
+    s->want.trap_us = s->run.trap_us;
+    sm_cause_keep(s);
+    s->look_again = true;
+    sm_request_heavy(s);
+    return true;
+}
+
+/* True when the result of a scoped look is not to be taken as it is. */
+static bool dismiss(struct sm *s, const struct fab_fabric *now)
+{
+    if (s->run.kind != SM_ROUND_TARGETED)
+        return false;
+    if (!odd(s, now))
+        return look_wider(s, now);
+    log_notice("sm", "the scoped look contradicts what was known; looking at everything");
+    sm_request_heavy(s);
+    return true;
+}
+
+/* The snapshot that was found is judged before the model gets it; cables that are held go from it.
+ */
+int sm_sweep_judge(struct sm *s)
+{
+    if (dismiss(s, s->found))
+        return SM_ROUND_OVER;
+    if (s->found->self_port == FAB_NONE)
+        return FAB_E_UNREACHABLE;
+    return sm_flap_exclude(s, s->found);
+}
+
+const struct sm_phase sm_phase_discover = {"discovering", NULL, next, answer, finished, NULL};

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phase "looking": one SubnGet(SwitchInfo) a switch. A switch that says that a port changed
+ * (PortStateChange, IBA 14.2.5.4), holds another LinearFDBTop than it did, or does not answer is a
+ * suspect, and so are the places that were silent before. Suspects lead to a scoped look; if no
+ * switch answers, the fault is near us, and everything is looked at.
+ */
+#include "fabricd/sm/private.h"
+
+static int enter(struct sm *s)
+{
+    s->scan = (struct sm_scan){0};
+    sm_unresponsive_suspect(s);
+    if (s->model.fabric->switch_count == 0)
+        sm_request_heavy(s);
+    return FAB_OK;
+}
+
+static bool next(struct sm *s, struct fab_mads_request *ret)
+{
+    struct sm_scan *at = &s->scan;
+    const struct fab_fabric *f = s->model.fabric;
+    while (at->index < f->switch_count && s->model.paths[at->index].hops == FAB_PATH_UNKNOWN)
+        at->index++;
+    if (at->index >= f->switch_count)
+        return false;
+    ret->path = &s->model.paths[at->index];
+    ret->attr_id = FAB_ATTR_SWITCH_INFO;
+    ret->attr_mod = 0;
+    ret->tag = at->index++;
+    return true;
+}
+
+/* A switch that is gone is found by looking at those it was cabled to. */
+static void suspect_neighbours(struct sm *s, uint32_t node)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    for (uint32_t port = 0; port <= f->nodes[node].num_ports; port++) {
+        uint32_t peer = fab_peer_node(f, fab_port_id(f, node, (uint8_t)port));
+        if (peer != FAB_NONE)
+            sm_request_target(s, f->nodes[peer].guid);
+    }
+}
+
+static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t sw = (uint32_t)tag;
+    struct fab_switch_info info;
+    if (a->status != FAB_OK ||
+        fab_attr_unpack(&fab_attr_switch_info, a->data, a->len, &info) != FAB_OK) {
+        s->scan.unanswered++;
+        sm_request_target(s, f->nodes[sw].guid);
+        suspect_neighbours(s, sw);
+    } else if (info.port_state_change || info.linear_fdb_top != f->switches[sw].linear_fdb_top) {
+        sm_request_target(s, f->nodes[sw].guid);
+    }
+}
+
+static bool finished(const struct sm *s)
+{
+    return s->scan.index >= s->model.fabric->switch_count;
+}
+
+static int leave(struct sm *s)
+{
+    s->light_aborts = 0;
+    if (s->want.suspects.count && !s->want.trap_us)
+        sm_cause_set(s, "light look");
+    if (s->scan.unanswered && s->scan.unanswered == s->model.fabric->switch_count)
+        sm_request_heavy(s);
+    return FAB_OK;
+}
+
+const struct sm_phase sm_phase_light = {"looking", enter, next, answer, finished, leave};

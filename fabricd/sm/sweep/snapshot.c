@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The parts of a look that take time with the size of the fabric, computed apart from the loop:
+ * phase "preparing", what a look starts from; "sealing", the snapshot of what was found;
+ * "adopting", the ways to all nodes and the comparison with what was known, whereupon the model has
+ * it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/sm/private.h"
+
+struct look { /* all owned */
+    struct fab_discover *discover;
+    struct fab_fabric *base;
+    uint64_t *suspects;
+    uint32_t suspect_count;
+    uint64_t m_key;
+    struct fab_fabric *fabric;
+    struct sm_model model; /* lent */
+    bool lent, same;
+    int status;
+};
+
+static void look_free(struct look *l)
+{
+    fab_discover_free(l->discover);
+    fab_fabric_unref(l->base);
+    fab_fabric_unref(l->fabric);
+    free(l->suspects);
+    if (l->lent)
+        sm_model_fini(&l->model);
+    free(l);
+}
+
+static void drop(struct sm *s, void *ctx)
+{
+    struct look *l = ctx;
+    if (s && l->lent) {
+        sm_model_take_back(&s->model, &l->model);
+        sm_multicast_swept(s);
+        l->lent = false;
+        if (l->status == FAB_OK && !l->same)
+            sm_model_take_target(&s->model, NULL);
+    }
+    look_free(l);
+}
+
+/* ---- preparing ------------------------------------------------------------------------------- */
+
+static void prepare(void *ctx)
+{
+    struct look *l = ctx;
+    const struct fab_discover_config config = {
+        .base = l->base,
+        .suspects = l->suspects,
+        .suspect_count = l->suspect_count,
+        .m_key = l->m_key,
+    };
+    l->status = fab_discover_new(&config, &l->discover);
+}
+
+/* Where it starts from: what is known and who is suspect, what a survey found and who was touched
+ * meanwhile, or nothing. */
+static int set_out(const struct sm *s, struct look *l)
+{
+    const uint64_t *suspects = s->suspects.guid;
+    l->suspect_count = s->suspects.count;
+    if (s->run.kind == SM_ROUND_TARGETED) {
+        l->base = fab_fabric_ref(s->model.fabric);
+    } else if (s->run.surveyed && sm_background_ready(s)) {
+        l->base = fab_fabric_ref(s->survey.fabric);
+        l->suspect_count = s->survey.touched_count;
+        suspects = s->survey.touched;
+    } else {
+        return FAB_OK;
+    }
+    l->suspects = calloc(l->suspect_count + 1u, sizeof(*l->suspects));
+    if (!l->suspects)
+        return FAB_E_NOMEM;
+    if (l->suspect_count > 0)
+        memcpy(l->suspects, suspects, l->suspect_count * sizeof(*suspects));
+    return FAB_OK;
+}
+
+/* True: nobody touched anything while the survey was made, nothing is to be asked again. */
+static bool is_found(const struct sm *s)
+{
+    return s->run.surveyed && sm_background_ready(s) && s->survey.touched_count == 0;
+}
+
+static int enter_prepare(struct sm *s)
+{
+    static const struct sm_phase_work part = {prepare, drop};
+    fab_discover_free(s->discover);
+    s->discover = NULL;
+    if (is_found(s))
+        return FAB_OK;
+    struct look *l = calloc(1, sizeof(*l));
+    if (!l)
+        return FAB_E_NOMEM;
+    l->m_key = s->policy.m_key;
+    int r = set_out(s, l);
+    if (r != FAB_OK) {
+        look_free(l);
+        return r;
+    }
+    return sm_phase_task_begin(s, &part, l);
+}
+
+static int leave_prepare(struct sm *s)
+{
+    struct look *l = sm_phase_task_take(s);
+    if (!l)
+        return FAB_OK;
+    int r = l->status;
+    s->discover = l->discover;
+    l->discover = NULL;
+    look_free(l);
+    return r;
+}
+
+/* ---- sealing --------------------------------------------------------------------------------- */
+
+static void seal(void *ctx)
+{
+    struct look *l = ctx;
+    l->status = fab_discover_result(l->discover, &l->fabric);
+}
+
+static int enter_seal(struct sm *s)
+{
+    static const struct sm_phase_work part = {seal, drop};
+    fab_fabric_unref(s->found);
+    s->found = NULL;
+    if (!s->discover) {
+        s->found = s->survey.fabric;
+        s->survey.fabric = NULL;
+        return FAB_OK;
+    }
+    struct look *l = calloc(1, sizeof(*l));
+    if (!l)
+        return FAB_E_NOMEM;
+    l->discover = s->discover;
+    s->discover = NULL;
+    l->base = s->model.fabric ? fab_fabric_ref(s->model.fabric) : NULL;
+    return sm_phase_task_begin(s, &part, l);
+}
+
+static int leave_seal(struct sm *s)
+{
+    struct look *l = sm_phase_task_take(s);
+    if (!l)
+        return sm_sweep_judge(s);
+    int r = l->status;
+    s->discover = l->discover;
+    l->discover = NULL;
+    s->found = l->fabric;
+    l->fabric = NULL;
+    look_free(l);
+    return r == FAB_OK ? sm_sweep_judge(s) : r;
+}
+
+/* ---- adopting -------------------------------------------------------------------------------- */
+
+static void adopt(void *ctx)
+{
+    struct look *l = ctx;
+    struct fab_fabric *fabric = l->fabric;
+    l->fabric = NULL;
+    l->status = sm_model_adopt(&l->model, fabric, &l->same);
+}
+
+static int note_silent_of(struct sm *s, const struct fab_discover *d, bool scoped)
+{
+    uint32_t count;
+    const struct fab_silent *silent = d ? fab_discover_silent(d, &count) : NULL;
+    return d ? sm_unresponsive_update(s, silent, count, scoped) : FAB_OK;
+}
+
+static int note_silent(struct sm *s)
+{
+    if (!s->run.surveyed)
+        return note_silent_of(s, s->discover, s->run.kind == SM_ROUND_TARGETED);
+    int r = sm_unresponsive_update(s, s->survey.silent, s->survey.silent_count, false);
+    return r == FAB_OK ? note_silent_of(s, s->discover, true) : r;
+}
+
+static int enter_adopt(struct sm *s)
+{
+    static const struct sm_phase_work part = {adopt, drop};
+    struct look *l = calloc(1, sizeof(*l));
+    if (!l)
+        return FAB_E_NOMEM;
+    l->fabric = s->found;
+    s->found = NULL;
+    l->lent = true;
+    sm_model_lend(&s->model, &l->model);
+    return sm_phase_task_begin(s, &part, l);
+}
+
+static int leave_adopt(struct sm *s)
+{
+    struct look *l = sm_phase_task_take(s);
+    int r = l->status;
+    sm_model_take_back(&s->model, &l->model);
+    sm_multicast_swept(s);
+    l->lent = false;
+    s->run.same = l->same;
+    if (r == FAB_OK && !l->same)
+        sm_model_take_target(&s->model, NULL);
+    look_free(l);
+    if (r == FAB_OK)
+        r = note_silent(s);
+    s->run.known_us = clock_now_us();
+    fab_discover_free(s->discover);
+    s->discover = NULL;
+    return r;
+}
+
+const struct sm_phase sm_phase_prepare = {"preparing", enter_prepare,      NULL,
+                                          NULL,        sm_phase_task_over, leave_prepare};
+const struct sm_phase sm_phase_seal = {"sealing", enter_seal,         NULL,
+                                       NULL,      sm_phase_task_over, leave_seal};
+const struct sm_phase sm_phase_adopt = {"adopting", enter_adopt,        NULL,
+                                        NULL,       sm_phase_task_over, leave_adopt};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Places that do not answer. A place is told of once, when it is first found silent; it is looked
+ * at again with every light look, and after a failed write sooner. A scoped look replaces what is
+ * known of its suspects and leaves the rest of the list alone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fabricd/sm/private.h"
+
+static bool same_place(const struct fab_silent *a, const struct fab_silent *b)
+{
+    return a->near_guid == b->near_guid && a->near_port == b->near_port;
+}
+
+static bool listed(const struct fab_silent *list, uint32_t count, const struct fab_silent *what)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (same_place(&list[i], what))
+            return true;
+    return false;
+}
+
+static void tell(struct sm *s, const struct fab_silent *place)
+{
+    char name[SM_PLACE_LEN];
+    sm_place_name(s->model.fabric, place->near_guid, place->near_port, name);
+    if (place->status == FAB_E_EXISTS)
+        bus_say(s->in.bus, EVENT_ERROR, "duplicate-guid", name, place->near_guid, place->near_port,
+                "the device behind %s has the GUID of another one; it is left out until one of "
+                "them changes",
+                name);
+    else
+        bus_say(s->in.bus, EVENT_WARNING, "node-silent", name, place->near_guid, place->near_port,
+                "the device behind %s does not answer as it should (%s: %s); it is "
+                "left out and asked again later",
+                name, sm_attr_name(place->attr_id), fab_status_text(place->status));
+}
+
+static bool was_suspect(const struct sm *s, uint64_t guid)
+{
+    return s->run.surveyed ? sm_background_touched(s, guid) : sm_guids_have(&s->suspects, guid);
+}
+
+/* Whether the look that runs has asked there again. */
+static bool looked_at(const struct sm *s, const struct fab_silent *place)
+{
+    return was_suspect(s, place->near_guid) && (!place->guid || was_suspect(s, place->guid));
+}
+
+int sm_unresponsive_update(struct sm *s, const struct fab_silent *found, uint32_t count,
+                           bool scoped)
+{
+    struct fab_silent *list = calloc((size_t)count + s->silent_count + 1, sizeof(*list));
+    if (!list)
+        return FAB_E_NOMEM;
+    uint32_t n = 0, told = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (listed(list, n, &found[i]))
+            continue;
+        list[n++] = found[i];
+        if (!listed(s->silent, s->silent_count, &found[i]) && told++ < SM_EVENTS_A_ROUND)
+            tell(s, &found[i]);
+    }
+    if (told > SM_EVENTS_A_ROUND)
+        bus_say(s->in.bus, EVENT_WARNING, "node-silent", "fabric", 0, 0,
+                "%u more places do not answer", told - SM_EVENTS_A_ROUND);
+    for (uint32_t i = 0; scoped && i < s->silent_count; i++)
+        if (!looked_at(s, &s->silent[i]) && !listed(list, n, &s->silent[i]))
+            list[n++] = s->silent[i];
+    free(s->silent);
+    s->silent = list;
+    s->silent_count = n;
+    return FAB_OK;
+}
+
+void sm_unresponsive_suspect(struct sm *s)
+{
+    for (uint32_t i = 0; i < s->silent_count; i++) {
+        sm_request_target(s, s->silent[i].near_guid);
+        sm_request_target(s, s->silent[i].guid); /* known, but not all of it: no cable leads there
+                                                  that is not known already */
+    }
+}
+
+uint32_t sm_unresponsive_ports(const struct sm *s, struct sm_unresponsive *ret, uint32_t max)
+{
+    uint32_t n = s->silent_count < max ? s->silent_count : max;
+    for (uint32_t i = 0; i < n; i++) {
+        sm_place_name(s->model.fabric, s->silent[i].near_guid, s->silent[i].near_port,
+                      ret[i].place);
+        ret[i].status = s->silent[i].status;
+    }
+    return n;
+}
