@@ -32,7 +32,7 @@ static Fabric__V1__AllToAll *convert_all(struct answer *a, const struct fab_view
     m->bound = q->all.bound;
     m->mean = q->all.mean;
     m->sigma = q->all.sigma;
-    m->max_over_mean = fab_quality_imbalance(q);
+    m->max_over_mean = fab_study_quality_imbalance(q);
     m->unused_channels = q->all.unused;
     m->min_ends = q->all.min_ends;
     fill_worst(a, v, &q->all, m);

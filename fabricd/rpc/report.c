@@ -151,7 +151,7 @@ bool measure_quality(const struct measure *m, struct study *s, const struct fab_
                                          .seed = m->seed,
                                          .stopped = study_stopped,
                                          .stopped_ctx = s};
-    int rc = fab_quality_measure(&in, ret);
+    int rc = fab_study_quality_measure(&in, ret);
     if (rc < 0)
         study_fail(s, rc, "the quality could not be measured");
     return rc == FAB_OK;

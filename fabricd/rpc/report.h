@@ -7,8 +7,8 @@
 #include "fabricd/rpc/answer.h"
 #include "fabricd/rpc/study.h"
 #include "libfabmgr/qos/qos.h"
-#include "libfabmgr/quality/quality.h"
 #include "libfabmgr/route/route.h"
+#include "libfabmgr/study/quality.h"
 
 struct measure { /* a copy of QualityOptions; m may be NULL */
     char **names;

@@ -16,9 +16,9 @@
 #include "fabricd/rpc/report.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/choose/choose.h"
 #include "libfabmgr/repair/stand.h"
-#include "libfabmgr/whatif/whatif.h"
+#include "libfabmgr/study/choose_engine.h"
+#include "libfabmgr/study/whatif.h"
 
 struct whatif_study {
     struct study study;
@@ -43,7 +43,7 @@ static bool damage(struct whatif_study *w)
     const struct fab_target *t = s->view->target;
     const struct fab_whatif_input in = {s->view->fabric, &t->lids, &t->lft, w->ports,
                                         (uint32_t)w->port_count};
-    int rc = fab_whatif_make(&in, &w->whatif);
+    int rc = fab_study_whatif_make(&in, &w->whatif);
     if (rc == FAB_E_UNREACHABLE) {
         s->code = FAB_GRPC_INVALID_ARGUMENT;
         snprintf(s->why, sizeof s->why,
@@ -96,12 +96,12 @@ static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_
                                        .policy = &policy,
                                        .lids = &w->whatif.lids,
                                        .flawed = &r->flawed};
-    struct fab_choice c = {r->engine, r->lft, r->vls, r->verdict, ""};
+    struct fab_engine_choice c = {r->engine, r->lft, r->vls, r->verdict, ""};
     policy.lane_sets = r->lane_sets;
     const uint8_t *first = r->lft.entries;
     snprintf(c.why, sizeof c.why, "%s", r->why);
     uint64_t start = clock_now_us();
-    int rc = fab_choose(&in, &w->chain, taken, &c);
+    int rc = fab_study_choose_engine(&in, &w->chain, taken, &c);
     r->engine = c.engine;
     r->lft = c.lft;
     r->vls = c.vls;
@@ -202,7 +202,7 @@ static void work(struct study *s)
     if (!left_over(w, &left))
         study_fail(s, FAB_E_NOMEM, "it could not be computed");
     else if (foretell(w, &left) && w->report.status == FAB_OK)
-        fab_whatif_compare(&w->whatif.kept, &w->report.lft, &w->change);
+        fab_study_whatif_compare(&w->whatif.kept, &w->report.lft, &w->change);
     measure_fini(&left);
 }
 
@@ -252,7 +252,7 @@ static void whatif_free(struct study *s)
 {
     struct whatif_study *w = (struct whatif_study *)s;
     report_fini(&w->report);
-    fab_whatif_fini(&w->whatif);
+    fab_study_whatif_fini(&w->whatif);
     measure_fini(&w->measure);
     free(w->ports);
     free(w);

@@ -106,7 +106,7 @@ static int try_order(struct fab_repair_base *b, const struct fab_repair_input *i
         return status;
     label_by_order(b, ranks.order);
     *ret_fits = all_ascend(b, in->lft);
-    fab_ranks_fini(&ranks);
+    fab_route_ranks_fini(&ranks);
     return FAB_OK;
 }
 
@@ -334,10 +334,10 @@ int fab_repair_labels_find(struct fab_repair_base *b, const struct fab_repair_in
     if (b->label == NULL || b->order == NULL)
         return FAB_E_NOMEM;
     b->labels = "order of the ranks";
-    status = try_order(b, in, fab_ranks_plain, &fits);
+    status = try_order(b, in, fab_route_ranks_of_tree, &fits);
     if (status == FAB_OK && !fits) {
         b->labels = "order of the shortest ways";
-        status = try_order(b, in, fab_ranks_find, &fits);
+        status = try_order(b, in, fab_route_ranks_find, &fits);
     }
     if (status == FAB_OK && !fits) {
         b->labels = "chains of dependencies";

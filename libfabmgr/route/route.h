@@ -60,9 +60,11 @@ struct fab_ranks {
     uint32_t *order; /* [switch_count] position in the total order; up = towards greater */
     bool *leaf;      /* [switch_count] has compute ends, not just aggregation nodes */
 };
-int fab_ranks_find(const struct fab_fabric *f, const struct fab_policy *p, struct fab_ranks *ret);
+int fab_route_ranks_find(const struct fab_fabric *f, const struct fab_policy *p,
+                         struct fab_ranks *ret);
 /* From the roots or the leaves alone, as the engine fattree has them. */
-int fab_ranks_plain(const struct fab_fabric *f, const struct fab_policy *p, struct fab_ranks *ret);
-void fab_ranks_fini(struct fab_ranks *r);
+int fab_route_ranks_of_tree(const struct fab_fabric *f, const struct fab_policy *p,
+                            struct fab_ranks *ret);
+void fab_route_ranks_fini(struct fab_ranks *r);
 
 #endif

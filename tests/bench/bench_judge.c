@@ -22,10 +22,10 @@
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/choose/choose.h"
 #include "libfabmgr/fabric/text.h"
-#include "libfabmgr/quality/quality.h"
 #include "libfabmgr/route/route.h"
+#include "libfabmgr/study/choose_engine.h"
+#include "libfabmgr/study/quality.h"
 #include "libfabmgr/verify/verify.h"
 
 #define LIDS 49152u
@@ -201,13 +201,13 @@ static void print(const struct fab_fabric *f, const struct fab_target *t, const 
                  .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls},
              &v),
          "verify");
-    must(fab_quality_measure(
+    must(fab_study_quality_measure(
              &(struct fab_quality_input){
                  .fabric = f, .lids = &t->lids, .lft = &t->lft, .samples = 200, .seed = 1},
              &q),
          "quality");
-    printf("%s %.4f %u %.4f %s %" PRIu64 " %.1f\n", name, fab_quality_imbalance(&q), q.shift.max,
-           q.bisection.mean, v.deadlock_free ? "acyclic" : "cyclic", q.lost, ms);
+    printf("%s %.4f %u %.4f %s %" PRIu64 " %.1f\n", name, fab_study_quality_imbalance(&q),
+           q.shift.max, q.bisection.mean, v.deadlock_free ? "acyclic" : "cyclic", q.lost, ms);
     fab_verdict_fini(&v);
 }
 
@@ -225,8 +225,8 @@ static void assign(const struct fab_fabric *f, const struct fab_policy *p, struc
 static int choose(const struct fab_route_input *in, const struct fab_route_chain *chain,
                   uint32_t taken, struct fab_target *t, struct fab_verdict *v)
 {
-    struct fab_choice c = {chain->engine[taken], t->lft, t->vls, *v, ""};
-    int status = fab_choose(in, chain, taken, &c);
+    struct fab_engine_choice c = {chain->engine[taken], t->lft, t->vls, *v, ""};
+    int status = fab_study_choose_engine(in, chain, taken, &c);
     t->lft = c.lft;
     t->vls = c.vls;
     fab_verdict_fini(&c.verdict);

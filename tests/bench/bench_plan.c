@@ -123,7 +123,7 @@ int main(int argc, char **argv)
     must(fab_generate_fat_tree(&spec, &b), "fat tree");
     must(fab_builder_seal(b, &f), "seal");
     fab_builder_free(b);
-    must(fab_ranks_find(f, &p, &ranks), "ranks");
+    must(fab_route_ranks_find(f, &p, &ranks), "ranks");
     printf("%u switches, %u other nodes\n", f->switch_count, f->node_count - f->switch_count);
     struct fab_target *whole = tables_of(f, &p, "fattree"), *other = tables_of(f, &p, "updn");
     time_change("nothing", f, &p, whole, whole);
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
     time_change("another engine", f, &p, whole, other);
     fab_target_unref(whole);
     fab_target_unref(other);
-    fab_ranks_fini(&ranks);
+    fab_route_ranks_fini(&ranks);
     fab_policy_fini(&p);
     fab_fabric_unref(f);
     return 0;

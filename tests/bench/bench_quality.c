@@ -17,15 +17,15 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/fabric/text.h"
-#include "libfabmgr/quality/quality.h"
 #include "libfabmgr/route/route.h"
+#include "libfabmgr/study/quality.h"
 #include "libfabmgr/verify/verify.h"
 #include "tests/bench/bench.h"
 
 static void print(const char *engine, const struct fab_quality *q)
 {
     printf("%-10s %9" PRIu64 " %9" PRIu64 " %8.2f %5u %5u/%-5u %4u%c %4u %6u %6.3f", engine,
-           q->all.max, q->all.bound, fab_quality_imbalance(q), q->all.min_ends, q->all.unused,
+           q->all.max, q->all.bound, fab_study_quality_imbalance(q), q->all.min_ends, q->all.unused,
            q->channels, q->shift.max, q->shift.every ? ' ' : '~', q->permutation_bound,
            q->random.median, q->bisection.mean);
 }
@@ -62,7 +62,7 @@ static void bench_engine(const struct fab_route_engine *engine, const struct fab
     }
     struct fab_quality_input in = {.fabric = f, .lids = lids, .lft = &lft, .samples = samples};
     start = cpu_ms();
-    must(fab_quality_measure(&in, &q), "quality");
+    must(fab_study_quality_measure(&in, &q), "quality");
     double whole = cpu_ms() - start;
     print(engine->name, &q);
     printf("   %s on %u, %.1f ms route, %.0f ms quality\n", judge(f, lids, &lft, &vls),

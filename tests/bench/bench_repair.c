@@ -118,7 +118,7 @@ static void prepare(struct world *w, const char *what, const char *engine)
     double routed = now_us();
     printf("%s: %u switches, %u LIDs, %u cables; %s: %s\n", what, w->f->switch_count, w->lids.top,
            w->f->link_count, engine, why);
-    must(fab_ranks_plain(w->f, &w->policy, &w->ranks), "ranks", "");
+    must(fab_route_ranks_of_tree(w->f, &w->policy, &w->ranks), "ranks", "");
     struct fab_repair_input base = {
         .fabric = w->f, .policy = &w->policy, .lids = &w->lids, .lft = &w->lft, .vls = &w->vls};
     double ready = now_us();
@@ -409,7 +409,7 @@ static void run(const char *what, const char *engine, enum what_to_run mode)
     free(before);
     free(fault);
     fab_repair_free(w.repair);
-    fab_ranks_fini(&w.ranks);
+    fab_route_ranks_fini(&w.ranks);
     fab_lft_fini(&w.lft);
     fab_vls_fini(&w.vls);
     fab_lids_fini(&w.lids);

@@ -20,10 +20,10 @@
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/fabric/text.h"
 #include "libfabmgr/plan/plan.h"
-#include "libfabmgr/quality/quality.h"
 #include "libfabmgr/route/route.h"
+#include "libfabmgr/study/quality.h"
+#include "libfabmgr/study/whatif.h"
 #include "libfabmgr/verify/verify.h"
-#include "libfabmgr/whatif/whatif.h"
 #include "tests/bench/bench.h"
 
 #define ROUNDS 5
@@ -32,13 +32,13 @@ static void print_quality(const struct fab_fabric *f, const struct fab_lids *lid
                           const struct fab_lft *lft)
 {
     struct fab_quality q;
-    must(
-        fab_quality_measure(&(struct fab_quality_input){.fabric = f, .lids = lids, .lft = lft}, &q),
-        "quality");
+    must(fab_study_quality_measure(
+             &(struct fab_quality_input){.fabric = f, .lids = lids, .lft = lft}, &q),
+         "quality");
     printf("  all-to-all: max %" PRIu64 " (bound %" PRIu64
            "), max/mean %.2f, %u of %u channels dark; "
            "worst of %u shifts: %u (bound %u)\n",
-           q.all.max, q.all.bound, fab_quality_imbalance(&q), q.all.unused, q.channels,
+           q.all.max, q.all.bound, fab_study_quality_imbalance(&q), q.all.unused, q.channels,
            q.shift.tried, q.shift.max, q.permutation_bound);
 }
 
@@ -176,7 +176,7 @@ static void pull(const struct fab_route_engine *engine, const struct fab_fabric 
                why);
         goto out;
     }
-    fab_whatif_compare(&before->lft, &after->lft, &change);
+    fab_study_whatif_compare(&before->lft, &after->lft, &change);
     printf("  pull %s port %u (to %s): %" PRIu64 " entries, %" PRIu64 " blocks on %u switches\n",
            f->nodes[f->ports[port].node].desc, f->ports[port].num,
            f->nodes[fab_peer_node(f, port)].desc, change.entries, change.blocks, change.switches);

@@ -15,7 +15,7 @@
 #include "fabricd/loop/thread_pool.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"
-#include "libfabmgr/route/fill.h"
+#include "libfabmgr/route/fattree/fill.h"
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/verify/verify.h"
 #include "tests/bench/bench.h"
@@ -90,25 +90,25 @@ static void measure_fill(const struct fab_fabric *f, const struct fab_policy *p,
 {
     struct fab_graph graph;
     struct fab_order order;
-    struct fab_slopes slopes;
+    struct fab_updown slopes;
     struct fab_tree tree;
-    struct fab_lanes lanes;
+    struct fab_dmodk lanes;
     struct fab_lft lft;
-    must(fab_graph_make(f, &graph), "graph");
-    must(fab_order_ranked(&graph, f, p, &order), "order");
-    must(fab_slopes_make(&graph, &order, &slopes), "slopes");
-    must(fab_tree_make(f, &graph, &order, &slopes, &tree), "tree");
-    must(fab_lanes_make(&tree, lids, &lanes), "lanes");
+    must(fab_route_graph_make(f, &graph), "graph");
+    must(fab_route_order_ranked(&graph, f, p, &order), "order");
+    must(fab_route_updown_make(&graph, &order, &slopes), "slopes");
+    must(fab_route_tree_make(f, &graph, &order, &slopes, &tree), "tree");
+    must(fab_route_dmodk_make(&tree, lids, &lanes), "lanes");
     must(fab_lft_init(&lft, f->switch_count, lids->top), "tables");
     struct watch since = start();
-    must(fab_fill_all(&tree, &lanes, crew, &lft), "fill");
+    must(fab_route_tree_fill(&tree, &lanes, crew, &lft), "fill");
     stop(since, &fig->fill);
     fab_lft_fini(&lft);
-    fab_lanes_fini(&lanes);
-    fab_tree_fini(&tree);
-    fab_slopes_fini(&slopes);
-    fab_order_fini(&order);
-    fab_graph_fini(&graph);
+    fab_route_dmodk_fini(&lanes);
+    fab_route_tree_fini(&tree);
+    fab_route_updown_fini(&slopes);
+    fab_route_order_fini(&order);
+    fab_route_graph_fini(&graph);
 }
 
 static void measure_engine(const struct fab_fabric *f, const struct fab_policy *p,

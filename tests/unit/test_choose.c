@@ -3,9 +3,9 @@
  * The choice among engines: none is better than the one taken, whatever the order of discovery;
  * nothing is measured where nothing is missing; without memory all stays as it was.
  */
-#include "libfabmgr/choose/choose.h"
+#include "libfabmgr/study/choose_engine.h"
 
-#include "libfabmgr/quality/quality.h"
+#include "libfabmgr/study/quality.h"
 #include "tests/unit/routing.h"
 
 #include "tests/unit/failing_alloc.h"
@@ -18,10 +18,10 @@ struct chosen {
     struct fab_route_input in;
     bool flawed;
     uint32_t taken;
-    struct fab_choice choice;
+    struct fab_engine_choice choice;
 };
 
-static int computed(const struct chosen *c, struct fab_choice *t)
+static int computed(const struct chosen *c, struct fab_engine_choice *t)
 {
     int status = t->engine->run(&c->in, &t->lft, &t->vls, t->why, sizeof(t->why));
     if (status != FAB_OK)
@@ -32,7 +32,7 @@ static int computed(const struct chosen *c, struct fab_choice *t)
     return FAB_OK;
 }
 
-static void choice_fini(struct fab_choice *t)
+static void choice_fini(struct fab_engine_choice *t)
 {
     fab_lft_fini(&t->lft);
     fab_vls_fini(&t->vls);
@@ -69,7 +69,7 @@ static uint64_t score(const struct chosen *c, const struct fab_lft *lft)
 {
     struct fab_quality q;
     struct fab_quality_input in = {.fabric = c->f, .lids = &c->lids, .lft = lft};
-    ck_assert_int_eq(fab_quality_measure(&in, &q), FAB_OK);
+    ck_assert_int_eq(fab_study_quality_measure(&in, &q), FAB_OK);
     return q.all.max * q.shift.max;
 }
 
@@ -79,7 +79,7 @@ static bool assert_best(struct chosen *c, const char *what)
 {
     uint64_t mine = score(c, &c->choice.lft), least = UINT64_MAX;
     for (uint32_t i = c->taken; i < c->chain.count; i++) {
-        struct fab_choice t = {.engine = c->chain.engine[i]};
+        struct fab_engine_choice t = {.engine = c->chain.engine[i]};
         bool other =
             computed(c, &t) == FAB_OK && fab_verdict_good(&t.verdict) && !fab_vls_many(&t.vls);
         uint64_t its = other ? score(c, &t.lft) : UINT64_MAX;
@@ -123,8 +123,8 @@ START_TEST(the_best_is_taken)
         fab_prng_init(&prng, seed + i);
         start(&a, tree_with_holes(seed + i), "auto");
         start(&b, retold(a.f, &prng, 0), "auto");
-        ck_assert_int_eq(fab_choose(&a.in, &a.chain, a.taken, &a.choice), FAB_OK);
-        ck_assert_int_eq(fab_choose(&b.in, &b.chain, b.taken, &b.choice), FAB_OK);
+        ck_assert_int_eq(fab_study_choose_engine(&a.in, &a.chain, a.taken, &a.choice), FAB_OK);
+        ck_assert_int_eq(fab_study_choose_engine(&b.in, &b.chain, b.taken, &b.choice), FAB_OK);
         if (a.flawed)
             better += assert_best(&a, what);
         assert_same(&a, &b);
@@ -144,8 +144,8 @@ static void assert_untouched(struct fab_fabric *f, const char *chain, bool flawe
     start(&c, f, chain);
     ck_assert(c.flawed == flawed);
     snprintf(why, sizeof(why), "%s", c.choice.why);
-    struct fab_choice before = c.choice;
-    ck_assert_int_eq(fab_choose(&c.in, &c.chain, c.taken, &c.choice), FAB_OK);
+    struct fab_engine_choice before = c.choice;
+    ck_assert_int_eq(fab_study_choose_engine(&c.in, &c.chain, c.taken, &c.choice), FAB_OK);
     ck_assert_ptr_eq(before.lft.entries, c.choice.lft.entries);
     ck_assert_str_eq(why, c.choice.why);
     finish(&c);
@@ -169,7 +169,7 @@ START_TEST(what_is_uneven_is_polished)
     start(&c, leaf_spine(6, 3, 4), "auto");
     ck_assert(c.flawed);
     uint64_t before = score(&c, &c.choice.lft);
-    ck_assert_int_eq(fab_choose(&c.in, &c.chain, c.taken, &c.choice), FAB_OK);
+    ck_assert_int_eq(fab_study_choose_engine(&c.in, &c.chain, c.taken, &c.choice), FAB_OK);
     ck_assert_uint_lt(score(&c, &c.choice.lft), before);
     ck_assert(fab_verdict_good(&c.choice.verdict));
     finish(&c);
@@ -180,7 +180,7 @@ START_TEST(the_reason_has_the_figures)
 {
     struct chosen c;
     start(&c, tree_with_holes(1), "auto");
-    ck_assert_int_eq(fab_choose(&c.in, &c.chain, c.taken, &c.choice), FAB_OK);
+    ck_assert_int_eq(fab_study_choose_engine(&c.in, &c.chain, c.taken, &c.choice), FAB_OK);
     const char *words = strstr(c.choice.why, "; the best by all-to-all max/mean and worst shift: ");
     ck_assert_msg(words != NULL, "%s", c.choice.why);
     ck_assert_ptr_nonnull(strstr(words, "fattree "));
@@ -198,8 +198,8 @@ static int choose_lean(void)
 {
     struct chosen *c = &lean;
     const uint8_t *entries = c->choice.lft.entries;
-    struct fab_choice copy = c->choice;
-    int status = fab_choose(&c->in, &c->chain, c->taken, &c->choice);
+    struct fab_engine_choice copy = c->choice;
+    int status = fab_study_choose_engine(&c->in, &c->chain, c->taken, &c->choice);
     if (status != FAB_OK && (entries != c->choice.lft.entries || copy.engine != c->choice.engine))
         return FAB_E_INVAL;
     return status;

@@ -3,14 +3,14 @@
  * Lengths of up-then-down paths, against the definition: one destination and one switch at a time,
  * on all crowds of fabrics. Rows that are said to be alike are; and descends[] is right.
  */
-#include "libfabmgr/route/legal.h"
+#include "libfabmgr/route/updown/legal_paths.h"
 #include "tests/unit/crowds.h"
 
 struct plain {
     uint8_t *down, *way; /* [n] */
 };
 
-static void find_plainly(const struct fab_slopes *s, uint32_t destination, struct plain *ret)
+static void find_plainly(const struct fab_updown *s, uint32_t destination, struct plain *ret)
 {
     memset(ret->down, FAB_LEGAL_HOPS, s->n);
     ret->down[destination] = 0;
@@ -36,10 +36,10 @@ static void find_plainly(const struct fab_slopes *s, uint32_t destination, struc
     }
 }
 
-static void check_column(const struct fab_slopes *s, const uint8_t *rows, uint32_t column,
+static void check_column(const struct fab_updown *s, const uint8_t *rows, uint32_t column,
                          const struct plain *plain, bool *descends, const char *what)
 {
-    const uint32_t *alike = fab_legal_alike(rows, s->n);
+    const uint32_t *alike = fab_route_legal_row_of(rows, s->n);
     for (uint32_t sw = 0; sw < s->n; sw++) {
         uint8_t way = rows[(size_t)alike[sw] * FAB_LEGAL_BATCH + column];
         ck_assert_msg(way == plain->way[sw], "%s: from %u, column %u: %x, not %x", what, sw, column,
@@ -48,22 +48,22 @@ static void check_column(const struct fab_slopes *s, const uint8_t *rows, uint32
     }
 }
 
-static void check_batch(const struct fab_slopes *s, const uint32_t *destinations, uint32_t count,
+static void check_batch(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                         const char *what)
 {
-    uint8_t *rows = fab_legal_alloc(s->n), *ways = fab_legal_alloc(s->n);
+    uint8_t *rows = fab_route_legal_alloc(s->n), *ways = fab_route_legal_alloc(s->n);
     struct plain plain = {malloc(s->n), malloc(s->n)};
     bool *descends = calloc(s->n, sizeof(*descends));
-    fab_legal_rows(s, destinations, count, rows);
-    fab_legal_ways(s, destinations, count, ways);
+    fab_route_legal_rows(s, destinations, count, rows);
+    fab_route_legal_paths(s, destinations, count, ways);
     for (uint32_t i = 0; i < count; i++) {
         find_plainly(s, destinations[i], &plain);
         check_column(s, rows, i, &plain, descends, what);
     }
     for (uint32_t sw = 0; sw < s->n; sw++) {
-        size_t own = (size_t)fab_legal_alike(rows, s->n)[sw] * FAB_LEGAL_BATCH;
+        size_t own = (size_t)fab_route_legal_row_of(rows, s->n)[sw] * FAB_LEGAL_BATCH;
         ck_assert_mem_eq(ways + (size_t)sw * FAB_LEGAL_BATCH, rows + own, FAB_LEGAL_BATCH);
-        ck_assert_int_eq(fab_legal_descends(rows, s->n)[sw], descends[sw]);
+        ck_assert_int_eq(fab_route_legal_descends(rows, s->n)[sw], descends[sw]);
     }
     free(rows);
     free(ways);
@@ -79,11 +79,11 @@ static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, vo
     struct fab_policy p;
     struct fab_graph g;
     struct fab_order o;
-    struct fab_slopes s;
+    struct fab_updown s;
     fab_policy_defaults(&p);
-    ck_assert_int_eq(fab_graph_make(f, &g), FAB_OK);
-    ck_assert_int_eq(fab_order_ranked(&g, f, &p, &o), FAB_OK);
-    ck_assert_int_eq(fab_slopes_make(&g, &o, &s), FAB_OK);
+    ck_assert_int_eq(fab_route_graph_make(f, &g), FAB_OK);
+    ck_assert_int_eq(fab_route_order_ranked(&g, f, &p, &o), FAB_OK);
+    ck_assert_int_eq(fab_route_updown_make(&g, &o, &s), FAB_OK);
     uint32_t *destinations = calloc(g.n + 1, sizeof(*destinations));
     for (uint32_t i = 0; i < g.n; i++)
         destinations[i] = i;
@@ -94,9 +94,9 @@ static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, vo
         check_batch(&s, destinations + first, count, what);
     }
     free(destinations);
-    fab_slopes_fini(&s);
-    fab_order_fini(&o);
-    fab_graph_fini(&g);
+    fab_route_updown_fini(&s);
+    fab_route_order_fini(&o);
+    fab_route_graph_fini(&g);
     fab_policy_fini(&p);
     fab_fabric_unref(f);
 }

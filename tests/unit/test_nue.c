@@ -3,7 +3,7 @@
  * The engine that takes any topology on any number of lanes: proof on thousands of fabrics, the
  * graph of turns against a naive search for circles, sameness, short ways.
  */
-#include "libfabmgr/route/turns.h"
+#include "libfabmgr/route/dependencies/acyclic_cdg.h"
 #include "tests/unit/crowds.h"
 #include "tests/unit/naive.h"
 
@@ -183,7 +183,7 @@ END_TEST
 /* ---- the graph of turns ---------------------------------------------------------------------- */
 
 /* Does `to` lead to `from` over turns in use? */
-static bool closes_circle(const struct fab_turns *t, uint32_t from, uint32_t to)
+static bool closes_circle(const struct fab_cdg *t, uint32_t from, uint32_t to)
 {
     bool *seen = calloc(t->arcs + 1, sizeof(*seen));
     uint32_t *stack = calloc(t->arcs + 1, sizeof(*stack)), depth = 0;
@@ -191,9 +191,9 @@ static bool closes_circle(const struct fab_turns *t, uint32_t from, uint32_t to)
     seen[to] = true;
     stack[depth++] = to;
     while (depth > 0 && !found) {
-        uint32_t arc = stack[--depth], head = fab_arc_head(t, arc);
+        uint32_t arc = stack[--depth], head = fab_route_cdg_head(t, arc);
         for (uint32_t next = t->g->nbr_at[head]; next < t->g->nbr_at[head + 1]; next++) {
-            if (!fab_turn_used(t, arc, next))
+            if (!fab_route_cdg_used(t, arc, next))
                 continue;
             found = found || next == from;
             if (!seen[next])
@@ -206,28 +206,28 @@ static bool closes_circle(const struct fab_turns *t, uint32_t from, uint32_t to)
     return found;
 }
 
-static void assert_ordered(const struct fab_turns *t)
+static void assert_ordered(const struct fab_cdg *t)
 {
     for (uint32_t arc = 0; arc < t->arcs; arc++) {
-        uint32_t head = fab_arc_head(t, arc);
+        uint32_t head = fab_route_cdg_head(t, arc);
         ck_assert_uint_eq(t->back[t->back[arc]], arc);
         for (uint32_t next = t->g->nbr_at[head]; next < t->g->nbr_at[head + 1]; next++)
-            ck_assert(!fab_turn_used(t, arc, next) || t->place[arc] < t->place[next]);
+            ck_assert(!fab_route_cdg_used(t, arc, next) || t->place[arc] < t->place[next]);
     }
 }
 
-static void try_turns(struct fab_turns *t, struct fab_prng *prng, unsigned tries)
+static void try_turns(struct fab_cdg *t, struct fab_prng *prng, unsigned tries)
 {
     for (unsigned i = 0; i < tries && t->arcs > 0; i++) {
-        uint32_t from = (uint32_t)fab_prng_below(prng, t->arcs), head = fab_arc_head(t, from);
+        uint32_t from = (uint32_t)fab_prng_below(prng, t->arcs), head = fab_route_cdg_head(t, from);
         uint32_t degree = t->g->nbr_at[head + 1] - t->g->nbr_at[head];
         uint32_t to = t->g->nbr_at[head] + (uint32_t)fab_prng_below(prng, degree);
         if (to == t->back[from])
             continue;
-        bool used = fab_turn_used(t, from, to), circle = closes_circle(t, from, to);
+        bool used = fab_route_cdg_used(t, from, to), circle = closes_circle(t, from, to);
         ck_assert(!used || !circle);
-        ck_assert_int_eq(fab_turn_take(t, from, to), !circle);
-        ck_assert_int_eq(fab_turn_used(t, from, to), !circle);
+        ck_assert_int_eq(fab_route_cdg_add(t, from, to), !circle);
+        ck_assert_int_eq(fab_route_cdg_used(t, from, to), !circle);
     }
     assert_ordered(t);
 }
@@ -241,11 +241,11 @@ START_TEST(turns_never_close_a_circle)
         struct fab_policy p;
         struct fab_graph g;
         struct fab_order o;
-        struct fab_turns t;
+        struct fab_cdg t;
         fab_policy_defaults(&p);
-        ck_assert_int_eq(fab_graph_make(f, &g), FAB_OK);
-        ck_assert_int_eq(fab_order_find(&g, f, &p, &o), FAB_OK);
-        ck_assert_int_eq(fab_turns_init(&t, &g, &o), FAB_OK);
+        ck_assert_int_eq(fab_route_graph_make(f, &g), FAB_OK);
+        ck_assert_int_eq(fab_route_order_find(&g, f, &p, &o), FAB_OK);
+        ck_assert_int_eq(fab_route_cdg_init(&t, &g, &o), FAB_OK);
         t.patience = UINT64_MAX;
         try_turns(&t, &prng, 60);
         size_t size = (size_t)t.arcs * t.words * sizeof(*t.used);
@@ -254,16 +254,16 @@ START_TEST(turns_never_close_a_circle)
         memcpy(barred, t.barred, size);
         t.logging = true;
         try_turns(&t, &prng, 100);
-        fab_turns_undo(&t, 0);
+        fab_route_cdg_undo(&t, 0);
         t.logging = false;
         ck_assert_mem_eq(used, t.used, size);
         ck_assert_mem_eq(barred, t.barred, size);
         try_turns(&t, &prng, 200);
         free(used);
         free(barred);
-        fab_turns_fini(&t);
-        fab_order_fini(&o);
-        fab_graph_fini(&g);
+        fab_route_cdg_fini(&t);
+        fab_route_order_fini(&o);
+        fab_route_graph_fini(&g);
         fab_fabric_unref(f);
     }
 }
@@ -275,23 +275,23 @@ START_TEST(without_patience_only_what_is_known_is_taken)
     struct fab_policy p;
     struct fab_graph g;
     struct fab_order o;
-    struct fab_turns t;
+    struct fab_cdg t;
     fab_policy_defaults(&p);
-    ck_assert_int_eq(fab_graph_make(f, &g), FAB_OK);
-    ck_assert_int_eq(fab_order_find(&g, f, &p, &o), FAB_OK);
-    ck_assert_int_eq(fab_turns_init(&t, &g, &o), FAB_OK);
+    ck_assert_int_eq(fab_route_graph_make(f, &g), FAB_OK);
+    ck_assert_int_eq(fab_route_order_find(&g, f, &p, &o), FAB_OK);
+    ck_assert_int_eq(fab_route_cdg_init(&t, &g, &o), FAB_OK);
     for (uint32_t from = 0; from < t.arcs; from++) {
-        uint32_t head = fab_arc_head(&t, from);
+        uint32_t head = fab_route_cdg_head(&t, from);
         for (uint32_t to = g.nbr_at[head]; to < g.nbr_at[head + 1]; to++) {
-            bool easy = fab_turn_easy(&t, from, to);
+            bool easy = fab_route_cdg_in_order(&t, from, to);
             if (to != t.back[from])
-                ck_assert_int_eq(fab_turn_take(&t, from, to), easy);
+                ck_assert_int_eq(fab_route_cdg_add(&t, from, to), easy);
         }
     }
     assert_ordered(&t);
-    fab_turns_fini(&t);
-    fab_order_fini(&o);
-    fab_graph_fini(&g);
+    fab_route_cdg_fini(&t);
+    fab_route_order_fini(&o);
+    fab_route_graph_fini(&g);
     fab_fabric_unref(f);
 }
 END_TEST

@@ -3,9 +3,9 @@
  * Polished tables: as good by the proof as before, no way longer, neither the worst load nor the
  * worst shift more, the same however the fabric was discovered; and better where there is room.
  */
-#include "libfabmgr/route/polish.h"
+#include "libfabmgr/route/local_search/local_search.h"
 
-#include "libfabmgr/quality/quality.h"
+#include "libfabmgr/study/quality.h"
 #include "tests/unit/crowds.h"
 #include "tests/unit/proving.h"
 
@@ -17,7 +17,7 @@ struct polished {
 static void measure(const struct made *m, struct fab_quality *ret)
 {
     struct fab_quality_input in = {.fabric = m->f, .lids = &m->t->lids, .lft = &m->t->lft};
-    ck_assert_int_eq(fab_quality_measure(&in, ret), FAB_OK);
+    ck_assert_int_eq(fab_study_quality_measure(&in, ret), FAB_OK);
 }
 
 static void polish(struct made *m)
@@ -26,11 +26,11 @@ static void polish(struct made *m)
     struct fab_policy p;
     uint32_t *ends;
     fab_policy_defaults(&p);
-    struct fab_polish_input in = {
+    struct fab_local_search_input in = {
         .fabric = m->f, .policy = &p, .lids = &m->t->lids, .vls = &m->t->vls};
-    ck_assert_int_eq(fab_quality_ends(&measured, &ends, &in.end_count), FAB_OK);
+    ck_assert_int_eq(fab_study_quality_endports(&measured, &ends, &in.end_count), FAB_OK);
     in.ends = ends;
-    ck_assert_int_eq(fab_polish(&in, &m->t->lft), FAB_OK);
+    ck_assert_int_eq(fab_route_local_search(&in, &m->t->lft), FAB_OK);
     free(ends);
     fab_policy_fini(&p);
 }

@@ -3,7 +3,7 @@
  * Quality: against counts that walk every pair, on fabrics whose figures are known, on tables that
  * are broken, and for jobs.
  */
-#include "libfabmgr/quality/quality.h"
+#include "libfabmgr/study/quality.h"
 
 #include "tests/unit/routing.h"
 
@@ -39,7 +39,7 @@ static struct fab_quality measured(const struct bed *b, const uint32_t *ends, ui
                                    .end_count = count,
                                    .samples = samples,
                                    .seed = 7};
-    ck_assert_int_eq(fab_quality_measure(&in, &q), FAB_OK);
+    ck_assert_int_eq(fab_study_quality_measure(&in, &q), FAB_OK);
     return q;
 }
 
@@ -191,7 +191,7 @@ START_TEST(a_dumbbell)
     ck_assert_uint_eq(q.all.bound, 9);
     ck_assert_double_eq_tol(q.all.mean, 9, 1e-9);
     ck_assert_double_eq_tol(q.all.sigma, 0, 1e-6);
-    ck_assert_double_eq_tol(fab_quality_imbalance(&q), 1, 1e-9);
+    ck_assert_double_eq_tol(fab_study_quality_imbalance(&q), 1, 1e-9);
     ck_assert_uint_eq(q.all.min_ends, 3);
     ck_assert_uint_eq(q.hops[1], 12);
     ck_assert_uint_eq(q.hops[2], 18);
@@ -250,11 +250,11 @@ START_TEST(odd_lists)
     struct fab_quality_input in = {
         .fabric = b.f, .lids = &b.t->lids, .lft = &b.t->lft, .ends = ends};
     in.end_count = 0;
-    ck_assert_int_eq(fab_quality_measure(&in, &q), FAB_OK);
+    ck_assert_int_eq(fab_study_quality_measure(&in, &q), FAB_OK);
     ck_assert_uint_eq(q.pairs + q.ends + q.shift.tried, 0);
     in.end_count = 1;
     in.samples = 5;
-    ck_assert_int_eq(fab_quality_measure(&in, &q), FAB_OK);
+    ck_assert_int_eq(fab_study_quality_measure(&in, &q), FAB_OK);
     ck_assert_uint_eq(q.pairs + q.random.tried + q.bisection.tried, 0);
     q = keep;
     const uint32_t twice[] = {ends[0], ends[1], ends[0]}, sw[] = {ends[0], 0}, far[] = {FAB_NONE};
@@ -265,7 +265,7 @@ START_TEST(odd_lists)
     for (unsigned i = 0; i < 3; i++) {
         in.ends = bad[i].ends;
         in.end_count = bad[i].count;
-        ck_assert_int_eq(fab_quality_measure(&in, &q), FAB_E_INVAL);
+        ck_assert_int_eq(fab_study_quality_measure(&in, &q), FAB_E_INVAL);
         ck_assert_uint_eq(q.ends, 99);
     }
     ck_assert_uint_eq(count, 9);
@@ -290,7 +290,7 @@ START_TEST(stops_when_told)
                                    .lft = &b.t->lft,
                                    .stopped = stop_at_once,
                                    .stopped_ctx = &asked};
-    ck_assert_int_eq(fab_quality_measure(&in, &q), FAB_E_BUSY);
+    ck_assert_int_eq(fab_study_quality_measure(&in, &q), FAB_E_BUSY);
     ck_assert_uint_eq(asked, 1);
     bed_free(&b);
 }

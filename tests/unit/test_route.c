@@ -3,7 +3,7 @@
  * Routing holds its promises on thousands of fabrics: trees of two to four levels, whole and
  * damaged, rings, grids, tori, random ones, hosts and aggregation nodes on spines, islands, LMC.
  */
-#include "libfabmgr/route/order.h"
+#include "libfabmgr/route/updown/switch_order.h"
 #include "tests/unit/crowds.h"
 #include "tests/unit/naive.h"
 
@@ -281,12 +281,12 @@ START_TEST(aggregation_nodes_make_no_leaf)
     struct fab_policy p = defaults(0);
     struct fab_fabric *f = modern_tree(6, 3, 4, 1, 1);
     struct fab_ranks r;
-    ck_assert_int_eq(fab_ranks_find(f, &p, &r), FAB_OK);
+    ck_assert_int_eq(fab_route_ranks_find(f, &p, &r), FAB_OK);
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         ck_assert_int_eq(r.leaf[sw], sw < 6); /* GUIDs of the generator: leaves come first */
         ck_assert_uint_eq(r.rank[sw], sw < 6 ? 0 : 1);
     }
-    fab_ranks_fini(&r);
+    fab_route_ranks_fini(&r);
     fab_fabric_unref(f);
 }
 END_TEST
@@ -299,10 +299,10 @@ START_TEST(roots_of_the_policy_are_on_top)
     struct fab_ranks r;
     p.roots = roots;
     p.root_count = 2;
-    ck_assert_int_eq(fab_ranks_find(f, &p, &r), FAB_OK);
+    ck_assert_int_eq(fab_route_ranks_find(f, &p, &r), FAB_OK);
     for (uint32_t sw = 0; sw + 1 < f->switch_count; sw++)
         ck_assert_uint_lt(r.order[sw], r.order[f->switch_count - 1]);
-    fab_ranks_fini(&r);
+    fab_route_ranks_fini(&r);
     fab_fabric_unref(f);
 }
 END_TEST

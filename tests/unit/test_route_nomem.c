@@ -85,9 +85,9 @@ static int do_engine(const struct job *j)
 static int do_ranks(const struct job *j)
 {
     struct fab_ranks ranks;
-    int status = fab_ranks_find(j->f, &j->policy, &ranks);
+    int status = fab_route_ranks_find(j->f, &j->policy, &ranks);
     if (status == FAB_OK)
-        fab_ranks_fini(&ranks);
+        fab_route_ranks_fini(&ranks);
     return status;
 }
 

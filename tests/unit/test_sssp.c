@@ -4,7 +4,7 @@
  * reaches everybody, hosts by shortest ways; dfsssp is safe wherever it does not refuse; the load
  * is even; the same bytes for the same fabric in whatever order it is found.
  */
-#include "libfabmgr/quality/quality.h"
+#include "libfabmgr/study/quality.h"
 #include "tests/unit/crowds.h"
 #include "tests/unit/naive.h"
 
@@ -260,7 +260,7 @@ static struct fab_quality quality_of(const char *engine, const struct fab_fabric
     struct fab_target *t = routed_by(engine, f, &p, why);
     ck_assert_ptr_nonnull(t);
     struct fab_quality_input in = {.fabric = f, .lids = &t->lids, .lft = &t->lft};
-    ck_assert_int_eq(fab_quality_measure(&in, &q), FAB_OK);
+    ck_assert_int_eq(fab_study_quality_measure(&in, &q), FAB_OK);
     fab_target_unref(t);
     return q;
 }
@@ -294,7 +294,7 @@ START_TEST(what_is_crowded_is_rerouted)
     for (unsigned i = 0; i < 10; i++) {
         struct fab_fabric *f = damaged(fat_tree(16, 2, 1), &prng, 0.02, 0);
         struct fab_quality q = quality_of("sssp", f);
-        worst = fab_quality_imbalance(&q) > worst ? fab_quality_imbalance(&q) : worst;
+        worst = fab_study_quality_imbalance(&q) > worst ? fab_study_quality_imbalance(&q) : worst;
         fab_fabric_unref(f);
     }
     printf("# max/mean %.2f at worst\n", worst);

@@ -4,9 +4,9 @@
  * nothing leaks (under the sanitizers).
  */
 #include "libfabmgr/export/export.h"
-#include "libfabmgr/quality/quality.h"
+#include "libfabmgr/study/quality.h"
+#include "libfabmgr/study/whatif.h"
 #include "libfabmgr/traffic/traffic.h"
-#include "libfabmgr/whatif/whatif.h"
 #include "tests/unit/routing.h"
 
 #include "tests/unit/failing_alloc.h"
@@ -35,7 +35,7 @@ static int measure(void)
     struct fab_quality q;
     const struct fab_quality_input in = {
         .fabric = f, .lids = &t->lids, .lft = &t->lft, .samples = 3};
-    return fab_quality_measure(&in, &q);
+    return fab_study_quality_measure(&in, &q);
 }
 
 static int measure_job(void)
@@ -44,7 +44,7 @@ static int measure_job(void)
     const uint32_t ends[] = {f->port_count - 1, f->port_count - 5};
     const struct fab_quality_input in = {
         .fabric = f, .lids = &t->lids, .lft = &t->lft, .ends = ends, .end_count = 2, .samples = 3};
-    return fab_quality_measure(&in, &q);
+    return fab_study_quality_measure(&in, &q);
 }
 
 static int imagine(void)
@@ -52,9 +52,9 @@ static int imagine(void)
     struct fab_whatif w;
     const uint32_t port = f->nodes[0].first_port + 1;
     const struct fab_whatif_input in = {f, &t->lids, &t->lft, &port, 1};
-    int rc = fab_whatif_make(&in, &w);
+    int rc = fab_study_whatif_make(&in, &w);
     if (rc == FAB_OK)
-        fab_whatif_fini(&w);
+        fab_study_whatif_fini(&w);
     return rc;
 }
 

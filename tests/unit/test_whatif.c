@@ -2,7 +2,7 @@
 /*
  * What would be: the same as what is when the cables are really pulled.
  */
-#include "libfabmgr/whatif/whatif.h"
+#include "libfabmgr/study/whatif.h"
 
 #include "tests/unit/routing.h"
 
@@ -11,7 +11,7 @@ static struct fab_whatif made(const struct fab_fabric *f, const struct fab_targe
 {
     struct fab_whatif w;
     struct fab_whatif_input in = {f, &t->lids, &t->lft, ports, count};
-    ck_assert_int_eq(fab_whatif_make(&in, &w), FAB_OK);
+    ck_assert_int_eq(fab_study_whatif_make(&in, &w), FAB_OK);
     return w;
 }
 
@@ -29,10 +29,10 @@ START_TEST(cables_and_switches)
     ck_assert_uint_eq(w.cables, 1);
     ck_assert_uint_eq(w.lost_switches + w.lost_count, 0);
     ck_assert_uint_eq(w.fabric->link_count, f->link_count - 1);
-    fab_whatif_compare(&t->lft, &w.kept, &change);
+    fab_study_whatif_compare(&t->lft, &w.kept, &change);
     ck_assert_uint_eq(change.entries + change.blocks + change.switches, 0);
     ck_assert_uint_eq(change.all_blocks, 5);
-    fab_whatif_fini(&w);
+    fab_study_whatif_fini(&w);
 
     /* Both sides of one, and one that is lost with it. */
     const uint32_t both[] = {fab_port_id(f, 0, 5), f->ports[fab_port_id(f, 0, 5)].peer,
@@ -48,7 +48,7 @@ START_TEST(cables_and_switches)
         if (w.port_now[port] != FAB_NONE)
             ck_assert_uint_eq(w.lids.base[w.port_now[port]], t->lids.base[port]);
     ck_assert_mem_eq(fab_lft_row(&w.kept, 0), fab_lft_row(&t->lft, 1), 18);
-    fab_whatif_fini(&w);
+    fab_study_whatif_fini(&w);
     fab_target_unref(t);
     fab_policy_fini(&p);
     fab_fabric_unref(f);
@@ -72,7 +72,7 @@ START_TEST(what_is_refused)
     for (unsigned i = 0; i < 3; i++) {
         struct fab_whatif w;
         struct fab_whatif_input in = {f, &t->lids, &t->lft, &cases[i].port, 1};
-        ck_assert_int_eq(fab_whatif_make(&in, &w), cases[i].want);
+        ck_assert_int_eq(fab_study_whatif_make(&in, &w), cases[i].want);
     }
     fab_target_unref(t);
     fab_policy_fini(&p);
@@ -106,7 +106,7 @@ START_TEST(as_really_pulled)
         ck_assert_uint_eq(w.cables, f->link_count - pulled->link_count);
         fab_builder_free(b);
         fab_target_unref(then);
-        fab_whatif_fini(&w);
+        fab_study_whatif_fini(&w);
         fab_target_unref(t);
         fab_fabric_unref(f);
         fab_fabric_unref(pulled);

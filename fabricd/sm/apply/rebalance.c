@@ -19,7 +19,7 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/private.h"
 #include "libfabmgr/base/plural.h"
-#include "libfabmgr/quality/quality.h"
+#include "libfabmgr/study/quality.h"
 
 #define RATE 10
 
@@ -127,7 +127,7 @@ static int score(const struct fab_fabric *f, const struct fab_target *t, atomic_
                                          .stopped = is_stopped,
                                          .stopped_ctx = stop};
     struct fab_quality q;
-    int r = fab_quality_measure(&in, &q);
+    int r = fab_study_quality_measure(&in, &q);
     *ret = q.all.max * q.shift.max;
     return r;
 }

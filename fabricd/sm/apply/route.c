@@ -15,8 +15,8 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/sm/private.h"
-#include "libfabmgr/choose/choose.h"
 #include "libfabmgr/route/route.h"
+#include "libfabmgr/study/choose_engine.h"
 
 struct sm_job {
     struct sm_job *next;         /* of s->jobs */
@@ -104,9 +104,9 @@ static int choose(struct sm_job *j, const struct fab_route_chain *chain, uint32_
 {
     struct fab_target *t = j->of.target;
     struct fab_route_input in = input(j);
-    struct fab_choice c = {chain->engine[taken], t->lft, t->vls, j->verdict, ""};
+    struct fab_engine_choice c = {chain->engine[taken], t->lft, t->vls, j->verdict, ""};
     snprintf(c.why, sizeof(c.why), "%s", j->why);
-    int r = fab_choose(&in, chain, taken, &c);
+    int r = fab_study_choose_engine(&in, chain, taken, &c);
     t->lft = c.lft;
     t->vls = c.vls;
     j->verdict = c.verdict;

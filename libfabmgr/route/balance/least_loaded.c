@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Choosing ports. The ways to a destination switch leave a choice at most switches: any port whose
+ * peer is one cable nearer (and, once descending, descends). The choice is made for each LID.
+ *
+ * Switches are visited from the farthest to the destination, so that all that will come to a switch
+ * is known when its turn comes: `flow` counts the hosts whose packets to this LID arrive. A LID
+ * with flow takes the port with the least load, counted in pairs of hosts over the port (times the
+ * port's slowness); among equals the one that D-mod-k would take: number / spread mod candidates,
+ * and the next ones after it. On an undamaged fat tree all are always equal in time, and the result
+ * is D-mod-k, which gives every cable the same load; on others the count keeps the balance.
+ * Counting only what really arrives matters: the middle switches of a tree see one LID of each
+ * leaf, and a count of table entries would pile these up on one cable.
+ *
+ * LIDs without flow at a switch (nobody's hosts use it, or the LID is a switch or an aggregation
+ * node) take the port of D-mod-k and count nothing.
+ */
+#include "libfabmgr/route/balance/least_loaded.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+/* ---- ports by direction --------------------------------------------------------------------- */
+
+static void ports_fini(struct fab_updown_ports *p)
+{
+    free(p->at);
+    free(p->mid);
+    free(p->peer);
+    free(p->num);
+    free(p->slow);
+    free(p->load);
+    memset(p, 0, sizeof(*p));
+}
+
+static int ports_make(const struct fab_graph *g, const struct fab_order *o,
+                      struct fab_updown_ports *ret)
+{
+    struct fab_updown_ports p = {0};
+    size_t n = (size_t)g->n + 1, ports = (size_t)g->port_at[g->n] + 1;
+    p.at = calloc(n, sizeof(*p.at));
+    p.mid = calloc(n, sizeof(*p.mid));
+    p.peer = calloc(ports, sizeof(*p.peer));
+    p.num = calloc(ports, sizeof(*p.num));
+    p.slow = calloc(ports, sizeof(*p.slow));
+    p.load = calloc(ports, sizeof(*p.load));
+    if (!p.at || !p.mid || !p.peer || !p.num || !p.slow || !p.load) {
+        ports_fini(&p);
+        return FAB_E_NOMEM;
+    }
+    memcpy(p.at, g->port_at, n * sizeof(*p.at));
+    for (uint32_t s = 0; s < g->n; s++) {
+        uint32_t out = p.at[s];
+        for (unsigned up = 0; up <= 1; up++) {
+            for (uint32_t i = g->port_at[s]; i < g->port_at[s + 1]; i++) {
+                if (fab_route_order_is_up(o, s, g->port_peer[i]) != (up == 1))
+                    continue;
+                p.peer[out] = g->port_peer[i];
+                p.num[out] = g->port_num[i];
+                p.slow[out++] = g->port_slow[i];
+            }
+            if (up == 0)
+                p.mid[s] = out;
+        }
+    }
+    *ret = p;
+    return FAB_OK;
+}
+
+int fab_route_least_loaded_init(struct fab_least_loaded *s, const struct fab_graph *g,
+                                const struct fab_order *o)
+{
+    struct fab_least_loaded made = {.g = g, .o = o};
+    size_t n = (size_t)g->n + 1;
+    made.flow = calloc(n * FAB_DLIDS_MAX, sizeof(*made.flow));
+    made.column = calloc(n, sizeof(*made.column));
+    made.far = calloc(n, sizeof(*made.far));
+    made.least = calloc(n, sizeof(*made.least));
+    int ret = FAB_E_NOMEM;
+    if (made.flow && made.column && made.far && made.least)
+        ret = ports_make(g, o, &made.ports);
+    if (ret != FAB_OK) {
+        fab_route_least_loaded_fini(&made);
+        return ret;
+    }
+    *s = made;
+    return FAB_OK;
+}
+
+void fab_route_least_loaded_fini(struct fab_least_loaded *s)
+{
+    ports_fini(&s->ports);
+    free(s->flow);
+    free(s->column);
+    free(s->far);
+    free(s->least);
+    memset(s, 0, sizeof(*s));
+}
+
+/* ---- one destination ------------------------------------------------------------------------ */
+
+/* Counting sort into far[] of the switches that have a way. Returns how many. */
+static uint32_t sort_by_hops(struct fab_least_loaded *s)
+{
+    uint32_t start[FAB_LEGAL_HOPS + 2] = {0}, total = 0;
+    for (uint32_t v = 0; v < s->g->n; v++)
+        start[s->column[v] & FAB_LEGAL_HOPS] += s->column[v] != FAB_LEGAL_NONE;
+    for (int hops = FAB_LEGAL_HOPS; hops >= 0; hops--) {
+        uint32_t here = start[hops];
+        start[hops] = total;
+        total += here;
+    }
+    for (uint32_t v = 0; v < s->g->n; v++) {
+        if (s->column[v] != FAB_LEGAL_NONE)
+            s->far[start[s->column[v] & FAB_LEGAL_HOPS]++] = v;
+    }
+    return total;
+}
+
+/* The ports of `sw` that lead one cable nearer: down to who descends, and up, for who climbs.
+ * Indices into the arrays of ports; returns how many. */
+static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, uint32_t ret[256])
+{
+    const struct fab_updown_ports *p = &s->ports;
+    const uint8_t *column = s->column;
+    const uint32_t *peer = p->peer;
+    uint8_t nearer = (uint8_t)((column[sw] & FAB_LEGAL_HOPS) - 1);
+    uint32_t count = 0, mid = p->mid[sw];
+    uint32_t end = (column[sw] & FAB_LEGAL_CLIMBS) != 0 ? p->at[sw + 1] : mid;
+    for (uint32_t i = p->at[sw]; i < mid; i++) {
+        ret[count] = i;
+        count += column[peer[i]] == nearer;
+    }
+    for (uint32_t i = mid; i < end; i++) {
+        ret[count] = i;
+        count += (column[peer[i]] & FAB_LEGAL_HOPS) == nearer;
+    }
+    return count;
+}
+
+/* Where D-mod-k would put numbers that mostly follow each other, without a division for each. */
+struct wheel {
+    uint32_t spread, count; /* numbers a step, steps a turn */
+    uint32_t number, part, at;
+};
+
+static void wheel_set(struct wheel *w, uint32_t number)
+{
+    w->number = number;
+    w->part = number % w->spread;
+    w->at = number / w->spread % w->count;
+}
+
+static uint32_t wheel_at(struct wheel *w, uint32_t number)
+{
+    if (number == w->number + 1) {
+        w->number = number;
+        if (++w->part == w->spread) {
+            w->part = 0;
+            w->at = w->at + 1 < w->count ? w->at + 1 : 0;
+        }
+    } else if (number != w->number) {
+        wheel_set(w, number);
+    }
+    return w->at;
+}
+
+/* Ports that could be candidates, by slot, and which of them are: -1 for those that are not. */
+struct slots {
+    uint32_t count;
+    bool plain; /* slot i is candidate i */
+    int16_t candidate[256];
+};
+
+/* A switch that climbs has a slot for each port that leads up, so that a port that is no candidate
+ * for this destination leaves the lanes of the others where they are. One that descends has few
+ * candidates among its ports: they are the slots. */
+static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint32_t *candidate,
+                       uint32_t count, struct slots *ret)
+{
+    uint32_t first = s->ports.mid[sw], upward = s->ports.at[sw + 1] - first;
+    bool climbs = candidate[0] >= first;
+    ret->plain = !climbs || count == upward;
+    ret->count = climbs ? upward : count;
+    if (ret->plain)
+        return;
+    memset(ret->candidate, 0xff, upward * sizeof(ret->candidate[0]));
+    for (uint32_t i = 0; i < count; i++)
+        ret->candidate[candidate[i] - first] = (int16_t)i;
+}
+
+/* How much more than the least a preferred port may carry. Some slack keeps lanes on their ports
+ * when a fault shifts a few elsewhere: else each would displace the next one, all over. */
+static uint64_t slack(uint64_t least, uint64_t arriving)
+{
+    return 2 * arriving + least / 8;
+}
+
+/* The least loaded candidate, the first from `preferred` on. */
+static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, uint32_t count,
+                             uint32_t preferred)
+{
+    uint32_t best = preferred;
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t at = preferred + i < count ? preferred + i : preferred + i - count;
+        if (load[candidate[at]] < load[candidate[best]])
+            best = at;
+    }
+    return best;
+}
+
+/* The preferred candidate, unless it is overloaded. *least: what no candidate is below. */
+static uint32_t relieve(const uint64_t *load, const uint32_t *candidate, uint32_t count,
+                        uint32_t preferred, uint64_t arriving, uint64_t *least)
+{
+    uint64_t have = load[candidate[preferred]];
+    if (have <= *least + slack(*least, arriving))
+        return preferred;
+    uint32_t best = least_loaded(load, candidate, count, preferred);
+    *least = load[candidate[best]];
+    return have > *least + slack(*least, arriving) ? best : preferred;
+}
+
+/* All lanes of a switch by its only port. */
+static void route_by_one(struct fab_least_loaded *s, uint32_t sw, uint32_t port,
+                         const struct fab_dlid *lanes, uint32_t lane_count, uint8_t *row)
+{
+    uint32_t *here = &s->flow[(size_t)sw * lane_count];
+    uint32_t *there = &s->flow[(size_t)s->ports.peer[port] * lane_count];
+    uint32_t hosts = s->g->hosts[sw];
+    uint64_t total = 0;
+    uint8_t num = s->ports.num[port];
+    for (uint32_t i = 0; i < lane_count; i++) {
+        uint32_t arriving = lanes[i].loaded ? here[i] + hosts : 0;
+        here[i] = 0;
+        there[i] += arriving;
+        total += arriving;
+        row[lanes[i].lid] = num;
+    }
+    s->ports.load[port] += total * s->ports.slow[port];
+}
+
+static void route_by_many(struct fab_least_loaded *s, uint32_t sw, const uint32_t *candidate,
+                          uint32_t count, const struct fab_dlid *lanes, uint32_t lane_count,
+                          uint8_t *row)
+{
+    const struct fab_updown_ports p = s->ports;
+    uint32_t *flow = s->flow, *here = flow + (size_t)sw * lane_count;
+    uint32_t hosts = s->g->hosts[sw];
+    struct slots slots;
+    make_slots(s, sw, candidate, count, &slots);
+    struct wheel wheel = {.spread = s->o->spread[sw], .count = slots.count};
+    bool all_upward = slots.plain && candidate[0] >= p.mid[sw];
+    uint64_t least = candidate[0] >= p.mid[sw] ? s->least[sw] : 0;
+    wheel_set(&wheel, lanes[0].number);
+    for (uint32_t i = 0; i < lane_count; i++) {
+        uint32_t slot = wheel_at(&wheel, lanes[i].number);
+        bool displaced = !slots.plain && slots.candidate[slot] < 0;
+        uint32_t at = slots.plain ? slot
+                      : displaced ? slot % count
+                                  : (uint32_t)slots.candidate[slot];
+        uint32_t arriving = lanes[i].loaded ? here[i] + hosts : 0;
+        here[i] = 0;
+        if (arriving > 0) {
+            at = displaced ? least_loaded(p.load, candidate, count, at)
+                           : relieve(p.load, candidate, count, at, arriving, &least);
+            uint32_t port = candidate[at];
+            p.load[port] += (uint64_t)arriving * p.slow[port];
+            flow[(size_t)p.peer[port] * lane_count + i] += arriving;
+        }
+        row[lanes[i].lid] = p.num[candidate[at]];
+    }
+    if (all_upward)
+        s->least[sw] = least;
+}
+
+static void route_at(struct fab_least_loaded *s, uint32_t sw, const struct fab_dlid *lanes,
+                     uint32_t lane_count, uint8_t *row)
+{
+    uint32_t candidate[256];
+    uint32_t count = find_candidates(s, sw, candidate);
+    if (count == 1)
+        route_by_one(s, sw, candidate[0], lanes, lane_count, row);
+    else
+        route_by_many(s, sw, candidate, count, lanes, lane_count, row);
+}
+
+void fab_route_least_loaded_fill(struct fab_least_loaded *s, const struct fab_dlid *lanes,
+                                 uint32_t count, struct fab_lft *lft)
+{
+    uint32_t reached = sort_by_hops(s);
+    if (count == 0 || reached == 0)
+        return;
+    for (uint32_t i = 0; i + 1 < reached; i++)
+        route_at(s, s->far[i], lanes, count, fab_lft_row(lft, s->far[i]));
+    uint32_t here = s->far[reached - 1]; /* the destination's switch, at distance 0 */
+    memset(&s->flow[(size_t)here * count], 0, count * sizeof(*s->flow));
+    for (uint32_t i = 0; i < count; i++)
+        fab_lft_row(lft, here)[lanes[i].lid] = lanes[i].port;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A search in depth finds the cycles. Once one is broken, the search goes on where what it stands
+ * on is left; what it has finished with stays free of cycles, since dependencies only go away.
+ */
+#include "libfabmgr/route/dependencies/cycle_breaking.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+enum state { NEW, OPEN, DONE };
+
+void fab_route_cdg_counts_fini(struct fab_cdg_counts *w)
+{
+    free(w->sw);
+    free(w->channel);
+    free(w->first);
+    free(w->count);
+    free(w->state);
+    free(w->next);
+    free(w->stack);
+    memset(w, 0, sizeof(*w));
+}
+
+static int alloc_all(struct fab_cdg_counts *w)
+{
+    const struct fab_graph *g = w->g;
+    size_t channels = (size_t)g->port_at[g->n] + 1, count = 0;
+    for (uint32_t c = 0; c < g->port_at[g->n]; c++)
+        count += g->port_at[g->port_peer[c] + 1] - g->port_at[g->port_peer[c]];
+    w->sw = fab_alloc_array(channels, sizeof(*w->sw));
+    w->channel = fab_alloc_array((size_t)w->f->port_count + 1, sizeof(*w->channel));
+    w->first = fab_alloc_array(channels, sizeof(*w->first));
+    w->count = fab_alloc_array(count + 1, sizeof(*w->count));
+    w->state = fab_alloc_array(channels, sizeof(*w->state));
+    w->next = fab_alloc_array(channels, sizeof(*w->next));
+    w->stack = fab_alloc_array(channels, sizeof(*w->stack));
+    return w->sw && w->channel && w->first && w->count && w->state && w->next && w->stack
+               ? FAB_OK
+               : FAB_E_NOMEM;
+}
+
+int fab_route_cdg_counts_init(struct fab_cdg_counts *w, const struct fab_fabric *f,
+                              const struct fab_graph *g)
+{
+    struct fab_cdg_counts made = {.f = f, .g = g};
+    size_t count = 0;
+    if (alloc_all(&made) != FAB_OK) {
+        fab_route_cdg_counts_fini(&made);
+        return FAB_E_NOMEM;
+    }
+    memset(made.channel, 0xff, f->port_count * sizeof(*made.channel));
+    for (uint32_t s = 0; s < g->n; s++) {
+        for (uint32_t c = g->port_at[s]; c < g->port_at[s + 1]; c++) {
+            made.sw[c] = s;
+            made.channel[fab_port_id(f, s, g->port_num[c])] = c;
+            made.first[c] = count;
+            count += g->port_at[g->port_peer[c] + 1] - g->port_at[g->port_peer[c]];
+        }
+    }
+    made.first[g->port_at[g->n]] = count;
+    *w = made;
+    return FAB_OK;
+}
+
+void fab_route_cdg_counts_clear(struct fab_cdg_counts *w)
+{
+    memset(w->count, 0, w->first[w->g->port_at[w->g->n]] * sizeof(*w->count));
+}
+
+/* ---- cycles -----------------------------------------------------------------------------------
+ */
+
+/* The channels from stack[start] to the top close a cycle: its weakest dependency. */
+static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_t *ret_from,
+                         uint32_t *ret_to)
+{
+    uint32_t least = UINT32_MAX;
+    for (uint32_t i = start; i < w->depth; i++) {
+        uint32_t to = w->stack[i + 1 < w->depth ? i + 1 : start];
+        uint32_t count = *fab_route_cdg_counts_of(w, w->stack[i], to);
+        if (count >= least)
+            continue;
+        least = count;
+        *ret_from = w->stack[i];
+        *ret_to = to;
+    }
+}
+
+/* Leaves what it stands on without reason. */
+static void retreat(struct fab_cdg_counts *w)
+{
+    uint32_t depth = 1;
+    while (depth<w->depth && * fab_route_cdg_counts_of(w, w->stack[depth - 1], w->stack[depth])> 0)
+        depth++;
+    while (w->depth > depth)
+        w->state[w->stack[--w->depth]] = NEW;
+}
+
+static void open_channel(struct fab_cdg_counts *w, uint32_t channel)
+{
+    w->state[channel] = OPEN;
+    w->next[channel] = w->g->port_at[w->g->port_peer[channel]];
+    w->stack[w->depth++] = channel;
+}
+
+/* What the top of the stack depends on that is not done; `end` of its peer's ports: nothing. */
+static uint32_t next_of(struct fab_cdg_counts *w, uint32_t end)
+{
+    uint32_t from = w->stack[w->depth - 1], to = w->next[from];
+    while (to < end && (*fab_route_cdg_counts_of(w, from, to) == 0 || w->state[to] == DONE))
+        to++;
+    w->next[from] = to;
+    return to;
+}
+
+void fab_route_cdg_counts_break_cycles(struct fab_cdg_counts *w,
+                                       void (*forgo)(void *ctx, uint32_t from, uint32_t to),
+                                       void *ctx)
+{
+    uint32_t channels = w->g->port_at[w->g->n], channel = 0;
+    memset(w->state, NEW, channels * sizeof(*w->state));
+    while (w->depth > 0 || channel < channels) {
+        if (w->depth == 0) {
+            if (w->state[channel] == NEW)
+                open_channel(w, channel);
+            channel++;
+            continue;
+        }
+        uint32_t top = w->stack[w->depth - 1], end = w->g->port_at[w->g->port_peer[top] + 1];
+        uint32_t to = next_of(w, end), start = 0, from = top;
+        if (to == end) {
+            w->state[top] = DONE;
+            w->depth--;
+        } else if (w->state[to] == NEW) {
+            open_channel(w, to);
+        } else {
+            while (w->stack[start] != to)
+                start++;
+            find_weakest(w, start, &from, &to);
+            forgo(ctx, from, to);
+            retreat(w);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Layers free of cycles (Domke, Hoefler, Nagel, "Deadlock-free oblivious routing for arbitrary
+ * topologies", IPDPS 2011). All ways begin on the first layer. Of each cycle there, the ways that
+ * have its weakest dependency move to the next one (waits.c); when none is left, the next layer is
+ * looked at in the same manner.
+ *
+ * What moves as one is a LID with all ways to it: there are a thousand times fewer of these than
+ * pairs of ends. Where that takes too many layers (a tree of ways has dependencies all over the
+ * fabric, so few trees fit together), it is the ways from one switch to another.
+ */
+#include "libfabmgr/route/dependencies/virtual_layers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/route/dependencies/cycle_breaking.h"
+
+#define COLUMNS FAB_LFT_BLOCK
+
+struct layers {
+    const struct fab_layers_input *in;
+    struct fab_cdg_counts waits;
+    uint32_t now;     /* the layer at hand */
+    uint8_t *layer;   /* the caller's */
+    uint8_t *tile;    /* [n][64] entries of 64 LIDs side by side */
+    uint32_t *home;   /* [top + 1] the switch of the LID, or FAB_NONE */
+    uint32_t *lid;    /* LIDs by their switch, */
+    uint32_t *lid_at; /* [n + 1] where those of each begin */
+    uint32_t *stack;  /* [n] */
+};
+
+static void fini(struct layers *l)
+{
+    fab_route_cdg_counts_fini(&l->waits);
+    free(l->tile);
+    free(l->home);
+    free(l->lid);
+    free(l->lid_at);
+    free(l->stack);
+}
+
+/* Where the LID leaves the switches. */
+static uint32_t home_of(const struct fab_layers_input *in, uint32_t lid)
+{
+    uint32_t owner = lid <= in->lids->top ? in->lids->owner[lid] : FAB_NONE;
+    if (owner == FAB_NONE || fab_node_is_switch(in->fabric, in->fabric->ports[owner].node))
+        return owner != FAB_NONE ? in->fabric->ports[owner].node : FAB_NONE;
+    uint32_t peer = fab_peer_node(in->fabric, owner);
+    return peer != FAB_NONE && fab_node_is_switch(in->fabric, peer) ? peer : FAB_NONE;
+}
+
+static void find_homes(struct layers *l)
+{
+    uint32_t n = l->in->graph->n, top = l->in->lft->top;
+    memset(l->lid_at, 0, ((size_t)n + 2) * sizeof(*l->lid_at));
+    for (uint32_t lid = 0; lid <= top; lid++) {
+        l->home[lid] = home_of(l->in, lid);
+        if (l->home[lid] != FAB_NONE)
+            l->lid_at[l->home[lid] + 2]++;
+    }
+    for (uint32_t s = 0; s < n; s++)
+        l->lid_at[s + 2] += l->lid_at[s + 1];
+    for (uint32_t lid = 0; lid <= top; lid++) {
+        if (l->home[lid] != FAB_NONE)
+            l->lid[l->lid_at[l->home[lid] + 1]++] = lid;
+    }
+}
+
+static int init(struct layers *l)
+{
+    size_t n = (size_t)l->in->graph->n + 2, lids = (size_t)l->in->lft->top + 1;
+    l->tile = fab_alloc_array(n, COLUMNS);
+    l->home = fab_alloc_array(lids, sizeof(*l->home));
+    l->lid = fab_alloc_array(lids, sizeof(*l->lid));
+    l->lid_at = fab_alloc_array(n, sizeof(*l->lid_at));
+    l->stack = fab_alloc_array(n, sizeof(*l->stack));
+    if (!l->tile || !l->home || !l->lid || !l->lid_at || !l->stack)
+        return FAB_E_NOMEM;
+    find_homes(l);
+    return fab_route_cdg_counts_init(&l->waits, l->in->fabric, l->in->graph);
+}
+
+/* Columns of the tables: entries of all switches for a LID, `step` bytes apart. */
+struct column {
+    const uint8_t *entry;
+    size_t step;
+};
+
+static struct column column_of(const struct layers *l, uint32_t lid)
+{
+    return (struct column){.entry = l->in->lft->entries + lid, .step = l->in->lft->stride};
+}
+
+static uint32_t channel_of(const struct layers *l, struct column c, uint32_t sw)
+{
+    return fab_route_cdg_counts_channel(&l->waits, sw, c.entry[sw * c.step]);
+}
+
+/* Calls count() for all LIDs. Rows are far from each other in memory, so 64 columns are put side by
+ * side first. */
+static void count_all(struct layers *l,
+                      void (*count)(struct layers *l, uint32_t lid, struct column c))
+{
+    const struct fab_lft *lft = l->in->lft;
+    fab_route_cdg_counts_clear(&l->waits);
+    for (uint32_t lid = 0; lid <= lft->top; lid += COLUMNS) {
+        for (uint32_t sw = 0; sw < l->in->graph->n; sw++)
+            memcpy(l->tile + (size_t)sw * COLUMNS, fab_lft_row(lft, sw) + lid, COLUMNS);
+        for (uint32_t i = 0; i < COLUMNS && lid + i <= lft->top; i++) {
+            if (l->home[lid + i] != FAB_NONE)
+                count(l, lid + i, (struct column){.entry = l->tile + i, .step = COLUMNS});
+        }
+    }
+}
+
+/* ---- by LID -----------------------------------------------------------------------------------
+ */
+
+/* Adds `change` (which may be -1) to all dependencies of the ways to a LID. */
+static void add_tree(struct layers *l, struct column c, uint32_t change)
+{
+    for (uint32_t sw = 0; sw < l->in->graph->n; sw++) {
+        uint32_t from = channel_of(l, c, sw);
+        uint32_t to = from != FAB_NONE ? channel_of(l, c, l->in->graph->port_peer[from]) : FAB_NONE;
+        if (to != FAB_NONE)
+            *fab_route_cdg_counts_of(&l->waits, from, to) += change;
+    }
+}
+
+static void count_tree(struct layers *l, uint32_t lid, struct column c)
+{
+    if (l->layer[lid] == l->now)
+        add_tree(l, c, 1);
+}
+
+static void move_trees(void *ctx, uint32_t from, uint32_t to)
+{
+    struct layers *l = ctx;
+    const struct fab_graph *g = l->in->graph;
+    const uint8_t *here = fab_lft_row(l->in->lft, l->waits.sw[from]);
+    const uint8_t *there = fab_lft_row(l->in->lft, l->waits.sw[to]);
+    for (uint32_t lid = 0; lid <= l->in->lft->top; lid++) {
+        if (here[lid] != g->port_num[from] || there[lid] != g->port_num[to] ||
+            l->home[lid] == FAB_NONE || l->layer[lid] != l->now)
+            continue;
+        add_tree(l, column_of(l, lid), UINT32_MAX);
+        l->layer[lid] = (uint8_t)(l->now + 1);
+    }
+}
+
+/* ---- by pair ----------------------------------------------------------------------------------
+ */
+
+static uint8_t *layer_of(const struct layers *l, uint32_t lid, uint32_t from)
+{
+    return &l->layer[(size_t)l->home[lid] * l->in->graph->n + from];
+}
+
+/* Likewise, of the way from one switch. */
+static void add_way(struct layers *l, struct column c, uint32_t sw, uint32_t change)
+{
+    uint32_t from = channel_of(l, c, sw);
+    while (from != FAB_NONE) {
+        uint32_t to = channel_of(l, c, l->in->graph->port_peer[from]);
+        if (to != FAB_NONE)
+            *fab_route_cdg_counts_of(&l->waits, from, to) += change;
+        from = to;
+    }
+}
+
+static void count_ways(struct layers *l, uint32_t lid, struct column c)
+{
+    for (uint32_t sw = 0; sw < l->in->graph->n; sw++) {
+        if (*layer_of(l, lid, sw) == l->now)
+            add_way(l, c, sw, 1);
+    }
+}
+
+static void move_pair(struct layers *l, uint32_t to, uint32_t from)
+{
+    uint8_t *layer = &l->layer[(size_t)to * l->in->graph->n + from];
+    if (*layer != l->now)
+        return;
+    *layer = (uint8_t)(l->now + 1);
+    for (uint32_t i = l->lid_at[to]; i < l->lid_at[to + 1]; i++)
+        add_way(l, column_of(l, l->lid[i]), from, UINT32_MAX);
+}
+
+/* Those whose way to the LID leads through `sw`. */
+static void move_those_behind(struct layers *l, uint32_t lid, uint32_t sw)
+{
+    const struct fab_graph *g = l->in->graph;
+    struct column c = column_of(l, lid);
+    uint32_t count = 0;
+    l->stack[count++] = sw;
+    while (count > 0) {
+        sw = l->stack[--count];
+        move_pair(l, l->home[lid], sw);
+        for (uint32_t i = g->nbr_at[sw]; i < g->nbr_at[sw + 1]; i++) {
+            uint32_t channel = channel_of(l, c, g->nbr[i]);
+            if (channel != FAB_NONE && g->port_peer[channel] == sw)
+                l->stack[count++] = g->nbr[i];
+        }
+    }
+}
+
+static void move_ways(void *ctx, uint32_t from, uint32_t to)
+{
+    struct layers *l = ctx;
+    const struct fab_graph *g = l->in->graph;
+    const uint8_t *here = fab_lft_row(l->in->lft, l->waits.sw[from]);
+    const uint8_t *there = fab_lft_row(l->in->lft, l->waits.sw[to]);
+    for (uint32_t lid = 0; lid <= l->in->lft->top; lid++) {
+        if (here[lid] == g->port_num[from] && there[lid] == g->port_num[to] &&
+            l->home[lid] != FAB_NONE)
+            move_those_behind(l, lid, l->waits.sw[from]);
+    }
+}
+
+/* ---- all layers -------------------------------------------------------------------------------
+ */
+
+struct grain {
+    void (*count)(struct layers *l, uint32_t lid, struct column c);
+    void (*move)(void *layers, uint32_t from, uint32_t to);
+};
+
+static int find(const struct fab_layers_input *in, const struct grain *grain, size_t size,
+                uint8_t *ret_layer, uint32_t *ret_count)
+{
+    struct layers l = {.in = in, .layer = ret_layer};
+    int ret = init(&l);
+    memset(ret_layer, 0, size);
+    while (ret == FAB_OK && memchr(ret_layer, (int)l.now, size) != NULL) {
+        if (l.now == FAB_VLS_MAX) {
+            ret = FAB_E_LIMIT;
+            break;
+        }
+        count_all(&l, grain->count);
+        fab_route_cdg_counts_break_cycles(&l.waits, grain->move, &l);
+        l.now++;
+    }
+    fini(&l);
+    if (ret == FAB_OK)
+        *ret_count = l.now;
+    return ret;
+}
+
+int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
+                            uint32_t *ret_count)
+{
+    static const struct grain trees = {count_tree, move_trees};
+    return find(in, &trees, (size_t)in->lft->top + 1, ret_layer, ret_count);
+}
+
+int fab_route_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer,
+                             uint32_t *ret_count)
+{
+    static const struct grain ways = {count_ways, move_ways};
+    return find(in, &ways, (size_t)in->graph->n * in->graph->n, ret_layer, ret_count);
+}

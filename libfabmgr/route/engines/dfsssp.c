@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engine "dfsssp": the ways of sssp, made safe by lanes (Domke, Hoefler, Nagel, IPDPS 2011). If
+ * all together close no cycle, one lane is enough, and the tables are those of sssp. Else the ways
+ * to switches become those of hosts, and layers.c puts all on several; a layer is an SL and a VL,
+ * the same all the way. It hangs on the destination LID alone; where the ports on the way have too
+ * few for that, on the switches at both ends; then more and more LIDs of a switch share their ways,
+ * which so close fewer cycles.
+ *
+ * No more lanes are taken than that: they are the less likely to change when the fabric does.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/route/dependencies/virtual_layers.h"
+#include "libfabmgr/route/engines/engines.h"
+#include "libfabmgr/route/engines/sssp.h"
+
+struct dfsssp {
+    const struct fab_route_input *in;
+    struct fab_graph graph;
+    struct fab_lft lft;
+    struct fab_vls vls;
+    uint32_t needed; /* by the last attempt, */
+    uint32_t least;  /* and by the one that needs the fewest */
+    const char *by;
+};
+
+/* More than there can be: as if it were the least of them. */
+static int bounded(int status, uint32_t *count)
+{
+    if (status == FAB_E_LIMIT)
+        *count = FAB_VLS_MAX + 1;
+    return status == FAB_E_LIMIT ? FAB_OK : status;
+}
+
+static int find_by_lid(struct dfsssp *d)
+{
+    const struct fab_layers_input in = {
+        .fabric = d->in->fabric, .graph = &d->graph, .lids = d->in->lids, .lft = &d->lft};
+    d->by = "destination";
+    fab_vls_fini(&d->vls);
+    fab_vls_init(&d->vls, 0);
+    int ret = fab_vls_by_lid(&d->vls, d->lft.top);
+    return ret == FAB_OK
+               ? bounded(fab_route_layers_by_lid(&in, d->vls.of_lid, &d->needed), &d->needed)
+               : ret;
+}
+
+static int find_by_pair(struct dfsssp *d)
+{
+    const struct fab_layers_input in = {
+        .fabric = d->in->fabric, .graph = &d->graph, .lids = d->in->lids, .lft = &d->lft};
+    d->by = "pair of switches";
+    fab_vls_fini(&d->vls);
+    int ret = fab_vls_by_pair(&d->vls, d->graph.n);
+    return ret == FAB_OK
+               ? bounded(fab_route_layers_by_pair(&in, d->vls.of_pair, &d->needed), &d->needed)
+               : ret;
+}
+
+/* Keeps what has been found as so many lanes. */
+static void set_count(struct fab_vls *v, uint32_t count)
+{
+    struct fab_vls found = *v;
+    fab_vls_init(v, (uint8_t)count);
+    v->top = found.top;
+    v->of_lid = found.of_lid;
+    v->switches = found.switches;
+    v->of_pair = found.of_pair;
+}
+
+static int route_by(struct dfsssp *d, uint32_t ways)
+{
+    fab_lft_fini(&d->lft);
+    return fab_route_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_PATH, ways, &d->lft);
+}
+
+/* From the best tables on, until the lanes are few enough. */
+static int route(struct dfsssp *d, uint32_t available)
+{
+    static const struct {
+        uint32_t ways;
+        int (*find)(struct dfsssp *d);
+        bool many;
+    } attempts[] = {
+        {FAB_SSSP_PER_LID, find_by_lid, false},
+        {FAB_SSSP_OF_HOSTS, find_by_lid, true},
+        {FAB_SSSP_OF_HOSTS, find_by_pair, true},
+        {4, find_by_pair, true},
+        {2, find_by_pair, true},
+        {1, find_by_lid, true},
+        {1, find_by_pair, true},
+    };
+    for (size_t i = 0; i < sizeof(attempts) / sizeof(*attempts); i++) {
+        int ret = FAB_OK;
+        if (i == 0 || attempts[i].ways != attempts[i - 1].ways)
+            ret = route_by(d, attempts[i].ways);
+        if (ret == FAB_OK)
+            ret = attempts[i].find(d);
+        d->least = d->needed < d->least ? d->needed : d->least;
+        if (ret != FAB_OK || d->needed <= (attempts[i].many ? available : 1))
+            return ret;
+    }
+    return FAB_OK;
+}
+
+static int conclude(struct dfsssp *d, uint32_t available, uint32_t port, char *why, size_t why_len)
+{
+    if (d->needed <= 1) {
+        fab_vls_fini(&d->vls);
+        snprintf(why, why_len, "shortest ways on one lane");
+    } else if (d->needed <= available) {
+        set_count(&d->vls, d->needed);
+        snprintf(why, why_len, "shortest ways on %u lanes by %s", d->needed, d->by);
+    } else {
+        const struct fab_port *p = &d->in->fabric->ports[port];
+        snprintf(why, why_len, "%s%u VLs are needed, and %.64s port %u has %u",
+                 d->least > FAB_VLS_MAX ? "at least " : "", d->least,
+                 d->in->fabric->nodes[p->node].desc, p->num, available);
+        return FAB_E_UNSUPPORTED;
+    }
+    return FAB_OK;
+}
+
+static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
+               char *why, size_t why_len)
+{
+    struct dfsssp d = {.in = in, .least = UINT32_MAX};
+    uint32_t port = FAB_NONE;
+    uint32_t available = fab_route_vls_available(in->fabric, in->policy, &port);
+    if (in->lids->port_count != in->fabric->port_count)
+        return FAB_E_INVAL;
+    int ret = fab_route_graph_make(in->fabric, &d.graph);
+    if (ret == FAB_OK)
+        ret = route(&d, available);
+    if (ret == FAB_OK)
+        ret = conclude(&d, available, port, why, why_len);
+    if (ret == FAB_OK) {
+        if (in->flawed != NULL)
+            *in->flawed = true; /* no regular fabric needs it */
+        *ret_lft = d.lft;
+        *ret_vls = d.vls;
+    } else {
+        fab_lft_fini(&d.lft);
+        fab_vls_fini(&d.vls);
+    }
+    fab_route_graph_fini(&d.graph);
+    return ret;
+}
+
+const struct fab_route_engine fab_route_engine_dfsssp = {
+    .name = "dfsssp",
+    .summary = "sssp, and as many VLs as it takes to make it safe",
+    .run = run,
+};

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engine "dragonfly": minimal paths in dragonflies (Kim, Dally, Scott, Abts, ISCA 2008), local,
+ * global, local. A switch with cables of its own to the group of the destination takes one of them;
+ * others go to one that has, by the number of the destination, so that all cables between two
+ * groups get the same share of it; cables that end at the destination's switch come first.
+ *
+ * Lanes: local cables on VL 0, but on VL 1 for what comes from another group. So what waits goes
+ * from local VL 0 to global to local VL 1, and no farther: no cycle. SL 0 for all (Maglione-Mathey
+ * et al., "DLA", 2025).
+ *
+ * A local cable that is missing is gone round by a pivot, a switch of the group that has all its
+ * local cables; the hop after it is on VL 2. Pivots on the way out of a group and pivots on the way
+ * to a switch of it are not the same, and so the cables from pivots, VL 2, are either between local
+ * and global, or at the very end.
+ *
+ * Groups that have lost all cables between them send by way of a hub, a group that has lost none
+ * of its last ones. Only in hubs does local VL 1 wait for global, only for what leads to a group
+ * that is none, and there nothing does: no cycle either.
+ */
+#include "libfabmgr/route/dragonfly/dragonfly.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/route/engines/engines.h"
+
+static const char *name(const struct dragonfly *d, uint32_t sw)
+{
+    return d->in->fabric->nodes[sw].desc;
+}
+
+/* ---- gates ----------------------------------------------------------------------------------- */
+
+const struct fab_global_link *fab_route_dragonfly_link(const struct dragonfly *d, uint32_t at,
+                                                       uint32_t dest, uint32_t number,
+                                                       fab_global_link_test *suits)
+{
+    const struct fab_global_link *gate;
+    uint32_t from = d->groups.of[at];
+    uint32_t to = fab_route_groups_via(&d->groups, from, d->groups.of[dest], number);
+    uint32_t count = fab_route_groups_links(&d->groups, from, to, &gate);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct fab_global_link *here = &gate[(number + i) % count];
+        if (suits(d, here, at, dest))
+            return here;
+    }
+    return NULL;
+}
+
+static bool near_or_at(const struct dragonfly *d, uint32_t a, uint32_t b)
+{
+    return a == b || fab_route_graph_linked(&d->graph, a, b);
+}
+
+static bool mine_to_dest(const struct dragonfly *d, const struct fab_global_link *gate, uint32_t at,
+                         uint32_t dest)
+{
+    (void)d;
+    return gate->from == at && gate->to == dest;
+}
+
+static bool mine_near_dest(const struct dragonfly *d, const struct fab_global_link *gate,
+                           uint32_t at, uint32_t dest)
+{
+    return gate->from == at && near_or_at(d, gate->to, dest);
+}
+
+static bool mine(const struct dragonfly *d, const struct fab_global_link *gate, uint32_t at,
+                 uint32_t dest)
+{
+    (void)d;
+    (void)dest;
+    return gate->from == at;
+}
+
+static bool near_to_dest(const struct dragonfly *d, const struct fab_global_link *gate, uint32_t at,
+                         uint32_t dest)
+{
+    return gate->to == dest && fab_route_graph_linked(&d->graph, at, gate->from);
+}
+
+static bool near_near_dest(const struct dragonfly *d, const struct fab_global_link *gate,
+                           uint32_t at, uint32_t dest)
+{
+    return near_or_at(d, gate->to, dest) && fab_route_graph_linked(&d->graph, at, gate->from);
+}
+
+static bool near(const struct dragonfly *d, const struct fab_global_link *gate, uint32_t at,
+                 uint32_t dest)
+{
+    (void)dest;
+    return fab_route_graph_linked(&d->graph, at, gate->from);
+}
+
+/* A switch between `at` and others of its group that it has no cable to. */
+static uint32_t pivot(struct dragonfly *d, uint32_t at, bool out, uint32_t number)
+{
+    const uint32_t *turner;
+    uint32_t count = fab_route_groups_pivots(&d->groups, d->groups.of[at], out, &turner);
+    d->detours = true;
+    return count > 0 ? turner[number % count] : FAB_NONE;
+}
+
+/* ---- ways ------------------------------------------------------------------------------------ */
+
+static uint32_t to_group(struct dragonfly *d, uint32_t at, uint32_t dest, uint32_t number)
+{
+    static fab_global_link_test *const tests[] = {mine_to_dest, mine_near_dest, mine,
+                                                  near_to_dest, near_near_dest, near};
+    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+        const struct fab_global_link *gate =
+            fab_route_dragonfly_link(d, at, dest, number, tests[i]);
+        if (gate != NULL)
+            return i < 3 ? gate->to : gate->from;
+    }
+    return pivot(d, at, true, number);
+}
+
+static uint32_t next(struct dragonfly *d, uint32_t at, uint32_t dest, uint32_t number)
+{
+    if (d->groups.of[at] != d->groups.of[dest])
+        return to_group(d, at, dest, number);
+    return fab_route_graph_linked(&d->graph, at, dest) ? dest : pivot(d, at, false, number);
+}
+
+static unsigned map(struct dragonfly *d)
+{
+    for (unsigned sl = 0; sl < FAB_SLS; sl++) {
+        d->vls.vl[FAB_DRAGONFLY_GLOBAL][FAB_DRAGONFLY_LOCAL][sl] = 1;
+        d->vls.vl[FAB_DRAGONFLY_LOCAL][FAB_DRAGONFLY_LOCAL][sl] = d->detours ? 2 : 0;
+    }
+    return d->detours ? 3 : 2;
+}
+
+/* ---- a run, of both kinds -------------------------------------------------------------------- */
+
+static int route_lane(struct dragonfly *d, const struct fab_dragonfly_kind *kind, uint32_t dest,
+                      const struct fab_dlid *lane)
+{
+    for (uint32_t s = 0; s < d->graph.n; s++)
+        d->onward.next[s] = s == dest ? FAB_NONE : kind->next(d, s, dest, lane->number);
+    uint32_t lost = fab_route_next_hops_follow(&d->onward, dest);
+    if (lost != FAB_NONE) {
+        snprintf(d->why, d->why_len,
+                 "with what is missing, no minimal way leads from %.64s to %.64s", name(d, lost),
+                 name(d, dest));
+        return FAB_E_UNSUPPORTED;
+    }
+    fab_route_next_hops_fill(&d->onward, dest, lane, 1, &d->lft);
+    return FAB_OK;
+}
+
+static int route_all(struct dragonfly *d, const struct fab_dragonfly_kind *kind)
+{
+    struct fab_dlid lanes[FAB_DLIDS_MAX];
+    int status = FAB_OK;
+    for (uint32_t i = 0; i < d->graph.n; i++) {
+        for (uint32_t offset = 0; offset < d->roster.lids_each; offset++) {
+            uint32_t count = fab_route_destinations_dlids(&d->roster, i, offset, lanes);
+            for (uint32_t k = 0; k < count && status == FAB_OK; k++)
+                status = route_lane(d, kind, d->roster.sequence[i], &lanes[k]);
+        }
+    }
+    return status;
+}
+
+static uint8_t class_of(const struct dragonfly *d, uint32_t sw, uint32_t peer)
+{
+    if (d->groups.of[sw] != d->groups.of[peer])
+        return FAB_DRAGONFLY_GLOBAL;
+    return d->groups.spine[sw] ? FAB_DRAGONFLY_DOWN : FAB_DRAGONFLY_LOCAL;
+}
+
+static int check_vls(const struct dragonfly *d, unsigned need)
+{
+    uint32_t port;
+    unsigned have = fab_route_vls_available(d->in->fabric, d->in->policy, &port);
+    if (have >= need)
+        return FAB_OK;
+    const struct fab_port *p = &d->in->fabric->ports[port];
+    snprintf(d->why, d->why_len, "%u VLs are needed, port %u of switch %.64s has %u", need, p->num,
+             name(d, p->node), have);
+    return FAB_E_UNSUPPORTED;
+}
+
+static int make_vls(struct dragonfly *d, const struct fab_dragonfly_kind *kind)
+{
+    const struct fab_graph *g = &d->graph;
+    int status = fab_vls_by_class(&d->vls, d->in->fabric->port_count);
+    if (status != FAB_OK)
+        return status;
+    for (uint32_t s = 0; s < g->n; s++) {
+        for (uint32_t p = g->port_at[s]; p < g->port_at[s + 1]; p++)
+            d->vls.port_class[fab_port_id(d->in->fabric, s, g->port_num[p])] =
+                class_of(d, s, g->port_peer[p]);
+    }
+    d->vls.sls = 1;
+    d->vls.classes = FAB_DRAGONFLY_DOWN + 1;
+    d->vls.count = (uint8_t)kind->map(d);
+    return check_vls(d, d->vls.count);
+}
+
+static int prepare(struct dragonfly *d, const struct fab_dragonfly_kind *kind)
+{
+    const struct fab_fabric *f = d->in->fabric;
+    int ret = fab_route_graph_make(f, &d->graph);
+    if (ret == FAB_OK)
+        ret = kind->find(f, &d->graph, &d->groups, d->why, d->why_len);
+    if (ret == FAB_OK)
+        ret = fab_route_next_hops_init(&d->onward, &d->graph);
+    if (ret != FAB_OK)
+        return ret;
+    uint32_t *sequence = calloc((size_t)d->graph.n + 1, sizeof(*sequence));
+    if (sequence != NULL)
+        memcpy(sequence, d->groups.all, d->graph.n * sizeof(*sequence));
+    ret = fab_route_destinations_in_sequence(d->in, &d->graph, sequence, &d->roster);
+    return ret == FAB_OK ? fab_lft_init(&d->lft, f->switch_count, d->in->lids->top) : ret;
+}
+
+/* Is something missing? Switches of one kind have as many cables. */
+static bool is_flawed(const struct dragonfly *d)
+{
+    const struct fab_graph *g = &d->graph;
+    uint32_t usual[2] = {0, 0};
+    for (uint32_t sw = 0; sw < g->n; sw++) {
+        uint32_t ports = g->port_at[sw + 1] - g->port_at[sw], *like = &usual[d->groups.spine[sw]];
+        *like = *like == 0 ? ports : *like;
+        if (ports != *like)
+            return true;
+    }
+    return false;
+}
+
+int fab_route_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct fab_route_input *in,
+                            struct fab_lft *ret_lft, struct fab_vls *ret_vls, char *why,
+                            size_t why_len)
+{
+    struct dragonfly d = {.in = in, .why = why, .why_len = why_len};
+    if (in->lids->port_count != in->fabric->port_count)
+        return FAB_E_INVAL;
+    int ret = prepare(&d, kind);
+    if (ret == FAB_OK)
+        ret = route_all(&d, kind);
+    if (ret == FAB_OK)
+        ret = make_vls(&d, kind);
+    if (ret == FAB_OK) {
+        snprintf(why, why_len, "%s of %u groups%s", kind->name, d.groups.count,
+                 d.detours ? ", missing cables gone round" : "");
+        if (in->flawed != NULL && is_flawed(&d))
+            *in->flawed = true;
+        *ret_lft = d.lft;
+        *ret_vls = d.vls;
+    } else {
+        fab_lft_fini(&d.lft);
+        fab_vls_fini(&d.vls);
+    }
+    fab_route_destinations_fini(&d.roster);
+    fab_route_next_hops_fini(&d.onward);
+    fab_route_groups_fini(&d.groups);
+    fab_route_graph_fini(&d.graph);
+    return ret;
+}
+
+static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
+               char *why, size_t why_len)
+{
+    static const struct fab_dragonfly_kind kind = {"dragonfly", fab_route_groups_cliques, next,
+                                                   map};
+    return fab_route_dragonfly_run(&kind, in, ret_lft, ret_vls, why, why_len);
+}
+
+const struct fab_route_engine fab_route_engine_dragonfly = {
+    .name = "dragonfly",
+    .summary = "minimal paths in dragonflies, 2 VLs (3 with local cables missing)",
+    .run = run,
+};

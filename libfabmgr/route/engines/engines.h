@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engines that there are; route.c lists them. Private to the room. */
+#ifndef LIBFABMGR_ROUTE_ENGINES_ENGINES_H
+#define LIBFABMGR_ROUTE_ENGINES_ENGINES_H
+
+#include "libfabmgr/route/route.h"
+
+extern const struct fab_route_engine fab_route_engine_fattree;
+extern const struct fab_route_engine fab_route_engine_dor;
+extern const struct fab_route_engine fab_route_engine_torus;
+extern const struct fab_route_engine fab_route_engine_dragonfly;
+extern const struct fab_route_engine fab_route_engine_dragonfly_plus;
+extern const struct fab_route_engine fab_route_engine_file;
+extern const struct fab_route_engine fab_route_engine_nue;
+extern const struct fab_route_engine fab_route_engine_updn;
+extern const struct fab_route_engine fab_route_engine_updn_on_tree; /* refuses what is no tree */
+extern const struct fab_route_engine fab_route_engine_minhop;
+extern const struct fab_route_engine fab_route_engine_sssp;
+extern const struct fab_route_engine fab_route_engine_dfsssp;
+
+#endif

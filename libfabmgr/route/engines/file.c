@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engine "file": the tables that the operator gives (libfabmgr/policy/tables.h), one lane. The
+ * proof judges them as it judges all others.
+ *
+ * Switches and destinations are known by GUID, so that LIDs may have changed since the tables were
+ * dumped; a LID of which the text does not tell the port's GUID stands for itself. What the text
+ * does not name is refused when it is needed: when the way from a switch with an end, or the
+ * manager's, to somebody's LID comes to a switch without an entry, or to a port without a cable.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/route/engines/engines.h"
+#include "libfabmgr/route/graph/graph.h"
+
+struct given {
+    const struct fab_route_input *in;
+    const struct fab_tables *tables;
+    struct fab_graph graph;
+    struct fab_lft lft;
+    uint32_t *lid;                       /* [tables->top + 1] what a LID of the text is now, or 0 */
+    const struct fab_tables_switch **sw; /* [n] */
+    uint32_t *seen;                      /* [n] the last LID whose ways came through */
+    uint32_t unknown;                    /* switches of the text that the fabric has not */
+    char *why;
+    size_t why_len;
+};
+
+static int prepare(struct given *g)
+{
+    const struct fab_route_input *in = g->in;
+    size_t n = (size_t)in->fabric->switch_count + 1;
+    int status = fab_route_graph_make(in->fabric, &g->graph);
+    if (status == FAB_OK)
+        status = fab_lft_init(&g->lft, in->fabric->switch_count, in->lids->top);
+    if (status != FAB_OK)
+        return status;
+    g->lid = calloc((size_t)g->tables->top + 1, sizeof(*g->lid));
+    g->sw = calloc(n, sizeof(*g->sw));
+    g->seen = calloc(n, sizeof(*g->seen));
+    return g->lid != NULL && g->sw != NULL && g->seen != NULL ? FAB_OK : FAB_E_NOMEM;
+}
+
+static void translate(struct given *g)
+{
+    const struct fab_tables *t = g->tables;
+    const struct fab_lids *lids = g->in->lids;
+    for (uint32_t lid = 1; lid <= t->top; lid++) {
+        if (t->guid[lid] == 0) {
+            g->lid[lid] = lid <= lids->top && lids->owner[lid] != FAB_NONE ? lid : 0;
+            continue;
+        }
+        uint32_t port = fab_fabric_port_by_guid(g->in->fabric, t->guid[lid]);
+        uint32_t offset = lid - t->first[lid];
+        if (port != FAB_NONE && lids->base[port] != 0 && offset >> lids->lmc[port] == 0)
+            g->lid[lid] = lids->base[port] + offset;
+    }
+}
+
+static void fill(struct given *g)
+{
+    const struct fab_fabric *f = g->in->fabric;
+    size_t known = 0;
+    for (uint32_t s = 0; s < g->graph.n; s++) {
+        g->sw[s] = fab_tables_switch(g->tables, f->nodes[s].guid);
+        if (g->sw[s] == NULL)
+            continue;
+        known++;
+        uint8_t *row = fab_lft_row(&g->lft, s);
+        const struct fab_tables_entry *entry = g->tables->entry + g->sw[s]->first;
+        for (size_t i = 0; i < g->sw[s]->count; i++) {
+            if (g->lid[entry[i].lid] != 0)
+                row[g->lid[entry[i].lid]] = entry[i].port;
+        }
+    }
+    g->unknown = (uint32_t)(g->tables->switches - known);
+}
+
+/* ---- what is needed -------------------------------------------------------------------------- */
+
+static int refuse(struct given *g, uint32_t s, uint32_t lid, const char *what)
+{
+    const struct fab_fabric *f = g->in->fabric;
+    uint32_t owner = g->in->lids->owner[lid];
+    if (g->why_len > 0)
+        snprintf(g->why, g->why_len,
+                 "switch %.40s (0x%016" PRIx64 ") %s, which LID %u (%.40s) needs", f->nodes[s].desc,
+                 f->nodes[s].guid, what, lid, f->nodes[f->ports[owner].node].desc);
+    return FAB_E_UNSUPPORTED;
+}
+
+/* The switch where packets for the port arrive, or FAB_NONE. */
+static uint32_t home_of(const struct fab_fabric *f, uint32_t owner)
+{
+    uint32_t node = f->ports[owner].node;
+    if (fab_node_is_switch(f, node))
+        return node;
+    uint32_t peer = fab_peer_node(f, owner);
+    return peer != FAB_NONE && fab_node_is_switch(f, peer) && fab_port_is_up(f, owner) ? peer
+                                                                                       : FAB_NONE;
+}
+
+/* Follows the way from s to the LID up to where another one to it came through. */
+static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
+{
+    const struct fab_fabric *f = g->in->fabric;
+    char what[48];
+    while (g->seen[s] != lid) {
+        uint8_t num = fab_lft_row(&g->lft, s)[lid];
+        g->seen[s] = lid;
+        if (g->sw[s] == NULL)
+            return refuse(g, s, lid, "is not in the file");
+        if (num == FAB_LFT_NO_ROUTE)
+            return refuse(g, s, lid, "has no entry in the file");
+        snprintf(what, sizeof(what), "goes out by port %u without a cable", num);
+        if (num > f->nodes[s].num_ports)
+            return refuse(g, s, lid, what);
+        if (s == home || num == 0)
+            return FAB_OK; /* right or wrong: the proof sees */
+        uint32_t port = fab_port_id(f, s, num), next = fab_peer_node(f, port);
+        if (next == FAB_NONE || !fab_port_is_up(f, port))
+            return refuse(g, s, lid, what);
+        if (!fab_node_is_switch(f, next))
+            return FAB_OK;
+        s = next;
+    }
+    return FAB_OK;
+}
+
+static bool has_ends(const struct fab_fabric *f, uint32_t s)
+{
+    if (f->self_port != FAB_NONE && f->ports[f->self_port].node == s)
+        return true;
+    for (unsigned num = 1; num <= f->nodes[s].num_ports; num++) {
+        uint32_t port = fab_port_id(f, s, (uint8_t)num), peer = fab_peer_node(f, port);
+        if (peer != FAB_NONE && !fab_node_is_switch(f, peer) && fab_port_is_up(f, port))
+            return true;
+    }
+    return false;
+}
+
+static int check(struct given *g)
+{
+    const struct fab_fabric *f = g->in->fabric;
+    const struct fab_lids *lids = g->in->lids;
+    int status = FAB_OK;
+    for (uint32_t s = 0; s < g->graph.n && status == FAB_OK; s++) {
+        if (has_ends(f, s))
+            g->graph.hosts[s] |= 1; /* from now on: somebody sends from here */
+    }
+    for (uint32_t lid = 1; lid <= lids->top && status == FAB_OK; lid++) {
+        uint32_t home = lids->owner[lid] != FAB_NONE ? home_of(f, lids->owner[lid]) : FAB_NONE;
+        if (home == FAB_NONE)
+            continue;
+        for (uint32_t s = 0; s < g->graph.n && status == FAB_OK; s++) {
+            if (g->graph.hosts[s] > 0 && g->graph.component[s] == g->graph.component[home])
+                status = follow(g, s, home, lid);
+        }
+    }
+    return status;
+}
+
+static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
+               char *why, size_t why_len)
+{
+    (void)ret_vls; /* one lane */
+    struct given g = {.in = in, .tables = in->policy->tables, .why = why, .why_len = why_len};
+    if (in->lids->port_count != in->fabric->port_count)
+        return FAB_E_INVAL;
+    if (g.tables == NULL) {
+        if (why_len > 0)
+            snprintf(why, why_len, "no tables are given: routing.file is not set");
+        return FAB_E_UNSUPPORTED;
+    }
+    int status = prepare(&g);
+    if (status == FAB_OK) {
+        translate(&g);
+        fill(&g);
+        status = check(&g);
+    }
+    if (status == FAB_OK) {
+        if (why_len > 0 && g.unknown > 0)
+            snprintf(why, why_len, "tables of %zu switches as given, %u of them not in the fabric",
+                     g.tables->switches, g.unknown);
+        else if (why_len > 0)
+            snprintf(why, why_len, "tables of %zu switches as given", g.tables->switches);
+        *ret_lft = g.lft;
+    } else {
+        fab_lft_fini(&g.lft);
+    }
+    free(g.lid);
+    free(g.sw);
+    free(g.seen);
+    fab_route_graph_fini(&g.graph);
+    return status;
+}
+
+const struct fab_route_engine fab_route_engine_file = {
+    .name = "file",
+    .summary = "tables given by the operator, in OpenSM's dump format, one VL",
+    .run = run,
+};

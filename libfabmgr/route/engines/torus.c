@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engines "torus" and "dor": dimension order routing (steer.c) over coordinates found from the
+ * cables (grid.c).
+ *
+ * "dor" takes grids without rings: meshes, hypercubes, HyperX, and tori of rings of up to 4. What
+ * waits for a cable of a dimension holds one of the same or an earlier one; within a path all go
+ * on in their direction, within a clique nobody waits: no cycle, on one lane.
+ *
+ * "torus" takes rings, too. Each ring has a dateline, between its last switch and its first; a path
+ * has an SL with a bit for each dimension of rings, which says whether it would cross the dateline
+ * there if nothing were missing; and it travels that dimension on VL 0 or VL 1 by this bit. On VL 0
+ * nobody crosses; on VL 1 all do, none of them farther than half way round: neither closes the
+ * ring. A broken ring is none, whoever travels on it, on whichever lane; so faults change no SL.
+ * (Dally and Seitz 1987; OpenSM's Torus-2QoS.)
+ *
+ * Where a switch is missing, or a row is in pieces, some packets turn early, and then back from a
+ * later dimension to an earlier one. The hop after such a turn has a lane of its own: it cannot be
+ * part of a cycle round the gap then. With more gaps close together it may; the proof decides.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/plural.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/route/balance/next_hops.h"
+#include "libfabmgr/route/engines/engines.h"
+#include "libfabmgr/route/grid/dimension_order.h"
+
+#define RINGS_MAX 4 /* dimensions: 16 SLs */
+
+struct torus {
+    const struct fab_route_input *in;
+    char *why;
+    size_t why_len;
+    struct fab_graph graph;
+    struct fab_grid grid;
+    struct fab_dor steer;
+    struct fab_destinations roster;
+    struct fab_next_hops onward;
+    struct fab_lft lft;
+    struct fab_vls vls;
+    uint32_t rings;
+    uint32_t ring[RINGS_MAX]; /* dimensions; the SL has a bit for each */
+    bool turns;               /* some path turns back to an earlier dimension */
+};
+
+static const char *name(const struct torus *t, uint32_t sw)
+{
+    return t->in->fabric->nodes[sw].desc;
+}
+
+/* ---- ways ------------------------------------------------------------------------------------ */
+
+/* The rank of the dimension in which the cable from a to b runs. */
+static uint32_t rank_of(const struct torus *t, uint32_t a, uint32_t b)
+{
+    return t->steer.rank[fab_route_grid_differ(&t->grid, a, b)];
+}
+
+static void note_turns(struct torus *t, uint32_t dest)
+{
+    const uint32_t *next = t->onward.next;
+    for (uint32_t s = 0; s < t->graph.n && !t->turns; s++) {
+        uint32_t via = s != dest ? next[s] : dest;
+        t->turns = via != dest && rank_of(t, via, next[via]) < rank_of(t, s, via);
+    }
+}
+
+static int find_ways(struct torus *t, uint32_t dest)
+{
+    for (uint32_t s = 0; s < t->graph.n; s++)
+        t->onward.next[s] = s == dest ? FAB_NONE : fab_route_dor_next(&t->steer, s, dest);
+    uint32_t lost = fab_route_next_hops_follow(&t->onward, dest);
+    if (lost != FAB_NONE) {
+        snprintf(t->why, t->why_len,
+                 "with what is missing, dimension order leads from %.64s no more to %.64s",
+                 name(t, lost), name(t, dest));
+        return FAB_E_UNSUPPORTED;
+    }
+    note_turns(t, dest);
+    return FAB_OK;
+}
+
+/* All lanes together where their ways are the same. */
+static int route_lanes(struct torus *t, uint32_t dest, const struct fab_dlid *lanes, uint32_t count)
+{
+    uint32_t step = t->steer.pivots ? 1 : count;
+    int status = FAB_OK;
+    for (uint32_t i = 0; i < count && status == FAB_OK; i += step) {
+        t->steer.number = lanes[i].number;
+        status = find_ways(t, dest);
+        if (status == FAB_OK)
+            fab_route_next_hops_fill(&t->onward, dest, lanes + i, step, &t->lft);
+    }
+    return status;
+}
+
+static int route_all(struct torus *t)
+{
+    struct fab_dlid lanes[FAB_DLIDS_MAX];
+    int status = FAB_OK;
+    for (uint32_t i = 0; i < t->graph.n; i++) {
+        for (uint32_t offset = 0; offset < t->roster.lids_each && status == FAB_OK; offset++) {
+            uint32_t count = fab_route_destinations_dlids(&t->roster, i, offset, lanes);
+            status = route_lanes(t, t->roster.sequence[i], lanes, count);
+        }
+    }
+    return status;
+}
+
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
+static int set_sls(struct torus *t)
+{
+    uint32_t n = t->graph.n;
+    t->vls.sls = (uint8_t)(1u << t->rings);
+    if (t->rings == 0)
+        return FAB_OK;
+    int status = fab_vls_by_pair(&t->vls, n);
+    for (uint32_t to = 0; to < n && status == FAB_OK; to++) {
+        for (uint32_t from = 0; from < n; from++) {
+            unsigned sl = 0;
+            for (uint32_t r = 0; r < t->rings; r++)
+                sl |= (unsigned)fab_route_dor_crosses_dateline(&t->steer, from, to, t->ring[r])
+                      << r;
+            t->vls.of_pair[(size_t)to * n + from] = (uint8_t)sl;
+        }
+    }
+    return status;
+}
+
+/* Ends are of class 0, cables of one more than their dimension's rank. */
+static int set_classes(struct torus *t)
+{
+    const struct fab_fabric *f = t->in->fabric;
+    int status = fab_vls_by_class(&t->vls, f->port_count);
+    if (status != FAB_OK)
+        return status;
+    for (uint32_t s = 0; s < t->graph.n; s++) {
+        for (uint32_t p = t->graph.port_at[s]; p < t->graph.port_at[s + 1]; p++)
+            t->vls.port_class[fab_port_id(f, s, t->graph.port_num[p])] =
+                (uint8_t)(1 + rank_of(t, s, t->graph.port_peer[p]));
+    }
+    t->vls.classes = (uint8_t)(1 + t->grid.dims);
+    return FAB_OK;
+}
+
+static void set_map(struct torus *t)
+{
+    uint8_t spare = t->rings > 0 ? 2 : 1;
+    memset(t->vls.vl, 0, sizeof(t->vls.vl));
+    for (unsigned in = 0; in < t->vls.classes; in++) {
+        for (uint32_t r = 0; r < t->rings; r++) {
+            for (unsigned sl = 0; sl < t->vls.sls; sl++)
+                t->vls.vl[in][1 + t->steer.rank[t->ring[r]]][sl] = (uint8_t)(sl >> r & 1);
+        }
+        for (unsigned out = 1; out < in && t->turns; out++)
+            memset(t->vls.vl[in][out], spare, sizeof(t->vls.vl[in][out]));
+    }
+}
+
+static int check_vls(const struct torus *t, unsigned need)
+{
+    uint32_t port;
+    unsigned have = fab_route_vls_available(t->in->fabric, t->in->policy, &port);
+    if (have >= need)
+        return FAB_OK;
+    const struct fab_port *p = &t->in->fabric->ports[port];
+    snprintf(t->why, t->why_len, "%u VLs are needed, port %u of switch %.64s has %u", need, p->num,
+             name(t, p->node), have);
+    return FAB_E_UNSUPPORTED;
+}
+
+static int make_vls(struct torus *t)
+{
+    unsigned need = (t->rings > 0 ? 2u : 1u) + t->turns;
+    if (need == 1)
+        return FAB_OK;
+    int status = check_vls(t, need);
+    if (status != FAB_OK)
+        return status;
+    fab_vls_init(&t->vls, (uint8_t)need);
+    status = set_sls(t);
+    if (status == FAB_OK)
+        status = set_classes(t);
+    if (status == FAB_OK)
+        set_map(t);
+    return status;
+}
+
+/* ---- what each of the two takes -------------------------------------------------------------- */
+
+static int check_dor(struct torus *t)
+{
+    for (uint32_t d = 0; d < t->grid.dims; d++) {
+        if (t->grid.dim[d].kind != FAB_GRID_RING)
+            continue;
+        snprintf(t->why, t->why_len, "a torus with rings of %u: it needs the engine torus",
+                 t->grid.dim[d].size);
+        return FAB_E_UNSUPPORTED;
+    }
+    return FAB_OK;
+}
+
+static int check_torus(struct torus *t)
+{
+    for (uint32_t d = 0; d < t->grid.dims; d++) {
+        if (t->grid.dim[d].kind == FAB_GRID_CLIQUE && t->grid.dim[d].size > 3) {
+            snprintf(t->why, t->why_len, "no torus: rows of %u switches, each joined to each",
+                     t->grid.dim[d].size);
+            return FAB_E_UNSUPPORTED;
+        }
+        if (t->grid.dim[d].kind != FAB_GRID_RING)
+            continue;
+        if (t->rings == RINGS_MAX) {
+            snprintf(t->why, t->why_len, "rings in more than %u dimensions", RINGS_MAX);
+            return FAB_E_UNSUPPORTED;
+        }
+        t->ring[t->rings++] = d;
+    }
+    return FAB_OK;
+}
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+
+/* Destinations place by place. */
+static uint32_t *sequence_of(const struct fab_grid *grid)
+{
+    uint32_t *sequence = calloc((size_t)grid->n + 1, sizeof(*sequence)), count = 0;
+    for (uint32_t place = 0; sequence != NULL && place < grid->places; place++) {
+        if (grid->at[place] != FAB_NONE)
+            sequence[count++] = grid->at[place];
+    }
+    return sequence;
+}
+
+static int prepare(struct torus *t, int check(struct torus *))
+{
+    const struct fab_fabric *f = t->in->fabric;
+    int ret = fab_route_graph_make(f, &t->graph);
+    if (ret == FAB_OK)
+        ret = fab_route_grid_find(f, &t->graph, &t->grid, t->why, t->why_len);
+    if (ret == FAB_OK)
+        ret = check(t);
+    if (ret == FAB_OK)
+        ret = fab_route_dor_make(&t->graph, &t->grid, &t->steer);
+    if (ret == FAB_OK)
+        ret = fab_route_next_hops_init(&t->onward, &t->graph);
+    if (ret == FAB_OK)
+        ret =
+            fab_route_destinations_in_sequence(t->in, &t->graph, sequence_of(&t->grid), &t->roster);
+    if (ret == FAB_OK)
+        ret = fab_lft_init(&t->lft, f->switch_count, t->in->lids->top);
+    return ret;
+}
+
+/* Neighbours of a switch where nothing is missing. */
+static uint32_t usual_neighbours(const struct fab_grid *grid, uint32_t sw)
+{
+    uint32_t count = 0;
+    for (uint32_t d = 0; d < grid->dims; d++) {
+        uint32_t size = grid->dim[d].size, at = fab_route_grid_coordinate(grid, sw, d);
+        enum fab_grid_kind kind = grid->dim[d].kind;
+        if (kind == FAB_GRID_PATH)
+            count += at == 0 || at + 1 == size ? 1 : 2;
+        else
+            count += kind == FAB_GRID_RING ? 2 : size - 1;
+    }
+    return count;
+}
+
+/* Is something missing? All switches have as many cables to a neighbour. */
+static bool is_flawed(const struct torus *t)
+{
+    const struct fab_graph *g = &t->graph;
+    for (uint32_t sw = 0; sw < g->n; sw++) {
+        uint32_t nbrs = g->nbr_at[sw + 1] - g->nbr_at[sw], ports = g->port_at[sw + 1];
+        if (nbrs != usual_neighbours(&t->grid, sw) ||
+            (uint64_t)(ports - g->port_at[sw]) * g->nbr_at[1] != (uint64_t)nbrs * g->port_at[1])
+            return true;
+    }
+    return false;
+}
+
+static void remark(const struct torus *t)
+{
+    char text[96];
+    uint32_t holes = t->grid.places - t->grid.n;
+    fab_route_grid_text(&t->grid, text, sizeof(text));
+    size_t len = (size_t)snprintf(t->why, t->why_len, "%s", text);
+    if (holes > 0 && len < t->why_len)
+        len += (size_t)snprintf(t->why + len, t->why_len - len, ", %u switch%s missing", holes,
+                                fab_es(holes));
+    if (t->turns && len < t->why_len)
+        snprintf(t->why + len, t->why_len - len, ", gaps passed by early turns");
+}
+
+static int run(const struct fab_route_input *in, int check(struct torus *), struct fab_lft *ret_lft,
+               struct fab_vls *ret_vls, char *why, size_t why_len)
+{
+    struct torus t = {.in = in, .why = why, .why_len = why_len};
+    if (in->lids->port_count != in->fabric->port_count)
+        return FAB_E_INVAL;
+    int ret = prepare(&t, check);
+    if (ret == FAB_OK)
+        ret = route_all(&t);
+    if (ret == FAB_OK)
+        ret = make_vls(&t);
+    if (ret == FAB_OK) {
+        remark(&t);
+        if (in->flawed != NULL && is_flawed(&t))
+            *in->flawed = true;
+        *ret_lft = t.lft;
+        *ret_vls = t.vls;
+    } else {
+        fab_lft_fini(&t.lft);
+        fab_vls_fini(&t.vls);
+    }
+    fab_route_destinations_fini(&t.roster);
+    fab_route_next_hops_fini(&t.onward);
+    fab_route_dor_fini(&t.steer);
+    fab_route_grid_fini(&t.grid);
+    fab_route_graph_fini(&t.graph);
+    return ret;
+}
+
+static int run_dor(const struct fab_route_input *in, struct fab_lft *ret_lft,
+                   struct fab_vls *ret_vls, char *why, size_t why_len)
+{
+    return run(in, check_dor, ret_lft, ret_vls, why, why_len);
+}
+
+static int run_torus(const struct fab_route_input *in, struct fab_lft *ret_lft,
+                     struct fab_vls *ret_vls, char *why, size_t why_len)
+{
+    return run(in, check_torus, ret_lft, ret_vls, why, why_len);
+}
+
+const struct fab_route_engine fab_route_engine_dor = {
+    .name = "dor",
+    .summary = "dimension order on meshes, hypercubes and HyperX, one VL",
+    .run = run_dor,
+};
+
+const struct fab_route_engine fab_route_engine_torus = {
+    .name = "torus",
+    .summary = "dimension order on tori, datelines by SL, 2 VLs (3 with switches missing)",
+    .run = run_torus,
+};

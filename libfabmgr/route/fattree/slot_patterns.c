@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What slots give. Switches of one level mostly have the same slots on the same ports (half
+ * cousins, twins.c), and what all lanes take there is the same then: made once, it is copied
+ * wherever slots are taken. Kinds that have few switches get no pattern, so that patterns take a
+ * fraction of what the tables take.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/route/fattree/entries.h"
+
+#define FEW 4
+
+static void draw(const struct fab_tree *t, const struct fab_dmodk *l, uint32_t s, uint8_t *pattern)
+{
+    const uint8_t *slot = l->gear[l->up[s]].slot, *num = t->slot_num + t->slot_at[s];
+    for (uint32_t i = 0; i < l->count; i++)
+        pattern[l->lane[i].lid] = num[slot[i]];
+}
+
+/* A pattern for each kind of cousins that has more than a few with all slots. */
+static int draw_all(const struct fab_tree *t, const struct fab_dmodk *lanes, uint32_t top,
+                    uint32_t *members, struct fab_slot_patterns *p)
+{
+    size_t size = (size_t)top + 1 + FAB_LEGAL_BATCH;
+    for (uint32_t s = 0; s < t->g->n; s++)
+        members[t->cousin[2 * s] / 2] += t->whole[s];
+    for (uint32_t s = 0; s < t->g->n; s++) {
+        if (members[s] >= FEW) {
+            uint8_t *pattern = malloc(size);
+            if (pattern == NULL)
+                return FAB_E_NOMEM;
+            p->pattern[p->count++] = pattern;
+            memset(pattern, FAB_LFT_NO_ROUTE, size);
+            draw(t, lanes, s, pattern);
+            p->of[s] = pattern;
+        }
+        p->of[s] = p->of[t->cousin[2 * s] / 2];
+    }
+    return FAB_OK;
+}
+
+int fab_route_slot_patterns_make(const struct fab_tree *t, const struct fab_dmodk *lanes,
+                                 uint32_t top, struct fab_slot_patterns *ret)
+{
+    struct fab_slot_patterns p = {0};
+    size_t n = (size_t)t->g->n + 1;
+    uint32_t *members = calloc(n, sizeof(*members));
+    int status = FAB_E_NOMEM;
+    p.pattern = calloc(n, sizeof(*p.pattern));
+    p.of = calloc(n, sizeof(*p.of));
+    if (members != NULL && p.pattern != NULL && p.of != NULL)
+        status = draw_all(t, lanes, top, members, &p);
+    free(members);
+    if (status == FAB_OK)
+        *ret = p;
+    else
+        fab_route_slot_patterns_fini(&p);
+    return status;
+}
+
+void fab_route_slot_patterns_fini(struct fab_slot_patterns *p)
+{
+    for (uint32_t i = 0; i < p->count; i++)
+        free(p->pattern[i]);
+    free(p->pattern);
+    free(p->of);
+    memset(p, 0, sizeof(*p));
+}

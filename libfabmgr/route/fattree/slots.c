@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Slots: which port D-mod-k means by "the i-th one up". What climbs from a switch s takes slot
+ * (number / divider) mod slots; a slot whose cable is gone is left empty, and the others stay what
+ * they are.
+ *
+ * Where s has nearly all the cables that its level has, and not many more, there is a slot for each
+ * place among the switches above (tree.c: `over`), also for those that are not there, times the
+ * parallel cables that are usual on this level; slot p * places + o is the p-th cable to place o.
+ * So all switches of a group mean the same upper switch by the same slot, which is what makes
+ * shifts free of conflict.
+ *
+ * Other switches have a slot a cable, faster cables several. These are not stable: a cable that is
+ * lost there moves many.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/route/fattree/tree.h"
+
+#define DIVIDER_MAX (1u << 20)
+#define FASTER 4 /* slots of the fastest cable beside a slow one, at most */
+
+/* Cables of s to the neighbour at i of slopes.nbr; 0 when that is not one rank above s. */
+static uint32_t cables_up(const struct fab_tree *t, uint32_t s, uint32_t i)
+{
+    bool up = t->o->rank[t->slopes->nbr[i]] == t->o->rank[s] + 1;
+    return up ? t->cables.at[i + 1] - t->cables.at[i] : 0;
+}
+
+/* How many cables are usual between a switch and one above it, by rank of the lower. */
+static void usual_parallels(struct fab_tree *t)
+{
+    uint32_t count[256];
+    for (uint32_t rank = 0; rank + 1 < t->levels; rank++) {
+        memset(count, 0, sizeof(count));
+        for (uint32_t s = 0; s < t->g->n; s++) {
+            if (t->o->rank[s] != rank)
+                continue;
+            for (uint32_t i = t->slopes->at[s]; i < t->slopes->at[s + 1]; i++)
+                count[cables_up(t, s, i)]++;
+        }
+        count[0] = 0;
+        t->parallel[rank] = 1;
+        for (uint32_t k = 2; k < 256; k++) {
+            if (count[k] > count[t->parallel[rank]])
+                t->parallel[rank] = (uint8_t)k;
+        }
+    }
+}
+
+static void first_ports(struct fab_tree *t)
+{
+    memset(t->first_up, UINT8_MAX, sizeof(t->first_up));
+    memset(t->first_down, UINT8_MAX, sizeof(t->first_down));
+    for (uint32_t s = 0; s < t->g->n; s++) {
+        uint32_t rank = t->o->rank[s];
+        for (uint32_t p = t->g->port_at[s]; p < t->g->port_at[s + 1]; p++) {
+            uint32_t theirs = t->o->rank[t->g->port_peer[p]];
+            uint8_t *first = theirs > rank ? &t->first_up[rank] : &t->first_down[rank];
+            if (theirs != rank && t->g->port_num[p] < *first)
+                *first = t->g->port_num[p];
+        }
+    }
+}
+
+/* What there is above one switch. */
+struct above {
+    uint32_t neighbours, cables, places, parallel;
+    uint32_t usable;          /* cables, not counting more than `parallel` to one neighbour */
+    uint8_t slowest, fastest; /* times slower than the fastest of the fabric */
+};
+
+static struct above look_up(const struct fab_tree *t, uint32_t s)
+{
+    struct above a = {.parallel = t->parallel[t->o->rank[s]], .fastest = UINT8_MAX};
+    for (uint32_t i = t->slopes->at[s]; i < t->slopes->at[s + 1]; i++) {
+        uint32_t cables = cables_up(t, s, i);
+        if (cables == 0)
+            continue;
+        a.neighbours++;
+        a.cables += cables;
+        a.usable += cables < a.parallel ? cables : a.parallel;
+        a.places = t->siblings[t->slopes->nbr[i]];
+    }
+    for (uint32_t p = t->g->port_at[s]; p < t->g->port_at[s + 1]; p++) {
+        if (t->o->rank[t->g->port_peer[p]] != t->o->rank[s] + 1)
+            continue;
+        a.slowest = t->g->port_slow[p] > a.slowest ? t->g->port_slow[p] : a.slowest;
+        a.fastest = t->g->port_slow[p] < a.fastest ? t->g->port_slow[p] : a.fastest;
+    }
+    return a;
+}
+
+/* It has most of what its level has, a quarter or one neighbour less at worst, and not much more
+ * that no slot would use. */
+static bool is_regular(const struct above *a)
+{
+    uint32_t slots = a->places * a->parallel;
+    uint32_t bearable = slots / 4 > a->parallel ? slots / 4 : a->parallel;
+    return a->cables > 0 && a->fastest == a->slowest && slots <= FAB_TREE_SLOTS &&
+           a->usable + bearable >= slots && a->cables - a->usable <= slots / 4;
+}
+
+static uint32_t weight(const struct above *a, uint8_t slow)
+{
+    uint32_t times = slow > 0 ? (a->slowest + slow / 2u) / slow : 1;
+    return times < 1 ? 1 : times > FASTER ? FASTER : times;
+}
+
+static uint32_t count_slots(const struct fab_tree *t, uint32_t s, const struct above *a)
+{
+    uint32_t count = 0;
+    if (is_regular(a))
+        return a->places * a->parallel;
+    for (uint32_t p = t->g->port_at[s]; p < t->g->port_at[s + 1]; p++) {
+        if (t->o->rank[t->g->port_peer[p]] == t->o->rank[s] + 1)
+            count += weight(a, t->g->port_slow[p]);
+    }
+    return count <= FAB_TREE_SLOTS ? count : a->cables;
+}
+
+/* ---- regular --------------------------------------------------------------------------------- */
+
+/* The cables to one neighbour that should have more stand where they would if all were there: side
+ * by side on the ports of the lower switch, or one round after the other. */
+static void seat_few(const struct above *a, const uint8_t *num, uint32_t count, bool side_by_side,
+                     uint32_t first, uint32_t ret_parallel[256])
+{
+    bool taken[256] = {false}, distinct = true;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t off = num[k] - first;
+        uint32_t at = side_by_side ? off % a->parallel : off / a->places % a->parallel;
+        distinct = distinct && !taken[at];
+        taken[at] = true;
+        ret_parallel[k] = at;
+    }
+    for (uint32_t k = 0; k < count && !distinct; k++)
+        ret_parallel[k] = k;
+}
+
+static void fill_regular(struct fab_tree *t, uint32_t s, const struct above *a)
+{
+    uint32_t first = t->first_up[t->o->rank[s]], at = t->slot_at[s];
+    bool side_by_side = false;
+    for (uint32_t i = t->slopes->at[s]; i < t->slopes->at[s + 1]; i++) {
+        const uint8_t *num = t->cables.num + t->cables.at[i];
+        uint32_t count = cables_up(t, s, i);
+        if (count == 0)
+            continue;
+        side_by_side = side_by_side || (count > 1 && num[1] == num[0] + 1);
+    }
+    for (uint32_t i = t->slopes->at[s]; i < t->slopes->at[s + 1]; i++) {
+        const uint8_t *num = t->cables.num + t->cables.at[i];
+        uint32_t count = cables_up(t, s, i), parallel[256];
+        if (count < a->parallel)
+            seat_few(a, num, count, side_by_side, first, parallel);
+        for (uint32_t k = 0; k < count && k < a->parallel; k++) {
+            uint32_t p = count < a->parallel ? parallel[k] : k;
+            uint32_t slot = at + p * a->places + t->over[t->slopes->nbr[i]];
+            t->slot_num[slot] = num[k];
+            t->slot_nbr[slot] = (uint8_t)(i - t->slopes->at[s]);
+        }
+    }
+}
+
+/* ---- irregular ------------------------------------------------------------------------------- */
+
+static uint8_t local_nbr(const struct fab_tree *t, uint32_t s, uint32_t peer)
+{
+    uint32_t i = t->slopes->at[s];
+    while (t->slopes->nbr[i] != peer)
+        i++;
+    return (uint8_t)(i - t->slopes->at[s]);
+}
+
+/* Round by round: each cable once, then those that have more slots again. */
+static void fill_irregular(struct fab_tree *t, uint32_t s, const struct above *a)
+{
+    uint32_t slot = t->slot_at[s], end = t->slot_at[s + 1];
+    for (uint32_t round = 0; slot < end; round++) {
+        for (uint32_t p = t->g->port_at[s]; p < t->g->port_at[s + 1] && slot < end; p++) {
+            uint32_t peer = t->g->port_peer[p];
+            if (t->o->rank[peer] != t->o->rank[s] + 1 || weight(a, t->g->port_slow[p]) <= round)
+                continue;
+            t->slot_num[slot] = t->g->port_num[p];
+            t->slot_nbr[slot++] = local_nbr(t, s, peer);
+        }
+    }
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static void review(struct fab_tree *t, uint32_t s)
+{
+    bool seen[256] = {false};
+    t->whole[s] = t->slot_at[s + 1] > t->slot_at[s];
+    for (uint32_t i = t->slot_at[s]; i < t->slot_at[s + 1]; i++) {
+        if (t->slot_num[i] == 0) {
+            t->whole[s] = false;
+            t->short_slots++;
+        } else if (!seen[t->slot_nbr[i]]) {
+            seen[t->slot_nbr[i]] = true;
+            t->slot_nbrs[s]++;
+        }
+    }
+}
+
+static void find_dividers(struct fab_tree *t)
+{
+    for (uint32_t s = 0; s < t->g->n; s++)
+        t->divider[s] = 1;
+    for (uint32_t rank = 0; rank + 1 < t->levels; rank++) {
+        for (uint32_t s = 0; s < t->g->n; s++) {
+            if (t->o->rank[s] != rank)
+                continue;
+            struct above a = look_up(t, s);
+            uint64_t here = (uint64_t)t->divider[s] * (is_regular(&a) ? a.places : a.neighbours);
+            for (uint32_t i = t->slopes->at[s]; i < t->slopes->at[s + 1]; i++) {
+                uint32_t *above = &t->divider[t->slopes->nbr[i]];
+                if (cables_up(t, s, i) > 0 && here > *above)
+                    *above = (uint32_t)(here < DIVIDER_MAX ? here : DIVIDER_MAX);
+            }
+        }
+    }
+}
+
+/* Numbers for the hosts of a leaf: as many as the fullest has places. */
+static void size_leaves(struct fab_tree *t)
+{
+    const struct fab_fabric *f = t->f;
+    uint32_t first = UINT32_MAX;
+    uint8_t seats[256];
+    for (uint32_t s = 0; s < t->g->n; s++) {
+        for (unsigned num = 1; t->o->leaf[s] && num <= f->nodes[s].num_ports; num++) {
+            uint32_t port = fab_port_id(f, s, (uint8_t)num), peer = fab_peer_node(f, port);
+            if (num < first && peer != FAB_NONE && !fab_node_is_switch(f, peer) &&
+                !f->nodes[peer].aggregation)
+                first = num;
+        }
+    }
+    t->leaf_size = 1;
+    t->first_host = first;
+    for (uint32_t s = 0; s < t->g->n; s++) {
+        uint32_t size = t->o->leaf[s] ? fab_route_tree_host_positions(f, s, first, seats) : 0;
+        t->leaf_size = size > t->leaf_size ? size : t->leaf_size;
+    }
+}
+
+static void mark_neighbours(struct fab_tree *t)
+{
+    for (uint32_t s = 0; s < t->g->n; s++) {
+        for (uint32_t i = t->slopes->at[s]; i < t->slopes->at[s + 1]; i++) {
+            uint32_t cables = t->cables.at[i + 1] - t->cables.at[i];
+            t->higher[i] = t->o->rank[t->slopes->nbr[i]] > t->o->rank[s] ? 0xff : 0;
+            t->lone[i] = cables == 1 ? t->cables.num[t->cables.at[i]] : 0;
+        }
+    }
+}
+
+int fab_route_tree_slots(struct fab_tree *t)
+{
+    uint32_t total = 0;
+    usual_parallels(t);
+    first_ports(t);
+    mark_neighbours(t);
+    for (uint32_t s = 0; s < t->g->n; s++) {
+        struct above a = look_up(t, s);
+        t->slot_at[s] = total;
+        total += count_slots(t, s, &a);
+    }
+    t->slot_at[t->g->n] = total;
+    t->slot_num = calloc((size_t)total + 1, 1);
+    t->slot_nbr = calloc((size_t)total + 1, 1);
+    if (t->slot_num == NULL || t->slot_nbr == NULL)
+        return FAB_E_NOMEM;
+    for (uint32_t s = 0; s < t->g->n; s++) {
+        struct above a = look_up(t, s);
+        if (is_regular(&a)) {
+            fill_regular(t, s, &a);
+        } else {
+            fill_irregular(t, s, &a);
+            t->irregular_switch[s] = a.cables > 0;
+            t->irregular += a.cables > 0;
+        }
+        review(t, s);
+    }
+    find_dividers(t);
+    size_leaves(t);
+    return FAB_OK;
+}

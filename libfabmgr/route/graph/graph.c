@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Packing the fabric's switches into arrays. Cables that are down, that lead to ends, or that lead
+ * back to the same switch are not in it. The order of ports and neighbours depends on ids and
+ * numbers only, which is what makes tables independent of the order of discovery.
+ */
+#include "libfabmgr/route/graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+#define SLOWEST 64
+
+struct cable {
+    uint32_t peer;     /* switch */
+    uint32_t parallel; /* index among the cables to this peer */
+    uint32_t rate;
+    uint8_t num;
+};
+
+static int by_peer(const void *a, const void *b)
+{
+    const struct cable *x = a, *y = b;
+    if (x->peer != y->peer)
+        return x->peer < y->peer ? -1 : 1;
+    return (x->num > y->num) - (x->num < y->num);
+}
+
+static int by_parallel(const void *a, const void *b)
+{
+    const struct cable *x = a, *y = b;
+    if (x->parallel != y->parallel)
+        return x->parallel < y->parallel ? -1 : 1;
+    return (x->peer > y->peer) - (x->peer < y->peer);
+}
+
+/* The working cables of `sw` to other switches, sorted by (peer, port). */
+static uint32_t cables_of(const struct fab_fabric *f, uint32_t sw, struct cable cables[256])
+{
+    uint32_t count = 0;
+    for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
+        uint32_t port = fab_port_id(f, sw, (uint8_t)num);
+        uint32_t peer = fab_peer_node(f, port);
+        if (peer == FAB_NONE || peer == sw || !fab_node_is_switch(f, peer) ||
+            !fab_port_is_up(f, port))
+            continue;
+        cables[count++] = (struct cable){
+            .peer = peer, .num = (uint8_t)num, .rate = fab_link_rate(&f->ports[port].info)};
+    }
+    qsort(cables, count, sizeof(cables[0]), by_peer);
+    for (uint32_t i = 1; i < count; i++) {
+        if (cables[i].peer == cables[i - 1].peer)
+            cables[i].parallel = cables[i - 1].parallel + 1;
+    }
+    return count;
+}
+
+static uint32_t hosts_of(const struct fab_fabric *f, uint32_t sw)
+{
+    uint32_t hosts = 0;
+    for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
+        uint32_t port = fab_port_id(f, sw, (uint8_t)num);
+        uint32_t peer = fab_peer_node(f, port);
+        if (peer != FAB_NONE && !fab_node_is_switch(f, peer) && !f->nodes[peer].aggregation &&
+            fab_port_is_up(f, port))
+            hosts++;
+    }
+    return hosts;
+}
+
+static uint8_t slowness(uint32_t rate, uint32_t fastest)
+{
+    uint32_t times = rate != 0 ? (fastest + rate / 2) / rate : 1;
+    return (uint8_t)(times < 1 ? 1 : times > SLOWEST ? SLOWEST : times);
+}
+
+static void pack_switch(const struct fab_fabric *f, struct fab_graph *g, uint32_t sw,
+                        uint32_t *rates)
+{
+    struct cable cables[256];
+    uint32_t count = cables_of(f, sw, cables);
+    uint32_t port = g->port_at[sw], nbr = g->nbr_at[sw];
+    for (uint32_t i = 0; i < count; i++) {
+        if (cables[i].parallel == 0)
+            g->nbr[nbr++] = cables[i].peer;
+    }
+    qsort(cables, count, sizeof(cables[0]), by_parallel);
+    for (uint32_t i = 0; i < count; i++, port++) {
+        g->port_peer[port] = cables[i].peer;
+        g->port_num[port] = cables[i].num;
+        rates[port] = cables[i].rate;
+    }
+    g->port_at[sw + 1] = port;
+    g->nbr_at[sw + 1] = nbr;
+    g->hosts[sw] = hosts_of(f, sw);
+}
+
+static void rate_ports(struct fab_graph *g, const uint32_t *rates)
+{
+    uint32_t fastest = 0;
+    for (uint32_t i = 0; i < g->port_at[g->n]; i++)
+        fastest = rates[i] > fastest ? rates[i] : fastest;
+    for (uint32_t i = 0; i < g->port_at[g->n]; i++)
+        g->port_slow[i] = slowness(rates[i], fastest);
+}
+
+/* Each switch not yet labelled labels what it reaches; `queue` has room for all. */
+static void label_components(struct fab_graph *g, uint32_t *queue)
+{
+    memset(g->component, 0xff, g->n * sizeof(*g->component));
+    for (uint32_t first = 0; first < g->n; first++) {
+        uint32_t head = 0, tail = 0;
+        if (g->component[first] != FAB_NONE)
+            continue;
+        g->component[first] = first;
+        queue[tail++] = first;
+        while (head < tail) {
+            uint32_t s = queue[head++];
+            for (uint32_t i = g->nbr_at[s]; i < g->nbr_at[s + 1]; i++) {
+                if (g->component[g->nbr[i]] != FAB_NONE)
+                    continue;
+                g->component[g->nbr[i]] = first;
+                queue[tail++] = g->nbr[i];
+            }
+        }
+    }
+}
+
+static int alloc_graph(struct fab_graph *g, size_t ports)
+{
+    size_t n = (size_t)g->n + 1;
+    g->port_at = calloc(n, sizeof(*g->port_at));
+    g->nbr_at = calloc(n, sizeof(*g->nbr_at));
+    g->hosts = calloc(n, sizeof(*g->hosts));
+    g->component = calloc(n, sizeof(*g->component));
+    g->port_peer = calloc(ports + 1, sizeof(*g->port_peer));
+    g->port_num = calloc(ports + 1, sizeof(*g->port_num));
+    g->port_slow = calloc(ports + 1, sizeof(*g->port_slow));
+    g->nbr = calloc(ports + 1, sizeof(*g->nbr));
+    return g->port_at && g->nbr_at && g->hosts && g->component && g->port_peer && g->port_num &&
+                   g->port_slow && g->nbr
+               ? FAB_OK
+               : FAB_E_NOMEM;
+}
+
+int fab_route_graph_make(const struct fab_fabric *f, struct fab_graph *ret)
+{
+    struct fab_graph g = {.n = f->switch_count};
+    size_t ports = 0;
+    for (uint32_t sw = 0; sw < g.n; sw++)
+        ports += f->nodes[sw].num_ports;
+    uint32_t *rates = calloc(ports + g.n + 1, sizeof(*rates));
+    if (rates == NULL || alloc_graph(&g, ports) != FAB_OK) {
+        free(rates);
+        fab_route_graph_fini(&g);
+        return FAB_E_NOMEM;
+    }
+    for (uint32_t sw = 0; sw < g.n; sw++)
+        pack_switch(f, &g, sw, rates);
+    rate_ports(&g, rates);
+    label_components(&g, rates);
+    free(rates);
+    *ret = g;
+    return FAB_OK;
+}
+
+void fab_route_graph_fini(struct fab_graph *g)
+{
+    free(g->port_at);
+    free(g->port_peer);
+    free(g->port_num);
+    free(g->port_slow);
+    free(g->nbr_at);
+    free(g->nbr);
+    free(g->hosts);
+    free(g->component);
+    memset(g, 0, sizeof(*g));
+}
+
+bool fab_route_graph_linked(const struct fab_graph *g, uint32_t a, uint32_t b)
+{
+    uint32_t low = g->nbr_at[a], high = g->nbr_at[a + 1];
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (g->nbr[mid] == b)
+            return true;
+        if (g->nbr[mid] < b)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return false;
+}

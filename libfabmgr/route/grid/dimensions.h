@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which cables run in the same dimension of a grid. Private to the room. */
+#ifndef LIBFABMGR_ROUTE_GRID_DIMENSIONS_H
+#define LIBFABMGR_ROUTE_GRID_DIMENSIONS_H
+
+#include "libfabmgr/route/graph/graph.h"
+
+#define FAB_DIMENSIONS_MAX 15
+#define FAB_DIMENSION_NONE 0xff
+
+struct fab_dimensions {
+    uint32_t dims;
+    uint8_t
+        *dim; /* [neighbours] by index of g->nbr: 0..dims - 1, or FAB_DIMENSION_NONE: not seen */
+};
+/* UNSUPPORTED: nothing like a grid, why[] says at which switch. f: for names. */
+int fab_route_dimensions_find(const struct fab_fabric *f, const struct fab_graph *g,
+                              struct fab_dimensions *ret, char *why, size_t why_len);
+void fab_route_dimensions_fini(struct fab_dimensions *s);
+
+#endif

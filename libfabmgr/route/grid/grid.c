@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From dimensions (squares.c) to coordinates. The slices of a dimension are what hangs together by
+ * cables of all others; seen as one node each, they are a ring, a path or a clique, which gives
+ * them their numbers. Then each switch has a place, no two the same, and each cable must join
+ * neighbours: that is the proof that the fabric is what it was taken for, whatever was missing
+ * while it was being recognised. Places without a switch are holes.
+ *
+ * The switch with the lowest GUID, the anchor, has coordinates 0 (in a path: is in the lower half);
+ * its rows give the order and the direction of the dimensions: by the lowest GUID on each.
+ * So a fault changes no coordinate of the others, unless it takes the anchor, or what is lowest on
+ * one of its rows.
+ */
+#include "libfabmgr/route/grid/grid.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/sets.h"
+#include "libfabmgr/base/status.h"
+
+#define SIZE_MAX_SLICES 4096
+
+struct slices {
+    uint32_t size;
+    uint32_t *of;     /* [n] */
+    uint64_t *beside; /* [size][words] */
+    size_t words;
+    uint32_t cables;    /* pairs of slices that cables join */
+    uint32_t *number;   /* [size] the coordinate */
+    uint32_t *sequence; /* [size] and back */
+    enum fab_grid_kind kind;
+    uint32_t mark; /* the lowest switch on the anchor's row, but for itself */
+};
+struct survey {
+    const struct fab_fabric *f;
+    const struct fab_graph *g;
+    const struct fab_dimensions *s;
+    struct slices of[FAB_GRID_DIMS];
+    char *why;
+    size_t why_len;
+};
+
+static const char *name(const struct survey *v, uint32_t sw)
+{
+    return v->f->nodes[sw].desc;
+}
+
+/* ---- slices ---------------------------------------------------------------------------------- */
+
+static bool runs_in(const struct survey *v, uint32_t slot, uint32_t d)
+{
+    return v->s->dim[slot] == d;
+}
+
+static void join_slices(const struct survey *v, uint32_t d, uint32_t *set)
+{
+    const struct fab_graph *g = v->g;
+    fab_sets_init(set, g->n);
+    for (uint32_t u = 0; u < g->n; u++) {
+        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
+            if (!runs_in(v, i, d) && v->s->dim[i] != FAB_DIMENSION_NONE)
+                fab_sets_join(set, u, g->nbr[i]);
+        }
+    }
+}
+
+/* Roots are the lowest of their set, so each is numbered before the others. */
+static void number_slices(const struct survey *v, struct slices *s, uint32_t *set)
+{
+    for (uint32_t u = 0; u < v->g->n; u++) {
+        uint32_t root = fab_sets_find(set, u);
+        s->of[u] = root == u ? s->size++ : s->of[root];
+    }
+}
+
+static int join_beside(const struct survey *v, struct slices *s, uint32_t d)
+{
+    const struct fab_graph *g = v->g;
+    for (uint32_t u = 0; u < g->n; u++) {
+        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
+            uint32_t a = s->of[u], b = s->of[g->nbr[i]];
+            if (!runs_in(v, i, d))
+                continue;
+            if (a == b) {
+                snprintf(v->why, v->why_len, "no grid: the cable from %.64s to %.64s leads astray",
+                         name(v, u), name(v, g->nbr[i]));
+                return FAB_E_UNSUPPORTED;
+            }
+            s->cables += fab_bits_take(s->beside + a * s->words, b);
+        }
+    }
+    s->cables /= 2;
+    return FAB_OK;
+}
+
+static int make_slices(struct survey *v, uint32_t d)
+{
+    struct slices *s = &v->of[d];
+    uint32_t *set = calloc((size_t)v->g->n + 1, sizeof(*set));
+    s->of = calloc((size_t)v->g->n + 1, sizeof(*s->of));
+    if (set != NULL && s->of != NULL) {
+        join_slices(v, d, set);
+        number_slices(v, s, set);
+    }
+    free(set);
+    if (s->size > SIZE_MAX_SLICES) {
+        snprintf(v->why, v->why_len, "no grid: more than %u switches in a row", SIZE_MAX_SLICES);
+        return FAB_E_UNSUPPORTED;
+    }
+    s->words = fab_bits_words(s->size);
+    s->beside = calloc(s->size * s->words + 1, sizeof(*s->beside));
+    s->number = calloc((size_t)s->size + 1, sizeof(*s->number));
+    s->sequence = calloc((size_t)s->size + 1, sizeof(*s->sequence));
+    if (s->size == 0 || s->beside == NULL || s->number == NULL || s->sequence == NULL)
+        return FAB_E_NOMEM;
+    return join_beside(v, s, d);
+}
+
+/* ---- what a dimension is --------------------------------------------------------------------- */
+
+static uint32_t degree(const struct slices *s, uint32_t i)
+{
+    return (uint32_t)fab_bits_count(s->beside + i * s->words, s->size);
+}
+
+/* Along a ring or path from `first`, the lower neighbour before the higher; true: all were met. */
+static bool walk(struct slices *s, uint32_t first)
+{
+    uint64_t *met = s->beside; /* its own bit: nobody is beside himself */
+    uint32_t at = first, count = 0;
+    for (;;) {
+        size_t next = 0;
+        fab_bits_set(met + at * s->words, at);
+        s->sequence[count++] = at;
+        for (; next < s->size; next++) {
+            next = fab_bits_next(met + at * s->words, s->size, next);
+            if (next == s->size || !fab_bits_get(met + next * s->words, next))
+                break;
+        }
+        if (next >= s->size)
+            return count == s->size;
+        at = (uint32_t)next;
+    }
+}
+
+static bool is_clique(const struct slices *s)
+{
+    for (uint32_t i = 0; i < s->size; i++) {
+        if (degree(s, i) * 2 < s->size)
+            return false;
+    }
+    return true;
+}
+
+static bool classify(struct slices *s)
+{
+    uint32_t most = 0, first = 0;
+    for (uint32_t i = s->size; i-- > 0;) {
+        uint32_t ways = degree(s, i);
+        most = ways > most ? ways : most;
+        first = ways == 1 ? i : first;
+    }
+    if (s->size > 2 && most <= 2 && s->cables + 1 == s->size) {
+        s->kind = FAB_GRID_PATH;
+        return walk(s, first);
+    }
+    if (s->size > 3 && most <= 2 && s->cables == s->size) {
+        s->kind = FAB_GRID_RING;
+        return walk(s, s->of[0]);
+    }
+    s->kind = FAB_GRID_CLIQUE;
+    for (uint32_t i = 0; i < s->size; i++)
+        s->sequence[i] = i;
+    return is_clique(s);
+}
+
+static int classify_dim(struct survey *v, uint32_t d)
+{
+    struct slices *s = &v->of[d];
+    if (classify(s))
+        return FAB_OK;
+    uint32_t odd = 0;
+    while (odd + 1 < v->g->n && degree(s, s->of[odd]) <= 2)
+        odd++;
+    snprintf(v->why, v->why_len,
+             "no grid: %u slices across one dimension, no ring, row or clique; see %.64s", s->size,
+             name(v, odd));
+    return FAB_E_UNSUPPORTED;
+}
+
+/* ---- numbers that faults elsewhere do not change ----------------------------------------------
+ */
+
+/* The dimension that `sw` differs in from the anchor, if it is only one; or FAB_NONE. */
+static uint32_t row_of(const struct survey *v, uint32_t sw)
+{
+    uint32_t row = FAB_NONE;
+    for (uint32_t d = 0; d < v->s->dims; d++) {
+        if (v->of[d].of[sw] == v->of[d].of[0])
+            continue;
+        if (row != FAB_NONE)
+            return FAB_NONE;
+        row = d;
+    }
+    return row;
+}
+
+static void reverse(struct slices *s, uint32_t from)
+{
+    for (uint32_t i = from, k = s->size - 1; i < k; i++, k--) {
+        uint32_t swap = s->sequence[i];
+        s->sequence[i] = s->sequence[k];
+        s->sequence[k] = swap;
+    }
+}
+
+static uint32_t position(const struct slices *s, uint32_t slice)
+{
+    uint32_t i = 0;
+    while (s->sequence[i] != slice)
+        i++;
+    return i;
+}
+
+/* Settles the direction of a ring or path by slice `other`, if that can; true: settled. */
+static bool settle(struct slices *s, uint32_t anchor, uint32_t other)
+{
+    uint32_t from = position(s, anchor), to = position(s, other);
+    if (s->kind == FAB_GRID_RING) {
+        if (2 * to > s->size)
+            reverse(s, 1);
+        return 2 * to != s->size;
+    }
+    if (2 * from + 1 == s->size ? to > from : 2 * from + 1 > s->size)
+        reverse(s, 0);
+    return true;
+}
+
+static void settle_all(struct survey *v)
+{
+    bool settled[FAB_GRID_DIMS] = {false};
+    for (uint32_t d = 0; d < v->s->dims; d++)
+        v->of[d].mark = FAB_NONE;
+    for (uint32_t sw = 1; sw < v->g->n; sw++) {
+        uint32_t d = row_of(v, sw);
+        if (d == FAB_NONE)
+            continue;
+        struct slices *s = &v->of[d];
+        if (s->mark == FAB_NONE)
+            s->mark = sw;
+        if (!settled[d] && s->kind != FAB_GRID_CLIQUE)
+            settled[d] = settle(s, s->of[0], s->of[sw]);
+    }
+    for (uint32_t d = 0; d < v->s->dims; d++) {
+        for (uint32_t i = 0; i < v->of[d].size; i++)
+            v->of[d].number[v->of[d].sequence[i]] = i;
+    }
+}
+
+static void order_dims(const struct survey *v, uint32_t order[FAB_GRID_DIMS])
+{
+    for (uint32_t d = 0; d < v->s->dims; d++) {
+        uint32_t i = d;
+        for (; i > 0 && v->of[order[i - 1]].mark > v->of[d].mark; i--)
+            order[i] = order[i - 1];
+        order[i] = d;
+    }
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static int lay_out(const struct survey *v, const uint32_t *order, struct fab_grid *grid)
+{
+    uint64_t places = 1;
+    grid->dims = v->s->dims;
+    for (uint32_t d = 0; d < grid->dims && places <= 2 * (uint64_t)grid->n; d++) {
+        const struct slices *s = &v->of[order[d]];
+        grid->dim[d] = (struct fab_grid_dim){s->kind, s->size, (uint32_t)places};
+        places *= s->size;
+    }
+    if (places < grid->n || places > 2 * (uint64_t)grid->n) {
+        snprintf(v->why, v->why_len, "no grid: it would have far other than %u places", grid->n);
+        return FAB_E_UNSUPPORTED;
+    }
+    grid->places = (uint32_t)places;
+    grid->place = calloc((size_t)grid->n + 1, sizeof(*grid->place));
+    grid->at = malloc(((size_t)grid->places + 1) * sizeof(*grid->at));
+    if (grid->place == NULL || grid->at == NULL)
+        return FAB_E_NOMEM;
+    memset(grid->at, 0xff, ((size_t)grid->places + 1) * sizeof(*grid->at));
+    return FAB_OK;
+}
+
+static int place_all(const struct survey *v, const uint32_t *order, struct fab_grid *grid)
+{
+    for (uint32_t sw = 0; sw < grid->n; sw++) {
+        uint32_t place = 0;
+        for (uint32_t d = 0; d < grid->dims; d++) {
+            const struct slices *s = &v->of[order[d]];
+            place += s->number[s->of[sw]] * grid->dim[d].step;
+        }
+        if (grid->at[place] != FAB_NONE) {
+            snprintf(v->why, v->why_len, "no grid: %.64s and %.64s would be in the same place",
+                     name(v, grid->at[place]), name(v, sw));
+            return FAB_E_UNSUPPORTED;
+        }
+        grid->place[sw] = place;
+        grid->at[place] = sw;
+    }
+    return FAB_OK;
+}
+
+uint32_t fab_route_grid_differ(const struct fab_grid *grid, uint32_t a, uint32_t b)
+{
+    uint32_t d = 0;
+    while (d < grid->dims &&
+           fab_route_grid_coordinate(grid, a, d) == fab_route_grid_coordinate(grid, b, d))
+        d++;
+    return d;
+}
+
+static bool are_neighbours(const struct fab_grid *grid, uint32_t a, uint32_t b)
+{
+    uint32_t d = fab_route_grid_differ(grid, a, b);
+    uint32_t x = fab_route_grid_coordinate(grid, a, d), y = fab_route_grid_coordinate(grid, b, d),
+             size = grid->dim[d].size;
+    if (fab_route_grid_moved(grid, a, d, y) != grid->place[b])
+        return false;
+    if (grid->dim[d].kind == FAB_GRID_CLIQUE || x + 1 == y || y + 1 == x)
+        return true;
+    return grid->dim[d].kind == FAB_GRID_RING && x + y + 1 == size && (x == 0 || y == 0);
+}
+
+static int check_cables(const struct survey *v, const struct fab_grid *grid)
+{
+    const struct fab_graph *g = v->g;
+    for (uint32_t u = 0; u < g->n; u++) {
+        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
+            if (are_neighbours(grid, u, g->nbr[i]))
+                continue;
+            snprintf(v->why, v->why_len,
+                     "no grid: the cable from %.64s to %.64s joins what should not be neighbours",
+                     name(v, u), name(v, g->nbr[i]));
+            return FAB_E_UNSUPPORTED;
+        }
+    }
+    return FAB_OK;
+}
+
+static int make_grid(struct survey *v, struct fab_grid *grid)
+{
+    uint32_t order[FAB_GRID_DIMS];
+    int status = FAB_OK;
+    for (uint32_t d = 0; d < v->s->dims && status == FAB_OK; d++)
+        status = make_slices(v, d);
+    for (uint32_t d = 0; d < v->s->dims && status == FAB_OK; d++)
+        status = classify_dim(v, d);
+    if (status != FAB_OK)
+        return status;
+    settle_all(v);
+    order_dims(v, order);
+    status = lay_out(v, order, grid);
+    if (status == FAB_OK)
+        status = place_all(v, order, grid);
+    return status == FAB_OK ? check_cables(v, grid) : status;
+}
+
+static int check_whole(const struct fab_fabric *f, const struct fab_graph *g, char *why,
+                       size_t why_len)
+{
+    for (uint32_t u = 0; u < g->n; u++) {
+        if (g->component[u] == 0)
+            continue;
+        snprintf(why, why_len, "no grid: no cables lead from %.64s to %.64s", f->nodes[0].desc,
+                 f->nodes[u].desc);
+        return FAB_E_UNSUPPORTED;
+    }
+    if (g->n > 1)
+        return FAB_OK;
+    snprintf(why, why_len, "no grid: %s", g->n == 0 ? "no switch" : "one switch");
+    return FAB_E_UNSUPPORTED;
+}
+
+static void fini_survey(struct survey *v)
+{
+    for (uint32_t d = 0; d < FAB_GRID_DIMS; d++) {
+        free(v->of[d].of);
+        free(v->of[d].beside);
+        free(v->of[d].number);
+        free(v->of[d].sequence);
+    }
+}
+
+int fab_route_grid_find(const struct fab_fabric *f, const struct fab_graph *g, struct fab_grid *ret,
+                        char *why, size_t why_len)
+{
+    struct fab_grid grid = {.n = g->n};
+    struct fab_dimensions squares;
+    int status = check_whole(f, g, why, why_len);
+    if (status == FAB_OK)
+        status = fab_route_dimensions_find(f, g, &squares, why, why_len);
+    if (status != FAB_OK)
+        return status;
+    struct survey v = {.f = f, .g = g, .s = &squares, .why = why, .why_len = why_len};
+    status = make_grid(&v, &grid);
+    fini_survey(&v);
+    fab_route_dimensions_fini(&squares);
+    if (status == FAB_OK)
+        *ret = grid;
+    else
+        fab_route_grid_fini(&grid);
+    return status;
+}
+
+void fab_route_grid_fini(struct fab_grid *grid)
+{
+    free(grid->place);
+    free(grid->at);
+    memset(grid, 0, sizeof(*grid));
+}
+
+static const char *kind_text(const struct fab_grid *grid)
+{
+    bool kinds[3] = {false};
+    uint32_t widest = 0;
+    for (uint32_t d = 0; d < grid->dims; d++) {
+        kinds[grid->dim[d].kind] = true;
+        if (grid->dim[d].kind == FAB_GRID_CLIQUE && grid->dim[d].size > widest)
+            widest = grid->dim[d].size;
+    }
+    if (kinds[FAB_GRID_RING])
+        return "torus";
+    if (kinds[FAB_GRID_PATH])
+        return "mesh";
+    return widest > 3 ? "HyperX" : widest == 3 ? "torus" : "hypercube";
+}
+
+void fab_route_grid_text(const struct fab_grid *grid, char *text, size_t len)
+{
+    size_t at = 0;
+    for (uint32_t d = 0; d < grid->dims && at < len; d++) {
+        int wrote = snprintf(text + at, len - at, "%s%u", d > 0 ? "x" : "", grid->dim[d].size);
+        at += wrote > 0 ? (size_t)wrote : 0;
+    }
+    if (at < len)
+        snprintf(text + at, len - at, " %s", kind_text(grid));
+}

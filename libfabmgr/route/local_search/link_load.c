@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bookkeeping for polish.c. The ways to an end are a tree, given by next[]; what a detour moves is
+ * known from flow[], and where it moves it from and to from following two ways to where they meet.
+ *
+ * For shifts there is a counter for each channel and each shift. A shift by k is end i sending to
+ * end i + k; the ends of a switch stand side by side, so that what a detour moves is, for each
+ * switch behind it, a run of counters side by side.
+ */
+#include "libfabmgr/route/local_search/link_load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+void fab_route_link_load_fini(struct fab_link_load *b)
+{
+    free(b->end);
+    free(b->run);
+    free(b->next);
+    free(b->flow);
+    free(b->load);
+    free(b->cell);
+    free(b->over);
+    free(b->behind);
+    memset(b, 0, sizeof(*b));
+}
+
+/* ---- flows of shifts ------------------------------------------------------------------------- */
+
+static struct fab_link_load_range stretch_of(const struct fab_link_load *b,
+                                             const struct fab_link_load_run *run, uint32_t end)
+{
+    uint32_t from = (end + b->ends - (run->first + run->count - 1)) % b->ends;
+    uint32_t room = b->ends - from;
+    uint32_t before = run->count < room ? run->count : room;
+    return (struct fab_link_load_range){from, before, run->count - before};
+}
+
+/* Does the way from here lead through `sw`? */
+static bool passes(const struct fab_link_load *b, const uint32_t *next, uint32_t from, uint32_t sw)
+{
+    while (from != sw && next[from] != FAB_NONE)
+        from = b->g->port_peer[next[from]];
+    return from == sw;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int add_ends(struct fab_link_load *b, const struct fab_local_search_input *in)
+{
+    for (uint32_t i = 0; i < b->ends; i++) {
+        uint32_t port = in->ends[i], sw = fab_peer_node(in->fabric, port);
+        if (in->lids->base[port] == 0 || sw >= b->g->n)
+            return FAB_E_UNSUPPORTED;
+        b->end[i] = (struct fab_link_load_endport){sw, in->lids->base[port]};
+        if (i == 0 || b->run[b->runs - 1].sw != sw)
+            b->run[b->runs++] = (struct fab_link_load_run){.sw = sw, .first = i};
+        b->run[b->runs - 1].count++;
+    }
+    return FAB_OK;
+}
+
+static void read_tables(struct fab_link_load *b, const struct fab_fabric *f,
+                        const struct fab_lft *lft, const uint32_t *by_port)
+{
+    const struct fab_graph *g = b->g;
+    for (uint32_t i = 0; i < b->ends; i++) {
+        uint32_t *next = fab_route_link_load_next(b, i);
+        for (uint32_t sw = 0; sw < g->n; sw++) {
+            uint8_t num = fab_lft_row(lft, sw)[b->end[i].lid];
+            next[sw] = sw == b->end[i].sw || num > f->nodes[sw].num_ports
+                           ? FAB_NONE
+                           : by_port[fab_port_id(f, sw, num)];
+        }
+    }
+}
+
+static int count_cells(uint8_t *cell, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (cell[i] == FAB_LINK_LOAD_FLOWS / 2)
+            return FAB_E_LIMIT;
+        cell[i]++;
+    }
+    return FAB_OK;
+}
+
+/* What one run sends to one end. */
+static int count_way(struct fab_link_load *b, const struct fab_link_load_run *run, uint32_t end)
+{
+    uint32_t *next = fab_route_link_load_next(b, end), *flow = fab_route_link_load_flow(b, end),
+             hops = 0;
+    struct fab_link_load_range s = stretch_of(b, run, end);
+    int status = FAB_OK;
+    for (uint32_t sw = run->sw; status == FAB_OK && sw != b->end[end].sw;) {
+        uint32_t c = next[sw];
+        if (c == FAB_NONE)
+            return FAB_E_UNSUPPORTED;
+        if (++hops > FAB_LINK_LOAD_HOPS)
+            return FAB_E_LIMIT;
+        flow[sw] += run->count;
+        b->load[c] += run->count * b->g->port_slow[c];
+        status = count_cells(b->cell + (size_t)c * b->ends + s.from, s.before);
+        if (status == FAB_OK)
+            status = count_cells(b->cell + (size_t)c * b->ends, s.rest);
+        sw = b->g->port_peer[c];
+    }
+    return status;
+}
+
+static int count_all(struct fab_link_load *b)
+{
+    int status = FAB_OK;
+    for (uint32_t end = 0; end < b->ends; end++) {
+        for (uint32_t i = 0; status == FAB_OK && i < b->runs; i++) {
+            if (b->run[i].sw != b->end[end].sw)
+                status = count_way(b, &b->run[i], end);
+        }
+    }
+    for (size_t i = 0; i < (size_t)b->channels * b->ends; i++)
+        b->cells[b->cell[i]]++;
+    return status;
+}
+
+static int allocate(struct fab_link_load *b, const struct fab_local_search_input *in)
+{
+    size_t each = (size_t)b->ends * b->g->n;
+    b->end = fab_alloc_array(in->end_count, sizeof(*b->end));
+    b->run = fab_alloc_array(in->end_count, sizeof(*b->run));
+    b->next = fab_alloc_array(each, sizeof(*b->next));
+    b->flow = calloc(each + 1, sizeof(*b->flow));
+    b->load = calloc((size_t)b->channels + 1, sizeof(*b->load));
+    b->over = calloc((size_t)b->channels + 1, sizeof(*b->over));
+    b->cell = calloc((size_t)b->channels * b->ends + 1, 1);
+    b->behind = fab_alloc_array(in->end_count, sizeof(*b->behind));
+    b->behind_end = FAB_NONE;
+    return b->behind && b->end && b->run && b->next && b->flow && b->load && b->over && b->cell
+               ? FAB_OK
+               : FAB_E_NOMEM;
+}
+
+int fab_route_link_load_init(struct fab_link_load *b, const struct fab_graph *g,
+                             const uint32_t *by_port, const struct fab_local_search_input *in,
+                             const struct fab_lft *lft)
+{
+    struct fab_link_load made = {.g = g, .ends = in->end_count, .channels = g->port_at[g->n]};
+    int status = allocate(&made, in);
+    if (status == FAB_OK)
+        status = add_ends(&made, in);
+    if (status == FAB_OK) {
+        read_tables(&made, in->fabric, lft, by_port);
+        status = count_all(&made);
+    }
+    if (status == FAB_OK)
+        *b = made;
+    else
+        fab_route_link_load_fini(&made);
+    return status;
+}
+
+uint32_t fab_route_link_load_max(const struct fab_link_load *b)
+{
+    uint32_t most = 0;
+    for (uint32_t c = 0; c < b->channels; c++)
+        most = b->load[c] > most ? b->load[c] : most;
+    return most;
+}
+
+uint32_t fab_route_link_load_max_flows(const struct fab_link_load *b)
+{
+    uint32_t most = FAB_LINK_LOAD_FLOWS;
+    while (most > 0 && b->cells[most] == 0)
+        most--;
+    return most;
+}
+
+static uint32_t over_of(const struct fab_link_load *b, uint32_t channel)
+{
+    const uint8_t *cell = fab_route_link_load_cells(b, channel);
+    uint32_t over = 0;
+    for (uint32_t k = 0; k < b->ends; k++)
+        over += cell[k] > b->most_flows ? cell[k] - b->most_flows : 0;
+    return over;
+}
+
+void fab_route_link_load_set_bounds(struct fab_link_load *b, uint32_t load, uint32_t flows)
+{
+    b->most_load = load;
+    b->most_flows = flows;
+    b->over_load = b->over_flows = 0;
+    bool any = fab_route_link_load_max_flows(b) > flows;
+    for (uint32_t c = 0; c < b->channels; c++) {
+        b->over_load += b->load[c] > load ? b->load[c] - load : 0;
+        b->over[c] = any ? over_of(b, c) : 0;
+        b->over_flows += b->over[c];
+    }
+}
+
+/* ---- detours --------------------------------------------------------------------------------- */
+
+/* Channels from sw on until the end; false: too many, or nowhere, or through `without`. */
+static bool follow(const struct fab_link_load *b, const uint32_t *next, uint32_t home, uint32_t sw,
+                   uint32_t without, uint32_t *way, uint32_t *count)
+{
+    while (sw != home) {
+        if (sw == without || next[sw] == FAB_NONE || *count == FAB_LINK_LOAD_HOPS)
+            return false;
+        way[(*count)++] = next[sw];
+        sw = b->g->port_peer[next[sw]];
+    }
+    return true;
+}
+
+bool fab_route_move_find(const struct fab_link_load *b, uint32_t end, uint32_t sw, uint32_t channel,
+                         struct fab_local_move *ret)
+{
+    const uint32_t *next = fab_route_link_load_next(b, end);
+    uint32_t home = b->end[end].sw, left = 0, taken = 1;
+    ret->taken[0] = channel;
+    if (!follow(b, next, home, b->g->port_peer[channel], sw, ret->taken, &taken) ||
+        !follow(b, next, home, sw, FAB_NONE, ret->left, &left))
+        return false;
+    while (taken > 1 && left > 1 && ret->taken[taken - 1] == ret->left[left - 1]) {
+        taken--;
+        left--;
+    }
+    ret->end = end;
+    ret->sw = sw;
+    ret->channel = channel;
+    ret->flow = fab_route_link_load_flow(b, end)[sw];
+    ret->left_count = left;
+    ret->taken_count = taken;
+    return true;
+}
+
+static uint32_t beyond(uint32_t value, uint32_t bound)
+{
+    return value > bound ? value - bound : 0;
+}
+
+int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fab_local_move *d)
+{
+    int64_t change = 0;
+    for (uint32_t i = 0; i < d->left_count; i++) {
+        uint32_t c = d->left[i], load = b->load[c], part = d->flow * b->g->port_slow[c];
+        change -= (int64_t)beyond(load, b->most_load) - beyond(load - part, b->most_load);
+    }
+    for (uint32_t i = 0; i < d->taken_count; i++) {
+        uint32_t c = d->taken[i], load = b->load[c], part = d->flow * b->g->port_slow[c];
+        change += (int64_t)beyond(load + part, b->most_load) - beyond(load, b->most_load);
+    }
+    return change;
+}
+
+/* How many of the counters are beyond the bound. */
+static uint32_t count_beyond(const uint8_t *cell, uint32_t count, uint32_t bound)
+{
+    uint32_t over = 0;
+    for (uint32_t i = 0; i < count; i++)
+        over += cell[i] > bound;
+    return over;
+}
+
+static uint32_t run_beyond(const struct fab_link_load *b, uint32_t channel,
+                           struct fab_link_load_range s, uint32_t bound)
+{
+    const uint8_t *cell = fab_route_link_load_cells(b, channel);
+    return count_beyond(cell + s.from, s.before, bound) + count_beyond(cell, s.rest, bound);
+}
+
+static void find_behind(struct fab_link_load *b, uint32_t end, uint32_t sw)
+{
+    const uint32_t *next = fab_route_link_load_next(b, end);
+    if (b->behind_end == end && b->behind_sw == sw)
+        return;
+    b->behind_end = end;
+    b->behind_sw = sw;
+    b->behind_count = 0;
+    for (uint32_t i = 0, left = fab_route_link_load_flow(b, end)[sw]; left > 0; i++) {
+        if (b->run[i].sw == b->end[end].sw || !passes(b, next, b->run[i].sw, sw))
+            continue;
+        b->behind[b->behind_count++] = stretch_of(b, &b->run[i], end);
+        left -= b->run[i].count;
+    }
+}
+
+static uint32_t all_beyond(const struct fab_link_load *b, uint32_t channel, uint32_t bound)
+{
+    uint32_t over = 0;
+    for (uint32_t i = 0; i < b->behind_count; i++)
+        over += run_beyond(b, channel, b->behind[i], bound);
+    return over;
+}
+
+int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_local_move *d,
+                                   int64_t enough)
+{
+    int64_t change = 0;
+    find_behind(b, d->end, d->sw);
+    for (uint32_t i = 0; i < d->left_count; i++)
+        change -= b->over[d->left[i]] > 0 ? all_beyond(b, d->left[i], b->most_flows) : 0;
+    for (uint32_t i = 0; i < d->taken_count && change <= enough; i++)
+        change += all_beyond(b, d->taken[i], b->most_flows - 1);
+    return change;
+}
+
+/* Flows over a channel, in load, that are not to the end. */
+static int64_t others(const struct fab_link_load *b, uint32_t channel, uint32_t own)
+{
+    return (int64_t)b->load[channel] - (int64_t)own * b->g->port_slow[channel];
+}
+
+int64_t fab_route_move_conflicts_delta(const struct fab_link_load *b,
+                                       const struct fab_local_move *d)
+{
+    const uint32_t *flow = fab_route_link_load_flow(b, d->end), *peer = b->g->port_peer;
+    int64_t change = 0;
+    for (uint32_t i = 0, sw = d->sw; i < d->left_count; sw = peer[d->left[i++]])
+        change -= others(b, d->left[i], flow[sw]);
+    for (uint32_t i = 0, sw = d->sw; i < d->taken_count; sw = peer[d->taken[i++]])
+        change += others(b, d->taken[i], i > 0 ? flow[sw] : 0);
+    return change * 2 * d->flow;
+}
+
+static void put(struct fab_link_load *b, uint32_t channel, uint32_t from, uint32_t count)
+{
+    uint8_t *cell = b->cell + (size_t)channel * b->ends + from;
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t was = cell[i]++;
+        b->cells[was]--;
+        b->cells[was + 1]++;
+        b->over[channel] += was >= b->most_flows;
+        b->over_flows += was >= b->most_flows;
+    }
+}
+
+static void get(struct fab_link_load *b, uint32_t channel, uint32_t from, uint32_t count)
+{
+    uint8_t *cell = b->cell + (size_t)channel * b->ends + from;
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t was = cell[i]--;
+        b->cells[was]--;
+        b->cells[was - 1]++;
+        b->over[channel] -= was > b->most_flows;
+        b->over_flows -= was > b->most_flows;
+    }
+}
+
+static void move_run(struct fab_link_load *b, const struct fab_local_move *d,
+                     struct fab_link_load_range s)
+{
+    for (uint32_t i = 0; i < d->left_count; i++) {
+        get(b, d->left[i], s.from, s.before);
+        get(b, d->left[i], 0, s.rest);
+    }
+    for (uint32_t i = 0; i < d->taken_count; i++) {
+        put(b, d->taken[i], s.from, s.before);
+        put(b, d->taken[i], 0, s.rest);
+    }
+}
+
+static void move_load(struct fab_link_load *b, const struct fab_local_move *d)
+{
+    uint32_t *flow = fab_route_link_load_flow(b, d->end);
+    uint32_t sw = d->sw;
+    b->over_load = (uint64_t)((int64_t)b->over_load + fab_route_move_load_delta(b, d));
+    for (uint32_t i = 0; i < d->left_count; i++) {
+        b->load[d->left[i]] -= d->flow * b->g->port_slow[d->left[i]];
+        flow[sw] -= d->flow;
+        sw = b->g->port_peer[d->left[i]];
+    }
+    sw = d->sw;
+    for (uint32_t i = 0; i < d->taken_count; i++) {
+        b->load[d->taken[i]] += d->flow * b->g->port_slow[d->taken[i]];
+        flow[sw] += d->flow;
+        sw = b->g->port_peer[d->taken[i]];
+    }
+}
+
+void fab_route_move_apply(struct fab_link_load *b, const struct fab_local_move *d)
+{
+    uint32_t *next = fab_route_link_load_next(b, d->end);
+    find_behind(b, d->end, d->sw);
+    for (uint32_t i = 0; i < b->behind_count; i++)
+        move_run(b, d, b->behind[i]);
+    move_load(b, d);
+    next[d->sw] = d->channel;
+    b->behind_end = FAB_NONE;
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Polishing: a local search over the entries for ends.
+ *
+ * The aim is a bound a little lower than what there is: for the load of all-to-all, or for the
+ * flows of a shift, while the other must not get worse. Some channels are beyond it. One of them is
+ * drawn by lot, and of all entries that bring packets on to it (at its switch or anywhere behind)
+ * the one is changed that makes the sum of what is beyond least: even if that is more than before,
+ * but then not back soon (tabu search: Glover, "Tabu search", ORSA J. Computing 1989). When nothing
+ * is beyond any more, the next aim is set; when that does not happen within some steps, all steps
+ * since the last aim was reached are taken back, and the other figure has its turn.
+ *
+ * Deadlock: channels are numbered so that all packets ascend (ladder.c), once; and every entry that
+ * is changed keeps to it. So no cycle can arise, nor a loop. The SLs of paths stay as they are.
+ *
+ * "By lot" is by a generator of a fixed seed, and ids go by GUID: the same input gives the same
+ * tables. burden.c keeps the books.
+ */
+#include "libfabmgr/route/local_search/local_search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/route/local_search/channel_numbering.h"
+#include "libfabmgr/route/local_search/link_load.h"
+
+/* Counters of shifts, and entries: more take too much memory and time. */
+#define ROOM (UINT64_C(1) << 24)
+/* Steps without reaching an aim. */
+#define STEPS 100
+/* Looks at a counter or so, in all: half a second. */
+#define PATIENCE (UINT64_C(1) << 28)
+/* A look at a detour, in looks at a counter. */
+#define LOOK 16
+/* Numberings that are tried, where none goes by an order of the switches. */
+#define LADDERS 32
+/* Over all entries, to part strangers. */
+#define ROUNDS 4
+/* An entry that was changed stays for so many steps, and up to as many more. */
+#define TABU 10
+
+struct step {
+    uint32_t end, sw, was;
+};
+struct search {
+    struct fab_graph graph;
+    struct fab_channel_numbering ladder;
+    struct fab_link_load burden;
+    struct fab_prng prng;
+    uint32_t *tail;  /* [channels] the switch that it leaves */
+    uint32_t *until; /* [ends][n] the step up to which an entry stays */
+    uint32_t *stack; /* [n] */
+    uint32_t now;    /* steps, all in all */
+    uint64_t patience;
+    uint32_t weight; /* of a flow beyond the bound, in load */
+    struct step *steps;
+    size_t step_count, step_room;
+    struct fab_local_move trial, best;
+    int64_t best_cost;
+    uint32_t ties;
+};
+
+/* ---- a step ---------------------------------------------------------------------------------- */
+
+/* Can it send to the end by this channel, and the way is not longer? Then trial says how. */
+static bool may_take(struct search *s, uint32_t end, uint32_t sw, uint32_t channel)
+{
+    const struct fab_link_load_endport *to = &s->burden.end[end];
+    return fab_route_channel_numbering_ascends(&s->ladder,
+                                               fab_route_link_load_next(&s->burden, end), to->sw,
+                                               to->lid, sw, channel) &&
+           fab_route_move_find(&s->burden, end, sw, channel, &s->trial) &&
+           s->trial.taken_count <= s->trial.left_count;
+}
+
+static void spend(struct search *s, uint64_t looks)
+{
+    s->patience -= looks < s->patience ? looks : s->patience;
+}
+
+static void weigh(struct search *s)
+{
+    struct fab_local_move *d = &s->trial;
+    int64_t cost = fab_route_move_load_delta(&s->burden, d);
+    /* What the flows could gain at most. */
+    uint64_t most = s->burden.over_flows > 0 ? (uint64_t)d->flow * d->left_count : 0;
+    spend(s, LOOK);
+    if (cost - (int64_t)(most * s->weight) > s->best_cost)
+        return;
+    cost +=
+        fab_route_move_flows_delta(&s->burden, d, (s->best_cost - cost) / s->weight) * s->weight;
+    spend(s, (uint64_t)d->flow * (d->left_count + d->taken_count) / 8);
+    if (cost > s->best_cost)
+        return;
+    s->ties = cost < s->best_cost ? 1 : s->ties + 1;
+    s->best_cost = cost;
+    if (fab_prng_below(&s->prng, s->ties) == 0)
+        s->best = *d;
+}
+
+/* All other channels that a switch could send by. */
+static void consider(struct search *s, uint32_t end, uint32_t sw)
+{
+    const struct fab_graph *g = &s->graph;
+    uint32_t now = fab_route_link_load_next(&s->burden, end)[sw];
+    if (s->until[(size_t)end * g->n + sw] > s->now)
+        return;
+    spend(s, g->port_at[sw + 1] - g->port_at[sw]);
+    for (uint32_t c = g->port_at[sw]; c < g->port_at[sw + 1]; c++) {
+        if (c != now && may_take(s, end, sw, c))
+            weigh(s);
+    }
+}
+
+/* This switch, and all that send to the end through it. */
+static void consider_behind(struct search *s, uint32_t end, uint32_t sw)
+{
+    const struct fab_graph *g = &s->graph;
+    const uint32_t *next = fab_route_link_load_next(&s->burden, end);
+    const uint32_t *flow = fab_route_link_load_flow(&s->burden, end);
+    uint32_t depth = 0;
+    s->stack[depth++] = sw;
+    while (depth > 0) {
+        sw = s->stack[--depth];
+        consider(s, end, sw);
+        for (uint32_t i = g->nbr_at[sw]; i < g->nbr_at[sw + 1]; i++) {
+            uint32_t from = g->nbr[i];
+            if (flow[from] > 0 && next[from] != FAB_NONE && g->port_peer[next[from]] == sw)
+                s->stack[depth++] = from;
+        }
+    }
+}
+
+static void relieve_load(struct search *s, uint32_t channel)
+{
+    const struct fab_link_load *b = &s->burden;
+    uint32_t sw = s->tail[channel];
+    spend(s, b->ends);
+    for (uint32_t end = 0; end < b->ends; end++) {
+        if (fab_route_link_load_next(b, end)[sw] == channel &&
+            fab_route_link_load_flow(b, end)[sw] > 0)
+            consider_behind(s, end, sw);
+    }
+}
+
+/* Of the flow from a switch, if it takes the channel: the switches up to there. */
+static void consider_way(struct search *s, uint32_t from, uint32_t end, uint32_t channel)
+{
+    const uint32_t *next = fab_route_link_load_next(&s->burden, end);
+    uint32_t count = 0;
+    for (uint32_t sw = from; next[sw] != FAB_NONE; sw = s->graph.port_peer[next[sw]]) {
+        s->stack[count++] = sw;
+        if (next[sw] != channel)
+            continue;
+        for (uint32_t i = 0; i < count; i++)
+            consider(s, end, s->stack[i]);
+        return;
+    }
+}
+
+/* A shift that has too many flows on the channel. */
+static void relieve_flows(struct search *s, uint32_t channel)
+{
+    const struct fab_link_load *b = &s->burden;
+    const uint8_t *cell = fab_route_link_load_cells(b, channel);
+    uint32_t shift = 0, found = 0;
+    for (uint32_t k = 0; k < b->ends; k++) {
+        if (cell[k] > b->most_flows && fab_prng_below(&s->prng, ++found) == 0)
+            shift = k;
+    }
+    spend(s, (uint64_t)b->ends * 4);
+    for (uint32_t i = 0; i < b->ends; i++) {
+        uint32_t to = (i + shift) % b->ends;
+        if (b->end[i].sw != b->end[to].sw)
+            consider_way(s, b->end[i].sw, to, channel);
+    }
+}
+
+/* A channel that is beyond a bound, by lot. */
+static uint32_t draw(struct search *s, bool *ret_load)
+{
+    const struct fab_link_load *b = &s->burden;
+    uint32_t found = 0, channel = FAB_NONE;
+    *ret_load = b->over_load > 0 && (b->over_flows == 0 || fab_prng_below(&s->prng, 2) == 0);
+    for (uint32_t c = 0; c < b->channels; c++) {
+        bool over = *ret_load ? b->load[c] > b->most_load : b->over[c] > 0;
+        if (over && fab_prng_below(&s->prng, ++found) == 0)
+            channel = c;
+    }
+    spend(s, b->channels);
+    return channel;
+}
+
+static int note_step(struct search *s)
+{
+    struct step *steps = s->steps;
+    if (s->step_count == s->step_room)
+        steps = fab_grow(steps, sizeof(*steps), s->step_count + 1, &s->step_room);
+    if (steps == NULL)
+        return FAB_E_NOMEM;
+    s->steps = steps;
+    steps[s->step_count++] = (struct step){
+        s->best.end, s->best.sw, fab_route_link_load_next(&s->burden, s->best.end)[s->best.sw]};
+    return FAB_OK;
+}
+
+static int take_step(struct search *s)
+{
+    bool load;
+    uint32_t channel = draw(s, &load);
+    s->now++;
+    s->best_cost = INT64_MAX / 2;
+    s->ties = 0;
+    if (load)
+        relieve_load(s, channel);
+    else
+        relieve_flows(s, channel);
+    if (s->ties == 0)
+        return FAB_OK;
+    int status = note_step(s);
+    if (status == FAB_OK)
+        fab_route_move_apply(&s->burden, &s->best);
+    s->until[(size_t)s->best.end * s->graph.n + s->best.sw] =
+        s->now + TABU + (uint32_t)fab_prng_below(&s->prng, TABU);
+    return status;
+}
+
+/* ---- aims ------------------------------------------------------------------------------------ */
+
+static void take_back(struct search *s)
+{
+    while (s->step_count > 0) {
+        const struct step *t = &s->steps[--s->step_count];
+        if (fab_route_move_find(&s->burden, t->end, t->sw, t->was, &s->trial))
+            fab_route_move_apply(&s->burden, &s->trial);
+    }
+}
+
+static bool reached(const struct search *s)
+{
+    return s->burden.over_load == 0 && s->burden.over_flows == 0;
+}
+
+static int aim(struct search *s, uint32_t load, uint32_t flows, bool *ret_reached)
+{
+    int status = FAB_OK;
+    s->step_count = 0;
+    fab_route_link_load_set_bounds(&s->burden, load, flows);
+    for (uint32_t i = 0; status == FAB_OK && i < STEPS && s->patience > 0 && !reached(s); i++)
+        status = take_step(s);
+    *ret_reached = status == FAB_OK && reached(s);
+    if (!*ret_reached)
+        take_back(s);
+    return status;
+}
+
+/* The load first, and the flows when that is at its end; until neither gets less. */
+static int search(struct search *s)
+{
+    int status = FAB_OK;
+    bool better = true;
+    while (status == FAB_OK && better && s->patience > 0) {
+        uint32_t load = fab_route_link_load_max(&s->burden),
+                 flows = fab_route_link_load_max_flows(&s->burden);
+        better = false;
+        if (load > 0)
+            status = aim(s, load - 1, flows, &better);
+        if (status == FAB_OK && !better && flows > 1)
+            status = aim(s, load, flows - 1, &better);
+    }
+    return status;
+}
+
+/* ---- strangers ------------------------------------------------------------------------------- */
+
+/* The channel by which packets to the end meet the fewest strangers; true: another than before. */
+static bool part(struct search *s, uint32_t end, uint32_t sw)
+{
+    const struct fab_graph *g = &s->graph;
+    uint32_t now = fab_route_link_load_next(&s->burden, end)[sw];
+    int64_t least = 0;
+    for (uint32_t c = g->port_at[sw]; c < g->port_at[sw + 1]; c++) {
+        if (c == now || !may_take(s, end, sw, c))
+            continue;
+        spend(s, LOOK);
+        int64_t change = fab_route_move_conflicts_delta(&s->burden, &s->trial);
+        if (change >= least || fab_route_move_load_delta(&s->burden, &s->trial) > 0 ||
+            fab_route_move_flows_delta(&s->burden, &s->trial, 0) > 0)
+            continue;
+        least = change;
+        s->best = s->trial;
+    }
+    if (least < 0)
+        fab_route_move_apply(&s->burden, &s->best);
+    return least < 0;
+}
+
+static bool part_all(struct search *s, uint32_t end)
+{
+    const uint32_t *next = fab_route_link_load_next(&s->burden, end);
+    const uint32_t *flow = fab_route_link_load_flow(&s->burden, end);
+    bool changed = false;
+    for (uint32_t sw = 0; sw < s->graph.n && s->patience > 0; sw++) {
+        if (flow[sw] > 0 && next[sw] != FAB_NONE)
+            changed |= part(s, end, sw);
+    }
+    return changed;
+}
+
+/* What is reached stays. */
+static void part_strangers(struct search *s)
+{
+    fab_route_link_load_set_bounds(&s->burden, fab_route_link_load_max(&s->burden),
+                                   fab_route_link_load_max_flows(&s->burden));
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        uint32_t changed = 0;
+        for (uint32_t end = 0; end < s->burden.ends; end++)
+            changed += part_all(s, end);
+        if (changed == 0)
+            return;
+    }
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static int allocate(struct search *s, const struct fab_local_search_input *in)
+{
+    const struct fab_graph *g = &s->graph;
+    uint32_t channels = g->port_at[g->n];
+    if ((uint64_t)in->end_count * (channels > g->n ? channels : g->n) > ROOM)
+        return FAB_E_LIMIT;
+    s->tail = fab_alloc_array((size_t)channels + 1, sizeof(*s->tail));
+    s->stack = fab_alloc_array((size_t)g->n + 1, sizeof(*s->stack));
+    s->until = calloc((size_t)in->end_count * g->n + 1, sizeof(*s->until));
+    return s->tail && s->stack && s->until ? FAB_OK : FAB_E_NOMEM;
+}
+
+static int prepare(struct search *s, const struct fab_local_search_input *in,
+                   const struct fab_lft *lft)
+{
+    int status = fab_route_graph_make(in->fabric, &s->graph);
+    if (status == FAB_OK)
+        status = allocate(s, in);
+    if (status != FAB_OK)
+        return status;
+    for (uint32_t sw = 0; sw < s->graph.n; sw++) {
+        for (uint32_t c = s->graph.port_at[sw]; c < s->graph.port_at[sw + 1]; c++)
+            s->tail[c] = sw;
+    }
+    status = fab_route_channel_numbering_make(&s->ladder, &s->graph, in, lft, NULL);
+    if (status == FAB_OK)
+        status = fab_route_link_load_init(&s->burden, &s->graph, s->ladder.by_port, in, lft);
+    return status;
+}
+
+static void fini(struct search *s)
+{
+    free(s->tail);
+    free(s->stack);
+    free(s->until);
+    free(s->steps);
+    fab_route_link_load_fini(&s->burden);
+    fab_route_channel_numbering_fini(&s->ladder);
+    fab_route_graph_fini(&s->graph);
+}
+
+static void write_back(const struct search *s, struct fab_lft *lft)
+{
+    for (uint32_t end = 0; end < s->burden.ends; end++) {
+        const uint32_t *next = fab_route_link_load_next(&s->burden, end);
+        for (uint32_t sw = 0; sw < s->graph.n; sw++) {
+            if (next[sw] != FAB_NONE)
+                fab_lft_row(lft, sw)[s->burden.end[end].lid] = s->graph.port_num[next[sw]];
+        }
+    }
+}
+
+/* Another numbering of what there is now: it allows other ways. */
+static int renumber(struct search *s, const struct fab_local_search_input *in,
+                    const struct fab_lft *lft)
+{
+    struct fab_channel_numbering ladder;
+    int status = fab_route_channel_numbering_make(&ladder, &s->graph, in, lft, &s->prng);
+    if (status != FAB_OK)
+        return status;
+    fab_route_channel_numbering_fini(&s->ladder);
+    s->ladder = ladder;
+    return FAB_OK;
+}
+
+static int polish(struct search *s, const struct fab_local_search_input *in, struct fab_lft *lft)
+{
+    int status = search(s);
+    for (unsigned i = 0; status == FAB_OK && i < LADDERS && !s->ladder.by_order; i++) {
+        write_back(s, lft);
+        status = renumber(s, in, lft);
+        if (status == FAB_OK)
+            status = search(s);
+    }
+    if (status == FAB_OK)
+        part_strangers(s);
+    if (status == FAB_OK)
+        write_back(s, lft);
+    return status;
+}
+
+int fab_route_local_search(const struct fab_local_search_input *in, struct fab_lft *lft)
+{
+    struct search s = {.patience = PATIENCE};
+    if (in->end_count == 0)
+        return FAB_OK;
+    fab_prng_init(&s.prng, 1);
+    int status = prepare(&s, in, lft);
+    if (status == FAB_OK) {
+        s.weight = 1 + s.burden.ends / s.burden.runs;
+        status = polish(&s, in, lft);
+    }
+    fini(&s);
+    return status == FAB_E_UNSUPPORTED || status == FAB_E_LIMIT ? FAB_OK : status;
+}

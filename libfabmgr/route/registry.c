@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The registry of engines, and chains of them. "auto" tries those that know a topology first, which
+ * have the best tables and say what they recognised; then updn on what has ranks, be they as
+ * irregular as they like (one lane, and a fault changes little); then dfsssp, where the ports have
+ * the lanes that it needs; then nue, which takes whatever there is.
+ */
+#include "libfabmgr/route/route.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/route/engines/engines.h"
+
+static const struct fab_route_engine *const engines[] = {
+    &fab_route_engine_fattree,   &fab_route_engine_updn,
+    &fab_route_engine_nue,       &fab_route_engine_minhop,
+    &fab_route_engine_sssp,      &fab_route_engine_dfsssp,
+    &fab_route_engine_dor,       &fab_route_engine_torus,
+    &fab_route_engine_dragonfly, &fab_route_engine_dragonfly_plus,
+    &fab_route_engine_file,      NULL,
+};
+static const struct fab_route_engine *const automatic[] = {
+    &fab_route_engine_fattree,        &fab_route_engine_dor,
+    &fab_route_engine_torus,          &fab_route_engine_dragonfly,
+    &fab_route_engine_dragonfly_plus, &fab_route_engine_updn_on_tree,
+    &fab_route_engine_dfsssp,         &fab_route_engine_nue,
+};
+#define AUTOMATIC (sizeof(automatic) / sizeof(*automatic))
+_Static_assert(AUTOMATIC <= FAB_ROUTE_CHAIN_MAX, "a chain has room for them");
+
+const struct fab_route_engine *const *fab_route_engines(void)
+{
+    return engines;
+}
+
+const struct fab_route_engine *fab_route_engine_by_name(const char *name)
+{
+    if (strcmp(name, "auto") == 0)
+        return automatic[AUTOMATIC - 1];
+    for (size_t i = 0; engines[i] != NULL; i++) {
+        if (strcmp(engines[i]->name, name) == 0)
+            return engines[i];
+    }
+    return NULL;
+}
+
+static int add_name(struct fab_route_chain *chain, const char *name, size_t len, char *why,
+                    size_t why_len)
+{
+    if (chain->count == FAB_ROUTE_CHAIN_MAX)
+        return FAB_E_LIMIT;
+    for (size_t i = 0; engines[i] != NULL; i++) {
+        if (strncmp(engines[i]->name, name, len) != 0 || engines[i]->name[len] != '\0')
+            continue;
+        chain->engine[chain->count++] = engines[i];
+        return FAB_OK;
+    }
+    snprintf(why, why_len, "%.*s", (int)(len < 64 ? len : 64), name);
+    return FAB_E_NOT_FOUND;
+}
+
+int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *why, size_t why_len)
+{
+    struct fab_route_chain chain = {.count = 0};
+    int status = FAB_OK;
+    if (strcmp(text, "auto") == 0) {
+        for (; chain.count < AUTOMATIC; chain.count++)
+            chain.engine[chain.count] = automatic[chain.count];
+        chain.automatic = true;
+        *ret = chain;
+        return FAB_OK;
+    }
+    for (const char *name = text; status == FAB_OK;) {
+        name += strspn(name, " ");
+        size_t len = strcspn(name, " ,");
+        status = add_name(&chain, name, len, why, why_len);
+        name += len;
+        name += strspn(name, " ");
+        if (*name != ',')
+            break;
+        name++;
+    }
+    if (status == FAB_OK)
+        *ret = chain;
+    return status;
+}

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finding the order. Candidates are made in ways that suit different topologies, each is given a
+ * single summit, and the one with the shortest ways between hosts wins (the first, where equal):
+ *
+ *   leaves  rank 0 for the switches that have hosts, then the distance from these. A spine may have
+ *           a host too (a manager, storage): a switch that is cabled to one with twice as many
+ *           hosts is no leaf. This suits trees, also damaged ones.
+ *   strict  the same, but a neighbour with any more hosts is enough.
+ *   levels  distance from one switch in the middle. This suits rings, tori and the irregular,
+ *           where "leaf" means nothing.
+ *   roots   the policy names the roots: the distance from these. No other candidate is tried.
+ *
+ * Equal ranks are ordered by id, hence by GUID.
+ */
+#include "libfabmgr/route/updown/switch_order.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/route/updown/legal_paths.h"
+
+#define RANK_NONE 0xff
+#define RANK_MAX 0xfe
+#define SPREAD_MAX (1u << 20)
+#define FLAT_SHARE 20 /* cables within a rank: more than one of so many, and it is no tree */
+#define CENTRES 16    /* switches that are looked at as the middle */
+
+static int order_init(struct fab_order *o, uint32_t n)
+{
+    struct fab_order made = {.n = n, .summit = FAB_NONE, .origin = ""};
+    size_t room = (size_t)n + 1;
+    made.rank = calloc(room, sizeof(*made.rank));
+    made.leaf = calloc(room, sizeof(*made.leaf));
+    made.at = calloc(room, sizeof(*made.at));
+    made.pos = calloc(room, sizeof(*made.pos));
+    made.spread = calloc(room, sizeof(*made.spread));
+    if (!made.rank || !made.leaf || !made.at || !made.pos || !made.spread) {
+        fab_route_order_fini(&made);
+        return FAB_E_NOMEM;
+    }
+    *o = made;
+    return FAB_OK;
+}
+
+void fab_route_order_fini(struct fab_order *o)
+{
+    free(o->rank);
+    free(o->leaf);
+    free(o->at);
+    free(o->pos);
+    free(o->spread);
+    memset(o, 0, sizeof(*o));
+}
+
+/* ---- ranks ---------------------------------------------------------------------------------- */
+
+/* Distances from the switches whose rank is 0 already, over `queue`; the others say RANK_NONE.
+ * Returns the greatest. */
+static uint8_t spread_ranks(const struct fab_graph *g, uint8_t *rank, uint32_t *queue)
+{
+    uint32_t head = 0, tail = 0;
+    uint8_t greatest = 0;
+    for (uint32_t s = 0; s < g->n; s++) {
+        if (rank[s] == 0)
+            queue[tail++] = s;
+    }
+    while (head < tail) {
+        uint32_t s = queue[head++];
+        greatest = rank[s];
+        for (uint32_t i = g->nbr_at[s]; i < g->nbr_at[s + 1]; i++) {
+            uint32_t v = g->nbr[i];
+            if (rank[v] != RANK_NONE)
+                continue;
+            rank[v] = (uint8_t)(rank[s] < RANK_MAX ? rank[s] + 1 : RANK_MAX);
+            queue[tail++] = v;
+        }
+    }
+    return greatest;
+}
+
+static bool is_leaf(const struct fab_graph *g, uint32_t s, uint32_t ratio)
+{
+    if (g->hosts[s] == 0)
+        return false;
+    for (uint32_t i = g->nbr_at[s]; i < g->nbr_at[s + 1]; i++) {
+        uint32_t theirs = g->hosts[g->nbr[i]];
+        if (theirs > g->hosts[s] && theirs >= g->hosts[s] * ratio)
+            return false;
+    }
+    return true;
+}
+
+static void rank_from_leaves(const struct fab_graph *g, struct fab_order *o, uint32_t ratio)
+{
+    for (uint32_t s = 0; s < g->n; s++) {
+        o->leaf[s] = is_leaf(g, s, ratio);
+        o->rank[s] = o->leaf[s] ? 0 : RANK_NONE;
+    }
+    spread_ranks(g, o->rank, o->at);
+    for (uint32_t s = 0; s < g->n; s++) {
+        if (o->rank[s] == RANK_NONE)
+            o->rank[s] = 0; /* an island without hosts */
+    }
+}
+
+/* rank[] holds 0 for the roots and RANK_NONE for others; turned round, so that the roots are the
+ * highest. */
+static void rank_from_roots(const struct fab_graph *g, struct fab_order *o)
+{
+    uint8_t deepest = spread_ranks(g, o->rank, o->at);
+    for (uint32_t s = 0; s < g->n; s++) {
+        o->leaf[s] = g->hosts[s] > 0;
+        o->rank[s] = o->rank[s] == RANK_NONE ? 0 : (uint8_t)(deepest - o->rank[s]);
+    }
+}
+
+/* The sum of the distances to all others, by the room of rank[] and at[]. */
+static uint64_t remoteness(const struct fab_graph *g, struct fab_order *o, uint32_t s)
+{
+    uint64_t sum = 0;
+    memset(o->rank, RANK_NONE, g->n);
+    o->rank[s] = 0;
+    spread_ranks(g, o->rank, o->at);
+    for (uint32_t v = 0; v < g->n; v++)
+        sum += o->rank[v] != RANK_NONE ? o->rank[v] : 0;
+    return sum;
+}
+
+/* The least remote of the switches with the most neighbours in a component. */
+static uint32_t middle(const struct fab_graph *g, struct fab_order *o, uint32_t component)
+{
+    uint32_t most = 0, best = component;
+    uint64_t least = UINT64_MAX;
+    unsigned tried = 0;
+    for (uint32_t s = component; s < g->n; s++) {
+        uint32_t degree = g->nbr_at[s + 1] - g->nbr_at[s];
+        if (g->component[s] == component && degree > most)
+            most = degree;
+    }
+    for (uint32_t s = component; s < g->n && tried < CENTRES; s++) {
+        if (g->component[s] != component || g->nbr_at[s + 1] - g->nbr_at[s] != most)
+            continue;
+        uint64_t sum = remoteness(g, o, s);
+        if (sum < least) {
+            least = sum;
+            best = s;
+        }
+        tried++;
+    }
+    return best;
+}
+
+static void rank_from_middle(const struct fab_graph *g, struct fab_order *o)
+{
+    for (uint32_t s = 0; s < g->n; s++) {
+        if (g->component[s] == s)
+            o->spread[s] = middle(g, o, s); /* borrowed; sort_by_rank sets it anew */
+    }
+    memset(o->rank, RANK_NONE, g->n);
+    for (uint32_t s = 0; s < g->n; s++) {
+        if (g->component[s] == s)
+            o->rank[o->spread[s]] = 0;
+    }
+    rank_from_roots(g, o);
+}
+
+static bool rank_from_policy(const struct fab_graph *g, const struct fab_fabric *f,
+                             const struct fab_policy *p, struct fab_order *o)
+{
+    bool found = false;
+    memset(o->rank, RANK_NONE, g->n);
+    for (size_t i = 0; i < p->root_count; i++) {
+        uint32_t node = fab_fabric_node_by_guid(f, p->roots[i]);
+        if (node == FAB_NONE || !fab_node_is_switch(f, node))
+            continue;
+        o->rank[node] = 0;
+        found = true;
+    }
+    if (found)
+        rank_from_roots(g, o);
+    return found;
+}
+
+/* ---- from ranks to an order ----------------------------------------------------------------- */
+
+/* Counting sort by rank; ids within a rank stay in order. */
+static void sort_by_rank(struct fab_order *o)
+{
+    uint32_t start[257] = {0};
+    for (uint32_t s = 0; s < o->n; s++)
+        start[o->rank[s] + 1]++;
+    for (unsigned r = 0; r < 256; r++)
+        start[r + 1] += start[r];
+    for (uint32_t s = 0; s < o->n; s++) {
+        o->pos[s] = start[o->rank[s]]++;
+        o->at[o->pos[s]] = s;
+    }
+}
+
+static uint32_t higher_neighbours(const struct fab_graph *g, const struct fab_order *o, uint32_t s)
+{
+    uint32_t count = 0;
+    for (uint32_t i = g->nbr_at[s]; i < g->nbr_at[s + 1]; i++)
+        count += o->rank[g->nbr[i]] > o->rank[s];
+    return count;
+}
+
+static void find_spread(const struct fab_graph *g, struct fab_order *o)
+{
+    for (uint32_t s = 0; s < g->n; s++)
+        o->spread[s] = 1;
+    for (uint32_t p = 0; p < g->n; p++) {
+        uint32_t s = o->at[p];
+        uint64_t product = (uint64_t)o->spread[s] * higher_neighbours(g, o, s);
+        uint32_t here = (uint32_t)(product < SPREAD_MAX ? product : SPREAD_MAX);
+        for (uint32_t i = g->nbr_at[s]; i < g->nbr_at[s + 1]; i++) {
+            uint32_t v = g->nbr[i];
+            if (o->rank[v] > o->rank[s] && o->spread[v] < here)
+                o->spread[v] = here;
+        }
+    }
+}
+
+static int finish(const struct fab_graph *g, struct fab_order *o)
+{
+    sort_by_rank(o);
+    find_spread(g, o);
+    return fab_route_order_single_root(g, o);
+}
+
+/* ---- comparing candidates ------------------------------------------------------------------- */
+
+/* Cables on the ways between all pairs of hosts (of switches, where there are no hosts). */
+static int total_ways(const struct fab_graph *g, const struct fab_order *o, uint64_t *ret_total)
+{
+    struct fab_updown slopes = {0};
+    uint32_t batch[FAB_LEGAL_BATCH], hosts = 0;
+    uint64_t total = 0;
+    uint8_t *way = fab_route_legal_alloc(g->n);
+    int ret = way != NULL ? fab_route_updown_make(g, o, &slopes) : FAB_E_NOMEM;
+    if (ret != FAB_OK)
+        goto out;
+    for (uint32_t s = 0; s < g->n; s++)
+        hosts += g->hosts[s];
+    for (uint32_t next = 0, count = 0; next < g->n; next++) {
+        if (hosts == 0 || g->hosts[next] > 0)
+            batch[count++] = next;
+        if (count == 0 || (count < FAB_LEGAL_BATCH && next + 1 < g->n))
+            continue;
+        fab_route_legal_paths(&slopes, batch, count, way);
+        for (uint32_t s = 0; s < g->n; s++) {
+            uint64_t here = 0;
+            for (uint32_t i = 0; i < count; i++) {
+                uint8_t hops = way[(size_t)s * FAB_LEGAL_BATCH + i];
+                uint64_t weight = hosts > 0 ? g->hosts[batch[i]] : 1;
+                here += hops != FAB_LEGAL_NONE ? weight * (hops & FAB_LEGAL_HOPS) : 0;
+            }
+            total += here * (hosts > 0 ? g->hosts[s] : 1);
+        }
+        count = 0;
+    }
+    *ret_total = total;
+out:
+    fab_route_updown_fini(&slopes);
+    free(way);
+    return ret;
+}
+
+enum origin { BY_LEAVES, BY_STRICT_LEAVES, BY_LEVELS, ORIGINS };
+
+static int make_candidate(const struct fab_graph *g, enum origin origin, struct fab_order *ret)
+{
+    struct fab_order o;
+    int status = order_init(&o, g->n);
+    if (status != FAB_OK)
+        return status;
+    if (origin == BY_LEVELS) {
+        rank_from_middle(g, &o);
+        o.origin = "levels from the middle";
+    } else {
+        rank_from_leaves(g, &o, origin == BY_LEAVES ? 2 : 1);
+        o.origin = "ranks from the leaves";
+    }
+    status = finish(g, &o);
+    if (status == FAB_OK)
+        *ret = o;
+    else
+        fab_route_order_fini(&o);
+    return status;
+}
+
+static int keep_better(const struct fab_graph *g, struct fab_order *candidate,
+                       struct fab_order *best, uint64_t *least)
+{
+    uint64_t total = 0;
+    int ret = total_ways(g, candidate, &total);
+    if (ret == FAB_OK && total < *least) {
+        struct fab_order worse = *best;
+        *best = *candidate;
+        *candidate = worse;
+        *least = total;
+    }
+    fab_route_order_fini(candidate);
+    return ret;
+}
+
+int fab_route_order_find(const struct fab_graph *g, const struct fab_fabric *f,
+                         const struct fab_policy *p, struct fab_order *ret)
+{
+    struct fab_order best, candidate;
+    uint64_t least = UINT64_MAX;
+    int status = order_init(&best, g->n);
+    if (status != FAB_OK)
+        return status;
+    if (rank_from_policy(g, f, p, &best)) {
+        best.origin = "roots of the policy";
+        status = finish(g, &best);
+    } else {
+        for (unsigned origin = 0; origin < ORIGINS && status == FAB_OK; origin++) {
+            status = make_candidate(g, origin, &candidate);
+            if (status == FAB_OK)
+                status = keep_better(g, &candidate, &best, &least);
+        }
+    }
+    if (status == FAB_OK)
+        *ret = best;
+    else
+        fab_route_order_fini(&best);
+    return status;
+}
+
+int fab_route_order_ranked(const struct fab_graph *g, const struct fab_fabric *f,
+                           const struct fab_policy *p, struct fab_order *ret)
+{
+    struct fab_order o;
+    int status = order_init(&o, g->n);
+    if (status != FAB_OK)
+        return status;
+    o.origin = "roots of the policy";
+    if (!rank_from_policy(g, f, p, &o)) {
+        rank_from_leaves(g, &o, 2);
+        o.origin = "ranks from the leaves";
+    }
+    status = finish(g, &o);
+    if (status == FAB_OK)
+        *ret = o;
+    else
+        fab_route_order_fini(&o);
+    return status;
+}
+
+/* ---- is it a tree? --------------------------------------------------------------------------- */
+
+struct flat {
+    uint32_t cables, flat, a, b; /* a, b: two switches of one rank with a cable */
+    uint8_t num_a, num_b;
+};
+
+static struct flat count_flat(const struct fab_graph *g, const struct fab_order *o,
+                              const struct fab_fabric *f)
+{
+    struct flat c = {0};
+    for (uint32_t s = 0; s < g->n; s++) {
+        for (uint32_t i = g->port_at[s]; i < g->port_at[s + 1]; i++) {
+            uint32_t v = g->port_peer[i];
+            if (v < s)
+                continue;
+            c.cables++;
+            if (o->rank[v] != o->rank[s])
+                continue;
+            if (c.flat++ == 0) {
+                uint32_t port = fab_port_id(f, s, g->port_num[i]);
+                c.a = s;
+                c.b = v;
+                c.num_a = g->port_num[i];
+                c.num_b = f->ports[f->ports[port].peer].num;
+            }
+        }
+    }
+    return c;
+}
+
+bool fab_route_order_is_flat(const struct fab_graph *g, const struct fab_order *o,
+                             const struct fab_fabric *f, char *why, size_t why_len)
+{
+    struct flat c = count_flat(g, o, f);
+    uint32_t leaves = 0;
+    for (uint32_t s = 0; s < g->n; s++)
+        leaves += o->leaf[s];
+    if (leaves == 0) {
+        snprintf(why, why_len, "not ranked: no switch has a host");
+        return true;
+    }
+    if ((uint64_t)c.flat * FLAT_SHARE <= c.cables)
+        return false;
+    snprintf(why, why_len,
+             "not ranked: %u of %u cables join switches of one rank, as %.40s port %u with %.40s "
+             "port %u",
+             c.flat, c.cables, f->nodes[c.a].desc, c.num_a, f->nodes[c.b].desc, c.num_b);
+    return true;
+}
+
+/* ---- the public face ------------------------------------------------------------------------ */
+
+typedef int find_order(const struct fab_graph *g, const struct fab_fabric *f,
+                       const struct fab_policy *p, struct fab_order *ret);
+
+static int ranks_by(find_order *find, const struct fab_fabric *f, const struct fab_policy *p,
+                    struct fab_ranks *ret)
+{
+    struct fab_graph g;
+    struct fab_order o;
+    int status = fab_route_graph_make(f, &g);
+    if (status != FAB_OK)
+        return status;
+    status = find(&g, f, p, &o);
+    fab_route_graph_fini(&g);
+    if (status != FAB_OK)
+        return status;
+    *ret = (struct fab_ranks){.switch_count = o.n, .rank = o.rank, .order = o.pos, .leaf = o.leaf};
+    free(o.at);
+    free(o.spread);
+    return FAB_OK;
+}
+
+int fab_route_ranks_find(const struct fab_fabric *f, const struct fab_policy *p,
+                         struct fab_ranks *ret)
+{
+    return ranks_by(fab_route_order_find, f, p, ret);
+}
+
+int fab_route_ranks_of_tree(const struct fab_fabric *f, const struct fab_policy *p,
+                            struct fab_ranks *ret)
+{
+    return ranks_by(fab_route_order_ranked, f, p, ret);
+}
+
+void fab_route_ranks_fini(struct fab_ranks *r)
+{
+    free(r->rank);
+    free(r->order);
+    free(r->leaf);
+    memset(r, 0, sizeof(*r));
+}

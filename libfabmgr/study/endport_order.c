@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The order of ends in which shifts are counted. It has to be the same for all tables of a fabric,
+ * so it comes from the cables alone: leaves of a pod stand side by side, and pods of a larger group
+ * do. Which comes first is said by LIDs, because addressing follows the topology where it can; so
+ * where LIDs are in topological order, this is their order.
+ *
+ * Leaves sorted by their lowest LID are split by distance: those within d of the first, those
+ * within d of the first that remains, and so on; then each group again for a smaller d.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/study/measurement.h"
+
+#define FAR 0xff /* that many cables or more, or none lead there */
+
+struct sorting {
+    const struct fab_measurement *f;
+    uint64_t *key;      /* [leaf_count] lowest LID, then ordinal */
+    uint8_t *apart;     /* [leaf_count][leaf_count] cables between them */
+    uint32_t *sequence; /* [leaf_count] ordinals, being grouped */
+    uint32_t *scratch;  /* [switches], at least leaf_count */
+    uint8_t *distance;  /* [switches] */
+};
+
+static void measure(struct sorting *s, uint32_t leaf)
+{
+    const struct fab_measurement *f = s->f;
+    uint8_t *row = s->apart + (size_t)leaf * f->leaf_count;
+    uint32_t done = 0, count = 1;
+    memset(s->distance, FAR, f->switches);
+    s->scratch[0] = f->leaves[leaf].sw;
+    s->distance[f->leaves[leaf].sw] = 0;
+    while (done < count) {
+        uint32_t sw = s->scratch[done++], end = sw + 1 < f->switches ? f->first[sw + 1] : f->ports;
+        uint8_t next = (uint8_t)(s->distance[sw] + (s->distance[sw] < FAR - 1));
+        for (uint32_t port = f->first[sw]; port < end; port++) {
+            uint32_t to = f->to[port];
+            if (to == FAB_NONE || s->distance[to] != FAR)
+                continue;
+            s->distance[to] = next;
+            s->scratch[count++] = to;
+        }
+    }
+    for (uint32_t i = 0; i < f->leaf_count; i++)
+        row[i] = s->distance[f->leaves[i].sw];
+}
+
+static int by_key(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void sort_leaves(struct sorting *s)
+{
+    const struct fab_measurement *f = s->f;
+    for (uint32_t i = 0; i < f->leaf_count; i++)
+        s->key[i] = UINT64_MAX << 32 | i;
+    for (uint32_t i = 0; i < f->end_count; i++) {
+        uint64_t *key = &s->key[f->ends[i].leaf];
+        uint64_t mine = (uint64_t)f->ends[i].lid << 32 | f->ends[i].leaf;
+        *key = mine < *key ? mine : *key;
+    }
+    qsort(s->key, f->leaf_count, sizeof *s->key, by_key);
+    for (uint32_t i = 0; i < f->leaf_count; i++)
+        s->sequence[i] = (uint32_t)s->key[i];
+}
+
+/* Groups sequence[from..to) by being within `radius`, and each group by smaller ones. */
+static void group(struct sorting *s, uint32_t from, uint32_t to, int radius)
+{
+    while (radius > 0 && from < to) {
+        const uint8_t *near = s->apart + (size_t)s->sequence[from] * s->f->leaf_count;
+        uint32_t in = from, out = 0;
+        for (uint32_t i = from; i < to; i++) {
+            if (i == from || near[s->sequence[i]] <= radius)
+                s->sequence[in++] = s->sequence[i];
+            else
+                s->scratch[out++] = s->sequence[i];
+        }
+        memcpy(s->sequence + in, s->scratch, out * sizeof *s->sequence);
+        if (in - from > 2)
+            group(s, from, in, radius - 1);
+        from = in;
+    }
+}
+
+static int greatest(const struct sorting *s)
+{
+    uint8_t most = 0;
+    for (size_t i = 0; i < (size_t)s->f->leaf_count * s->f->leaf_count; i++)
+        most = s->apart[i] != FAR && s->apart[i] > most ? s->apart[i] : most;
+    return most;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct fab_measured_endport *x = a, *y = b;
+    if (x->leaf != y->leaf)
+        return (x->leaf > y->leaf) - (x->leaf < y->leaf);
+    return (x->num > y->num) - (x->num < y->num);
+}
+
+/* Leaves get the ordinals of the sequence, and ends are sorted by them. */
+static int renumber(struct fab_measurement *f, const uint32_t *sequence)
+{
+    struct fab_measured_leaf *leaves = fab_alloc_array(f->leaf_count, sizeof *leaves);
+    if (leaves == NULL)
+        return FAB_E_NOMEM;
+    memcpy(leaves, f->leaves, f->leaf_count * sizeof *leaves);
+    for (uint32_t i = 0; i < f->leaf_count; i++) {
+        f->leaves[i] = leaves[sequence[i]];
+        f->leaf_at[f->leaves[i].sw] = i;
+    }
+    for (uint32_t i = 0; i < f->end_count; i++)
+        f->ends[i].leaf = f->leaf_at[leaves[f->ends[i].leaf].sw];
+    qsort(f->ends, f->end_count, sizeof *f->ends, by_place);
+    free(leaves);
+    return FAB_OK;
+}
+
+int fab_study_measurement_order(struct fab_measurement *f)
+{
+    struct sorting s = {.f = f};
+    int rc = FAB_E_NOMEM;
+    s.key = fab_alloc_array(f->leaf_count, sizeof *s.key);
+    s.sequence = fab_alloc_array(f->leaf_count, sizeof *s.sequence);
+    s.scratch = fab_alloc_array(f->switches, sizeof *s.scratch);
+    s.distance = fab_alloc_array(f->switches, 1);
+    s.apart = fab_alloc_array(f->leaf_count, f->leaf_count);
+    if (!s.key || !s.sequence || !s.scratch || !s.distance || !s.apart)
+        goto out;
+    for (uint32_t i = 0; i < f->leaf_count; i++)
+        measure(&s, i);
+    sort_leaves(&s);
+    group(&s, 0, f->leaf_count, greatest(&s) - 1);
+    rc = renumber(f, s.sequence);
+out:
+    free(s.key);
+    free(s.sequence);
+    free(s.scratch);
+    free(s.distance);
+    free(s.apart);
+    return rc;
+}

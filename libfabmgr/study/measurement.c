@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sets the scene: which ends are measured, the leaves that they sit at, and where channels lead.
+ * Without a list these are all adapters and routers with a LID at a working cable to a switch, but
+ * no aggregation nodes, which neither send nor receive on behalf of a job.
+ */
+#include "libfabmgr/study/measurement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+static void lead(struct fab_measurement *f)
+{
+    const struct fab_fabric *fabric = f->in->fabric;
+    for (uint32_t sw = 0; sw < f->switches; sw++)
+        f->first[sw] = fabric->nodes[sw].first_port;
+    for (uint32_t port = 0; port < f->ports; port++) {
+        uint32_t peer = fab_peer_node(fabric, port);
+        bool channel =
+            peer < f->switches && peer != fabric->ports[port].node && fab_port_is_up(fabric, port);
+        f->to[port] = channel ? peer : FAB_NONE;
+        f->channels += channel;
+    }
+}
+
+/* The switch of an end, and the port there; false: it can neither send nor receive. */
+static bool attachment(const struct fab_measurement *f, uint32_t port, uint32_t *ret_sw,
+                       uint8_t *ret_num)
+{
+    const struct fab_fabric *fabric = f->in->fabric;
+    if (port < f->ports || port >= fabric->port_count || f->in->lids->base[port] == 0 ||
+        f->in->lids->base[port] > f->in->lft->top)
+        return false;
+    uint32_t sw = fab_peer_node(fabric, port);
+    if (sw >= f->switches || !fab_port_is_up(fabric, port))
+        return false;
+    *ret_sw = sw;
+    *ret_num = fabric->ports[fabric->ports[port].peer].num;
+    return true;
+}
+
+static int add_end(struct fab_measurement *f, uint32_t port)
+{
+    struct fab_measured_endport *e = &f->ends[f->end_count];
+    uint32_t sw;
+    if (!attachment(f, port, &sw, &e->num))
+        return FAB_E_INVAL;
+    if (f->leaf_at[sw] == FAB_NONE) {
+        f->leaf_at[sw] = f->leaf_count;
+        f->leaves[f->leaf_count++] = (struct fab_measured_leaf){.sw = sw};
+    }
+    e->port = port;
+    e->lid = f->in->lids->base[port];
+    e->leaf = f->leaf_at[sw];
+    f->leaves[e->leaf].ends++;
+    f->end_count++;
+    return FAB_OK;
+}
+
+static void add_all(struct fab_measurement *f)
+{
+    const struct fab_fabric *fabric = f->in->fabric;
+    for (uint32_t port = f->ports; port < fabric->port_count; port++)
+        if (!fabric->nodes[fabric->ports[port].node].aggregation)
+            (void)add_end(f, port);
+}
+
+static int add_listed(struct fab_measurement *f)
+{
+    uint64_t *seen = fab_bits_new(f->in->fabric->port_count);
+    int rc = seen != NULL ? FAB_OK : FAB_E_NOMEM;
+    for (uint32_t i = 0; i < f->in->end_count && rc == FAB_OK; i++) {
+        rc = add_end(f, f->in->ends[i]);
+        if (rc == FAB_OK && !fab_bits_take(seen, f->in->ends[i]))
+            rc = FAB_E_INVAL;
+    }
+    free(seen);
+    return rc;
+}
+
+static void count_ways(struct fab_measurement *f)
+{
+    for (uint32_t i = 0; i < f->leaf_count; i++) {
+        uint32_t sw = f->leaves[i].sw;
+        uint32_t end = sw + 1 < f->switches ? f->first[sw + 1] : f->ports;
+        for (uint32_t port = f->first[sw]; port < end; port++)
+            f->leaves[i].ways += f->to[port] != FAB_NONE;
+    }
+}
+
+static int allocate(struct fab_measurement *f)
+{
+    const struct fab_fabric *fabric = f->in->fabric;
+    uint32_t room = f->in->ends != NULL ? f->in->end_count : fabric->port_count - f->ports;
+    f->first = fab_alloc_array(f->switches, sizeof *f->first);
+    f->to = fab_alloc_array(f->ports, sizeof *f->to);
+    f->leaf_at = fab_alloc_array(f->switches, sizeof *f->leaf_at);
+    f->leaves = fab_alloc_array(f->switches, sizeof *f->leaves);
+    f->ends = fab_alloc_array((size_t)room + 1, sizeof *f->ends);
+    if (!f->first || !f->to || !f->leaf_at || !f->leaves || !f->ends)
+        return FAB_E_NOMEM;
+    memset(f->leaf_at, 0xff, f->switches * sizeof *f->leaf_at);
+    return FAB_OK;
+}
+
+static int fill(struct fab_measurement *f)
+{
+    int rc = FAB_OK;
+    lead(f);
+    if (f->in->ends != NULL)
+        rc = add_listed(f);
+    else
+        add_all(f);
+    if (rc < 0)
+        return rc;
+    count_ways(f);
+    f->words = fab_bits_words(f->end_count);
+    f->broken = calloc((size_t)f->leaf_count + 1, (f->words + 1) * sizeof *f->broken);
+    if (f->broken == NULL)
+        return FAB_E_NOMEM;
+    return f->in->ends != NULL ? FAB_OK : fab_study_measurement_order(f);
+}
+
+int fab_study_measurement_make(const struct fab_quality_input *in, struct fab_measurement *ret)
+{
+    const struct fab_fabric *fabric = in->fabric;
+    struct fab_measurement f = {.in = in, .switches = fabric->switch_count};
+    f.ports = fabric->switch_count < fabric->node_count
+                  ? fabric->nodes[fabric->switch_count].first_port
+                  : fabric->port_count;
+    int rc = allocate(&f);
+    if (rc == FAB_OK)
+        rc = fill(&f);
+    if (rc == FAB_OK)
+        *ret = f;
+    else
+        fab_study_measurement_fini(&f);
+    return rc;
+}
+
+void fab_study_measurement_fini(struct fab_measurement *f)
+{
+    free(f->first);
+    free(f->to);
+    free(f->leaf_at);
+    free(f->leaves);
+    free(f->ends);
+    free(f->broken);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The figures together, and the bounds beside them: a leaf with h ends, u channels and h' ends
+ * elsewhere must carry h * h' units of all-to-all over its u channels, and some permutation makes
+ * min(h, h') of its ends send over them at once.
+ */
+#include "libfabmgr/study/quality.h"
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/study/measurement.h"
+
+static uint64_t divide_up(uint64_t x, uint64_t y)
+{
+    return x / y + (x % y != 0);
+}
+
+static void bound(const struct fab_measurement *f, struct fab_quality *q)
+{
+    for (uint32_t i = 0; i < f->leaf_count; i++) {
+        uint64_t here = f->leaves[i].ends, there = f->end_count - here, ways = f->leaves[i].ways;
+        if (ways == 0)
+            continue;
+        uint64_t all = divide_up(here * there, ways);
+        uint32_t one = (uint32_t)divide_up(here < there ? here : there, ways);
+        q->all.bound = all > q->all.bound ? all : q->all.bound;
+        q->permutation_bound = one > q->permutation_bound ? one : q->permutation_bound;
+    }
+}
+
+int fab_study_quality_measure(const struct fab_quality_input *in, struct fab_quality *ret)
+{
+    struct fab_measurement f;
+    int rc = fab_study_measurement_make(in, &f);
+    if (rc < 0)
+        return rc;
+    struct fab_quality q = {.ends = f.end_count, .leaves = f.leaf_count, .channels = f.channels};
+    rc = fab_study_measure_all_to_all(&f, &q);
+    if (rc == FAB_OK)
+        rc = fab_study_measure_shifts(&f, &q.shift);
+    if (rc == FAB_OK)
+        rc = fab_study_measure_random(&f, &q.random);
+    if (rc == FAB_OK)
+        rc = fab_study_measure_bisections(&f, &q.bisection);
+    bound(&f, &q);
+    fab_study_measurement_fini(&f);
+    if (rc == FAB_OK)
+        *ret = q;
+    return rc;
+}
+
+int fab_study_quality_endports(const struct fab_quality_input *in, uint32_t **ret_ports,
+                               uint32_t *ret_count)
+{
+    struct fab_measurement f;
+    int rc = fab_study_measurement_make(in, &f);
+    if (rc < 0)
+        return rc;
+    uint32_t *ports = fab_alloc_array(f.end_count, sizeof *ports);
+    for (uint32_t i = 0; ports != NULL && i < f.end_count; i++)
+        ports[i] = f.ends[i].port;
+    uint32_t count = f.end_count;
+    fab_study_measurement_fini(&f);
+    if (ports == NULL)
+        return FAB_E_NOMEM;
+    *ret_ports = ports;
+    *ret_count = count;
+    return FAB_OK;
+}
+
+double fab_study_quality_imbalance(const struct fab_quality *q)
+{
+    return q->all.mean > 0 ? (double)q->all.max / q->all.mean : 0;
+}
