@@ -1,19 +1,25 @@
 #!/bin/sh
-# coverage.sh: in a build made with --enable-coverage, after `make check`: lines executed, a file
-# and in total, least covered first. Needs only gcov, which comes with gcc.
+# coverage.sh: in a build made with --enable-coverage, after `make check`: the share of lines executed
+# and of branches taken, a file and in total, the file with the fewest lines executed first. Needs only
+# gcov, which comes with gcc. A branch is one way out of a condition, as gcov -b counts them.
 set -eu
-find libfabmgr fabricd cli -name '*.gcda' -exec gcov -n {} + 2>/dev/null | awk '
+find libfabmgr fabricd cli -name '*.gcda' -exec gcov -b -n {} + 2>/dev/null | awk '
     /^File / { file = $0; sub(/^File ./, "", file); sub(/.$/, "", file); next }
-    /^Lines executed:/ && file !~ /^\/usr|pb-c|^tests/ {
+    file ~ /^\/usr|pb-c|^tests/ { next }
+    /^Lines executed:/ {
         split($2, part, /[:%]/)
-        if (!(file in lines) || part[2] > share[file]) { share[file] = part[2]; lines[file] = $4 }
-        file = "/usr"
+        better = !(file in lines) || part[2] > share[file]
+        if (better) { share[file] = part[2]; lines[file] = $4; taken[file] = 0; branches[file] = 0 }
     }
+    /^Taken at least once:/ && better { split($4, part, /[:%]/); taken[file] = part[2]; branches[file] = $6 }
     END {
         for (f in lines) {
-            printf "%6.1f %% of %5d  %s\n", share[f], lines[f], f | "sort -n"
+            printf "%6.1f %% of %5d lines, %5.1f %% of %5d branches  %s\n", share[f], lines[f],
+                branches[f] ? taken[f] : 100, branches[f], f | "sort -n"
             all += lines[f]; run += lines[f] * share[f] / 100
+            all_branches += branches[f]; run_branches += branches[f] * taken[f] / 100
         }
         close("sort -n")
-        printf "%6.1f %% of %5d  in total\n", all ? 100 * run / all : 0, all
+        printf "%6.1f %% of %5d lines, %5.1f %% of %5d branches  in total\n", all ? 100 * run / all : 0, all,
+            all_branches ? 100 * run_branches / all_branches : 0, all_branches
     }'

@@ -321,6 +321,16 @@ tests_sim_test_sm_others_SOURCES = tests/sim/test_sm_others.c tests/sim/lab.c te
 tests_sim_test_sm_others_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_others_LDADD = $(DAEMON_TEST_LIBS)
 
+# ---- sm: control packets of other managers, and what sweeps and repairs cost
+UNIT_TESTS += tests/sim/test_sm_control
+tests_sim_test_sm_control_SOURCES = tests/sim/test_sm_control.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_sm_control_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_sm_control_LDADD = $(DAEMON_TEST_LIBS)
+UNIT_TESTS += tests/sim/test_sm_costs
+tests_sim_test_sm_costs_SOURCES = tests/sim/test_sm_costs.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_sm_costs_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_sm_costs_LDADD = $(DAEMON_TEST_LIBS)
+
 # ---- view
 UNIT_TESTS += tests/unit/test_view
 tests_unit_test_view_SOURCES = tests/unit/test_view.c

@@ -24,8 +24,15 @@ static void count(struct lab *lab, const struct fab_mad *mad)
     lab->sets_by_lid += set && mad->attr_id == FAB_ATTR_LFT && mad->mgmt_class == FAB_CLASS_SMP_LID;
     lab->sets_switch_info += set && mad->attr_id == FAB_ATTR_SWITCH_INFO;
     lab->gets_lft += !set && mad->attr_id == FAB_ATTR_LFT;
+    lab->sets += set;
     lab->sets_mft += set && mad->attr_id == FAB_ATTR_MFT;
     lab->gets_mft += !set && mad->attr_id == FAB_ATTR_MFT;
+}
+
+static void interrupt(void *ctx)
+{
+    struct lab *lab = ctx;
+    lab->interrupt(lab);
 }
 
 static void deliver_other(void *ctx)
@@ -54,6 +61,12 @@ static int tap_send(struct transport *base, const struct transport_mad *mad)
     size_t len;
     ck_assert_int_eq(fab_mad_unpack(mad->bytes, mad->len, &head, &data, &len), FAB_OK);
     count(t->lab, &head);
+    if (++t->lab->sends == t->lab->interrupt_at && t->lab->interrupt)
+        ck_assert_int_eq(loop_post(t->lab->loop, interrupt, t->lab), FAB_OK);
+    if (head.method == FAB_METHOD_TRAP_REPRESS || head.method == FAB_METHOD_GET_RESP) {
+        memcpy(t->lab->reply, mad->bytes, FAB_MAD_SIZE);
+        t->lab->replies++;
+    }
     if (head.attr_id == FAB_ATTR_SM_INFO && head.method == FAB_METHOD_GET && t->lab->other.guid) {
         if (t->lab->other_answers)
             answer_as_other(t, mad);
@@ -304,7 +317,7 @@ void lab_forget_events(struct lab *lab)
 
 void lab_forget_writes(struct lab *lab)
 {
-    lab->sets_by_lid = lab->sets_mft = lab->gets_mft = 0;
+    lab->sets = lab->sets_by_lid = lab->sets_mft = lab->gets_mft = 0;
     lab->sets_port_info = lab->sets_lft = lab->sets_switch_info = lab->gets_lft = 0;
 }
 

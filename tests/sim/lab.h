@@ -33,8 +33,15 @@ struct lab {
     uint64_t sets_port_info, sets_lft, sets_switch_info, gets_lft;
     uint64_t sets_by_lid; /* of sets_lft */
     uint64_t sets_mft, gets_mft;
-    struct fab_sm_info other; /* guid != 0: a manager that answers SubnGet(SMInfo) */
-    uint32_t other_node;      /* sits here */
+    uint64_t sets; /* of any attribute */
+    uint8_t
+        reply[FAB_MAD_SIZE]; /* the last MAD with which the manager answered a request or a trap */
+    unsigned replies;
+    uint64_t sends;                     /* MADs that the manager sent */
+    uint64_t interrupt_at;              /* sends; then once, from the loop: */
+    void (*interrupt)(struct lab *lab); /* (NULL: nothing) */
+    struct fab_sm_info other;           /* guid != 0: a manager that answers SubnGet(SMInfo) */
+    uint32_t other_node;                /* sits here */
     bool other_answers;
     uint32_t spoil;     /* one answer in so many has a spoiled payload; 0: none */
     uint64_t prng;      /* of what is spoiled */

@@ -248,6 +248,87 @@ START_TEST(traces_go_the_way)
 }
 END_TEST
 
+static void ask_path(struct place *x, uint64_t sgid_prefix, uint64_t dgid_prefix)
+{
+    struct fab_path_record q = {.sgid = {sgid_prefix, x->f->ports[host(x, 0)].guid},
+                                .dgid = {dgid_prefix, x->f->ports[host(x, 3)].guid}};
+    want(x, &fab_path_record, &q, NAMES("SGID", "DGID"));
+}
+
+/* GIDs of the subnet's own prefix and link-local GIDs name the same ports; the answer repeats the
+ * prefix of the question, and has the subnet's own where the question names none. */
+START_TEST(gids_have_the_prefix_of_the_subnet)
+{
+    const uint64_t ours = UINT64_C(0xfec0000000001234), other = UINT64_C(0xfec0000000001235);
+    const uint64_t asked[4][2] = {{ours, ours}, {PREFIX, PREFIX}, {ours, PREFIX}, {PREFIX, ours}};
+    struct place x = place_of(leaf_spine(2, 2, 2), "updn", 0, true);
+    struct fab_path_record r[8];
+    x.v->policy.subnet_prefix = ours;
+    for (size_t i = 0; i < 4; i++) {
+        ask_path(&x, asked[i][0], asked[i][1]);
+        ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 1);
+        ck_assert_uint_eq(r[0].sgid[0], asked[i][0]);
+        ck_assert_uint_eq(r[0].dgid[0], asked[i][1]);
+        ck_assert_uint_eq(r[0].sgid[1], x.f->ports[host(&x, 0)].guid);
+        ck_assert_uint_eq(r[0].dgid[1], x.f->ports[host(&x, 3)].guid);
+        ck_assert_uint_eq(r[0].slid, lid(&x, host(&x, 0)));
+        ck_assert_uint_eq(r[0].dlid, lid(&x, host(&x, 3)));
+        ck_assert_uint_eq(r[0].hop_limit, 0);
+    }
+    ask_path(&x, other, ours);
+    ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
+    ask_path(&x, ours, other); /* no router leads there */
+    ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
+    struct fab_path_record q = {.sgid = {PREFIX, x.f->ports[host(&x, 0)].guid},
+                                .dgid = {PREFIX, x.f->ports[host(&x, 0)].guid},
+                                .slid = (uint16_t)lid(&x, host(&x, 0)),
+                                .dlid = (uint16_t)lid(&x, host(&x, 3))};
+    const char **const named[3] = {NAMES("SLID", "DLID"), NAMES("SGID", "DLID"),
+                                   NAMES("SLID", "DGID")};
+    for (size_t i = 0; i < 3; i++) {
+        want(&x, &fab_path_record, &q, named[i]);
+        ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 1);
+        ck_assert_uint_eq(r[0].sgid[0], i == 1 ? PREFIX : ours);
+        ck_assert_uint_eq(r[0].dgid[0], i == 2 ? PREFIX : ours);
+    }
+    leave(&x);
+}
+END_TEST
+
+START_TEST(traces_and_many_paths_have_the_prefix_of_the_subnet)
+{
+    const uint64_t ours = UINT64_C(0xfec0000000001234);
+    struct place x = place_of(leaf_spine(2, 2, 2), "updn", 0, true);
+    struct fab_multi_path_record m = {.sgids = 2, .dgids = 1};
+    struct fab_path_record r[8],
+        q = {.slid = (uint16_t)lid(&x, host(&x, 0)), .dlid = (uint16_t)lid(&x, host(&x, 3))};
+    struct fab_trace_record t[8];
+    x.v->policy.subnet_prefix = ours;
+    for (uint32_t i = 0; i < 3; i++) {
+        m.gid[2 * i] = i < 2 ? ours : PREFIX;
+        m.gid[2 * i + 1] = x.f->ports[host(&x, i)].guid;
+    }
+    x.req.method = FAB_METHOD_GET_MULTI;
+    want(&x, &fab_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
+    ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        ck_assert_uint_eq(r[i].sgid[0], ours);
+        ck_assert_uint_eq(r[i].sgid[1], x.f->ports[host(&x, i)].guid);
+        ck_assert_uint_eq(r[i].dgid[0], PREFIX);
+        ck_assert_uint_eq(r[i].dgid[1], x.f->ports[host(&x, 2)].guid);
+    }
+    m.gid[2] = ours + 1;
+    want(&x, &fab_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
+    ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
+    x.req.method = FAB_METHOD_GET_TRACE_TABLE;
+    want(&x, &fab_path_record, &q, NAMES("SLID", "DLID"));
+    ck_assert_uint_eq(table(&x, t, sizeof t[0], 8), 5);
+    for (uint32_t i = 0; i < 5; i++)
+        ck_assert_uint_eq(t[i].gid_prefix, ours);
+    leave(&x);
+}
+END_TEST
+
 START_TEST(rates_have_numbers)
 {
     static const unsigned rates[][2] = {{2500, 2},    {10000, 3},  {30000, 4},   {14000, 11},
@@ -272,6 +353,8 @@ int main(void)
     tcase_add_test(tcase, several_lids_make_several_paths);
     tcase_add_test(tcase, many_paths_at_once);
     tcase_add_test(tcase, traces_go_the_way);
+    tcase_add_test(tcase, gids_have_the_prefix_of_the_subnet);
+    tcase_add_test(tcase, traces_and_many_paths_have_the_prefix_of_the_subnet);
     tcase_add_test(tcase, rates_have_numbers);
     suite_add_tcase(suite, tcase);
     return test_run(suite);

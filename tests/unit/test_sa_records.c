@@ -75,6 +75,62 @@ START_TEST(components_choose_records)
 }
 END_TEST
 
+/* A VL arbitration table is read in blocks of 32 entries: 1 and 2 of low priority, 3 and 4 of high
+ * priority (IBA 14.2.5.9). A port has as many blocks as its capabilities need. */
+START_TEST(arbitration_has_the_blocks_that_ports_have)
+{
+    static const uint8_t caps[] = {0, 1, 32, 33, 64};
+    struct place x = place_of(leaf_spine(2, 1, 2), "updn", 0, true);
+    struct fab_fabric *f = (struct fab_fabric *)(uintptr_t)x.f;
+    struct fab_vlarb_record r[64], q = {0};
+    uint32_t expect = 0, of_one = host(&x, 3);
+    for (uint32_t p = 0, n = 0; p < f->port_count; p++, n++) {
+        unsigned low = caps[n % 5], high = caps[n / 5 % 5];
+        f->ports[p].info.vlarb_low_cap = (uint8_t)low;
+        f->ports[p].info.vlarb_high_cap = (uint8_t)high;
+        if (f->ports[p].present && p != of_one)
+            expect += (low + 31u) / 32 + (high + 31u) / 32;
+    }
+    f->ports[of_one].info.vlarb_low_cap = 33;
+    f->ports[of_one].info.vlarb_high_cap = 32;
+    want(&x, &fab_vlarb_record, &q, NULL);
+    ck_assert_uint_eq(table(&x, r, sizeof r[0], 64), expect + 3);
+    q.lid = (uint16_t)lid(&x, of_one);
+    want(&x, &fab_vlarb_record, &q, NAMES("LID"));
+    ck_assert_uint_eq(table(&x, r, sizeof r[0], 64), 3);
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_uint_eq(r[i].lid, q.lid);
+        ck_assert_uint_eq(r[i].port, 1);
+        ck_assert_uint_eq(r[i].block, i + 1);
+    }
+    q.block = 4;
+    want(&x, &fab_vlarb_record, &q, NAMES("LID", "BlockNum"));
+    ck_assert_uint_eq(table(&x, r, sizeof r[0], 64), 0);
+    leave(&x);
+}
+END_TEST
+
+/* With several VLs the entries are those that the ports were given. */
+START_TEST(arbitration_shows_the_entries)
+{
+    struct place x = place_of(grid((const uint32_t[3]){4, 4, 1}, true, 1), "dfsssp", 0, true);
+    struct fab_vlarb_record r, q = {.port = 1, .block = 1};
+    uint32_t port = fab_port_id(x.f, 0, 1);
+    struct fab_arb arb;
+    ck_assert_uint_ne(x.f->ports[port].peer, FAB_NONE);
+    ck_assert(fab_target_arb(x.f, &x.v->policy, &x.v->target->vls, port, NULL, &arb));
+    ck_assert_uint_gt(arb.lows, 1);
+    q.lid = (uint16_t)lid(&x, fab_port_id(x.f, 0, 0));
+    want(&x, &fab_vlarb_record, &q, NAMES("LID", "OutputPortNum", "BlockNum"));
+    ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
+    for (unsigned i = 0; i < arb.lows && i < 32; i++) {
+        ck_assert_uint_eq(r.table.entry[i].vl, arb.low[i].vl);
+        ck_assert_uint_eq(r.table.entry[i].weight, arb.low[i].weight);
+    }
+    leave(&x);
+}
+END_TEST
+
 START_TEST(capabilities_match_by_bits)
 {
     struct place x = place_of(leaf_spine(2, 1, 2), "updn", 0, true);
@@ -196,6 +252,8 @@ int main(void)
     TCase *tcase = tcase_create("records");
     tcase_add_test(tcase, every_record_is_there_once);
     tcase_add_test(tcase, components_choose_records);
+    tcase_add_test(tcase, arbitration_has_the_blocks_that_ports_have);
+    tcase_add_test(tcase, arbitration_shows_the_entries);
     tcase_add_test(tcase, capabilities_match_by_bits);
     tcase_add_test(tcase, keys_are_for_the_trusted);
     tcase_add_test(tcase, managers_are_told);

@@ -334,6 +334,35 @@ START_TEST(a_ring_clockwise_is_a_cycle)
 }
 END_TEST
 
+/* Node descriptions are bytes from the wire: each that is not printable ASCII is a dot in the text,
+ * so that no device can break a line or send commands to a terminal. */
+START_TEST(names_are_made_safe)
+{
+    struct fab_fabric *f = row_of_three();
+    struct fab_target *t = routed_by_default(f, 0);
+    fab_lft_row(&t->lft, 1)[t->lids.base[host_at(f, 2)]] = FAB_LFT_NO_ROUTE;
+    char *text = NULL, *longest = f->nodes[f->ports[host_at(f, 2)].node].desc;
+    memset(f->nodes[0].desc, 0, FAB_NODE_DESC_LEN);
+    memset(longest, 'Y', FAB_NODE_DESC_LEN);
+    memcpy(f->nodes[1].desc, "\x1b[2J\n\x1f ~\x7f\x80\xff", 12);
+    struct fab_verdict v = proven(f, t, 64);
+    ck_assert_int_eq(v.witness.kind, FAB_E_UNREACHABLE);
+    ck_assert_int_eq(fab_witness_text(f, &v.witness, &text), FAB_OK);
+    for (const char *c = text; *c; c++)
+        ck_assert_msg(*c == '\n' || (*c >= 0x20 && *c < 0x7f), "byte 0x%02x", (unsigned char)*c);
+    ck_assert_msg(strstr(text, " .[2J.. ~... (0x") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "no name (0x") != NULL, "%s", text);
+    const char *name = strstr(text, "YY");
+    ck_assert_ptr_nonnull(name);
+    ck_assert_uint_eq(strspn(name, "Y"), FAB_NODE_DESC_LEN);
+    ck_assert_int_eq(strncmp(name + FAB_NODE_DESC_LEN, " (0x", 4), 0);
+    free(text);
+    fab_verdict_fini(&v);
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+}
+END_TEST
+
 START_TEST(further_lids_are_checked)
 {
     struct fab_fabric *f = row_of_three();
@@ -404,6 +433,7 @@ int main(void)
         a_loop_is_shown,
         a_long_way_is_a_failure,
         a_ring_clockwise_is_a_cycle,
+        names_are_made_safe,
         further_lids_are_checked,
         islands_need_not_meet,
         traces_go_where_packets_go,

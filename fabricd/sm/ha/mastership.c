@@ -140,6 +140,8 @@ void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fa
         status = control(s, head->attr_mod, data, len);
     if (before != FAB_SM_MASTER && s->role.state == FAB_SM_MASTER)
         became_master(s);
+    if (before == FAB_SM_NOT_ACTIVE && s->role.state == FAB_SM_STANDBY)
+        became_standby(s); /* the polls of the master had ended */
     own_info(s, own);
     sm_reply(s, mad, FAB_METHOD_GET_RESP, status, own);
     if (before == FAB_SM_MASTER && s->role.state != FAB_SM_MASTER) {

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the manager costs, counted and not timed: MADs and table writes of a bring-up, of the
+ * sweeps, of repairs and of a restart, on fabrics of two sizes. A change that makes one of these
+ * counts larger must be meant. In virtual time, and so the same on every machine.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "tests/sim/lab.h"
+
+struct size {
+    uint32_t leaves, spines, hosts; /* per leaf */
+};
+
+/* Leaf-spine fabrics of which each LFT fits into one block, and one with several. */
+static const struct size sizes[] = {{6, 3, 4}, {6, 4, 4}, {12, 6, 8}};
+#define SIZES (sizeof sizes / sizeof sizes[0])
+
+struct cost {
+    uint64_t mads, sets, lft_sets, lft_gets, port_sets, generations, sweeps;
+};
+
+static char state[40];
+static struct sm_status before;
+
+static struct size begin(struct lab *lab, int number)
+{
+    struct size z = sizes[number];
+    snprintf(state, sizeof state, "/tmp/fabricd-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(state));
+    lab_open_virtual(lab, lab_leaf_spine(z.leaves, z.spines, z.hosts), state);
+    lab_stop(lab);
+    lab->config.sweep.light_interval_s = 10;
+    lab_begin(lab, state);
+    sm_start(lab->sm);
+    return z;
+}
+
+static void end(struct lab *lab)
+{
+    char command[80];
+    lab_assert_good(lab);
+    lab_close(lab);
+    snprintf(command, sizeof command, "rm -r '%s'", state);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void start_counting(struct lab *lab)
+{
+    lab_forget_writes(lab);
+    lab_forget_events(lab);
+    sm_get_status(lab->sm, &before);
+}
+
+static struct cost cost(struct lab *lab)
+{
+    struct sm_status now;
+    sm_get_status(lab->sm, &now);
+    ck_assert_uint_eq(now.smps_retried, before.smps_retried);
+    ck_assert_uint_eq(now.smps_timed_out, before.smps_timed_out);
+    return (struct cost){.mads = now.smps_sent - before.smps_sent,
+                         .sets = lab->sets,
+                         .lft_sets = lab->sets_lft,
+                         .lft_gets = lab->gets_lft,
+                         .port_sets = lab->sets_port_info,
+                         .generations = now.generation - before.generation,
+                         .sweeps = now.sweeps - before.sweeps};
+}
+
+static uint32_t switches(struct size z)
+{
+    return z.leaves + z.spines;
+}
+
+/* A heavy sweep asks each node for NodeInfo, NodeDescription, and PortInfo of each of its ports (an
+ * adapter has one, a switch its port 0 as well), each switch for SwitchInfo, and learns by NodeInfo
+ * where each link leads that did not show a new switch. */
+static uint64_t heavy(struct size z)
+{
+    uint64_t hosts = (uint64_t)z.leaves * z.hosts, isls = (uint64_t)z.leaves * z.spines;
+    uint64_t ports = hosts + 2 * isls + switches(z);
+    return 3 * hosts + 3 * (uint64_t)switches(z) + ports + isls - (switches(z) - 1);
+}
+
+/* While answers are on their way, a new switch is asked over every link on which it was found. */
+static uint64_t at_once(struct size z)
+{
+    return (uint64_t)z.leaves * z.spines / 8;
+}
+
+static uint64_t blocks(struct size z)
+{
+    uint64_t lids = (uint64_t)z.leaves * z.hosts + switches(z);
+    return switches(z) * (lids / 64 + 1);
+}
+
+/* Every port is set twice, to configure it and to make it Active, except that the port of the
+ * manager and the ports 0 have no link state to change. */
+START_TEST(a_bring_up_writes_each_thing_once)
+{
+    struct lab lab;
+    struct size z = begin(&lab, _i);
+    memset(&before, 0, sizeof before);
+    lab_run(&lab, 10, lab_is_ready, "bring-up");
+    struct cost c = cost(&lab);
+    uint64_t hosts = (uint64_t)z.leaves * z.hosts, isls = (uint64_t)z.leaves * z.spines;
+    ck_assert_uint_eq(c.lft_sets, blocks(z));
+    ck_assert_uint_eq(c.lft_gets, 0); /* they were reset */
+    ck_assert_uint_eq(c.port_sets, 4 * (hosts + isls) + switches(z));
+    ck_assert_uint_eq(c.sets, c.port_sets + c.lft_sets + switches(z));
+    ck_assert_uint_ge(c.mads, heavy(z) + c.sets);
+    ck_assert_uint_le(c.mads, heavy(z) + c.sets + at_once(z));
+    ck_assert_uint_eq(c.generations, 1);
+    ck_assert_uint_eq(c.sweeps, 1);
+    end(&lab);
+}
+END_TEST
+
+START_TEST(a_light_sweep_asks_each_switch_once)
+{
+    struct lab lab;
+    struct size z = begin(&lab, _i);
+    lab_run(&lab, 10, lab_is_ready, "bring-up");
+    lab_run_for(&lab, 1);
+    start_counting(&lab);
+    lab_run_for(&lab, 30);
+    struct cost c = cost(&lab);
+    ck_assert_uint_eq(c.mads, 3 * switches(z));
+    ck_assert_uint_eq(c.sets, 0);
+    ck_assert_uint_eq(c.generations, 0);
+    ck_assert_uint_eq(c.sweeps, 0);
+    end(&lab);
+}
+END_TEST
+
+/* Nothing changed: nothing is computed, published or written. */
+START_TEST(a_heavy_sweep_asks_for_each_thing_once)
+{
+    struct lab lab;
+    struct size z = begin(&lab, _i);
+    lab_run(&lab, 10, lab_is_ready, "bring-up");
+    lab_run_for(&lab, 1);
+    start_counting(&lab);
+    struct fab_view *view = sm_view(lab.sm), *after;
+    ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
+    lab_run_for(&lab, 1);
+    struct cost c = cost(&lab);
+    ck_assert_uint_eq(c.sweeps, 1);
+    ck_assert_uint_eq(c.mads, heavy(z));
+    ck_assert_uint_eq(c.sets, 0);
+    ck_assert_uint_eq(c.lft_gets, 0);
+    ck_assert_uint_eq(c.generations, 0);
+    after = sm_view(lab.sm);
+    ck_assert_ptr_eq(after->target, view->target);
+    ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &(struct reroute){0}, 1), 0);
+    fab_view_unref(after);
+    fab_view_unref(view);
+    end(&lab);
+}
+END_TEST
+
+/* Computed anew on request, the tables are the same: nothing is read or written. */
+START_TEST(a_reroute_that_changes_nothing_sends_nothing)
+{
+    struct lab lab;
+    (void)begin(&lab, _i);
+    lab_run(&lab, 10, lab_is_ready, "bring-up");
+    lab_run_for(&lab, 1);
+    start_counting(&lab);
+    ck_assert_int_eq(sm_reroute(lab.sm, NULL, NULL), FAB_OK);
+    lab_run_for(&lab, 1);
+    ck_assert_uint_eq(cost(&lab).mads, 0);
+    end(&lab);
+}
+END_TEST
+
+/* A restart reads the fabric and each block of the tables once, and writes nothing. */
+START_TEST(a_restart_writes_nothing)
+{
+    struct lab lab;
+    struct size z = begin(&lab, _i);
+    lab_run(&lab, 10, lab_is_ready, "bring-up");
+    lab_stop(&lab);
+    lab_begin(&lab, state);
+    lab_forget_writes(&lab);
+    memset(&before, 0, sizeof before);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_ready, "the restart");
+    lab_run_for(&lab, 1);
+    struct cost c = cost(&lab);
+    ck_assert_uint_eq(c.sets, 0);
+    ck_assert_uint_eq(c.lft_gets, blocks(z));
+    ck_assert_uint_ge(c.mads, heavy(z) + c.lft_gets);
+    ck_assert_uint_le(c.mads, heavy(z) + c.lft_gets + at_once(z));
+    ck_assert_uint_eq(c.sweeps, 1);
+    end(&lab);
+}
+END_TEST
+
+/* ---- repairs ---- */
+
+/* What a fault costs until all is quiet, the sweep that verifies it included. A repair never asks
+ * the whole fabric, and no block is written twice. */
+static struct cost fault(struct lab *lab, const char *node, uint8_t port, bool up)
+{
+    start_counting(lab);
+    if (up)
+        lab_relink(lab, node, port);
+    else
+        lab_unlink(lab, node, port);
+    lab_run_for(lab, 2);
+    lab_assert_good(lab);
+    return cost(lab);
+}
+
+START_TEST(a_repair_asks_for_what_may_have_changed)
+{
+    static const struct {
+        uint64_t lost, regained, lost_sets, regained_sets, lost_host, regained_host;
+    } most[SIZES] = {{59, 48, 11, 15, 25, 32}, {63, 51, 12, 16, 28, 35}, {118, 94, 31, 35, 46, 53}};
+    struct lab lab;
+    struct size z = begin(&lab, _i);
+    uint8_t uplink = (uint8_t)(z.hosts + 1);
+    lab_run(&lab, 10, lab_is_ready, "bring-up");
+    lab_run_for(&lab, 1);
+    struct cost c = fault(&lab, "leaf-001", uplink, false);
+    ck_assert_uint_le(c.mads, most[_i].lost);
+    ck_assert_uint_le(c.sets, most[_i].lost_sets);
+    ck_assert_uint_le(c.lft_sets, blocks(z));
+    ck_assert_uint_eq(c.port_sets, 0);
+    ck_assert_uint_eq(c.sweeps, 0);
+    c = fault(&lab, "leaf-001", uplink, true);
+    ck_assert_uint_le(c.mads, most[_i].regained);
+    ck_assert_uint_le(c.sets, most[_i].regained_sets);
+    ck_assert_uint_le(c.lft_sets, blocks(z));
+    ck_assert_uint_eq(c.port_sets, 4); /* both ends, configured and made Active */
+    ck_assert_uint_eq(c.sweeps, 0);
+    c = fault(&lab, "leaf-002", 2, false);
+    ck_assert_uint_le(c.mads, most[_i].lost_host);
+    ck_assert_uint_eq(c.lft_sets, 0); /* its LID stays its own, and so do the routes to it */
+    ck_assert_uint_le(c.sets, 1);
+    c = fault(&lab, "leaf-002", 2, true);
+    ck_assert_uint_le(c.mads, most[_i].regained_host);
+    ck_assert_uint_eq(c.lft_sets, 0);
+    ck_assert_uint_eq(c.port_sets, 4);
+    ck_assert_uint_le(c.sets, 5);
+    end(&lab);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("sm costs");
+    TCase *t = tcase_create("counts");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, a_bring_up_writes_each_thing_once, 0, SIZES);
+    tcase_add_loop_test(t, a_light_sweep_asks_each_switch_once, 0, SIZES);
+    tcase_add_loop_test(t, a_heavy_sweep_asks_for_each_thing_once, 0, SIZES);
+    tcase_add_loop_test(t, a_reroute_that_changes_nothing_sends_nothing, 0, SIZES);
+    tcase_add_loop_test(t, a_restart_writes_nothing, 0, SIZES);
+    tcase_add_loop_test(t, a_repair_asks_for_what_may_have_changed, 0, SIZES);
+    suite_add_tcase(s, t);
+    return test_run(s);
+}
