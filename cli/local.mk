@@ -11,7 +11,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_cc.c \
 	cli/ctl/cmd_cc.h \
 	cli/ctl/cmd_cc_export.c \
-	cli/ctl/cmd_hot.c \
+	cli/ctl/cmd_congested.c \
 	cli/ctl/cmd_contingency.c \
 	cli/ctl/cmd_event.c \
 	cli/ctl/cmd_export.c \
@@ -20,7 +20,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_multicast.c \
 	cli/ctl/cmd_partition.c \
 	cli/ctl/cmd_registry.c \
-	cli/ctl/cmd_sick.c \
+	cli/ctl/cmd_unhealthy.c \
 	cli/ctl/cmd_node.c \
 	cli/ctl/cmd_path.c \
 	cli/ctl/cmd_port.c \

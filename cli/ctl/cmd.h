@@ -58,10 +58,10 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_port_enable, cmd_link_list, cmd_link_flapping, cmd_link_release, cmd_path, cmd_route_show,
     cmd_route_verify, cmd_event_list, cmd_event_watch, cmd_sim_unlink, cmd_sim_relink,
     cmd_topo_export, cmd_route_export, cmd_route_quality, cmd_route_compare, cmd_route_whatif,
-    cmd_route_contingency, cmd_route_rebalance, cmd_link_sick, cmd_link_isolate, cmd_port_counters,
-    cmd_class_list, cmd_class_show, cmd_multicast_list, cmd_multicast_show, cmd_partition_list,
-    cmd_partition_show, cmd_service_list, cmd_subscription_list, cmd_cc_status, cmd_cc_show,
-    cmd_cc_hot, cmd_cc_log, cmd_cc_export;
+    cmd_route_contingency, cmd_route_rebalance, cmd_link_unhealthy, cmd_link_isolate,
+    cmd_port_counters, cmd_class_list, cmd_class_show, cmd_multicast_list, cmd_multicast_show,
+    cmd_partition_list, cmd_partition_show, cmd_service_list, cmd_subscription_list, cmd_cc_status,
+    cmd_cc_show, cmd_cc_congested, cmd_cc_log, cmd_cc_export;
 
 /* ---- asking -------------------------------------------------------------------------------------
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl cc status, cc show: congestion control; cc hot and cc log are in cmd_hot.c, cc export
- * in cmd_cc_export.c.
+ * fabricctl cc status, cc show: congestion control; cc congested and cc log are in cmd_congested.c,
+ * cc export in cmd_cc_export.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ static void say_device(struct out *o, const Fabric__V1__CongestionDevice *d)
     out_port_keys(o, "", d->port);
     out_text(o, NULL, "DEVICE", OUT_PLAIN, port);
     out_text(o, "state", "STATE", OUT_WARN, d->state);
-    out_bool(o, "silent", NULL, OUT_PLAIN, d->silent);
-    out_text(o, NULL, "BECAUSE", OUT_PLAIN, d->silent ? "no answer" : "refused");
+    out_bool(o, "unresponsive", NULL, OUT_PLAIN, d->unresponsive);
+    out_text(o, NULL, "BECAUSE", OUT_PLAIN, d->unresponsive ? "no answer" : "refused");
     out_number(o, "tries", "TRIES", OUT_PLAIN, d->tries);
     out_bool(o, "given_up", "GIVEN UP", OUT_PLAIN, d->given_up);
     out_row_end(o);
@@ -33,8 +33,8 @@ static void say_device(struct out *o, const Fabric__V1__CongestionDevice *d)
 static void say_counts(struct out *o, const Fabric__V1__GetCongestionResponse *r)
 {
     bool bad = r->foreign_key > 0 || r->failed > 0;
-    out_number(o, "stands", NULL, OUT_PLAIN, r->stands);
-    out_number(o, "waits", NULL, OUT_PLAIN, r->waits);
+    out_number(o, "programmed", NULL, OUT_PLAIN, r->programmed);
+    out_number(o, "pending", NULL, OUT_PLAIN, r->pending);
     out_number(o, "unsupported", NULL, OUT_PLAIN, r->unsupported);
     out_number(o, "foreign_key", NULL, OUT_PLAIN, r->foreign_key);
     out_number(o, "failed", NULL, OUT_PLAIN, r->failed);
@@ -48,7 +48,7 @@ static void say_counts(struct out *o, const Fabric__V1__GetCongestionResponse *r
     out_textf(o, "Devices", bad ? OUT_WARN : OUT_PLAIN,
               "%u as they shall be, %u to be looked at, %u without support, %u with another "
               "CC_Key, %u failed",
-              r->stands, r->waits, r->unsupported, r->foreign_key, r->failed);
+              r->programmed, r->pending, r->unsupported, r->foreign_key, r->failed);
     out_textf(o, "Requests", OUT_PLAIN, "%llu read, %llu written", (unsigned long long)r->reads,
               (unsigned long long)r->writes);
     out_textf(o, "Logs", OUT_PLAIN, "%llu read, %llu events; %u devices have none",
@@ -74,10 +74,10 @@ static void say_status(struct out *o, const Fabric__V1__GetCongestionResponse *r
     out_textf(o, "Settings", OUT_PLAIN, "%u different ones, computed in %.1f ms", r->settings,
               (double)microseconds_of(r->compute_time) / 1000);
     say_counts(o, r);
-    if (r->n_troubled > 0) {
-        out_table(o, "troubled", columns, sizeof columns / sizeof *columns, false);
-        for (size_t i = 0; i < r->n_troubled; i++)
-            say_device(o, r->troubled[i]);
+    if (r->n_not_programmed > 0) {
+        out_table(o, "not_programmed", columns, sizeof columns / sizeof *columns, false);
+        for (size_t i = 0; i < r->n_not_programmed; i++)
+            say_device(o, r->not_programmed[i]);
         out_table_end(o);
     }
     say_advice(o, r->advice, r->n_advice);
@@ -102,7 +102,7 @@ static void say_values(struct out *o, const char *key, Fabric__V1__CongestionVal
                        size_t count, bool why)
 {
     static const struct out_column columns[] = {
-        {"name", "VALUE", false}, {"value", "IS", true}, {"why", "BECAUSE", false}};
+        {"name", "VALUE", false}, {"value", "IS", true}, {"reason", "BECAUSE", false}};
     if (count == 0)
         return;
     out_table(o, key, columns, why ? 3 : 2, false);
@@ -111,7 +111,7 @@ static void say_values(struct out *o, const char *key, Fabric__V1__CongestionVal
         out_text(o, "name", "VALUE", OUT_PLAIN, values[i]->name);
         out_number(o, "value", "IS", OUT_PLAIN, values[i]->value);
         if (why)
-            out_text(o, "why", "BECAUSE", OUT_PLAIN, values[i]->why);
+            out_text(o, "reason", "BECAUSE", OUT_PLAIN, values[i]->reason);
         out_row_end(o);
     }
     out_table_end(o);
@@ -157,7 +157,7 @@ static void say_port(struct session *s, const Fabric__V1__GetPortCongestionRespo
                  "no settings: it is port 0 of a switch, or has no cable, or the profile is off");
     say_values(o, "values", r->values, r->n_values, s->explain);
     if (s->explain || s->out_format == OUT_JSON) {
-        say_values(o, "known", r->known, r->n_known, false);
+        say_values(o, "inputs", r->inputs, r->n_inputs, false);
         say_table(o, r);
     }
     out_record_end(o);

@@ -115,7 +115,7 @@ static void say_reason(struct out *o, const Fabric__V1__RoceSetting *r,
     out_text(o, "to", "TO", OUT_PLAIN, to(r));
     out_text(o, "name", "VALUE", OUT_PLAIN, v->name);
     out_number(o, "value", "IS", OUT_PLAIN, v->value);
-    out_text(o, "why", "BECAUSE", OUT_PLAIN, v->why);
+    out_text(o, "why", "BECAUSE", OUT_PLAIN, v->reason);
     out_row_end(o);
 }
 

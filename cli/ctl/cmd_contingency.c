@@ -13,10 +13,10 @@
 #define COUNT_DEFAULT 20
 
 static const struct out_column columns[] = {
-    {"fails", "FAILS", false},        {"lost_ends", "LOST ENDS", true},
+    {"fails", "FAILS", false},        {"lost_endports", "LOST ENDPORTS", true},
     {"blocks", "BLOCKS", true},       {"switches", "SWITCHES", true},
     {"worst_load", "MAX LOAD", true}, {"estimated_ms", "TIME", true},
-    {"plan_at_hand", "PLAN", false},
+    {"plan_ready", "PLAN", false},
 };
 
 static void show_what(const Fabric__V1__Contingency *c, char text[2 * SHOW_LEN + 8])
@@ -32,7 +32,7 @@ static void show_what(const Fabric__V1__Contingency *c, char text[2 * SHOW_LEN +
 
 static const char *plan_word(const Fabric__V1__Contingency *c)
 {
-    return c->needs_engine ? "engine" : c->plan_at_hand ? "at hand" : "when needed";
+    return c->needs_engine ? "engine" : c->plan_ready ? "ready" : "when needed";
 }
 
 static void show_time_of(const Fabric__V1__Contingency *c, char text[SHOW_LEN])
@@ -45,7 +45,7 @@ static void show_time_of(const Fabric__V1__Contingency *c, char text[SHOW_LEN])
 /* What only JSON has. */
 static void say_keys(struct out *o, const Fabric__V1__Contingency *c)
 {
-    out_text(o, "kind", NULL, OUT_PLAIN, c->from != NULL ? "cable" : "switch");
+    out_text(o, "kind", NULL, OUT_PLAIN, c->from != NULL ? "link" : "switch");
     if (c->from != NULL) {
         out_port_keys(o, "from_", c->from);
         out_port_keys(o, "to_", c->to);
@@ -58,7 +58,7 @@ static void say_keys(struct out *o, const Fabric__V1__Contingency *c)
     out_number(o, "entries", NULL, OUT_PLAIN, c->entries);
     out_number(o, "steps", NULL, OUT_PLAIN, c->steps);
     out_port_keys(o, "busiest_", c->busiest);
-    out_bool(o, "plan_at_hand", NULL, OUT_PLAIN, c->plan_at_hand);
+    out_bool(o, "plan_ready", NULL, OUT_PLAIN, c->plan_ready);
     out_number(o, "plan_bytes", NULL, OUT_PLAIN, c->plan_bytes);
     if (c->estimated_time != NULL)
         out_millis(o, "estimated_ms", NULL, OUT_PLAIN, microseconds_of(c->estimated_time));
@@ -73,7 +73,8 @@ static void say_row(struct out *o, const Fabric__V1__Contingency *c)
     show_time_of(c, took);
     out_row(o);
     out_text(o, NULL, "FAILS", OUT_PLAIN, what);
-    out_number(o, "lost_ends", "LOST ENDS", c->lost_ends > 0 ? OUT_BAD : OUT_PLAIN, c->lost_ends);
+    out_number(o, "lost_endports", "LOST ENDPORTS", c->lost_endports > 0 ? OUT_BAD : OUT_PLAIN,
+               c->lost_endports);
     out_number(o, "blocks", "BLOCKS", OUT_PLAIN, c->blocks);
     out_number(o, "switches", "SWITCHES", OUT_PLAIN, c->switches);
     out_number(o, "worst_load", "MAX LOAD", OUT_PLAIN, c->worst_load);
@@ -96,23 +97,23 @@ static void say_summary_keys(struct out *o, const Fabric__V1__ContingencySummary
     out_number(o, "cases", NULL, OUT_PLAIN, m->cases);
     out_number(o, "computed", NULL, OUT_PLAIN, m->computed);
     out_number(o, "plans", NULL, OUT_PLAIN, m->plans);
-    out_bool(o, "under_way", NULL, OUT_PLAIN, m->under_way);
+    out_bool(o, "running", NULL, OUT_PLAIN, m->running);
     out_number(o, "memory", NULL, OUT_PLAIN, m->memory);
     out_number(o, "memory_allowed", NULL, OUT_PLAIN, m->memory_allowed);
     out_number(o, "working_memory", NULL, OUT_PLAIN, m->working_memory);
     out_number(o, "blocks_per_second", NULL, OUT_PLAIN, m->blocks_per_second);
     out_bool(o, "rate_measured", NULL, OUT_PLAIN, m->rate_measured);
-    out_number(o, "load_now", NULL, OUT_PLAIN, m->load_now);
+    out_number(o, "current_load", NULL, OUT_PLAIN, m->current_load);
 }
 
 static void say_summary(struct out *o, const Fabric__V1__ContingencySummary *m)
 {
     out_note(o, OUT_DIM, "%u of %u cases computed%s, %u plans at hand; %.1f of %.0f MiB%s",
-             m->computed, m->cases, m->under_way ? " so far" : "", m->plans, mib(m->memory),
-             mib(m->memory_allowed), m->under_way ? ", and a copy of the tables meanwhile" : "");
+             m->computed, m->cases, m->running ? " so far" : "", m->plans, mib(m->memory),
+             mib(m->memory_allowed), m->running ? ", and a copy of the tables meanwhile" : "");
     out_note(o, OUT_DIM,
              "Max load: paths on the busiest cable, %" PRIu64 " now. Time: %u blocks a second, %s",
-             m->load_now, m->blocks_per_second,
+             m->current_load, m->blocks_per_second,
              m->rate_measured ? "as in earlier reroutes" : "assumed: nothing was rerouted yet");
     say_summary_keys(o, m);
 }
@@ -158,19 +159,19 @@ static void say_effect(struct out *o, const Fabric__V1__Contingency *c,
     char took[SHOW_LEN], where[SHOW_LEN];
     show_time_of(c, took);
     show_port(c->busiest, where);
-    if (c->lost_ends + c->lost_switches == 0)
+    if (c->lost_endports + c->lost_switches == 0)
         out_text(o, NULL, "Lost", OUT_GOOD, "nothing: all ends still reach each other");
     else
-        out_textf(o, "Lost", OUT_BAD, "%u end%s, %u switch%s", c->lost_ends, fab_s(c->lost_ends),
-                  c->lost_switches, fab_es(c->lost_switches));
+        out_textf(o, "Lost", OUT_BAD, "%u endport%s, %u switch%s", c->lost_endports,
+                  fab_s(c->lost_endports), c->lost_switches, fab_es(c->lost_switches));
     out_textf(o, "Writes", OUT_PLAIN, "%u block%s on %u switch%s in %u step%s, for %u entr%s",
               c->blocks, fab_s(c->blocks), c->switches, fab_es(c->switches), c->steps,
               fab_s(c->steps), c->entries, fab_plural(c->entries, "y", "ies"));
     out_textf(o, "Time", OUT_PLAIN, "%s, at %u blocks a second (%s)", took, m->blocks_per_second,
               m->rate_measured ? "as in earlier reroutes" : "assumed");
-    out_textf(o, "Max load", c->worst_load > m->load_now ? OUT_WARN : OUT_PLAIN,
-              "%" PRIu64 " paths on %s; %" PRIu64 " now", c->worst_load, where, m->load_now);
-    out_textf(o, "Plan", OUT_PLAIN, "%s%s", plan_word(c), c->plan_at_hand ? ", proved" : "");
+    out_textf(o, "Max load", c->worst_load > m->current_load ? OUT_WARN : OUT_PLAIN,
+              "%" PRIu64 " paths on %s; %" PRIu64 " now", c->worst_load, where, m->current_load);
+    out_textf(o, "Plan", OUT_PLAIN, "%s%s", plan_word(c), c->plan_ready ? ", verified" : "");
 }
 
 static int show(struct session *s)
@@ -178,7 +179,7 @@ static int show(struct session *s)
     Fabric__V1__GetContingencyRequest q = FABRIC__V1__GET_CONTINGENCY_REQUEST__INIT;
     Fabric__V1__GetContingencyResponse *r = NULL;
     char what[2 * SHOW_LEN + 8];
-    q.what = s->argv[0];
+    q.failure = s->argv[0];
     int rc =
         ask(s, "GetContingency", &q.base, &fabric__v1__get_contingency_response__descriptor, &r);
     if (rc == EXIT_OK && r->contingency != NULL && r->summary != NULL) {
@@ -191,7 +192,7 @@ static int show(struct session *s)
                      "none: an engine has to route anew; see route whatif");
         else
             say_effect(s->out, c, r->summary);
-        out_number(s->out, "lost_ends", NULL, OUT_PLAIN, c->lost_ends);
+        out_number(s->out, "lost_endports", NULL, OUT_PLAIN, c->lost_endports);
         out_number(s->out, "blocks", NULL, OUT_PLAIN, c->blocks);
         out_number(s->out, "switches", NULL, OUT_PLAIN, c->switches);
         out_number(s->out, "worst_load", NULL, OUT_PLAIN, c->worst_load);

@@ -64,12 +64,12 @@ const struct cmd cmd_link_list = {
 
 static const struct out_column flapping_columns[] = {
     {"a", "FROM", false},     {"b", "TO", false},           {"state", "STATE", false},
-    {"falls", "FALLS", true}, {"last", "LAST FALL", false}, {"release", "STEADY AT", false},
+    {"flaps", "FLAPS", true}, {"last", "LAST FLAP", false}, {"release", "STABLE AT", false},
 };
 
 static const char *state_of(const Fabric__V1__FlappingLink *l)
 {
-    return l->held ? "held" : l->flapping ? "flapping" : "watched";
+    return l->held_down ? "held down" : l->flapping ? "flapping" : "watched";
 }
 
 static void say_flapping(struct out *o, const Fabric__V1__FlappingLink *l)
@@ -78,23 +78,23 @@ static void say_flapping(struct out *o, const Fabric__V1__FlappingLink *l)
     show_port(l->a, a);
     show_port(l->b, b);
     show_time(l->release_time, release);
-    if (l->n_fall_times > 0)
-        show_time(l->fall_times[0], last);
+    if (l->n_flap_times > 0)
+        show_time(l->flap_times[0], last);
     out_row(o);
     out_port_keys(o, "a_", l->a);
     out_port_keys(o, "b_", l->b);
     out_text(o, NULL, "FROM", OUT_PLAIN, a);
     out_text(o, NULL, "TO", OUT_PLAIN, b);
     out_text(o, "state", "STATE", l->flapping ? OUT_WARN : OUT_PLAIN, state_of(l));
-    out_number(o, "falls", "FALLS", OUT_PLAIN, l->falls);
-    out_text(o, NULL, "LAST FALL", OUT_PLAIN, last);
-    out_text(o, NULL, "STEADY AT", OUT_PLAIN, release);
+    out_number(o, "flaps", "FLAPS", OUT_PLAIN, l->flaps);
+    out_text(o, NULL, "LAST FLAP", OUT_PLAIN, last);
+    out_text(o, NULL, "STABLE AT", OUT_PLAIN, release);
     out_text(o, "up", NULL, OUT_PLAIN, l->up ? "yes" : "no");
-    out_number(o, "hold_down_s", NULL, OUT_PLAIN, microseconds_of(l->hold) / 1000000);
+    out_number(o, "hold_down_s", NULL, OUT_PLAIN, microseconds_of(l->hold_down) / 1000000);
     show_time_utc(l->release_time, utc);
     out_text(o, "release_time", NULL, OUT_PLAIN, utc);
-    show_time_utc(l->n_fall_times > 0 ? l->fall_times[0] : NULL, utc);
-    out_text(o, "last_fall", NULL, OUT_PLAIN, utc);
+    show_time_utc(l->n_flap_times > 0 ? l->flap_times[0] : NULL, utc);
+    out_text(o, "last_flap", NULL, OUT_PLAIN, utc);
     out_row_end(o);
 }
 

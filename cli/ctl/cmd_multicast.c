@@ -57,10 +57,10 @@ static const struct out_column member_columns[] = {
 
 static const char *join_text(const Fabric__V1__MulticastMember *m)
 {
-    return m->full && m->sender ? "full sender"
-           : m->full            ? "full"
-           : m->non_member      ? "non-member"
-                                : "sender";
+    return m->full && m->send_only ? "full send-only"
+           : m->full               ? "full"
+           : m->non_member         ? "non-member"
+                                   : "send-only";
 }
 
 static void say_member(struct out *o, const void *item)

@@ -59,22 +59,22 @@ static void say_ends(struct out *o, const Fabric__V1__Path *p)
     bool classes = p->traffic_class[0] != '\0';
     out_text(o, "traffic_class", classes ? "Class" : NULL, OUT_PLAIN, p->traffic_class);
     say_partition(o, p);
-    out_bool(o, "reaches", NULL, OUT_PLAIN, p->reaches);
-    out_text(o, "problem", p->reaches ? NULL : "Problem", OUT_BAD, p->problem);
+    out_bool(o, "reachable", NULL, OUT_PLAIN, p->reachable);
+    out_text(o, "problem", p->reachable ? NULL : "Problem", OUT_BAD, p->problem);
 }
 
 static int say(struct out *o, const Fabric__V1__Path *p)
 {
     out_record(o, NULL);
     say_ends(o, p);
-    if (p->n_hops == 0 && p->reaches)
+    if (p->n_hops == 0 && p->reachable)
         out_note(o, OUT_DIM, "The two are the same port.");
     out_table(o, "hops", columns, sizeof columns / sizeof columns[0] - !many_lanes(p), false);
     for (size_t i = 0; i < p->n_hops; i++)
         say_hop(o, i + 1, p->hops[i], many_lanes(p));
     out_table_end(o);
     out_record_end(o);
-    return p->reaches ? EXIT_OK : EXIT_UNSOUND;
+    return p->reachable ? EXIT_OK : EXIT_UNSOUND;
 }
 
 static int run(struct session *s)

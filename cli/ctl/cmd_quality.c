@@ -26,7 +26,7 @@ static int say_quality(struct out *o, const Fabric__V1__GetQualityResponse *r)
     out_millis(o, "time_ms", NULL, OUT_PLAIN, microseconds_of(r->time));
     out_quality(o, r->quality);
     out_record_end(o);
-    return r->quality->lost_pairs > 0 ? EXIT_UNSOUND : EXIT_OK;
+    return r->quality->unreachable_pairs > 0 ? EXIT_UNSOUND : EXIT_OK;
 }
 
 static int quality(struct session *s)
@@ -67,7 +67,7 @@ static const struct out_column columns[] = {
 
 struct comparing {
     struct out *out;
-    bool any_good;
+    bool any_passed;
     char lines[16384]; /* why engines refuse the fabric or fail; what classes would share */
 };
 
@@ -94,12 +94,12 @@ static void say_none(struct out *o)
 static void say_report(struct out *o, const Fabric__V1__EngineReport *r)
 {
     char name[SHOW_LEN];
-    snprintf(name, sizeof name, "%.60s%s", r->engine, r->in_force ? " *" : "");
+    snprintf(name, sizeof name, "%.60s%s", r->engine, r->active ? " *" : "");
     out_row(o);
     out_text(o, NULL, "ENGINE", OUT_PLAIN, name);
     out_text(o, "engine", NULL, OUT_PLAIN, r->engine);
     out_text(o, "summary", NULL, OUT_PLAIN, r->summary);
-    out_bool(o, "in_force", NULL, OUT_PLAIN, r->in_force);
+    out_bool(o, "active", NULL, OUT_PLAIN, r->active);
     out_bool(o, "routed", NULL, OUT_PLAIN, r->routed);
     out_text(o, "reason", NULL, OUT_PLAIN, r->reason);
     out_text(o, "verdict", "VERDICT", r->routed ? tone_verdict(r->verdict) : OUT_DIM,
@@ -110,7 +110,7 @@ static void say_report(struct out *o, const Fabric__V1__EngineReport *r)
         say_figures(o, r->quality);
         out_number(o, "longest_path", "SWITCHES", OUT_PLAIN, r->verdict->longest_path);
         out_number(o, "virtual_lanes", "LANES", OUT_PLAIN, r->virtual_lanes);
-        out_bool(o, "good", NULL, OUT_PLAIN, r->verdict->good);
+        out_bool(o, "passed", NULL, OUT_PLAIN, r->verdict->passed);
         out_lines(o, "witness", r->verdict->witness);
         out_class_notes(o, NULL, r);
         out_quality_keys(o, "", r->quality);
@@ -135,7 +135,7 @@ static bool each_report(void *ctx, const ProtobufCMessage *message)
     if (r == NULL)
         return true;
     say_report(c->out, r);
-    c->any_good = c->any_good || (r->verdict != NULL && r->verdict->good);
+    c->any_passed = c->any_passed || (r->verdict != NULL && r->verdict->passed);
     const char *why = !r->routed ? r->reason : r->verdict != NULL ? r->verdict->witness : "";
     if (why[0] != '\0')
         add_line(c, r->engine, why, !r->routed);
@@ -168,7 +168,7 @@ static int compare(struct session *s)
     if (error.code != FAB_GRPC_OK)
         rc = say_error(&error);
     job_fini(&job);
-    return rc == EXIT_OK && !c.any_good ? EXIT_UNSOUND : rc;
+    return rc == EXIT_OK && !c.any_passed ? EXIT_UNSOUND : rc;
 }
 
 const struct cmd cmd_route_quality = {

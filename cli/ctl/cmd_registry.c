@@ -33,8 +33,8 @@ static void say_service(struct out *o, const void *item)
     const Fabric__V1__Service *x = item;
     char pkey[16], ends[SHOW_LEN] = "never";
     snprintf(pkey, sizeof pkey, "0x%04x", x->pkey);
-    if (x->ends != NULL)
-        show_time(x->ends, ends);
+    if (x->lease_end != NULL)
+        show_time(x->lease_end, ends);
     out_row(o);
     out_text(o, "id", "ID", OUT_PLAIN, x->id);
     out_text(o, "name", "NAME", OUT_PLAIN, x->name);

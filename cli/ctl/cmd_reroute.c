@@ -64,9 +64,9 @@ static void say_keys(struct out *o, const Fabric__V1__Reroute *r)
     char utc[SHOW_LEN];
     show_time_utc(r->time, utc);
     out_text(o, "time", NULL, OUT_PLAIN, utc);
-    say_millis(o, "known_ms", r->known);
+    say_millis(o, "discovered_ms", r->discovered);
     say_millis(o, "computed_ms", r->computed);
-    say_millis(o, "proved_ms", r->proved);
+    say_millis(o, "verified_ms", r->verified);
     say_millis(o, "first_write_ms", r->first_write);
     say_millis(o, "last_write_ms", r->last_write);
     out_text(o, "engine", NULL, OUT_PLAIN, r->engine);
@@ -143,9 +143,9 @@ static void say(struct out *o, const Fabric__V1__Reroute *r)
     out_number(o, "generation", "Generation", OUT_PLAIN, r->generation);
     out_text(o, "cause", "Cause", OUT_PLAIN, r->cause);
     out_textf(o, "Began", OUT_PLAIN, "%s; times below are after this", when);
-    say_step(o, "Cause known", r->known);
+    say_step(o, "Change discovered", r->discovered);
     say_step(o, "Computed", r->computed);
-    say_step(o, "Proved", r->proved);
+    say_step(o, "Verified", r->verified);
     say_step(o, "First write", r->first_write);
     say_step(o, "Last write", r->last_write);
     out_textf(o, "Written", r->failed > 0 ? OUT_WARN : OUT_PLAIN,

@@ -57,9 +57,9 @@ static int say(struct out *o, const Fabric__V1__GetVerdictResponse *r)
 {
     const Fabric__V1__Verdict *v = r->verdict;
     out_record(o, NULL);
-    out_textf(o, "Verdict", v->good ? OUT_GOOD : OUT_BAD, "%s",
-              v->good ? "sound: deadlock-free, and every pair reaches each other" : "NOT sound");
-    out_bool(o, "good", NULL, OUT_PLAIN, v->good);
+    out_textf(o, "Verdict", v->passed ? OUT_GOOD : OUT_BAD, "%s",
+              v->passed ? "sound: deadlock-free, and every pair reaches each other" : "NOT sound");
+    out_bool(o, "passed", NULL, OUT_PLAIN, v->passed);
     out_number(o, "generation", "Generation", OUT_PLAIN, r->generation);
     out_bool(o, "deadlock_free", NULL, OUT_PLAIN, v->deadlock_free);
     out_textf(o, "Deadlock", v->deadlock_free ? OUT_PLAIN : OUT_BAD,
@@ -78,7 +78,7 @@ static int say(struct out *o, const Fabric__V1__GetVerdictResponse *r)
     show_lines(o, v->witness);
     out_lines(o, "witness", v->witness);
     out_record_end(o);
-    return v->good ? EXIT_OK : EXIT_UNSOUND;
+    return v->passed ? EXIT_OK : EXIT_UNSOUND;
 }
 
 static int verify(struct session *s)

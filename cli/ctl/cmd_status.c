@@ -46,8 +46,8 @@ static void say_fabric_text(struct out *o, const Fabric__V1__FabricCounts *f)
                              fab_s(f->aggregation_nodes));
     if (f->routers > 0)
         snprintf(more + n, sizeof more - n, ", %u router%s", f->routers, fab_s(f->routers));
-    out_textf(o, "Fabric", OUT_PLAIN, "%u switch%s, %u host%s%s", f->switches, fab_es(f->switches),
-              f->hosts, fab_s(f->hosts), more);
+    out_textf(o, "Fabric", OUT_PLAIN, "%u switch%s, %u adapter%s%s", f->switches,
+              fab_es(f->switches), f->adapters, fab_s(f->adapters), more);
     if (f->active_links == f->links)
         out_textf(o, "Links", OUT_GOOD, "%u, all active", f->links);
     else
@@ -63,7 +63,7 @@ static void say_fabric(struct out *o, const Fabric__V1__FabricCounts *f)
         say_fabric_text(o, f);
     f = f != NULL ? f : &none;
     out_number(o, "switches", NULL, OUT_PLAIN, f->switches);
-    out_number(o, "hosts", NULL, OUT_PLAIN, f->hosts);
+    out_number(o, "adapters", NULL, OUT_PLAIN, f->adapters);
     out_number(o, "aggregation_nodes", NULL, OUT_PLAIN, f->aggregation_nodes);
     out_number(o, "routers", NULL, OUT_PLAIN, f->routers);
     out_number(o, "links", NULL, OUT_PLAIN, f->links);
@@ -81,7 +81,7 @@ static void say_reason(struct out *o, const char *reason)
     if (len > 0)
         out_textf(o, "Reason", OUT_PLAIN, "%.*s", (int)len, reason);
     if (others != NULL)
-        show_passed_over(o, others + strlen(passed));
+        show_rejected_engines(o, others + strlen(passed));
 }
 
 static void say_routing_text(struct out *o, const Fabric__V1__Status *s)
@@ -143,7 +143,7 @@ static void say_routing(struct out *o, const Fabric__V1__Status *s)
     out_number(o, "unreachable_pairs", NULL, OUT_PLAIN, r->unreachable_pairs);
     out_number(o, "pairs", NULL, OUT_PLAIN, r->pairs);
     out_number(o, "longest_path", NULL, OUT_PLAIN, r->longest_path);
-    out_number(o, "top_lid", NULL, OUT_PLAIN, r->top_lid);
+    out_number(o, "max_lid", NULL, OUT_PLAIN, r->max_lid);
     out_number(o, "virtual_lanes", NULL, OUT_PLAIN, r->virtual_lanes);
     out_number(o, "repaired_entries", NULL, OUT_PLAIN, r->repaired_entries);
     if (r->rebalance_in != NULL)
@@ -184,25 +184,26 @@ static void say_work(struct out *o, const Fabric__V1__SweepStatus *s,
     out_number(o, "in_flight", NULL, OUT_PLAIN, p->in_flight);
 }
 
-#define SILENT_LINES 8
+#define UNRESPONSIVE_LINES 8
 
-static void say_silent(struct out *o, const Fabric__V1__Status *s)
+static void say_unresponsive(struct out *o, const Fabric__V1__Status *s)
 {
-    size_t shown = s->n_silent_places;
-    if (s->silent_place_count > 0)
-        out_textf(o, "Silent", OUT_WARN, "%u place%s did not answer:", s->silent_place_count,
-                  fab_s(s->silent_place_count));
-    out_number(o, "silent_place_count", NULL, OUT_PLAIN, s->silent_place_count);
-    for (size_t i = 0; i < shown && i < SILENT_LINES; i++)
-        out_note(o, OUT_WARN, "    %s: %s", s->silent_places[i]->place,
-                 s->silent_places[i]->problem);
-    if (s->silent_place_count > SILENT_LINES && shown >= SILENT_LINES)
-        out_note(o, OUT_DIM, "    and %u more", s->silent_place_count - SILENT_LINES);
-    out_table(o, "silent_places", NULL, 0, false);
+    size_t shown = s->n_unresponsive_ports;
+    if (s->unresponsive_port_count > 0)
+        out_textf(o, "Unresponsive", OUT_WARN,
+                  "%u port%s did not answer:", s->unresponsive_port_count,
+                  fab_s(s->unresponsive_port_count));
+    out_number(o, "unresponsive_port_count", NULL, OUT_PLAIN, s->unresponsive_port_count);
+    for (size_t i = 0; i < shown && i < UNRESPONSIVE_LINES; i++)
+        out_note(o, OUT_WARN, "    %s: %s", s->unresponsive_ports[i]->port,
+                 s->unresponsive_ports[i]->problem);
+    if (s->unresponsive_port_count > UNRESPONSIVE_LINES && shown >= UNRESPONSIVE_LINES)
+        out_note(o, OUT_DIM, "    and %u more", s->unresponsive_port_count - UNRESPONSIVE_LINES);
+    out_table(o, "unresponsive_ports", NULL, 0, false);
     for (size_t i = 0; i < shown; i++) {
         out_row(o);
-        out_text(o, "place", NULL, OUT_PLAIN, s->silent_places[i]->place);
-        out_text(o, "problem", NULL, OUT_PLAIN, s->silent_places[i]->problem);
+        out_text(o, "port", NULL, OUT_PLAIN, s->unresponsive_ports[i]->port);
+        out_text(o, "problem", NULL, OUT_PLAIN, s->unresponsive_ports[i]->problem);
         out_row_end(o);
     }
     out_table_end(o);
@@ -215,7 +216,7 @@ static void say(struct out *o, const Fabric__V1__Status *s)
     say_fabric(o, s->fabric);
     say_routing(o, s);
     say_work(o, s->sweep, s->packets);
-    say_silent(o, s);
+    say_unresponsive(o, s);
     out_text(o, "alarm", s->alarm[0] != '\0' ? "Alarm" : NULL, OUT_BAD, s->alarm);
     out_record_end(o);
 }

@@ -18,26 +18,26 @@
 static void say_lost(struct out *o, const Fabric__V1__WhatIfResponse *r)
 {
     char names[NAMED * SHOW_LEN] = "", one[SHOW_LEN];
-    for (size_t i = 0; i < r->n_lost_ends && i < NAMED; i++) {
+    for (size_t i = 0; i < r->n_lost_endports && i < NAMED; i++) {
         size_t len = strlen(names);
-        show_port(r->lost_ends[i]->end, one);
+        show_port(r->lost_endports[i]->endport, one);
         snprintf(names + len, sizeof names - len, "%s%s", i > 0 ? ", " : ": ", one);
     }
-    bool none = r->lost_switches + r->lost_end_count == 0;
+    bool none = r->lost_switches + r->lost_endport_count == 0;
     if (none)
         out_textf(o, "Lost", OUT_GOOD, "nothing: all ends still reach each other");
     else
         out_textf(o, "Lost", OUT_BAD, "%u switch%s, %u end%s%s%s", r->lost_switches,
-                  fab_es(r->lost_switches), r->lost_end_count, fab_s(r->lost_end_count), names,
-                  r->lost_end_count > NAMED ? ", ..." : "");
-    out_number(o, "cables", NULL, OUT_PLAIN, r->cables);
+                  fab_es(r->lost_switches), r->lost_endport_count, fab_s(r->lost_endport_count),
+                  names, r->lost_endport_count > NAMED ? ", ..." : "");
+    out_number(o, "links", NULL, OUT_PLAIN, r->links);
     out_number(o, "lost_switches", NULL, OUT_PLAIN, r->lost_switches);
-    out_number(o, "lost_end_count", NULL, OUT_PLAIN, r->lost_end_count);
-    out_table(o, "lost_ends", NULL, 0, false);
-    for (size_t i = 0; i < r->n_lost_ends; i++) {
+    out_number(o, "lost_endport_count", NULL, OUT_PLAIN, r->lost_endport_count);
+    out_table(o, "lost_endports", NULL, 0, false);
+    for (size_t i = 0; i < r->n_lost_endports; i++) {
         out_row(o);
-        out_port_keys(o, "", r->lost_ends[i]->end);
-        out_number(o, "lid", NULL, OUT_PLAIN, r->lost_ends[i]->lid);
+        out_port_keys(o, "", r->lost_endports[i]->endport);
+        out_number(o, "lid", NULL, OUT_PLAIN, r->lost_endports[i]->lid);
         out_row_end(o);
     }
     out_table_end(o);
@@ -72,13 +72,13 @@ static void say_engine(struct out *o, const Fabric__V1__EngineReport *e)
         out_textf(o, "Verdict", tone_verdict(e->verdict), "%s", show_verdict(e->verdict));
     show_lines(o, e->verdict != NULL ? e->verdict->witness : "");
     out_text(o, "engine", NULL, OUT_PLAIN, e->engine);
-    out_bool(o, "engine_in_force", NULL, OUT_PLAIN, e->in_force);
+    out_bool(o, "engine_active", NULL, OUT_PLAIN, e->active);
     out_bool(o, "routed", NULL, OUT_PLAIN, e->routed);
     out_text(o, "reason", e->routed ? "Reason" : NULL, OUT_PLAIN, e->reason);
     out_millis(o, "route_ms", NULL, OUT_PLAIN, microseconds_of(e->route_time));
     out_millis(o, "verify_ms", NULL, OUT_PLAIN, microseconds_of(e->verify_time));
     out_number(o, "virtual_lanes", NULL, OUT_PLAIN, e->virtual_lanes);
-    out_bool(o, "good", NULL, OUT_PLAIN, e->verdict != NULL && e->verdict->good);
+    out_bool(o, "passed", NULL, OUT_PLAIN, e->verdict != NULL && e->verdict->passed);
     out_lines(o, "witness", e->verdict != NULL ? e->verdict->witness : "");
 }
 
@@ -106,7 +106,7 @@ static void say_pairs(struct out *o, const Fabric__V1__Quality *now,
         !then->random_permutations)
         return;
     out_table(o, NULL, columns, sizeof columns / sizeof columns[0], false);
-    say_pair(o, "ends", 0, now->ends, then->ends, false);
+    say_pair(o, "endports", 0, now->endports, then->endports, false);
     say_pair(o, "all-to-all, max", 0, (double)now->all_to_all->max, (double)then->all_to_all->max,
              true);
     say_pair(o, "all-to-all, bound", 0, (double)now->all_to_all->bound,
@@ -124,12 +124,12 @@ static int say(struct out *o, enum out_format format, const Fabric__V1__WhatIfRe
 {
     const Fabric__V1__EngineReport *e = r->report;
     out_record(o, NULL);
-    out_textf(o, "Fails", OUT_PLAIN, "%u cable%s", r->cables, fab_s(r->cables));
+    out_textf(o, "Fails", OUT_PLAIN, "%u link%s", r->links, fab_s(r->links));
     out_number(o, "generation", NULL, OUT_PLAIN, r->generation);
     say_lost(o, r);
     say_engine(o, e);
-    show_passed_over(o, r->passed_over);
-    out_text(o, "passed_over", NULL, OUT_PLAIN, r->passed_over);
+    show_rejected_engines(o, r->rejected_engines);
+    out_text(o, "rejected_engines", NULL, OUT_PLAIN, r->rejected_engines);
     if (e->routed)
         say_change(o, r);
     if (r->quality_before != NULL)
@@ -139,7 +139,7 @@ static int say(struct out *o, enum out_format format, const Fabric__V1__WhatIfRe
     if (format == OUT_TEXT && r->quality_before != NULL && e->quality != NULL)
         say_pairs(o, r->quality_before, e->quality);
     out_record_end(o);
-    return e->verdict != NULL && e->verdict->good ? EXIT_OK : EXIT_UNSOUND;
+    return e->verdict != NULL && e->verdict->passed ? EXIT_OK : EXIT_UNSOUND;
 }
 
 /* What --fail named, and what stands without it. */

@@ -139,7 +139,7 @@ int job_options(struct session *s, struct job *job, Fabric__V1__QualityOptions *
     if (rc == EXIT_OK && job->count == 0 && (s->hosts != NULL || s->job != NULL))
         rc = complain(EXIT_USAGE, "a job has at least one host; %s names none",
                       s->job != NULL ? s->job : "--hosts");
-    ret->ends = job->names;
-    ret->n_ends = job->count;
+    ret->endports = job->names;
+    ret->n_endports = job->count;
     return rc;
 }

@@ -26,14 +26,14 @@ static const struct cmd *const cmds[] = {
     &cmd_port_list,       &cmd_port_show,
     &cmd_port_counters,   &cmd_port_disable,
     &cmd_port_enable,     &cmd_link_list,
-    &cmd_link_flapping,   &cmd_link_sick,
+    &cmd_link_flapping,   &cmd_link_unhealthy,
     &cmd_link_isolate,    &cmd_link_release,
     &cmd_class_list,      &cmd_class_show,
     &cmd_partition_list,  &cmd_partition_show,
     &cmd_multicast_list,  &cmd_multicast_show,
     &cmd_service_list,    &cmd_subscription_list,
     &cmd_cc_status,       &cmd_cc_show,
-    &cmd_cc_hot,          &cmd_cc_log,
+    &cmd_cc_congested,    &cmd_cc_log,
     &cmd_cc_export,       &cmd_path,
     &cmd_route_show,      &cmd_route_verify,
     &cmd_route_quality,   &cmd_route_compare,
@@ -110,7 +110,7 @@ static void print_help(int argc, char **argv)
          "      --timeout SECONDS  for an answer (10, or 600 for slow commands); 0: for ever\n"
          "      --tls-ca FILE, --tls-cert FILE, --tls-key FILE, --tls-name NAME\n"
          "                         for tls: addresses\n"
-         "  -n, --count N          how many events, reroutes, contingencies, hot ports\n"
+         "  -n, --count N          how many events, reroutes, contingencies, congested ports\n"
          "      --after SEQ        events after this one\n"
          "      --severity WORD    events of this severity (info) or worse\n"
          "      --hosts A,B[1-8]   the hosts of a job, in the order of its ranks\n"

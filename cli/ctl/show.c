@@ -170,7 +170,7 @@ static size_t reason_length(const char *text)
     return strlen(text);
 }
 
-void show_passed_over(struct out *o, const char *text)
+void show_rejected_engines(struct out *o, const char *text)
 {
     for (const char *label = "Passed over"; *text != '\0'; label = NULL) {
         size_t len = reason_length(text);

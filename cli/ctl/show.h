@@ -37,6 +37,6 @@ void out_rate_keys(struct out *o, const Fabric__V1__LinkRate *rate);
 /* Text only: each line of a text, as it is. */
 void show_lines(struct out *o, const char *text);
 /* Text only: engines that were passed over, "dor: no grid: ...; nue: ...", a line each. */
-void show_passed_over(struct out *o, const char *text);
+void show_rejected_engines(struct out *o, const char *text);
 
 #endif

@@ -46,14 +46,14 @@ void out_quality_keys(struct out *o, const char *prefix, const Fabric__V1__Quali
         const char *key;
         uint64_t value;
     } numbers[] = {
-        {"ends", q->ends},
+        {"endports", q->endports},
         {"leaves", q->leaves},
         {"channels", q->channels},
         {"pairs", q->pairs},
-        {"lost_pairs", q->lost_pairs},
+        {"unreachable_pairs", q->unreachable_pairs},
         {"all_to_all_max", all->max},
         {"all_to_all_bound", all->bound},
-        {"all_to_all_min_ends", all->min_ends},
+        {"all_to_all_max_min_endports", all->max_min_endports},
         {"unused_channels", all->unused_channels},
         {"shift_max", shifts->max},
         {"permutation_bound", shifts->bound},
@@ -82,7 +82,7 @@ void out_quality_keys(struct out *o, const char *prefix, const Fabric__V1__Quali
         out_real(o, key, NULL, OUT_PLAIN, reals[i].value, 6);
     }
     snprintf(key, sizeof key, "%sshifts_every", prefix);
-    out_bool(o, key, NULL, OUT_PLAIN, shifts->every);
+    out_bool(o, key, NULL, OUT_PLAIN, shifts->exhaustive);
 }
 
 static void out_hops(struct out *o, const Fabric__V1__Quality *q)
@@ -124,7 +124,7 @@ static void say_permutations(struct out *o, const Fabric__V1__Quality *q)
     if (s->tried > 0)
         out_textf(o, "Shifts", tone_of(s->max, s->bound),
                   "at most %u flow%s over a channel (bound %u); %s%u tried", s->max, fab_s(s->max),
-                  s->bound, s->every ? "all " : "", s->tried);
+                  s->bound, s->exhaustive ? "all " : "", s->tried);
     if (r->tried > 0)
         out_textf(o, "Random", OUT_PLAIN,
                   "median %u, at most %u flow%s over a channel; %u permutations", r->median, r->max,
@@ -173,11 +173,11 @@ static void say_worst(struct out *o, const Fabric__V1__AllToAll *all)
 
 void out_quality(struct out *o, const Fabric__V1__Quality *q)
 {
-    out_textf(o, "Ends", OUT_PLAIN, "%u on %u lea%s; the fabric has %u channels", q->ends,
+    out_textf(o, "Endports", OUT_PLAIN, "%u on %u lea%s; the fabric has %u channels", q->endports,
               q->leaves, fab_plural(q->leaves, "f", "ves"), q->channels);
-    if (q->lost_pairs > 0)
+    if (q->unreachable_pairs > 0)
         out_textf(o, "Lost", OUT_BAD, "%" PRIu64 " of %" PRIu64 " pairs do not reach each other",
-                  q->lost_pairs, q->lost_pairs + q->pairs);
+                  q->unreachable_pairs, q->unreachable_pairs + q->pairs);
     say_all(o, q);
     say_permutations(o, q);
     say_hops(o, q);
@@ -192,12 +192,12 @@ const char *show_verdict(const Fabric__V1__Verdict *v)
         return "-";
     if (!v->deadlock_free)
         return "DEADLOCK";
-    return v->unreachable_pairs > 0 ? "UNREACHABLE" : v->good ? "sound" : "NOT SOUND";
+    return v->unreachable_pairs > 0 ? "UNREACHABLE" : v->passed ? "sound" : "NOT SOUND";
 }
 
 enum out_tone tone_verdict(const Fabric__V1__Verdict *v)
 {
-    return v != NULL && v->good ? OUT_GOOD : OUT_BAD;
+    return v != NULL && v->passed ? OUT_GOOD : OUT_BAD;
 }
 
 void out_class_notes(struct out *o, const char *label, const Fabric__V1__EngineReport *r)

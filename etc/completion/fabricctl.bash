@@ -69,7 +69,7 @@ _fabricctl_offer_names()
     'route whatif'* | 'route contingency') _fabricctl_offer_port ;;
     'route compare'*) _fabricctl_offer_engines ;;
     'route show') _fabricctl_offer "$(_fabricctl_nodes switch)" ;;
-    'port show' | 'port disable' | 'port enable' | 'link release' | 'link isolate' | 'link sick' | 'cc show' | 'sim '*) _fabricctl_offer_port ;;
+    'port show' | 'port disable' | 'port enable' | 'link release' | 'link isolate' | 'link unhealthy' | 'cc show' | 'sim '*) _fabricctl_offer_port ;;
     'class show') _fabricctl_offer "$(_fabricctl_classes)" ;;
     'partition show') _fabricctl_offer "$(_fabricctl_partitions)" ;;
     'multicast show') _fabricctl_offer "$(_fabricctl_mlids)" ;;
@@ -130,9 +130,9 @@ _fabricctl()
     port) offer='list show counters disable enable' ;;
     partition | multicast | class) offer='list show' ;;
     service | subscription) offer='list' ;;
-    link) offer='list flapping sick isolate release' ;;
+    link) offer='list flapping unhealthy isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export' ;;
-    cc) offer='status show hot log export' ;;
+    cc) offer='status show congested log export' ;;
     topo) offer='export' ;;
     event) offer='list watch' ;;
     reroute) offer='list show' ;;
@@ -143,7 +143,7 @@ _fabricctl()
     esac
     if [[ $cur == -* ]]; then
         offer='-s --server -o --output --timeout --tls-ca --tls-cert --tls-key --tls-name -h --help'
-        [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency|cc\ hot)$ ]] && offer+=' -n --count'
+        [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency|cc\ congested)$ ]] && offer+=' -n --count'
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
         [[ "${words[*]:0:2}" == 'cc show' ]] && offer+=' --explain --sl'

@@ -21,8 +21,8 @@
 #define OF_LATE_US UINT64_C(3600000000)
 #define SETTLE_US 3000000u /* while cables come and go nothing is computed */
 
-static const char *const state_names[CC_STATES] = {"waits", "stands", "unsupported", "foreign-key",
-                                                   "failed"};
+static const char *const state_names[CC_STATES] = {"pending", "programmed", "unsupported",
+                                                   "foreign-key", "failed"};
 
 const char *cc_state_name(enum cc_state state)
 {

@@ -33,14 +33,14 @@ void cc_free(struct cc *cc);
 void cc_reload(struct cc *cc); /* the config changed */
 
 enum cc_state {
-    CC_PENDING,     /* to be looked at */
-    CC_PROGRAMMED,  /* has what it shall have */
+    CC_PENDING,     /* not read yet */
+    CC_PROGRAMMED,  /* has the computed settings */
     CC_UNSUPPORTED, /* says that it cannot, or never answered */
     CC_FOREIGN_KEY, /* has a CC_Key that is not ours */
     CC_FAILED,      /* did not take what was written */
     CC_STATES
 };
-/* "waits", "stands", "unsupported", "foreign-key", "failed" */
+/* "pending", "programmed", "unsupported", "foreign-key", "failed" */
 const char *cc_state_name(enum cc_state state);
 
 struct cc_status {

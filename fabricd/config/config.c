@@ -44,8 +44,11 @@ int config_defaults(struct config *ret)
         .socket_group = strdup("fabric"),
         .log_level = LOG_LEVEL_INFO,
         .sweep = {.light_interval_s = 10, .heavy_interval_s = 600, .trap_settle_ms = 10},
-        .flapping =
-            {.flaps = 4, .within_s = 60, .hold_down_s = 10, .max_hold_down_s = 600, .share = 50},
+        .flapping = {.flaps = 4,
+                     .within_s = 60,
+                     .hold_down_s = 10,
+                     .max_hold_down_s = 600,
+                     .max_excluded_percent = 50},
         .counters = {.interval_s = 60, .within_s = 60},
         .multicast = {.share = FAB_SHARE_SHORT, .absent_s = 60},
         .smp = {.timeout_ms = 200, .retries = 3, .window = 0},

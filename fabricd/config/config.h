@@ -35,11 +35,11 @@ struct config_sweep {
 };
 
 struct config_flapping {
-    uint32_t flaps;           /* of a cable that lead to a hold */
-    uint32_t within_s;        /* as long as that they count */
-    uint32_t hold_down_s;     /* the first hold; it doubles; 0: nothing is held */
-    uint32_t max_hold_down_s; /* the longest */
-    uint32_t share; /* percent of a switch's cables to switches that may be held at a time */
+    uint32_t flaps;                /* of a cable that lead to a hold */
+    uint32_t within_s;             /* as long as that they count */
+    uint32_t hold_down_s;          /* the first hold; it doubles; 0: nothing is held */
+    uint32_t max_hold_down_s;      /* the longest */
+    uint32_t max_excluded_percent; /* of a switch's links to switches, in one direction */
 };
 
 enum config_on_errors {

@@ -19,7 +19,7 @@ struct raw_sweep {
 };
 
 struct raw_flapping {
-    char *flaps, *within, *hold_down, *max_hold_down, *share;
+    char *flaps, *within, *hold_down, *max_hold_down, *max_excluded_percent;
 };
 
 struct raw_counters {

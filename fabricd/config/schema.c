@@ -57,8 +57,12 @@ static const cyaml_schema_field_t sweep_fields[] = {
 };
 
 static const cyaml_schema_field_t flapping_fields[] = {
-    WORD(raw_flapping, flaps),         WORD(raw_flapping, within), WORD(raw_flapping, hold_down),
-    WORD(raw_flapping, max_hold_down), WORD(raw_flapping, share),  CYAML_FIELD_END,
+    WORD(raw_flapping, flaps),
+    WORD(raw_flapping, within),
+    WORD(raw_flapping, hold_down),
+    WORD(raw_flapping, max_hold_down),
+    WORD(raw_flapping, max_excluded_percent),
+    CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t counters_fields[] = {

@@ -83,7 +83,7 @@ static const struct setting settings[] = {
     NUMBER(flapping, within, flapping.within_s, 1, 86400, "seconds"),
     NUMBER(flapping, hold_down, flapping.hold_down_s, 0, 86400, "seconds, 0: never"),
     NUMBER(flapping, max_hold_down, flapping.max_hold_down_s, 1, 604800, "seconds"),
-    NUMBER(flapping, share, flapping.share, 0, 100, "percent"),
+    NUMBER(flapping, max_excluded_percent, flapping.max_excluded_percent, 0, 100, "percent"),
     GROUP(counters),
     NUMBER(counters, interval, counters.interval_s, 0, 86400, "seconds, 0: never"),
     NUMBER(counters, within, counters.within_s, 1, 86400, "seconds"),

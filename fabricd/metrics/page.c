@@ -97,7 +97,7 @@ static void manager(struct fab_text *to, const struct sm_status *s)
     gauge(to, "master", s->role == FAB_SM_MASTER, "1: this subnet manager is master.");
     gauge(to, "alarm", s->alarm[0] != '\0', "1: new tables were refused, the old ones stay.");
     gauge(to, "generation", s->generation, "Of the published view; 0: none yet.");
-    gauge(to, "silent_places", s->silent, "Places that do not answer.");
+    gauge(to, "unresponsive_ports", s->silent, "Ports behind which no device answers.");
     counter(to, "sweeps", s->sweeps, "Full sweeps.");
     seconds(to, "last_sweep_seconds", s->last_sweep_us, "Duration of the last full sweep.");
     seconds(to, "last_reroute_seconds", s->last_reroute_us, "Duration of the last reroute.");
@@ -108,10 +108,11 @@ static void fabric(struct fab_text *to, const struct sm_status *s, const struct 
 {
     gauge(to, "switches", f ? f->switch_count : 0, "Switches in the fabric.");
     gauge(to, "other_nodes", f ? f->node_count - f->switch_count : 0, "Adapters and routers.");
-    gauge(to, "ends", c->ends, "Ports of adapters and routers that are up.");
+    gauge(to, "endports", c->ends, "Ports of adapters and routers that are up.");
     gauge(to, "links", f ? f->link_count : 0, "Cables in service.");
     gauge(to, "links_active", c->active_links, "Cables of which both ends are Active.");
-    gauge(to, "links_held", s->links_held, "Cables kept out of the routes because they flap.");
+    gauge(to, "links_held_down", s->links_held,
+          "Links excluded from the routes because they flap.");
     gauge(to, "links_isolated", s->links_isolated, "Cables that were isolated.");
     counter(to, "links_lost", s->links_lost, "Cables that went down, or out of reach.");
     counter(to, "links_gained", s->links_gained, "Cables that came up, or into reach.");
@@ -150,7 +151,7 @@ static void errors(struct fab_text *to, const struct pm *pm)
     pm_get_status(pm, &s);
     counter(to, "counter_reads", s.reads, "Readings of the error counters of a port.");
     counter(to, "counter_reads_failed", s.failed, "Readings without a good answer.");
-    gauge(to, "links_sick", s.sick, "Cables whose errors rise too fast.");
+    gauge(to, "links_unhealthy", s.sick, "Links with an error counter above its threshold.");
     struct pm_link *link = calloc(s.watched + 1u, sizeof(*link));
     if (!link)
         return;
@@ -169,10 +170,11 @@ static void multicast(struct fab_text *to, const struct sm_multicast_status *m)
     gauge(to, "multicast_groups", m->groups, "Multicast groups.");
     gauge(to, "multicast_members", m->members, "Memberships in them.");
     gauge(to, "multicast_lids", m->mlids, "Multicast LIDs in use.");
-    gauge(to, "multicast_lids_most", m->room,
+    gauge(to, "multicast_lids_max", m->room,
           "Multicast LIDs that the smallest table has room for.");
     gauge(to, "multicast_absent", m->absent, "Ports that are members, and not there.");
-    gauge(to, "multicast_silent", m->silent, "Switches that did not take their tables.");
+    gauge(to, "multicast_unresponsive", m->silent,
+          "Switches that did not accept their multicast tables.");
     gauge(to, "multicast_pending", m->pending, "1: tables are being written, or will be.");
     counter(to, "multicast_writes", m->writes, "Blocks of multicast tables that were written.");
 }
@@ -191,10 +193,13 @@ static void congestion(struct fab_text *to, const struct pm *pm, const struct cc
     counter(to, "congestion_log_events", s.log_events, "Events that congestion logs told of.");
     counter(to, "congestion_changed", s.changed,
             "Times that a device had other settings than it was given.");
-    gauge(to, "congestion_crowded_ends", seen.crowded_ends, "Ends that marked packets come to.");
-    gauge(to, "congestion_slowed_ends", seen.slowed, "Ends that are told to send more slowly.");
-    gauge(to, "congestion_ports", seen.congested_ports, "Switch ports that became congested.");
-    gauge(to, "congestion_waiting_ports", seen.waiting,
+    gauge(to, "congestion_endports_marked", seen.crowded_ends,
+          "Endports that receive marked packets (FECN).");
+    gauge(to, "congestion_endports_throttled", seen.slowed,
+          "Endports that receive notifications (BECN) and send more slowly.");
+    gauge(to, "congestion_ports_congested", seen.congested_ports,
+          "Switch ports that became congested.");
+    gauge(to, "congestion_ports_waiting", seen.waiting,
           "Ports that wait for credits more than a hundredth of their time.");
 }
 
@@ -213,7 +218,7 @@ static void administration(struct fab_text *to, const struct sa *sa)
     counter(to, "sa_reports", s.reports, "Reports sent, again too.");
     counter(to, "sa_reports_answered", s.reports_answered, "Reports that were answered.");
     counter(to, "sa_reports_lost", s.reports_lost, "Notices that a slow subscriber missed.");
-    counter(to, "sa_subscribers_gone", s.subscribers_gone, "Subscriptions that were dropped.");
+    counter(to, "sa_subscriptions_ended", s.subscribers_gone, "Subscriptions that were dropped.");
 }
 
 void metrics_page(const struct sm_status *s, const struct sm_multicast_status *m,

@@ -199,7 +199,7 @@ Fabric__V1__Verdict *convert_verdict(struct answer *a, const struct fab_view *v,
     Fabric__V1__Verdict *m = ANSWER_NEW(a, Fabric__V1__Verdict, fabric__v1__verdict);
     if (m == NULL)
         return NULL;
-    m->good = fab_verdict_good(verdict);
+    m->passed = fab_verdict_good(verdict);
     m->deadlock_free = verdict->deadlock_free;
     m->pairs = verdict->pairs;
     m->unreachable_pairs = verdict->unreachable_pairs;

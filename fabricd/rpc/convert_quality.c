@@ -34,7 +34,7 @@ static Fabric__V1__AllToAll *convert_all(struct answer *a, const struct fab_view
     m->sigma = q->all.sigma;
     m->max_over_mean = fab_study_quality_imbalance(q);
     m->unused_channels = q->all.unused;
-    m->min_ends = q->all.min_ends;
+    m->max_min_endports = q->all.min_ends;
     fill_worst(a, v, &q->all, m);
     return m;
 }
@@ -48,7 +48,7 @@ static Fabric__V1__Shifts *convert_shifts(struct answer *a, const struct fab_qua
     m->bound = q->permutation_bound;
     m->worst_shift = q->shift.worst;
     m->tried = q->shift.tried;
-    m->every = q->shift.every;
+    m->exhaustive = q->shift.every;
     return m;
 }
 
@@ -97,11 +97,11 @@ Fabric__V1__Quality *convert_quality(struct answer *a, const struct fab_view *v,
     Fabric__V1__Quality *m = ANSWER_NEW(a, Fabric__V1__Quality, fabric__v1__quality);
     if (m == NULL)
         return NULL;
-    m->ends = q->ends;
+    m->endports = q->ends;
     m->leaves = q->leaves;
     m->channels = q->channels;
     m->pairs = q->pairs;
-    m->lost_pairs = q->lost;
+    m->unreachable_pairs = q->lost;
     m->all_to_all = convert_all(a, v, q);
     m->shifts = convert_shifts(a, q);
     m->random_permutations = convert_random(a, &q->random);

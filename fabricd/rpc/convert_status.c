@@ -43,7 +43,7 @@ static Fabric__V1__FabricCounts *counts(struct answer *a, const struct fab_fabri
     m->links = f->link_count;
     m->routers = c->routers;
     m->aggregation_nodes = c->aggregation_nodes;
-    m->hosts = c->hosts;
+    m->adapters = c->hosts;
     m->active_links = c->active_links;
     return m;
 }
@@ -61,7 +61,7 @@ static Fabric__V1__RoutingStatus *routing(struct answer *a, const struct sm_stat
     m->unreachable_pairs = v->verdict.unreachable_pairs;
     m->pairs = v->verdict.pairs;
     m->longest_path = v->verdict.longest_path;
-    m->top_lid = v->target->lids.top;
+    m->max_lid = v->target->lids.top;
     m->virtual_lanes = fab_vls_count(&v->target->vls);
     m->repaired_entries = s->repaired;
     if (s->rebalance_due)
@@ -96,18 +96,18 @@ static Fabric__V1__PacketCounts *packets(struct answer *a, const struct sm_statu
     return m;
 }
 
-static void add_silent(struct answer *a, Fabric__V1__Status *m,
-                       const struct sm_unresponsive *silent, uint32_t count)
+static void add_unresponsive(struct answer *a, Fabric__V1__Status *m,
+                             const struct sm_unresponsive *silent, uint32_t count)
 {
-    m->silent_places = answer_alloc(a, count, sizeof *m->silent_places);
-    for (uint32_t i = 0; m->silent_places != NULL && i < count; i++) {
-        Fabric__V1__SilentPlace *s =
-            ANSWER_NEW(a, Fabric__V1__SilentPlace, fabric__v1__silent_place);
+    m->unresponsive_ports = answer_alloc(a, count, sizeof *m->unresponsive_ports);
+    for (uint32_t i = 0; m->unresponsive_ports != NULL && i < count; i++) {
+        Fabric__V1__UnresponsivePort *s =
+            ANSWER_NEW(a, Fabric__V1__UnresponsivePort, fabric__v1__unresponsive_port);
         if (s == NULL)
             return;
-        s->place = answer_text(a, silent[i].place);
+        s->port = answer_text(a, silent[i].place);
         s->problem = answer_text(a, fab_status_text(silent[i].status));
-        m->silent_places[m->n_silent_places++] = s;
+        m->unresponsive_ports[m->n_unresponsive_ports++] = s;
     }
 }
 
@@ -123,8 +123,8 @@ Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
     m->generation = s->generation;
     m->sweep = sweep(a, s);
     m->packets = packets(a, s);
-    m->silent_place_count = s->silent;
-    add_silent(a, m, silent, silent_count);
+    m->unresponsive_port_count = s->silent;
+    add_unresponsive(a, m, silent, silent_count);
     m->alarm = answer_text(a, s->alarm);
     m->master_lid = s->master_lid;
     m->master_guid = answer_guid(a, s->master_guid);
@@ -169,9 +169,9 @@ Fabric__V1__Reroute *convert_reroute(struct answer *a, const struct reroute *r)
     m->generation = r->generation;
     m->cause = answer_text(a, r->cause);
     m->time = convert_time(a, r->time_us);
-    m->known = step(a, r->known_us);
+    m->discovered = step(a, r->known_us);
     m->computed = step(a, r->computed_us);
-    m->proved = step(a, r->proved_us);
+    m->verified = step(a, r->proved_us);
     m->first_write = step(a, r->first_write_us);
     m->last_write = step(a, r->last_write_us);
     m->entries = r->entries;
@@ -210,16 +210,16 @@ Fabric__V1__FlappingLink *convert_flapping(struct answer *a, const struct sm_fla
         return NULL;
     m->a = convert_place(a, f->guid[0], f->port[0], f->place[0]);
     m->b = convert_place(a, f->guid[1], f->port[1], f->place[1]);
-    m->falls = f->falls;
+    m->flaps = f->falls;
     m->flapping = f->flapping;
-    m->held = f->held;
+    m->held_down = f->held;
     m->up = f->up;
     if (f->hold_us != 0)
-        m->hold = convert_duration(a, f->hold_us);
+        m->hold_down = convert_duration(a, f->hold_us);
     if (f->due_us != 0)
         m->release_time = convert_time(a, f->due_us);
-    m->fall_times = answer_alloc(a, f->fall_count, sizeof *m->fall_times);
-    for (uint32_t i = 0; m->fall_times != NULL && i < f->fall_count; i++)
-        m->fall_times[m->n_fall_times++] = convert_time(a, f->fall_us[i]);
+    m->flap_times = answer_alloc(a, f->fall_count, sizeof *m->flap_times);
+    for (uint32_t i = 0; m->flap_times != NULL && i < f->fall_count; i++)
+        m->flap_times[m->n_flap_times++] = convert_time(a, f->fall_us[i]);
     return m;
 }

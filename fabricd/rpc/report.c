@@ -44,7 +44,7 @@ int measure_init(struct measure *m, struct call *c, const Fabric__V1__QualityOpt
     }
     if (options->samples > 0)
         m->samples = options->samples;
-    int rc = copy_names(m, options->ends, options->n_ends);
+    int rc = copy_names(m, options->endports, options->n_endports);
     if (rc < 0) {
         measure_fini(m);
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");

@@ -60,25 +60,25 @@ void refuse_token(struct call *c, const char *token);
 
 /* Methods of FabricService, grouped as their files are. */
 typedef void call_handler(struct call *c, const void *request);
-call_handler get_status, get_version, sweep, reroute, rebalance; /* service_status.c */
-call_handler list_nodes, get_node;                               /* service_node.c */
-call_handler list_ports, get_port, disable_port, enable_port;    /* service_port.c */
-call_handler list_links, list_flapping_links, release_link;      /* service_link.c */
-call_handler list_sick_links, list_port_counters, isolate_link;  /* service_sick.c */
-call_handler trace_path, get_forwarding_table, get_verdict;      /* service_route.c */
-call_handler get_quality;                                        /* service_quality.c */
-call_handler compare_engines;                                    /* service_compare.c */
-call_handler what_if;                                            /* service_whatif.c */
-call_handler list_contingencies, get_contingency;                /* service_contingency.c */
-call_handler export_file;                                        /* service_export.c */
-call_handler list_classes, list_class_rules;                     /* service_class.c */
-call_handler list_multicast_groups, list_multicast_members;      /* service_multicast.c */
-call_handler list_partitions, list_partition_members;            /* service_partition.c */
-call_handler list_host_services, list_subscriptions;             /* service_registry.c */
-call_handler get_congestion, get_port_congestion, get_roce;      /* service_congestion.c */
-call_handler list_hot_ports, list_congestion_logs;               /* service_hot.c */
-call_handler list_reroutes, get_reroute;                         /* service_reroute.c */
-call_handler list_events, watch_events;                          /* service_event.c */
+call_handler get_status, get_version, sweep, reroute, rebalance;     /* service_status.c */
+call_handler list_nodes, get_node;                                   /* service_node.c */
+call_handler list_ports, get_port, disable_port, enable_port;        /* service_port.c */
+call_handler list_links, list_flapping_links, release_link;          /* service_link.c */
+call_handler list_unhealthy_links, list_port_counters, isolate_link; /* service_unhealthy.c */
+call_handler trace_path, get_forwarding_table, get_verdict;          /* service_route.c */
+call_handler get_quality;                                            /* service_quality.c */
+call_handler compare_engines;                                        /* service_compare.c */
+call_handler what_if;                                                /* service_whatif.c */
+call_handler list_contingencies, get_contingency;                    /* service_contingency.c */
+call_handler export_file;                                            /* service_export.c */
+call_handler list_classes, list_class_rules;                         /* service_class.c */
+call_handler list_multicast_groups, list_multicast_members;          /* service_multicast.c */
+call_handler list_partitions, list_partition_members;                /* service_partition.c */
+call_handler list_host_services, list_subscriptions;                 /* service_registry.c */
+call_handler get_congestion, get_port_congestion, get_roce;          /* service_congestion.c */
+call_handler list_congested_ports, list_congestion_logs;             /* service_congested.c */
+call_handler list_reroutes, get_reroute;                             /* service_reroute.c */
+call_handler list_events, watch_events;                              /* service_event.c */
 
 /* Which ports a list is about: [first, end). */
 struct port_range {

@@ -45,7 +45,7 @@ static bool tell(struct study *s)
     m.generation = s->view->generation;
     m.report = convert_report(&a, s->view, &c->report);
     if (m.report != NULL)
-        m.report->in_force = strcmp(c->report.engine->name, s->view->target->engine) == 0;
+        m.report->active = strcmp(c->report.engine->name, s->view->target->engine) == 0;
     report_fini(&c->report);
     if (answer_send(&a, s->call, &m.base) < 0)
         return false;

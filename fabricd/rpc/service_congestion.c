@@ -105,7 +105,7 @@ static Fabric__V1__CongestionDevice *convert_device(struct answer *a, const stru
     if (node != FAB_NONE && d->port <= v->fabric->nodes[node].num_ports)
         m->port = convert_port_ref(a, v, fab_port_id(v->fabric, node, d->port));
     m->state = answer_text(a, cc_state_name(d->state));
-    m->silent = d->silent;
+    m->unresponsive = d->silent;
     m->tries = d->tries;
     m->given_up = d->gives_up;
     return m;
@@ -117,9 +117,9 @@ static void fill_troubled(struct answer *a, const struct cc *cc, const struct fa
     struct cc_device_status *all = answer_alloc(a, TROUBLED_MOST, sizeof *all);
     uint32_t count = all != NULL ? cc_troubled(cc, all, TROUBLED_MOST) : 0;
     count = count < TROUBLED_MOST ? count : TROUBLED_MOST;
-    m->troubled = answer_alloc(a, count, sizeof *m->troubled);
-    for (uint32_t i = 0; m->troubled != NULL && i < count; i++)
-        m->troubled[m->n_troubled++] = convert_device(a, v, &all[i]);
+    m->not_programmed = answer_alloc(a, count, sizeof *m->not_programmed);
+    for (uint32_t i = 0; m->not_programmed != NULL && i < count; i++)
+        m->not_programmed[m->n_not_programmed++] = convert_device(a, v, &all[i]);
 }
 
 static void answer_congestion(struct inquiry *q, const struct fab_congestion *settings)
@@ -136,8 +136,8 @@ static void answer_congestion(struct inquiry *q, const struct fab_congestion *se
     m.settings = s.settings;
     m.fan_in = s.fan_in;
     m.compute_time = convert_duration(&a, s.compute_us);
-    m.waits = s.devices[CC_PENDING];
-    m.stands = s.devices[CC_PROGRAMMED];
+    m.pending = s.devices[CC_PENDING];
+    m.programmed = s.devices[CC_PROGRAMMED];
     m.unsupported = s.devices[CC_UNSUPPORTED];
     m.foreign_key = s.devices[CC_FOREIGN_KEY];
     m.failed = s.devices[CC_FAILED];
@@ -170,7 +170,7 @@ static Fabric__V1__CongestionValue *convert_value(struct answer *a, const char *
     if (m != NULL) {
         m->name = answer_text(a, name);
         m->value = value;
-        m->why = answer_text(a, why);
+        m->reason = answer_text(a, why);
     }
     return m;
 }
@@ -187,23 +187,23 @@ static void fill_values(struct answer *a, const struct fab_congestion *s, const 
             convert_value(a, reasons[i].name, reasons[i].value, reasons[i].why);
 }
 
-static void fill_known(struct answer *a, const struct fab_congestion_basis *b,
-                       Fabric__V1__GetPortCongestionResponse *m)
+static void fill_inputs(struct answer *a, const struct fab_congestion_basis *b,
+                        Fabric__V1__GetPortCongestionResponse *m)
 {
     const struct {
         const char *name;
         uint32_t value;
-    } known[] = {
+    } inputs[] = {
         {"link_mbps", b->rate},         {"slowest_end_mbps", b->slowest},
         {"fan_in", b->fan_in},          {"hops", b->hops},
         {"mtu_bytes", b->mtu},          {"rtt_ns", b->rtt_ns},
         {"full_queue_ns", b->queue_ns}, {"taper_percent", b->taper},
         {"table_entries", b->entries},
     };
-    size_t count = sizeof known / sizeof known[0];
-    m->known = answer_alloc(a, count, sizeof *m->known);
-    for (size_t i = 0; m->known != NULL && i < count; i++)
-        m->known[m->n_known++] = convert_value(a, known[i].name, known[i].value, "");
+    size_t count = sizeof inputs / sizeof inputs[0];
+    m->inputs = answer_alloc(a, count, sizeof *m->inputs);
+    for (size_t i = 0; m->inputs != NULL && i < count; i++)
+        m->inputs[m->n_inputs++] = convert_value(a, inputs[i].name, inputs[i].value, "");
 }
 
 static void fill_table(struct answer *a, const struct fab_congestion_adapter *s,
@@ -232,7 +232,7 @@ static void fill_port(struct call *c, struct answer *a, const struct fab_congest
     if (i == FAB_CONGESTION_NONE)
         return;
     fill_values(a, s, v, port, sl, m, policy);
-    fill_known(a, is_switch ? &s->port_basis[i] : &s->adapter_basis[i], m);
+    fill_inputs(a, is_switch ? &s->port_basis[i] : &s->adapter_basis[i], m);
     fill_table(a, fab_congestion_of_adapter(s, v->fabric, port), m);
 }
 

@@ -103,13 +103,13 @@ static Fabric__V1__ContingencySummary *summary(struct answer *a, const struct sm
     m->cases = c->cases;
     m->computed = (uint32_t)c->all->count;
     m->plans = (uint32_t)c->all->plans;
-    m->under_way = c->under_way;
+    m->running = c->under_way;
     m->memory = c->all->memory;
     m->memory_allowed = c->budget;
     m->working_memory = c->working;
     m->blocks_per_second = c->rate;
     m->rate_measured = c->rate_measured;
-    m->load_now = c->load;
+    m->current_load = c->load;
     return m;
 }
 
@@ -136,7 +136,7 @@ static Fabric__V1__Contingency *convert(struct answer *a, const struct fab_view 
     sm_contingency_row(s, row, &c);
     fill_place(a, v, &c, m);
     m->needs_engine = c.outcome == FAB_CONTINGENCY_ENGINE;
-    m->lost_ends = c.lost_ends;
+    m->lost_endports = c.lost_ends;
     m->lost_switches = c.lost_switches;
     m->entries = c.entries;
     m->blocks = c.blocks;
@@ -145,7 +145,7 @@ static Fabric__V1__Contingency *convert(struct answer *a, const struct fab_view 
     m->worst_load = c.load;
     m->busiest =
         c.busiest != FAB_NONE && !m->needs_engine ? convert_port_ref(a, v, c.busiest) : NULL;
-    m->plan_at_hand = c.plan != NULL;
+    m->plan_ready = c.plan != NULL;
     m->plan_bytes = c.plan_len;
     if (!m->needs_engine)
         m->estimated_time = convert_duration(a, (uint64_t)c.blocks * 1000000 / rate);
@@ -246,7 +246,7 @@ void get_contingency(struct call *c, const void *request)
     const struct fab_contingency *row = NULL;
     struct fab_view *v = need_target(c);
     if (v != NULL && need_contingencies(c, &all))
-        row = find(c, v, q->what, &all);
+        row = find(c, v, q->failure, &all);
     if (row != NULL) {
         m.contingency = convert(&a, v, call_rpc(c)->in.sm, row, all.rate);
         m.summary = summary(&a, &all);

@@ -135,7 +135,7 @@ static Fabric__V1__MulticastMember *convert_member(struct answer *a, const struc
     }
     m->full = (is->join_state & (FAB_JOIN_FULL | FAB_JOIN_SENDER_FULL)) != 0;
     m->non_member = (is->join_state & FAB_JOIN_NON_MEMBER) != 0;
-    m->sender = (is->join_state & (FAB_JOIN_SENDER | FAB_JOIN_SENDER_FULL)) != 0;
+    m->send_only = (is->join_state & (FAB_JOIN_SENDER | FAB_JOIN_SENDER_FULL)) != 0;
     m->proxy = is->proxy_join != 0;
     m->reached = fab_trees_reaches(g->trees, group->is.mlid, is->port_guid);
     return m;

@@ -50,7 +50,7 @@ static Fabric__V1__Service *convert_service(struct answer *a, const struct fab_v
     m->port = port_of(a, v, is.gid[1]);
     m->owner = answer_guid(a, x->owner);
     if (x->ends_us != 0)
-        m->ends = convert_time(a, x->ends_us);
+        m->lease_end = convert_time(a, x->ends_us);
     return m;
 }
 

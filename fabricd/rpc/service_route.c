@@ -129,8 +129,8 @@ static Fabric__V1__Path *trace(struct answer *a, const struct fab_view *v, uint3
     int rc = from == to ? FAB_OK : fab_trace(&in, from, lid, &t);
     if (rc == FAB_E_NOMEM)
         a->failed = true;
-    m->reaches = rc == FAB_OK;
-    m->problem = answer_text(a, m->reaches ? "" : path_problem(rc));
+    m->reachable = rc == FAB_OK;
+    m->problem = answer_text(a, m->reachable ? "" : path_problem(rc));
     fill_hops(a, v, &t, m);
     fab_trace_fini(&t);
     return m;

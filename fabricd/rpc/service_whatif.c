@@ -214,15 +214,16 @@ static void fill_lost(struct answer *a, const struct whatif_study *w, Fabric__V1
     const struct fab_view *v = w->study.view;
     uint32_t count = w->whatif.lost_count < RPC_LOST_SHOWN ? w->whatif.lost_count : RPC_LOST_SHOWN;
     m->lost_switches = w->whatif.lost_switches;
-    m->lost_end_count = w->whatif.lost_count;
-    m->lost_ends = answer_alloc(a, count, sizeof *m->lost_ends);
-    for (uint32_t i = 0; m->lost_ends != NULL && i < count; i++) {
-        Fabric__V1__LostEnd *e = ANSWER_NEW(a, Fabric__V1__LostEnd, fabric__v1__lost_end);
+    m->lost_endport_count = w->whatif.lost_count;
+    m->lost_endports = answer_alloc(a, count, sizeof *m->lost_endports);
+    for (uint32_t i = 0; m->lost_endports != NULL && i < count; i++) {
+        Fabric__V1__LostEndport *e =
+            ANSWER_NEW(a, Fabric__V1__LostEndport, fabric__v1__lost_endport);
         if (e == NULL)
             return;
-        e->end = convert_port_ref(a, v, w->whatif.lost[i]);
+        e->endport = convert_port_ref(a, v, w->whatif.lost[i]);
         e->lid = v->target->lids.base[w->whatif.lost[i]];
-        m->lost_ends[m->n_lost_ends++] = e;
+        m->lost_endports[m->n_lost_endports++] = e;
     }
 }
 
@@ -233,12 +234,12 @@ static bool tell(struct study *s)
     Fabric__V1__WhatIfResponse m = FABRIC__V1__WHAT_IF_RESPONSE__INIT;
     struct answer a = {0};
     m.generation = s->view->generation;
-    m.cables = w->whatif.cables;
+    m.links = w->whatif.cables;
     fill_lost(&a, w, &m);
     m.report = convert_report(&a, &then, &w->report);
     if (m.report != NULL)
-        m.report->in_force = strcmp(w->report.engine->name, s->view->target->engine) == 0;
-    m.passed_over = answer_text(&a, w->passed);
+        m.report->active = strcmp(w->report.engine->name, s->view->target->engine) == 0;
+    m.rejected_engines = answer_text(&a, w->passed);
     m.entries_changed = w->change.entries;
     m.blocks_changed = w->change.blocks;
     m.switches_changed = w->change.switches;

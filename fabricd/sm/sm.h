@@ -143,9 +143,9 @@ int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port);
 /* Routes keep away from a cable between switches, named by one of its ends, until it is released by
  * sm_link_release; it survives a restart. cause: why; operated: by an operator. Refused with a
  * sentence in why[] where it would cut somebody off (UNREACHABLE), or leave one of its switches
- * less than the share of flapping.share (LIMIT), or is none of a cable between switches that is up
- * (NOT_FOUND); EXISTS: it is isolated already. DENIED: we are not master. BUSY: nothing is known
- * yet. */
+ * less than the share of flapping.max_excluded_percent (LIMIT), or is none of a cable between
+ * switches that is up (NOT_FOUND); EXISTS: it is isolated already. DENIED: we are not master. BUSY:
+ * nothing is known yet. */
 int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operated,
                     const char *cause, char *why, size_t why_len);
 struct sm_isolation {

@@ -21,7 +21,7 @@ settings() {
 
 # cc NAME: a field of what congestion control does.
 cc() { ctl cc status -o json 2>/dev/null | field "$1"; }
-stand() { [ "$(cc stands)" = "$1" ] && [ "$(cc waits)" = 0 ]; }
+stand() { [ "$(cc programmed)" = "$1" ] && [ "$(cc pending)" = 0 ]; }
 written() { [ "$(cc writes)" -gt "$1" ] && stand 10; }
 
 lid() { ctl port show "$1" -o json | field lid; }
@@ -147,34 +147,34 @@ sim_do rise leaf-001/4 PortXmitWait rate=1000000
 sim_do rise leaf-001/4 PortXmitData rate=3000000
 sim_do rise host-0004/1 PortPktRcvFECN rate=1000
 for host in 1 2 3; do sim_do rise host-000$host/1 PortPktRcvBECN rate=300; done
-hot() { ctl cc hot | grep -Eq "^$1 +$2 "; }
-check 'an end that marked packets come to' await 10 hot host-0004/1 crowded
-check 'a sender that is told of it' await 10 hot host-0002/1 slowed
-check 'and a port that waits' await 10 hot leaf-001/4 waits
-like 'a fan-in beyond what is counted on is told of' "$(ctl cc hot)" 'congestion.fan_in to 3'
+congested() { ctl cc congested | grep -Eq "^$1 +$2 "; }
+check 'an end that marked packets come to' await 10 congested host-0004/1 congested
+check 'a sender that is told of it' await 10 congested host-0002/1 throttled
+check 'and a port that waits' await 10 congested leaf-001/4 waiting
+like 'a fan-in beyond what is counted on is told of' "$(ctl cc congested)" 'congestion.fan_in to 3'
 told() { ctl event list -n 100 | grep -q 'congestion-advice.*fan_in to 3'; }
 check 'as an event, too' await 5 told
 like 'and by the status' "$(ctl cc status)" 'congestion.fan_in to 3'
 
 # Congestion logs: three senders slowed down on the way to host-0005, as each of them says, and the
 # port that marked.
-crowded=$(lid host-0005/1)
+incast=$(lid host-0005/1)
 for host in 1 2 3; do
-    sim_do congest host-000$host/1 "$crowded" from="$(lid host-000$host/1)" sl=3 qp=$((70 + host)) to=9
+    sim_do congest host-000$host/1 "$incast" from="$(lid host-000$host/1)" sl=3 qp=$((70 + host)) to=9
 done
-sim_do congest leaf-002/2 "$crowded" from="$(lid host-0001/1)" sl=3
+sim_do congest leaf-002/2 "$incast" from="$(lid host-0001/1)" sl=3
 logged() { [ "$(cc log_events)" = "$1" ]; }
 check 'logs are read, and events counted once' await 10 logged 4
 like 'of a switch: which ports marked' "$(ctl cc log leaf-002)" '^leaf-002/0 +1 +2 '
 like 'of an adapter: who was slowed down on the way to whom' \
     "$(ctl cc log host-0002)" ' host-0002/1 +3 +host-0002/1 +host-0005/1 +0x48'
-check 'ibccquery reads the same of a switch' agree_log leaf-002 0 "$crowded"
-check 'and of an adapter' agree_log host-0002 1 "$crowded"
-check 'and of one that logged nothing' agree_log host-0006 1 "$crowded"
-hot_senders() { ctl cc hot -o json | "$python" -c 'import json, sys
+check 'ibccquery reads the same of a switch' agree_log leaf-002 0 "$incast"
+check 'and of an adapter' agree_log host-0002 1 "$incast"
+check 'and of one that logged nothing' agree_log host-0006 1 "$incast"
+congested_senders() { ctl cc congested -o json | "$python" -c 'import json, sys
 sys.exit(not any(p["node"] == sys.argv[1] and p["senders"] == int(sys.argv[2])
                  for p in json.load(sys.stdin)["ports"]))' "$@"; }
-check 'an end that logs name is crowded, whatever counters say' await 5 hot_senders host-0005 3
+check 'an end that logs name is congested, whatever counters say' await 5 congested_senders host-0005 3
 same 'nothing is written twice' "$writes" "$(cc writes)"
 stop "$manager" KILL
 manager_start host-0001 -f "$scratch/conf.yaml"
@@ -223,7 +223,7 @@ like 'as mlx5 takes them' "$(ctl cc export --roce --format mlx5)" '^echo 1020 >"
 # reach HOST: how far down the table of its adapter goes, in thousandths of its rate.
 reach() { ctl cc show "$1/1" -o json | "$python" -c 'import json, sys
 print(round(10 * json.load(sys.stdin)["table"][-1]["rate_percent"]))'; }
-all=$(reach host-0002) # others may crowd an end
+all=$(reach host-0002) # others may send to the endport, too
 cat >partitions.conf <<'TEXT'
 A=1: "host-0002"=full, "host-0003"=full;
 B=2: "host-0004"=full, "host-0005"=full, "host-0006"=full;
@@ -247,7 +247,7 @@ check 'ibsim, whose devices do not know the class' sim_start small.net
 settings 'apply: yes'
 manager_start host-0001 -f "$scratch/conf.yaml"
 check 'the fabric comes up there' await 20 settled 0
-unsupported() { [ "$(cc unsupported)" = 10 ] && [ "$(cc waits)" = 0 ]; }
+unsupported() { [ "$(cc unsupported)" = 10 ] && [ "$(cc pending)" = 0 ]; }
 check 'all are without support' await 60 unsupported
 same 'told once' 1 "$(ctl event list -n 100 | grep -c 'congestion-set')"
 same 'and nothing was written' 0 "$(cc writes)"

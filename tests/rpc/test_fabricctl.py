@@ -55,27 +55,27 @@ def every_command_speaks_json():
 def flapping_links_are_listed_and_released():
     with fake() as s:
         (link,) = json.loads(succeeds(s.address, "link", "flapping", "-o", "json"))["links"]
-        assert link["a_node"] == "leaf-001" and link["a_port"] == 3 and link["state"] == "held"
-        assert link["falls"] == 7 and link["hold_down_s"] == 20
+        assert link["a_node"] == "leaf-001" and link["a_port"] == 3 and link["state"] == "held down"
+        assert link["flaps"] == 7 and link["hold_down_s"] == 20
         text = succeeds(s.address, "link", "flapping")
-        assert "leaf-001/3" in text and "spine-001/1" in text and "held" in text
+        assert "leaf-001/3" in text and "spine-001/1" in text and "held down" in text
         succeeds(s.address, "link", "release", "leaf-001/3")
 
 
-def sick_links_are_listed_and_isolated():
+def unhealthy_links_are_listed_and_isolated():
     with fake() as s:
-        (link,) = json.loads(succeeds(s.address, "link", "sick", "-o", "json"))["links"]
+        (link,) = json.loads(succeeds(s.address, "link", "unhealthy", "-o", "json"))["links"]
         assert link["a_node"] == "leaf-001" and link["a_port"] == 3 and link["state"] == "isolated"
-        assert link["counter"] == "SymbolErrorCounter" and link["rise"] == 120 and link["span_s"] == 60
-        one = json.loads(succeeds(s.address, "link", "sick", "spine-001/1", "-o", "json"))
-        assert "no LID, GUID or name" in fails(4, s.address, "link", "sick", "nobody/1")
-        assert "no error counter" in fails(4, s.address, "link", "sick", "leaf-001/4")
+        assert link["counter"] == "SymbolErrorCounter" and link["increase"] == 120 and link["interval_s"] == 60
+        one = json.loads(succeeds(s.address, "link", "unhealthy", "spine-001/1", "-o", "json"))
+        assert "no LID, GUID or name" in fails(4, s.address, "link", "unhealthy", "nobody/1")
+        assert "no error counter" in fails(4, s.address, "link", "unhealthy", "leaf-001/4")
         assert one["counters"] == [{"end": "leaf-001/3", "counter": "SymbolErrorCounter", "total": 500,
                                     "recent": 120, "per_hour": 7200}]
-        assert [h["rise"] for h in one["history"]] == [120, 380]
-        watched = json.loads(succeeds(s.address, "link", "sick", "leaf-002/3", "-o", "json"))
+        assert [h["increase"] for h in one["history"]] == [120, 380]
+        watched = json.loads(succeeds(s.address, "link", "unhealthy", "leaf-002/3", "-o", "json"))
         assert watched["state"] == "watched" and watched["counters"][0]["total"] == 7
-        text = succeeds(s.address, "link", "sick")
+        text = succeeds(s.address, "link", "unhealthy")
         assert "leaf-001/3" in text and "spine-001/1" in text and "isolated" in text
         assert "SymbolErrorCounter" in text and "too many symbol errors" in text
         succeeds(s.address, "link", "isolate", "leaf-001/4")
@@ -102,7 +102,7 @@ def reroutes_are_listed_and_shown():
         assert len(succeeds(s.address, "reroute", "list").splitlines()) == 51
         assert len(succeeds(s.address, "reroute", "list", "-n", "5000").splitlines()) == 299
         one = json.loads(succeeds(s.address, "reroute", "show", "42", "-o", "json"))
-        assert one["cause"] == "trap 128 from leaf-001" and one["known_ms"] == 0.4
+        assert one["cause"] == "trap 128 from leaf-001" and one["discovered_ms"] == 0.4
         assert "12 entries in 4 blocks on 3 switches" in succeeds(s.address, "reroute", "show", "42")
 
 
@@ -112,9 +112,9 @@ def contingencies_are_the_worst_first():
         cases = rows["contingencies"]
         # 4 leaves with 2 uplinks each, 2 spines
         assert len(cases) == rows["cases"] == rows["computed"] == 4 * 2 + 4 + 2
-        keys = [(-c["lost_ends"], not c["needs_engine"], -c["blocks"]) for c in cases]
+        keys = [(-c["lost_endports"], not c["needs_engine"], -c["blocks"]) for c in cases]
         assert keys == sorted(keys)
-        assert [c["lost_ends"] for c in cases[:5]] == [4, 4, 4, 4, 0]
+        assert [c["lost_endports"] for c in cases[:5]] == [4, 4, 4, 4, 0]
         assert {c["kind"] for c in cases[:4]} == {"switch"} and rows["plans"] == 7
         assert rows["blocks_per_second"] == 2000 and rows["rate_measured"] is False
         top = json.loads(succeeds(s.address, "route", "contingency", "-n", "3", "-o", "json"))
@@ -122,11 +122,11 @@ def contingencies_are_the_worst_first():
         text = succeeds(s.address, "route", "contingency").splitlines()
         assert len(text) == 1 + 14 + 2 and "14 of 14 cases computed, 7 plans" in text[-2], text
         one = json.loads(succeeds(s.address, "route", "contingency", "leaf-001/5", "-o", "json"))
-        assert one["lost_ends"] == 0 and one["blocks"] > 0 and one["kind"] == "cable"
+        assert one["lost_endports"] == 0 and one["blocks"] > 0 and one["kind"] == "link"
         assert one["estimated_ms"] == one["blocks"] / 2
         assert "leaf-001" in (one["from_node"], one["to_node"])
         shown = succeeds(s.address, "route", "contingency", "leaf-001")
-        assert "4 ends, 1 switch" in shown, shown
+        assert "4 endports, 1 switch" in shown, shown
         for what in ("host-0001", "leaf-001/1", "host-0001/1"):
             assert "nothing would be written" in fails(1, s.address, "route", "contingency", what)
         fails(4, s.address, "route", "contingency", "leaf-001/77")
@@ -139,14 +139,14 @@ def status_has_what_scripts_need():
     with fake() as s:
         status = json.loads(succeeds(s.address, "status", "-o", "json"))
         assert status["state"] == "idle" and status["generation"] == 1
-        assert (status["switches"], status["hosts"], status["links"]) == (6, 16, 24)
+        assert (status["switches"], status["adapters"], status["links"]) == (6, 16, 24)
         assert status["routing_engine"] == "updn" and status["deadlock_free"] is True
         assert status["routing_reason"].endswith("; passed over fattree: a test")
         assert status["unreachable_pairs"] == 0 and status["last_sweep_ms"] == 12.345
         assert status["last_reroute_ms"] is None and status["smps_sent"] == 678
-        assert status["silent_places"][0]["place"] == "behind a port\ufffd of 'spine-1'"
+        assert status["unresponsive_ports"][0]["port"] == "behind a port\ufffd of 'spine-1'"
         text = succeeds(s.address, "status")
-        assert len(text.splitlines()) <= 24 and "6 switches, 16 hosts" in text
+        assert len(text.splitlines()) <= 24 and "6 switches, 16 adapters" in text
         assert re.search("^Passed over: +fattree: a test$", text, re.M)
 
 
@@ -289,7 +289,7 @@ def the_daemon_ends_while_it_is_watched():
 main([
     every_command_speaks_json,
     flapping_links_are_listed_and_released,
-    sick_links_are_listed_and_isolated,
+    unhealthy_links_are_listed_and_isolated,
     empty_lists_say_so,
     reroutes_are_listed_and_shown,
     contingencies_are_the_worst_first,

@@ -29,14 +29,14 @@ def status_tells_of_the_fabric():
     with fake_fabric() as f:
         s = f.GetStatus().status
         assert s.role == status_pb2.MANAGER_ROLE_MASTER and s.state == "idle"
-        assert (s.fabric.switches, s.fabric.hosts, s.fabric.links) == (6, 16, 24)
+        assert (s.fabric.switches, s.fabric.adapters, s.fabric.links) == (6, 16, 24)
         assert s.fabric.active_links == 24
         assert s.routing.engine == "updn" and s.routing.deadlock_free
         assert s.routing.unreachable_pairs == 0 and s.routing.pairs == 22 * 21
         assert s.sweep.last_sweep.ToMicroseconds() == 12345
         assert not s.sweep.HasField("last_reroute")
         assert s.packets.sent == 678
-        assert s.silent_places[0].place == "behind a port\ufffd of 'spine-1'"
+        assert s.unresponsive_ports[0].port == "behind a port\ufffd of 'spine-1'"
         assert f.GetVersion().api_version == "fabric.v1"
 
 
@@ -69,28 +69,28 @@ def flapping_links_are_listed_and_released():
         link, = f.ListFlappingLinks().links
         assert (link.a.node_name, link.a.port_number) == ("leaf-001", 3)
         assert (link.b.node_guid, link.b.port_number) == ("0x0002c90100000005", 1)
-        assert link.held and link.flapping and link.up and link.falls == 7
-        assert link.hold.seconds == 20 and len(link.fall_times) == 2
-        assert link.release_time.seconds - link.fall_times[0].seconds == 20
+        assert link.held_down and link.flapping and link.up and link.flaps == 7
+        assert link.hold_down.seconds == 20 and len(link.flap_times) == 2
+        assert link.release_time.seconds - link.flap_times[0].seconds == 20
         assert "leaf-001/3" in f.ReleaseLink(node="leaf-001", port_number=3).message
         fails(Code.NOT_FOUND, f.ReleaseLink, node="leaf-001", port_number=2)
         fails(Code.NOT_FOUND, f.ReleaseLink, node="nobody", port_number=2)
 
 
-def sick_links_are_listed_and_isolated():
+def unhealthy_links_are_listed_and_isolated():
     with fake_fabric() as f:
-        link, = f.ListSickLinks().links
+        link, = f.ListUnhealthyLinks().links
         assert (link.a.node_name, link.a.port_number) == ("leaf-001", 3)
-        assert link.sick and link.of_cable and link.isolated and not link.in_routes
+        assert link.unhealthy and link.link_error and link.isolated and not link.in_routes
         assert link.counter == "SymbolErrorCounter" and link.at == link.a
-        assert link.rise == 120 and link.span.seconds == 60 and not link.by_operator
+        assert link.increase == 120 and link.interval.seconds == 60 and not link.by_operator
         assert link.isolated_cause == "too many symbol errors"
         rise, = link.errors_a.counters
         assert (rise.total, rise.recent, rise.per_hour) == (500, 120, 7200)
-        assert [r.rises[0].value for r in link.errors_a.history] == [120, 380]
+        assert [r.increases[0].value for r in link.errors_a.history] == [120, 380]
         assert not link.errors_b.counters
-        both = f.ListSickLinks(watched=True).links
-        assert len(both) == 2 and both[1].in_routes and not both[1].sick and not both[1].isolated
+        both = f.ListUnhealthyLinks(include_watched=True).links
+        assert len(both) == 2 and both[1].in_routes and not both[1].unhealthy and not both[1].isolated
         assert "leaf-001/4" in f.IsolateLink(node="leaf-001", port_number=4).message
         why = fails(Code.FAILED_PRECONDITION, f.IsolateLink, node="leaf-001", port_number=5)
         fails(Code.ALREADY_EXISTS, f.IsolateLink, node="leaf-001", port_number=3)
@@ -117,7 +117,7 @@ def paths_and_tables_agree():
     with fake_fabric() as f:
         hosts = f.ListNodes(type=node_pb2.NODE_TYPE_ADAPTER).nodes
         path = f.TracePath(source=hosts[0].name, destination=str(hosts[15].lid)).path
-        assert path.reaches and len(path.hops) == 4
+        assert path.reachable and len(path.hops) == 4
         assert path.virtual_lanes == 1 and path.service_level == 0
         ends = [getattr(path.hops[0], "from"), path.hops[-1].to]
         assert ends == [path.source, path.destination]
@@ -127,9 +127,9 @@ def paths_and_tables_agree():
             out = {e.lid: e.out_port for e in entries}[hosts[15].lid]
             assert out == getattr(there, "from").port_number
         same = f.TracePath(source=hosts[0].name, destination=hosts[0].name).path
-        assert same.reaches and not same.hops
+        assert same.reachable and not same.hops
         verdict = f.GetVerdict(verify_again=True).verdict
-        assert verdict.good and verdict == f.GetVerdict().verdict
+        assert verdict.passed and verdict == f.GetVerdict().verdict
 
 
 def work_is_asked_for_and_awaited():
@@ -179,16 +179,16 @@ def contingencies_come_in_pages():
         assert len(whole.contingencies) == whole.summary.cases == 36 + 15
         for size in (1, 7, 50, 51, 52):
             assert pages(f.ListContingencies, "contingencies", size) == list(whole.contingencies), size
-        one = f.GetContingency(what="spine-001").contingency
+        one = f.GetContingency(failure="spine-001").contingency
         assert one in whole.contingencies and one.steps == 1 and one.worst_load > 0
         for token in ("x", "c0-1-1", "l" + f.ListContingencies(page_size=1).next_page_token[1:]):
             fails(Code.INVALID_ARGUMENT, f.ListContingencies, page_token=token)
         for what in ("", "host-0001", "leaf-001/1"):
-            fails(Code.INVALID_ARGUMENT, f.GetContingency, what=what)
-        fails(Code.NOT_FOUND, f.GetContingency, what="leaf-001/200")
+            fails(Code.INVALID_ARGUMENT, f.GetContingency, failure=what)
+        fails(Code.NOT_FOUND, f.GetContingency, failure="leaf-001/200")
     with fake_fabric(leaves=0) as f:
         fails(Code.FAILED_PRECONDITION, f.ListContingencies)
-        fails(Code.FAILED_PRECONDITION, f.GetContingency, what="x")
+        fails(Code.FAILED_PRECONDITION, f.GetContingency, failure="x")
 
 
 def reroutes_are_told_newest_first():
@@ -199,7 +199,7 @@ def reroutes_are_told_newest_first():
             assert pages(f.ListReroutes, "reroutes", size) == list(whole), size
         one = f.GetReroute(generation=42).reroute
         assert one == whole[300 - 42] and one.cause == "trap 128 from leaf-001"
-        steps = (one.known, one.computed, one.proved, one.first_write, one.last_write)
+        steps = (one.discovered, one.computed, one.verified, one.first_write, one.last_write)
         assert [s.nanos for s in steps] == [400000, 700000, 900000, 1000000, 2500000]
         assert (one.entries, one.blocks, one.switches, one.links_lost) == (12, 4, 3, 1)
         for nothing in (0, 2, 301, 2**63, 2**64 - 1):
@@ -757,7 +757,7 @@ def metrics_are_served():
         with running(command, ready):
             m = read_metrics(url + "/metrics")
             assert m["fabricd_master"] == "1" and m["fabricd_alarm"] == "0"
-            assert m["fabricd_switches"] == "6" and m["fabricd_ends"] == "16"
+            assert m["fabricd_switches"] == "6" and m["fabricd_endports"] == "16"
             assert m["fabricd_links"] == m["fabricd_links_active"] == "24"
             assert m["fabricd_reroute_seconds_count"] == "0"
             assert int(m["fabricd_smps_sent_total"]) > 100
@@ -806,7 +806,7 @@ def the_daemon_on_its_simulated_fabric():
                     break
             stream.cancel()
             during = f.TracePath(**ends).path
-            assert during.reaches and during != before
+            assert during.reachable and during != before
             sim.Relink(node=up.node_name, port_number=up.port_number)
             wait_until(lambda: f.TracePath(**ends).path == before)
             fails(Code.NOT_FOUND, sim.Unlink, node="nobody", port_number=1)
@@ -834,7 +834,7 @@ main([
     work_is_asked_for_and_awaited,
     pages_add_up_to_the_whole,
     flapping_links_are_listed_and_released,
-    sick_links_are_listed_and_isolated,
+    unhealthy_links_are_listed_and_isolated,
     counters_are_listed_in_pages,
     contingencies_come_in_pages,
     reroutes_are_told_newest_first,

@@ -66,12 +66,12 @@ def quality_adds_up():
     with fake_fabric(leaves=6, spines=3, hosts=4) as fabric:
         answer = fabric.GetQuality()
         q = answer.quality
-        assert (q.ends, q.leaves, q.channels) == (24, 6, 36)
-        assert q.pairs == 24 * 23 == sum(h.pairs for h in q.hops) and q.lost_pairs == 0
+        assert (q.endports, q.leaves, q.channels) == (24, 6, 36)
+        assert q.pairs == 24 * 23 == sum(h.pairs for h in q.hops) and q.unreachable_pairs == 0
         assert [(h.switches, h.pairs) for h in q.hops] == [(1, 72), (3, 480)]
         assert q.all_to_all.bound == 27 <= q.all_to_all.max == q.all_to_all.worst[0].load
         assert abs(q.all_to_all.mean * 36 - 2 * 480) < 1e-6
-        assert q.shifts.every and q.shifts.tried == 23 and q.shifts.bound == 2 <= q.shifts.max
+        assert q.shifts.exhaustive and q.shifts.tried == 23 and q.shifts.bound == 2 <= q.shifts.max
         assert q.random_permutations.tried == q.bisections.tried == 1000
         assert 0 < q.bisections.min <= q.bisections.mean <= 1
         assert answer.engine == "updn" and answer.generation == 1
@@ -84,7 +84,7 @@ def quality_adds_up():
 def jobs_are_lists_of_hosts():
     with fake_fabric(leaves=4, spines=2, hosts=4) as fabric:
         def ends(*names):
-            return fabric.GetQuality(options=options(ends=names, samples=1)).quality.ends
+            return fabric.GetQuality(options=options(endports=names, samples=1)).quality.endports
         assert ends("host-[0001-0003,0009]") == 4
         assert ends("host-0001", "2", "host-0003/1") == 3
         for code, text, names in (
@@ -93,11 +93,11 @@ def jobs_are_lists_of_hosts():
                 ("INVALID_ARGUMENT", "switch", ["leaf-001"]),
                 ("INVALID_ARGUMENT", "host-", ["host-"]),
                 ("NOT_FOUND", "[", ["host-[0003-0001]"])):
-            why = fails(grpc.StatusCode[code], fabric.GetQuality, options=options(ends=names))
+            why = fails(grpc.StatusCode[code], fabric.GetQuality, options=options(endports=names))
             assert text in why, why
         # As many as there are numbers: it must end soon, at the first that is not there.
         fails(grpc.StatusCode.NOT_FOUND, fabric.GetQuality,
-              options=options(ends=["x[0-999999999][0-999999999]"]))
+              options=options(endports=["x[0-999999999][0-999999999]"]))
         assert "100000" in fails(grpc.StatusCode.INVALID_ARGUMENT, fabric.GetQuality,
                                  options=options(samples=100001))
 
@@ -107,13 +107,13 @@ def engines_are_compared():
         reports = [r.report for r in fabric.CompareEngines()]
         names = [r.engine for r in reports]
         assert "updn" in names and len(set(names)) == len(names)
-        assert [r.engine for r in reports if r.in_force] == ["updn"]
+        assert [r.engine for r in reports if r.active] == ["updn"]
         for r in reports:
             assert r.summary
             assert r.routed or r.reason
-            assert not r.routed or (r.verdict.good and r.quality.pairs == 24 * 23)
-        in_force = next(r for r in reports if r.in_force)
-        assert in_force.quality == fabric.GetQuality().quality
+            assert not r.routed or (r.verdict.passed and r.quality.pairs == 24 * 23)
+        active = next(r for r in reports if r.active)
+        assert active.quality == fabric.GetQuality().quality
         one = [r.report.engine for r in fabric.CompareEngines(engines=["updn"])]
         assert one == ["updn"]
         fails(grpc.StatusCode.NOT_FOUND, lambda: list(fabric.CompareEngines(engines=["no"])))
@@ -148,8 +148,8 @@ def daemon(family="leaf-spine", settings="", **size):
 def what_is_foretold_happens():
     with daemon(leaves=6, spines=3, hosts=4) as (fabric, sim):
         told = fabric.WhatIf(failures=["leaf-002/5"])
-        assert told.cables == 1 and told.lost_end_count == told.lost_switches == 0
-        assert told.report.routed and told.report.verdict.good and told.report.in_force
+        assert told.links == 1 and told.lost_endport_count == told.lost_switches == 0
+        assert told.report.routed and told.report.verdict.passed and told.report.active
         assert told.quality_before == fabric.GetQuality().quality
         before = fabric.GetStatus().status.generation
         sim.Unlink(node="leaf-002", port_number=5)
@@ -160,11 +160,11 @@ def what_is_foretold_happens():
         assert fabric.GetQuality().quality == told.report.quality
         # Another one, of more: a leaf, and a job that loses hosts with it.
         told = fabric.WhatIf(failures=["leaf-003", "host-0002/1"],
-                             options=options(ends=["host-[0005-0012]"]))
-        assert told.lost_switches == 1 and told.lost_end_count == 5
-        assert [e.end.node_name for e in told.lost_ends] == [
+                             options=options(endports=["host-[0005-0012]"]))
+        assert told.lost_switches == 1 and told.lost_endport_count == 5
+        assert [e.endport.node_name for e in told.lost_endports] == [
             "host-0002", "host-0009", "host-0010", "host-0011", "host-0012"]
-        assert (told.quality_before.ends, told.report.quality.ends) == (8, 4)
+        assert (told.quality_before.endports, told.report.quality.endports) == (8, 4)
         assert "cut off" in fails(grpc.StatusCode.INVALID_ARGUMENT, fabric.WhatIf,
                                   failures=["host-0001"])
 
@@ -176,7 +176,7 @@ def classes_count_in_what_is_foretold():
         assert (status.routing.engine, status.routing.virtual_lanes) == ("torus", 8), status
         reports = {m.report.engine: m.report for m in fabric.CompareEngines()}
         assert reports["torus"].virtual_lanes == 8 and not reports["torus"].class_notes
-        assert reports["torus"].in_force and reports["updn"].virtual_lanes == 4
+        assert reports["torus"].active and reports["updn"].virtual_lanes == 4
         # Four lanes for four classes are more than there are: two classes share.
         assert reports["dfsssp"].virtual_lanes == 8
         notes = reports["dfsssp"].class_notes
@@ -206,7 +206,7 @@ def studies_are_bounded_and_can_be_left():
         for call in calls:
             call.cancel()
         # Those that were cancelled make way for others, long before they would be done.
-        wait_until(lambda: fabric.GetQuality(options=options(samples=1)).quality.ends == 1080)
+        wait_until(lambda: fabric.GetQuality(options=options(samples=1)).quality.endports == 1080)
         calls = [fabric.GetQuality(future=True, options=options(samples=100000)) for _ in range(3)]
     # And the manager ends while some are under way.
 

@@ -143,7 +143,7 @@ VERB(do_flapping)
     f->within_s = (uint32_t)(scenario_number(line, "within", f->within_s * 1e6) / 1e6);
     f->hold_down_s = (uint32_t)(scenario_number(line, "hold", f->hold_down_s * 1e6) / 1e6);
     f->max_hold_down_s = (uint32_t)(scenario_number(line, "most", f->max_hold_down_s * 1e6) / 1e6);
-    f->share = whole(line, "share", f->share);
+    f->max_excluded_percent = whole(line, "share", f->max_excluded_percent);
     return SCENARIO_DONE;
 }
 

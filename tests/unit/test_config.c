@@ -75,7 +75,7 @@ static const char everything[] =
     "metrics: '[::1]:9471'\n"
     "tls: {cert: /c, key: /k, ca: /a}\n"
     "sweep: {light_interval: 1, heavy_interval: 2, trap_settle_ms: 3}\n"
-    "flapping: {flaps: 5, within: 6, hold_down: 7, max_hold_down: 8, share: 9}\n"
+    "flapping: {flaps: 5, within: 6, hold_down: 7, max_hold_down: 8, max_excluded_percent: 9}\n"
     "counters: {interval: 7, within: 8, on_errors: disable, clear: yes, symbol_errors: 9, "
     "vl15_dropped: "
     "0}\n"
@@ -141,7 +141,7 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(c.flapping.within_s, 6);
     ck_assert_uint_eq(c.flapping.hold_down_s, 7);
     ck_assert_uint_eq(c.flapping.max_hold_down_s, 8);
-    ck_assert_uint_eq(c.flapping.share, 9);
+    ck_assert_uint_eq(c.flapping.max_excluded_percent, 9);
     ck_assert_uint_eq(c.counters.interval_s, 7);
     ck_assert_uint_eq(c.counters.within_s, 8);
     ck_assert_int_eq((int)c.counters.on_errors, CONFIG_ON_ERRORS_DISABLE);
@@ -246,7 +246,7 @@ static const struct {
      "less than 100, so that something is left for it (the class default has what is left, unless "
      "it is given a share)"},
     {"counters: {on_errors: isol}\n",
-     "f.yaml:1:18: counters.on_errors is 'isol', expected report, isolate or disable"},
+     "f.yaml:1:23: counters.on_errors is 'isol', expected report, isolate or disable"},
     {"counters: {clear: or}\n", "f.yaml:1:19: counters.clear is 'or', expected no or yes"},
     {"smp:\n  retries: 1\n  retrys: 2\n", "f.yaml:3:3: unknown key 'retrys' in smp, expected one "
                                           "of: timeout_ms, retries, window"},

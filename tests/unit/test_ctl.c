@@ -48,8 +48,8 @@ START_TEST(engines_passed_over_have_a_line_each)
     ck_assert_ptr_nonnull(to);
     struct out *o = out_new(OUT_TEXT, to, false);
     ck_assert_ptr_nonnull(o);
-    show_passed_over(o, "dor: no grid: 4 slices; see leaf-1; dragonfly+: a; b: leaf-2; nue: ");
-    show_passed_over(o, "");
+    show_rejected_engines(o, "dor: no grid: 4 slices; see leaf-1; dragonfly+: a; b: leaf-2; nue: ");
+    show_rejected_engines(o, "");
     ck_assert_int_eq(out_close(o), 0);
     fclose(to);
     ck_assert_str_eq(text, "Passed over:  dor: no grid: 4 slices; see leaf-1\n"

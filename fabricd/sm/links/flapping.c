@@ -297,7 +297,7 @@ static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
     if (r == FAB_OK)
         sm_flap_candidates(s, f, at, cable, entry, &count);
     if (r == FAB_OK && count > 0)
-        r = fab_isolation_choose(f, s->in.config->flapping.share, cable, count, got);
+        r = fab_isolation_choose(f, s->in.config->flapping.max_excluded_percent, cable, count, got);
     for (size_t i = 0; r == FAB_OK && i < count; i++)
         if (got[i].verdict != FAB_ISOLATION_OUT)
             at[entry[i]] = FAB_NONE;

@@ -85,7 +85,7 @@ static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
     if (r == FAB_OK) {
         sm_flap_candidates(s, f, at, cable, entry, &count);
         cable[count++] = (struct fab_isolation_cable){.port = port};
-        r = fab_isolation_choose(f, s->in.config->flapping.share, cable, count, got);
+        r = fab_isolation_choose(f, s->in.config->flapping.max_excluded_percent, cable, count, got);
     }
     if (r == FAB_OK)
         *ret = got[count - 1];
@@ -131,7 +131,8 @@ static int refusal(const struct sm *s, uint32_t port, const struct fab_isolation
         snprintf(why, len,
                  "%s would lose more than %u percent of its cables in that direction: it has %u, "
                  "of which %u %s out already",
-                 name, s->in.config->flapping.share, a->cables, a->out, a->out == 1 ? "is" : "are");
+                 name, s->in.config->flapping.max_excluded_percent, a->cables, a->out,
+                 a->out == 1 ? "is" : "are");
         return FAB_E_LIMIT;
     case FAB_ISOLATION_NEEDED:
     default:

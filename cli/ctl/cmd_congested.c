@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl cc hot, cc log: where traffic is crowded.
+ * fabricctl cc congested, cc log: where traffic is crowded.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,48 +22,52 @@ void say_advice(struct out *o, char **advice, size_t count)
     out_table_end(o);
 }
 
-/* ---- hot ports ---------------------------------------------------------------------------------
+/* ---- congested ports
+ * ---------------------------------------------------------------------------------
  */
 
-static const struct out_column hot_columns[] = {
-    {"port", "PORT", false},    {"kind", "IS", false},        {"waits", "WAITS %", true},
+static const struct out_column congested_columns[] = {
+    {"port", "PORT", false},    {"kind", "KIND", false},      {"waits", "CREDIT WAIT %", true},
     {"mbps", "MBPS", true},     {"fecn", "FECN", true},       {"becn", "BECN", true},
     {"events", "EVENTS", true}, {"senders", "SENDERS", true},
 };
 
-static void say_hot(struct out *o, const Fabric__V1__HotPort *h)
+static void say_congested(struct out *o, const Fabric__V1__CongestedPort *h)
 {
     char port[SHOW_LEN];
     show_port(h->port, port);
     out_row(o);
     out_port_keys(o, "", h->port);
     out_text(o, NULL, "PORT", OUT_PLAIN, port);
-    out_text(o, "kind", "IS", OUT_PLAIN, h->kind);
-    out_real(o, "waits_percent", "WAITS %", OUT_PLAIN, h->waits_permille / 10.0, 1);
+    out_text(o, "kind", "KIND", OUT_PLAIN, h->kind);
+    out_real(o, "credit_wait_percent", "CREDIT WAIT %", OUT_PLAIN, h->credit_wait_permille / 10.0,
+             1);
     out_number(o, "mbps", "MBPS", OUT_PLAIN, h->mbps);
     out_number(o, "fecn", "FECN", OUT_PLAIN, h->fecn);
     out_number(o, "becn", "BECN", OUT_PLAIN, h->becn);
     out_number(o, "events", "EVENTS", OUT_PLAIN, h->events);
     out_number(o, "senders", "SENDERS", OUT_PLAIN, h->senders);
-    out_millis(o, "span_ms", NULL, OUT_PLAIN, microseconds_of(h->span));
+    out_millis(o, "interval_ms", NULL, OUT_PLAIN, microseconds_of(h->interval));
     out_row_end(o);
 }
 
-static int hot(struct session *s)
+static int congested(struct session *s)
 {
-    Fabric__V1__ListHotPortsRequest q = FABRIC__V1__LIST_HOT_PORTS_REQUEST__INIT;
-    Fabric__V1__ListHotPortsResponse *r = NULL;
+    Fabric__V1__ListCongestedPortsRequest q = FABRIC__V1__LIST_CONGESTED_PORTS_REQUEST__INIT;
+    Fabric__V1__ListCongestedPortsResponse *r = NULL;
     q.count = s->count;
-    int rc = ask(s, "ListHotPorts", &q.base, &fabric__v1__list_hot_ports_response__descriptor, &r);
+    int rc = ask(s, "ListCongestedPorts", &q.base,
+                 &fabric__v1__list_congested_ports_response__descriptor, &r);
     if (rc == EXIT_OK) {
         out_record(s->out, NULL);
         out_number(s->out, "total", NULL, OUT_PLAIN, r->total);
-        out_table(s->out, "ports", hot_columns, sizeof hot_columns / sizeof *hot_columns, false);
+        out_table(s->out, "ports", congested_columns,
+                  sizeof congested_columns / sizeof *congested_columns, false);
         for (size_t i = 0; i < r->n_ports; i++)
-            say_hot(s->out, r->ports[i]);
+            say_congested(s->out, r->ports[i]);
         out_table_end(s->out);
         if (r->total == 0)
-            out_note(s->out, OUT_DIM, "No port is crowded.");
+            out_note(s->out, OUT_DIM, "No port is congested.");
         if (r->n_ports < r->total)
             out_note(s->out, OUT_DIM, "and %zu more", r->total - r->n_ports);
         say_advice(s->out, r->advice, r->n_advice);
@@ -73,13 +77,13 @@ static int hot(struct session *s)
     return rc;
 }
 
-const struct cmd cmd_cc_hot = {
+const struct cmd cmd_cc_congested = {
     .noun = "cc",
-    .verb = "hot",
+    .verb = "congested",
     .args = "[-n COUNT]",
-    .summary = "ports where traffic is crowded",
+    .summary = "ports with congestion, and endports that are throttled",
     .options = "n",
-    .run = hot,
+    .run = congested,
 };
 
 /* ---- logs --------------------------------------------------------------------------------------
@@ -98,8 +102,8 @@ static void say_log(struct out *o, const Fabric__V1__CongestionLog *l)
 {
     char port[SHOW_LEN], read[SHOW_LEN], utc[SHOW_LEN], marked[1024], sls[64];
     show_port(l->port, port);
-    show_time(l->read, read);
-    show_time_utc(l->read, utc);
+    show_time(l->read_time, read);
+    show_time_utc(l->read_time, utc);
     show_numbers(l->marked_ports, l->n_marked_ports, marked, sizeof marked);
     show_numbers(l->service_levels, l->n_service_levels, sls, sizeof sls);
     out_row(o);
@@ -108,9 +112,9 @@ static void say_log(struct out *o, const Fabric__V1__CongestionLog *l)
     out_number(o, "events", "EVENTS", OUT_PLAIN, l->events);
     out_text(o, "marked_ports", "MARKED PORTS", OUT_PLAIN, marked);
     out_text(o, "service_levels", "SLS", OUT_PLAIN, sls);
-    out_text(o, "read", NULL, OUT_PLAIN, utc);
-    out_text(o, NULL, "READ", l->none ? OUT_DIM : OUT_PLAIN, l->none ? "it has no log" : read);
-    out_bool(o, "none", NULL, OUT_PLAIN, l->none);
+    out_text(o, "read_time", NULL, OUT_PLAIN, utc);
+    out_text(o, NULL, "READ", l->no_log ? OUT_DIM : OUT_PLAIN, l->no_log ? "it has no log" : read);
+    out_bool(o, "no_log", NULL, OUT_PLAIN, l->no_log);
     out_row_end(o);
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# test_sick.sh: cables whose errors rise. What fabricctl shows is what perfquery and ibqueryerrors
-# show; a sick cable is isolated, so is one by hand, over kill -9 of the manager, until released.
+# test_unhealthy.sh: cables whose errors rise. What fabricctl shows is what perfquery and ibqueryerrors
+# show; an unhealthy link is isolated, so is one by hand, over kill -9 of the manager, until released.
 # Runs on fabsim, whose cables have bit error rates.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -21,9 +21,9 @@ links() {
 }
 links_are() { [ "$(links)" = "$1" ]; }
 
-# state PORT: of a sick link; nothing: it is none.
+# state PORT: of an unhealthy link; empty if it is not listed.
 state() {
-    ctl link sick "$1" -o json 2>/dev/null | field state
+    ctl link unhealthy "$1" -o json 2>/dev/null | field state
 }
 state_is() { [ "$(state "$1")" = "$2" ]; }
 
@@ -59,11 +59,11 @@ check 'the fabric comes up' await 20 settled 0
 same 'all cables are in service' 24 "$(links)"
 
 sim_do noise leaf-002/3 ber=2e-10
-check 'a sick cable is isolated' await 20 state_is leaf-002/3 isolated
+check 'an unhealthy link is isolated' await 20 state_is leaf-002/3 isolated
 check 'and out of the routes' await 10 links_are 23
 like 'the journal says why' "$(ctl event list -n 20)" 'link-isolated .*SymbolErrorCounter'
-like 'so does the list' "$(ctl link sick)" 'leaf-002/3 .*isolated.*SymbolErrorCounter'
-like 'its history is told' "$(ctl link sick leaf-002/3)" 'ROSE BY'
+like 'so does the list' "$(ctl link unhealthy)" 'leaf-002/3 .*isolated.*SymbolErrorCounter'
+like 'its history is told' "$(ctl link unhealthy leaf-002/3)" 'INCREASE'
 sim_do mend leaf-002/3
 
 lid=$(ctl node show leaf-002 -o json | field lid)
@@ -101,8 +101,8 @@ stop "$manager" KILL
 manager_start host-0001 -f "$scratch/conf.yaml"
 check 'another manager comes up' await 20 settled 0
 same 'what was isolated is so still' 22 "$(links)"
-like 'the sick one' "$(ctl link sick)" 'leaf-002/3 .*isolated.*SymbolErrorCounter'
-like 'and the other one' "$(ctl link sick)" '(spine-003/4|leaf-004/5) .*isolated'
+like 'the unhealthy one' "$(ctl link unhealthy)" 'leaf-002/3 .*isolated.*SymbolErrorCounter'
+like 'and the other one' "$(ctl link unhealthy)" '(spine-003/4|leaf-004/5) .*isolated'
 check 'releases one' ctl link release leaf-002/3
 check 'releases the other' ctl link release leaf-004/5
 check 'all are in service' await 10 links_are 24

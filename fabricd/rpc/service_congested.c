@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListHotPorts, ListCongestionLogs: where traffic is crowded, as counters of ports and logs of
- * devices say.
+ * ListCongestedPorts, ListCongestionLogs: where traffic is crowded, as counters of ports and logs
+ * of devices say.
  */
 #include <stdlib.h>
 
@@ -16,24 +16,25 @@
 #define HOT_MOST 1000
 #define HOT_USUAL 100
 
-static Fabric__V1__HotPort *convert_hot(struct answer *a, const struct fab_view *v,
-                                        const struct pm_hot *h)
+static Fabric__V1__CongestedPort *convert_hot(struct answer *a, const struct fab_view *v,
+                                              const struct pm_hot *h)
 {
     static const char *const kinds[] = {
-        [PM_CROWDED] = "crowded", [PM_SLOWED] = "slowed", [PM_WAITS] = "waits"};
-    Fabric__V1__HotPort *m = ANSWER_NEW(a, Fabric__V1__HotPort, fabric__v1__hot_port);
+        [PM_CROWDED] = "congested", [PM_SLOWED] = "throttled", [PM_WAITS] = "waiting"};
+    Fabric__V1__CongestedPort *m =
+        ANSWER_NEW(a, Fabric__V1__CongestedPort, fabric__v1__congested_port);
     uint32_t node = fab_fabric_node_by_guid(v->fabric, h->guid);
     if (m == NULL)
         return NULL;
     if (node != FAB_NONE && h->port <= v->fabric->nodes[node].num_ports)
         m->port = convert_port_ref(a, v, fab_port_id(v->fabric, node, h->port));
     m->kind = answer_text(a, kinds[h->kind]);
-    m->waits_permille = h->waits_permille;
+    m->credit_wait_permille = h->waits_permille;
     m->mbps = h->mbps;
     m->fecn = h->fecn;
     m->becn = h->becn;
     m->events = h->events;
-    m->span = convert_duration(a, h->span_ms * UINT64_C(1000));
+    m->interval = convert_duration(a, h->span_ms * UINT64_C(1000));
     m->senders = h->senders;
     return m;
 }
@@ -96,10 +97,10 @@ static struct pm_hot *find_hot(struct answer *a, const struct rpc *r, const stru
     return all;
 }
 
-void list_hot_ports(struct call *c, const void *request)
+void list_congested_ports(struct call *c, const void *request)
 {
-    const Fabric__V1__ListHotPortsRequest *q = request;
-    Fabric__V1__ListHotPortsResponse m = FABRIC__V1__LIST_HOT_PORTS_RESPONSE__INIT;
+    const Fabric__V1__ListCongestedPortsRequest *q = request;
+    Fabric__V1__ListCongestedPortsResponse m = FABRIC__V1__LIST_CONGESTED_PORTS_RESPONSE__INIT;
     struct answer a = {0};
     uint32_t want = q->count == 0 ? HOT_USUAL : q->count < HOT_MOST ? q->count : HOT_MOST;
     struct fab_view *v = need_target(c);
@@ -174,8 +175,8 @@ static Fabric__V1__CongestionLog *convert_log(struct answer *a, const struct fab
         return NULL;
     if (node != FAB_NONE && s->port <= v->fabric->nodes[node].num_ports)
         m->port = convert_port_ref(a, v, fab_port_id(v->fabric, node, s->port));
-    m->none = s->none;
-    m->read = s->read_us > 0 ? convert_time(a, s->read_us) : NULL;
+    m->no_log = s->none;
+    m->read_time = s->read_us > 0 ? convert_time(a, s->read_us) : NULL;
     if (s->log == NULL)
         return m;
     m->events = s->log->events;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListSickLinks: cables whose error counters rose too fast, and those that are isolated, for that
- * or any other reason. IsolateLink. ListPortCounters: what was read last.
+ * ListUnhealthyLinks: cables whose error counters rose too fast, and those that are isolated, for
+ * that or any other reason. IsolateLink. ListPortCounters: what was read last.
  */
 #include "fabricd/rpc/server.h"
 
@@ -36,16 +36,18 @@ static Fabric__V1__CounterReading *convert_reading(struct answer *a, const struc
     if (m == NULL)
         return NULL;
     m->time = convert_time(a, r->time_us);
-    m->rises = answer_alloc(a, FAB_COUNTERS, sizeof *m->rises);
-    for (int i = 0; m->rises != NULL && i < FAB_COUNTERS; i++)
+    m->increases = answer_alloc(a, FAB_COUNTERS, sizeof *m->increases);
+    for (int i = 0; m->increases != NULL && i < FAB_COUNTERS; i++)
         if (r->rise[i] > 0)
-            m->rises[m->n_rises++] = convert_value(a, i, r->rise[i]);
+            m->increases[m->n_increases++] = convert_value(a, i, r->rise[i]);
     return m;
 }
 
-static Fabric__V1__CounterRise *convert_rise(struct answer *a, const struct pm_link_end *e, int i)
+static Fabric__V1__CounterIncrease *convert_rise(struct answer *a, const struct pm_link_end *e,
+                                                 int i)
 {
-    Fabric__V1__CounterRise *m = ANSWER_NEW(a, Fabric__V1__CounterRise, fabric__v1__counter_rise);
+    Fabric__V1__CounterIncrease *m =
+        ANSWER_NEW(a, Fabric__V1__CounterIncrease, fabric__v1__counter_increase);
     if (m != NULL) {
         m->name = answer_text(a, fab_counter_kinds[i].name);
         m->total = e->total[i];
@@ -55,10 +57,10 @@ static Fabric__V1__CounterRise *convert_rise(struct answer *a, const struct pm_l
     return m;
 }
 
-static Fabric__V1__LinkEndErrors *convert_errors(struct answer *a, const struct pm_link_end *e)
+static Fabric__V1__LinkPortErrors *convert_errors(struct answer *a, const struct pm_link_end *e)
 {
-    Fabric__V1__LinkEndErrors *m =
-        ANSWER_NEW(a, Fabric__V1__LinkEndErrors, fabric__v1__link_end_errors);
+    Fabric__V1__LinkPortErrors *m =
+        ANSWER_NEW(a, Fabric__V1__LinkPortErrors, fabric__v1__link_port_errors);
     if (m == NULL)
         return NULL;
     m->counters = answer_alloc(a, FAB_COUNTERS, sizeof *m->counters);
@@ -71,26 +73,27 @@ static Fabric__V1__LinkEndErrors *convert_errors(struct answer *a, const struct 
     return m;
 }
 
-static Fabric__V1__SickLink *convert_link_watched(struct answer *a, const struct pm_link *l)
+static Fabric__V1__UnhealthyLink *convert_link_watched(struct answer *a, const struct pm_link *l)
 {
-    Fabric__V1__SickLink *m = ANSWER_NEW(a, Fabric__V1__SickLink, fabric__v1__sick_link);
+    Fabric__V1__UnhealthyLink *m =
+        ANSWER_NEW(a, Fabric__V1__UnhealthyLink, fabric__v1__unhealthy_link);
     const struct pm_link_end *at = &l->end[l->at];
     if (m == NULL)
         return NULL;
     m->a = convert_place(a, l->end[0].guid, l->end[0].port, l->end[0].place);
     m->b = convert_place(a, l->end[1].guid, l->end[1].port, l->end[1].place);
-    m->sick = l->sick;
-    m->of_cable = l->of_cable;
+    m->unhealthy = l->sick;
+    m->link_error = l->of_cable;
     m->in_routes = true;
-    m->kept = answer_text(a, l->kept);
+    m->isolation_skipped = answer_text(a, l->kept);
     m->errors_a = convert_errors(a, &l->end[0]);
     m->errors_b = convert_errors(a, &l->end[1]);
     if (l->counter == FAB_COUNTERS)
         return m;
     m->counter = answer_text(a, fab_counter_kinds[l->counter].name);
     m->at = convert_place(a, at->guid, at->port, at->place);
-    m->rise = l->rise;
-    m->span = convert_duration(a, l->span_us);
+    m->increase = l->rise;
+    m->interval = convert_duration(a, l->span_us);
     if (l->sick)
         m->since = convert_time(a, l->since_us);
     return m;
@@ -99,7 +102,8 @@ static Fabric__V1__SickLink *convert_link_watched(struct answer *a, const struct
 /* ---- the list ---------------------------------------------------------------------------------
  */
 
-static void add_isolation(struct answer *a, const struct sm_isolation *i, Fabric__V1__SickLink *m)
+static void add_isolation(struct answer *a, const struct sm_isolation *i,
+                          Fabric__V1__UnhealthyLink *m)
 {
     if (m == NULL)
         return;
@@ -110,9 +114,10 @@ static void add_isolation(struct answer *a, const struct sm_isolation *i, Fabric
     m->isolated_cause = answer_text(a, i->cause);
 }
 
-static Fabric__V1__SickLink *convert_isolated(struct answer *a, const struct sm_isolation *i)
+static Fabric__V1__UnhealthyLink *convert_isolated(struct answer *a, const struct sm_isolation *i)
 {
-    Fabric__V1__SickLink *m = ANSWER_NEW(a, Fabric__V1__SickLink, fabric__v1__sick_link);
+    Fabric__V1__UnhealthyLink *m =
+        ANSWER_NEW(a, Fabric__V1__UnhealthyLink, fabric__v1__unhealthy_link);
     if (m == NULL)
         return NULL;
     m->a = convert_place(a, i->guid[0], i->port[0], i->place[0]);
@@ -155,13 +160,13 @@ static bool get_sick(struct call *c, struct answer *a, struct sick *ret)
 }
 
 static void fill_sick(struct answer *a, const struct sick *s, bool watched,
-                      Fabric__V1__ListSickLinksResponse *m)
+                      Fabric__V1__ListUnhealthyLinksResponse *m)
 {
     for (uint32_t i = 0; i < s->count; i++) {
         const struct sm_isolation *out = isolation_of(&s->links[i], s->isolated, s->isolated_count);
         if (!s->links[i].sick && out == NULL && !watched)
             continue;
-        Fabric__V1__SickLink *link = convert_link_watched(a, &s->links[i]);
+        Fabric__V1__UnhealthyLink *link = convert_link_watched(a, &s->links[i]);
         m->links[m->n_links++] = link;
         if (out != NULL) {
             add_isolation(a, out, link);
@@ -173,16 +178,16 @@ static void fill_sick(struct answer *a, const struct sick *s, bool watched,
             m->links[m->n_links++] = convert_isolated(a, &s->isolated[i]);
 }
 
-void list_sick_links(struct call *c, const void *request)
+void list_unhealthy_links(struct call *c, const void *request)
 {
-    const Fabric__V1__ListSickLinksRequest *q = request;
-    Fabric__V1__ListSickLinksResponse m = FABRIC__V1__LIST_SICK_LINKS_RESPONSE__INIT;
+    const Fabric__V1__ListUnhealthyLinksRequest *q = request;
+    Fabric__V1__ListUnhealthyLinksResponse m = FABRIC__V1__LIST_UNHEALTHY_LINKS_RESPONSE__INIT;
     struct answer a = {0};
     struct sick sick = {0};
     if (get_sick(c, &a, &sick))
         m.links = answer_alloc(&a, sick.count + sick.isolated_count, sizeof *m.links);
     if (m.links != NULL)
-        fill_sick(&a, &sick, q->watched, &m);
+        fill_sick(&a, &sick, q->include_watched, &m);
     answer_reply(&a, c, &m.base);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl link sick, link isolate, port counters.
+ * fabricctl link unhealthy, link isolate, port counters.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,21 +12,25 @@
 #include "fabric/v1/port.pb-c.h"
 
 static const struct out_column columns[] = {
-    {"a", "FROM", false},       {"b", "TO", false},      {"state", "STATE", false},
-    {"counter", "WHAT", false}, {"rise", "ROSE", false}, {"since", "SINCE", false},
+    {"a", "FROM", false},
+    {"b", "TO", false},
+    {"state", "STATE", false},
+    {"counter", "COUNTER", false},
+    {"increase", "INCREASE", false},
+    {"since", "SINCE", false},
     {"note", "NOTE", false},
 };
 
-static const char *state_of(const Fabric__V1__SickLink *l)
+static const char *state_of(const Fabric__V1__UnhealthyLink *l)
 {
     if (l->isolated)
         return l->in_routes ? "needed" : "isolated";
-    return !l->sick ? "watched" : l->of_cable ? "sick" : "errors";
+    return !l->unhealthy ? "watched" : l->link_error ? "unhealthy" : "errors";
 }
 
-static const char *note_of(const Fabric__V1__SickLink *l)
+static const char *note_of(const Fabric__V1__UnhealthyLink *l)
 {
-    return l->isolated ? l->isolated_cause : l->kept;
+    return l->isolated ? l->isolated_cause : l->isolation_skipped;
 }
 
 static uint64_t seconds_of(const Google__Protobuf__Duration *d)
@@ -35,29 +39,29 @@ static uint64_t seconds_of(const Google__Protobuf__Duration *d)
 }
 
 /* What programs get, the same in a list and alone. */
-static void say_keys(struct out *o, const Fabric__V1__SickLink *l)
+static void say_keys(struct out *o, const Fabric__V1__UnhealthyLink *l)
 {
     char utc[SHOW_LEN];
     out_port_keys(o, "a_", l->a);
     out_port_keys(o, "b_", l->b);
     out_text(o, "state", NULL, OUT_PLAIN, state_of(l));
-    out_bool(o, "sick", NULL, OUT_PLAIN, l->sick);
+    out_bool(o, "unhealthy", NULL, OUT_PLAIN, l->unhealthy);
     out_bool(o, "isolated", NULL, OUT_PLAIN, l->isolated);
     out_bool(o, "in_routes", NULL, OUT_PLAIN, l->in_routes);
     out_bool(o, "by_operator", NULL, OUT_PLAIN, l->by_operator);
     out_text(o, "counter", NULL, OUT_PLAIN, l->counter);
     out_port_keys(o, "at_", l->at);
-    out_number(o, "rise", NULL, OUT_PLAIN, l->rise);
-    out_number(o, "span_s", NULL, OUT_PLAIN, seconds_of(l->span));
+    out_number(o, "increase", NULL, OUT_PLAIN, l->increase);
+    out_number(o, "interval_s", NULL, OUT_PLAIN, seconds_of(l->interval));
     show_time_utc(l->since, utc);
     out_text(o, "since", NULL, OUT_PLAIN, utc);
     show_time_utc(l->isolated_since, utc);
     out_text(o, "isolated_since", NULL, OUT_PLAIN, utc);
     out_text(o, "isolated_cause", NULL, OUT_PLAIN, l->isolated_cause);
-    out_text(o, "kept", NULL, OUT_PLAIN, l->kept);
+    out_text(o, "isolation_skipped", NULL, OUT_PLAIN, l->isolation_skipped);
 }
 
-static void say_row(struct out *o, const Fabric__V1__SickLink *l)
+static void say_row(struct out *o, const Fabric__V1__UnhealthyLink *l)
 {
     char a[SHOW_LEN], b[SHOW_LEN], since[SHOW_LEN];
     show_port(l->a, a);
@@ -67,13 +71,13 @@ static void say_row(struct out *o, const Fabric__V1__SickLink *l)
     say_keys(o, l);
     out_text(o, NULL, "FROM", OUT_PLAIN, a);
     out_text(o, NULL, "TO", OUT_PLAIN, b);
-    out_text(o, NULL, "STATE", l->sick ? OUT_WARN : OUT_PLAIN, state_of(l));
-    out_text(o, NULL, "WHAT", OUT_PLAIN, l->counter);
-    if (l->rise > 0)
-        out_textf(o, "ROSE", OUT_PLAIN, "%llu in %llu s", (unsigned long long)l->rise,
-                  (unsigned long long)seconds_of(l->span));
+    out_text(o, NULL, "STATE", l->unhealthy ? OUT_WARN : OUT_PLAIN, state_of(l));
+    out_text(o, NULL, "COUNTER", OUT_PLAIN, l->counter);
+    if (l->increase > 0)
+        out_textf(o, "INCREASE", OUT_PLAIN, "%llu in %llu s", (unsigned long long)l->increase,
+                  (unsigned long long)seconds_of(l->interval));
     else
-        out_none(o, NULL, "ROSE");
+        out_none(o, NULL, "INCREASE");
     out_text(o, NULL, "SINCE", OUT_PLAIN, since);
     out_text(o, NULL, "NOTE", OUT_PLAIN, note_of(l));
     out_row_end(o);
@@ -82,26 +86,26 @@ static void say_row(struct out *o, const Fabric__V1__SickLink *l)
 /* ---- one of them ------------------------------------------------------------------------------
  */
 
-static void say_counters(struct out *o, const char *end, const Fabric__V1__LinkEndErrors *e)
+static void say_counters(struct out *o, const char *end, const Fabric__V1__LinkPortErrors *e)
 {
     for (size_t i = 0; e != NULL && i < e->n_counters; i++) {
-        const Fabric__V1__CounterRise *c = e->counters[i];
+        const Fabric__V1__CounterIncrease *c = e->counters[i];
         out_row(o);
         out_text(o, "end", "AT", OUT_PLAIN, end);
         out_text(o, "counter", "COUNTER", OUT_PLAIN, c->name);
-        out_number(o, "total", "ROSE BY", OUT_PLAIN, c->total);
-        out_number(o, "recent", "OF LATE", OUT_PLAIN, c->recent);
-        out_number(o, "per_hour", "AN HOUR", OUT_PLAIN, c->per_hour);
+        out_number(o, "total", "INCREASE", OUT_PLAIN, c->total);
+        out_number(o, "recent", "RECENT", OUT_PLAIN, c->recent);
+        out_number(o, "per_hour", "PER HOUR", OUT_PLAIN, c->per_hour);
         out_row_end(o);
     }
 }
 
-static void say_history(struct out *o, const char *end, const Fabric__V1__LinkEndErrors *e)
+static void say_history(struct out *o, const char *end, const Fabric__V1__LinkPortErrors *e)
 {
     char text[SHOW_LEN], utc[SHOW_LEN];
     for (size_t i = 0; e != NULL && i < e->n_history; i++)
-        for (size_t k = 0; k < e->history[i]->n_rises; k++) {
-            const Fabric__V1__CounterValue *v = e->history[i]->rises[k];
+        for (size_t k = 0; k < e->history[i]->n_increases; k++) {
+            const Fabric__V1__CounterValue *v = e->history[i]->increases[k];
             show_time(e->history[i]->time, text);
             show_time_utc(e->history[i]->time, utc);
             out_row(o);
@@ -109,22 +113,22 @@ static void say_history(struct out *o, const char *end, const Fabric__V1__LinkEn
             out_text(o, NULL, "TIME", OUT_PLAIN, text);
             out_text(o, "end", "AT", OUT_PLAIN, end);
             out_text(o, "counter", "COUNTER", OUT_PLAIN, v->name);
-            out_number(o, "rise", "ROSE BY", OUT_PLAIN, v->value);
+            out_number(o, "increase", "INCREASE", OUT_PLAIN, v->value);
             out_row_end(o);
         }
 }
 
-static void say_tables(struct out *o, const Fabric__V1__SickLink *l)
+static void say_tables(struct out *o, const Fabric__V1__UnhealthyLink *l)
 {
     static const struct out_column counters[] = {{"end", "AT", false},
                                                  {"counter", "COUNTER", false},
-                                                 {"total", "ROSE BY", true},
-                                                 {"recent", "OF LATE", true},
-                                                 {"per_hour", "AN HOUR", true}};
+                                                 {"total", "INCREASE", true},
+                                                 {"recent", "RECENT", true},
+                                                 {"per_hour", "PER HOUR", true}};
     static const struct out_column history[] = {{"time", "TIME", false},
                                                 {"end", "AT", false},
                                                 {"counter", "COUNTER", false},
-                                                {"rise", "ROSE BY", true}};
+                                                {"increase", "INCREASE", true}};
     char a[SHOW_LEN], b[SHOW_LEN];
     show_port(l->a, a);
     show_port(l->b, b);
@@ -138,7 +142,7 @@ static void say_tables(struct out *o, const Fabric__V1__SickLink *l)
     out_table_end(o);
 }
 
-static void say(struct out *o, const Fabric__V1__SickLink *l)
+static void say(struct out *o, const Fabric__V1__UnhealthyLink *l)
 {
     char a[SHOW_LEN], b[SHOW_LEN];
     show_port(l->a, a);
@@ -146,7 +150,7 @@ static void say(struct out *o, const Fabric__V1__SickLink *l)
     out_record(o, NULL);
     say_keys(o, l);
     out_textf(o, "Link", OUT_PLAIN, "%s - %s", a, b);
-    out_text(o, NULL, "State", l->sick ? OUT_WARN : OUT_PLAIN, state_of(l));
+    out_text(o, NULL, "State", l->unhealthy ? OUT_WARN : OUT_PLAIN, state_of(l));
     if (note_of(l)[0] != '\0')
         out_text(o, NULL, "Because", OUT_PLAIN, note_of(l));
     say_tables(o, l);
@@ -160,8 +164,8 @@ static bool is_end(const Fabric__V1__PortRef *p, const char *node, uint32_t numb
            (strcmp(p->node_name, node) == 0 || strcmp(p->node_guid, node) == 0);
 }
 
-static const Fabric__V1__SickLink *find(const Fabric__V1__ListSickLinksResponse *r,
-                                        const char *node, uint32_t number)
+static const Fabric__V1__UnhealthyLink *find(const Fabric__V1__ListUnhealthyLinksResponse *r,
+                                             const char *node, uint32_t number)
 {
     for (size_t i = 0; i < r->n_links; i++)
         if (is_end(r->links[i]->a, node, number) || is_end(r->links[i]->b, node, number))
@@ -171,7 +175,8 @@ static const Fabric__V1__SickLink *find(const Fabric__V1__ListSickLinksResponse 
 
 /* By what else a node can be called; the manager says if there is no such port. */
 static int look_up(struct session *s, char *node, uint32_t number,
-                   const Fabric__V1__ListSickLinksResponse *links, const Fabric__V1__SickLink **ret)
+                   const Fabric__V1__ListUnhealthyLinksResponse *links,
+                   const Fabric__V1__UnhealthyLink **ret)
 {
     Fabric__V1__GetPortRequest q = FABRIC__V1__GET_PORT_REQUEST__INIT;
     Fabric__V1__GetPortResponse *r = NULL;
@@ -184,14 +189,14 @@ static int look_up(struct session *s, char *node, uint32_t number,
     return rc;
 }
 
-static int show_one(struct session *s, const Fabric__V1__ListSickLinksResponse *r)
+static int show_one(struct session *s, const Fabric__V1__ListUnhealthyLinksResponse *r)
 {
     char *node;
     uint32_t number;
     int rc = parse_port(s->argv[0], &node, &number);
     if (rc != EXIT_OK)
         return rc;
-    const Fabric__V1__SickLink *found = find(r, node, number);
+    const Fabric__V1__UnhealthyLink *found = find(r, node, number);
     if (found == NULL)
         rc = look_up(s, node, number, r, &found);
     if (found != NULL)
@@ -203,13 +208,13 @@ static int show_one(struct session *s, const Fabric__V1__ListSickLinksResponse *
     return rc;
 }
 
-static int sick(struct session *s)
+static int unhealthy(struct session *s)
 {
-    Fabric__V1__ListSickLinksRequest q = FABRIC__V1__LIST_SICK_LINKS_REQUEST__INIT;
-    Fabric__V1__ListSickLinksResponse *r = NULL;
-    q.watched = s->argc > 0;
-    int rc =
-        ask(s, "ListSickLinks", &q.base, &fabric__v1__list_sick_links_response__descriptor, &r);
+    Fabric__V1__ListUnhealthyLinksRequest q = FABRIC__V1__LIST_UNHEALTHY_LINKS_REQUEST__INIT;
+    Fabric__V1__ListUnhealthyLinksResponse *r = NULL;
+    q.include_watched = s->argc > 0;
+    int rc = ask(s, "ListUnhealthyLinks", &q.base,
+                 &fabric__v1__list_unhealthy_links_response__descriptor, &r);
     if (rc != EXIT_OK)
         return rc;
     if (s->argc > 0) {
@@ -221,7 +226,7 @@ static int sick(struct session *s)
             say_row(s->out, r->links[i]);
         out_table_end(s->out);
         if (r->n_links == 0)
-            out_note(s->out, OUT_DIM, "No cable is sick or isolated.");
+            out_note(s->out, OUT_DIM, "No link is unhealthy or isolated.");
         out_record_end(s->out);
     }
     free_reply(r);
@@ -243,13 +248,13 @@ static int isolate(struct session *s)
     return rc;
 }
 
-const struct cmd cmd_link_sick = {
+const struct cmd cmd_link_unhealthy = {
     .noun = "link",
-    .verb = "sick",
+    .verb = "unhealthy",
     .args = "[NODE/PORT]",
     .summary = "cables whose errors rise too fast, or that are isolated; or one's history",
     .max_args = 1,
-    .run = sick,
+    .run = unhealthy,
 };
 const struct cmd cmd_link_isolate = {
     .noun = "link",
