@@ -345,7 +345,7 @@ tests_unit_test_fabric_nomem_LDADD = $(LIB_TEST_LIBS)
 tests_unit_test_fabric_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # ---- address, route, verify, plan
-EXTRA_DIST += tests/unit/crowds.h tests/unit/lanes.h tests/unit/naive.h tests/unit/proving.h tests/unit/routing.h
+EXTRA_DIST += tests/unit/crowds.h tests/unit/verify_vls.h tests/unit/naive.h tests/unit/proving.h tests/unit/routing.h
 
 UNIT_TESTS += tests/unit/test_address
 tests_unit_test_address_SOURCES = tests/unit/test_address.c
@@ -403,10 +403,10 @@ tests_unit_test_partition_SOURCES = tests/unit/test_partition.c
 tests_unit_test_partition_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_partition_LDADD = $(LIB_TEST_LIBS)
 
-UNIT_TESTS += tests/unit/test_crowd
-tests_unit_test_crowd_SOURCES = tests/unit/test_crowd.c
-tests_unit_test_crowd_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_crowd_LDADD = $(LIB_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_partition_incast
+tests_unit_test_partition_incast_SOURCES = tests/unit/test_partition_incast.c
+tests_unit_test_partition_incast_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_partition_incast_LDADD = $(LIB_TEST_LIBS)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_partitions
 tests_fuzz_fuzz_partitions_SOURCES = tests/fuzz/fuzz_partitions.c $(FUZZ_MAIN)
@@ -414,26 +414,26 @@ tests_fuzz_fuzz_partitions_LDADD = libfabmgr/libfabmgr.la
 tests_fuzz_fuzz_partitions_LDFLAGS = $(FUZZ_LINK)
 
 # ---- multicast
-UNIT_TESTS += tests/unit/test_trees
-tests_unit_test_trees_SOURCES = tests/unit/test_trees.c tests/unit/trees_world.h
-tests_unit_test_trees_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_trees_LDADD = $(LIB_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_mcast_trees
+tests_unit_test_mcast_trees_SOURCES = tests/unit/test_mcast_trees.c tests/unit/mcast_world.h
+tests_unit_test_mcast_trees_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_mcast_trees_LDADD = $(LIB_TEST_LIBS)
 
-UNIT_TESTS += tests/unit/test_trees_writes
-tests_unit_test_trees_writes_SOURCES = tests/unit/test_trees_writes.c tests/unit/trees_world.h
-tests_unit_test_trees_writes_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_trees_writes_LDADD = $(LIB_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_mcast_writes
+tests_unit_test_mcast_writes_SOURCES = tests/unit/test_mcast_writes.c tests/unit/mcast_world.h
+tests_unit_test_mcast_writes_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_mcast_writes_LDADD = $(LIB_TEST_LIBS)
 
-UNIT_TESTS += tests/unit/test_groups
-tests_unit_test_groups_SOURCES = tests/unit/test_groups.c
-tests_unit_test_groups_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_groups_LDADD = $(LIB_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_mcast_groups
+tests_unit_test_mcast_groups_SOURCES = tests/unit/test_mcast_groups.c
+tests_unit_test_mcast_groups_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_mcast_groups_LDADD = $(LIB_TEST_LIBS)
 
 # ---- repair
-UNIT_TESTS += tests/unit/test_cover
-tests_unit_test_cover_SOURCES = tests/unit/test_cover.c
-tests_unit_test_cover_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_cover_LDADD = $(LIB_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_repair_idmap
+tests_unit_test_repair_idmap_SOURCES = tests/unit/test_repair_idmap.c
+tests_unit_test_repair_idmap_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_repair_idmap_LDADD = $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_repair
 tests_unit_test_repair_SOURCES = tests/unit/test_repair.c
@@ -446,25 +446,25 @@ tests_unit_test_repair_nomem_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_repair_nomem_LDADD = $(LIB_TEST_LIBS)
 tests_unit_test_repair_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
-UNIT_TESTS += tests/unit/test_contingency
-tests_unit_test_contingency_SOURCES = tests/unit/test_contingency.c
-tests_unit_test_contingency_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_contingency_LDADD = $(LIB_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_repair_contingency
+tests_unit_test_repair_contingency_SOURCES = tests/unit/test_repair_contingency.c
+tests_unit_test_repair_contingency_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_repair_contingency_LDADD = $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_verify
 tests_unit_test_verify_SOURCES = tests/unit/test_verify.c
 tests_unit_test_verify_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_verify_LDADD = $(LIB_TEST_LIBS)
 
-UNIT_TESTS += tests/unit/test_verify_lanes
-tests_unit_test_verify_lanes_SOURCES = tests/unit/test_verify_lanes.c
-tests_unit_test_verify_lanes_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_verify_lanes_LDADD = $(LIB_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_verify_vls
+tests_unit_test_verify_vls_SOURCES = tests/unit/test_verify_vls.c
+tests_unit_test_verify_vls_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_verify_vls_LDADD = $(LIB_TEST_LIBS)
 
-UNIT_TESTS += tests/unit/test_plan_lanes
-tests_unit_test_plan_lanes_SOURCES = tests/unit/test_plan_lanes.c
-tests_unit_test_plan_lanes_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_plan_lanes_LDADD = $(LIB_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_plan_vls
+tests_unit_test_plan_vls_SOURCES = tests/unit/test_plan_vls.c
+tests_unit_test_plan_vls_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plan_vls_LDADD = $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_vls
 tests_unit_test_vls_SOURCES = tests/unit/test_vls.c
@@ -476,10 +476,10 @@ tests_unit_test_plan_SOURCES = tests/unit/test_plan.c
 tests_unit_test_plan_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_plan_LDADD = $(LIB_TEST_LIBS)
 
-UNIT_TESTS += tests/unit/test_order
-tests_unit_test_order_SOURCES = tests/unit/test_order.c
-tests_unit_test_order_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_order_LDADD = $(LIB_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_plan_lft_order
+tests_unit_test_plan_lft_order_SOURCES = tests/unit/test_plan_lft_order.c
+tests_unit_test_plan_lft_order_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plan_lft_order_LDADD = $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_sssp
 tests_unit_test_sssp_SOURCES = tests/unit/test_sssp.c

@@ -14,7 +14,7 @@
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/partition/crowd.h"
+#include "libfabmgr/partition/incast.h"
 
 /* ---- digests --------------------------------------------------------------------------------- */
 
@@ -87,7 +87,7 @@ static int find_crowds(const struct cc_work *w, uint32_t **ret)
     if (!w->policy.partitions || !w->pkeys.ports)
         return FAB_OK;
     *ret = fab_alloc_array(w->fabric->port_count, sizeof(**ret));
-    return *ret ? fab_partition_crowds(w->fabric, &w->pkeys, *ret) : FAB_E_NOMEM;
+    return *ret ? fab_partition_incast(w->fabric, &w->pkeys, *ret) : FAB_E_NOMEM;
 }
 
 static int make_settings(struct cc_work *w)

@@ -50,7 +50,7 @@ int config_defaults(struct config *ret)
                      .max_hold_down_s = 600,
                      .max_excluded_percent = 50},
         .counters = {.interval_s = 60, .within_s = 60},
-        .multicast = {.share = FAB_SHARE_SHORT, .absent_s = 60},
+        .multicast = {.share = FAB_MCAST_SHARE_SHORT, .absent_s = 60},
         .smp = {.timeout_ms = 200, .retries = 3, .window = 0},
         .contingency_mb = 64,
         .rebalance_s = 60,

@@ -58,7 +58,7 @@ struct config_counters {
 
 struct config_multicast {
     uint32_t mlids; /* the most that are used; 0: as many as the smallest table has */
-    enum fab_mgroups_share share;
+    enum fab_mcast_share share;
     uint32_t absent_s; /* how long a port that is gone stays a member */
 };
 

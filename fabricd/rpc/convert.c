@@ -199,7 +199,7 @@ Fabric__V1__Verdict *convert_verdict(struct answer *a, const struct fab_view *v,
     Fabric__V1__Verdict *m = ANSWER_NEW(a, Fabric__V1__Verdict, fabric__v1__verdict);
     if (m == NULL)
         return NULL;
-    m->passed = fab_verdict_good(verdict);
+    m->passed = fab_verify_verdict_good(verdict);
     m->deadlock_free = verdict->deadlock_free;
     m->pairs = verdict->pairs;
     m->unreachable_pairs = verdict->unreachable_pairs;
@@ -207,7 +207,7 @@ Fabric__V1__Verdict *convert_verdict(struct answer *a, const struct fab_view *v,
     m->dependencies = verdict->dependencies;
     m->witness_kind = witness_kind(&verdict->witness);
     if (verdict->witness.kind != FAB_OK &&
-        fab_witness_text(v->fabric, &verdict->witness, &witness) == FAB_OK)
+        fab_verify_witness_text(v->fabric, &verdict->witness, &witness) == FAB_OK)
         m->witness = fab_arena_text(&a->arena, witness, strlen(witness));
     if (m->witness == NULL)
         m->witness = answer_text(a, "");

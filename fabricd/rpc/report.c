@@ -102,7 +102,7 @@ static int resolve_name(void *ctx, const char *name)
     uint32_t port;
     if (study_stopped(r->s))
         return FAB_E_BUSY;
-    int rc = fab_view_find_end(r->s->view, name, &port, why, sizeof why);
+    int rc = fab_view_find_port(r->s->view, name, &port, why, sizeof why);
     if (rc == FAB_OK)
         return add_end(r, name, port);
     r->s->code = rc == FAB_E_EXISTS ? FAB_GRPC_INVALID_ARGUMENT : fab_grpc_code_of(rc);
@@ -116,7 +116,7 @@ static int resolve_text(struct resolving *r, const char *text)
     char why[512];
     uint32_t port;
     if (strchr(text, '[') != NULL &&
-        fab_view_find_end(r->s->view, text, &port, why, sizeof why) == FAB_OK)
+        fab_view_find_port(r->s->view, text, &port, why, sizeof why) == FAB_OK)
         return add_end(r, text, port);
     return names_each(text, resolve_name, r);
 }
@@ -207,7 +207,7 @@ bool report_judge(struct report *r, struct study *s, const struct measure *m,
 
 bool report_good(const struct report *r)
 {
-    return r->status == FAB_OK && fab_verdict_good(&r->verdict);
+    return r->status == FAB_OK && fab_verify_verdict_good(&r->verdict);
 }
 
 bool report_compose(struct report *r, struct study *s, const struct fab_fabric *fabric,
@@ -223,13 +223,13 @@ bool report_compose(struct report *r, struct study *s, const struct fab_fabric *
         study_fail(s, rc, "traffic classes could not be given lanes");
         return false;
     }
-    fab_verdict_fini(&r->verdict);
+    fab_verify_verdict_fini(&r->verdict);
     return prove(r, s, fabric, lids);
 }
 
 void report_fini(struct report *r)
 {
-    fab_verdict_fini(&r->verdict);
+    fab_verify_verdict_fini(&r->verdict);
     fab_lft_fini(&r->lft);
     fab_vls_fini(&r->vls);
     *r = (struct report){0};

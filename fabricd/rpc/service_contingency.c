@@ -24,7 +24,7 @@ struct picks {
     bool more;
 };
 
-static uint64_t badness(const struct fab_contingency *c)
+static uint64_t badness(const struct fab_repair_contingency *c)
 {
     bool engine = c->outcome == FAB_CONTINGENCY_ENGINE;
     return (uint64_t)c->lost_ends << 32 | (engine ? UINT32_MAX : c->blocks);
@@ -79,7 +79,7 @@ static int by_badness(const void *a, const void *b)
     return is_worse(a, b) ? -1 : is_worse(b, a);
 }
 
-static void pick(const struct fab_contingencies *all, const struct page_key *after,
+static void pick(const struct fab_repair_contingencies *all, const struct page_key *after,
                  struct picks *ret)
 {
     const struct pick last = {after->number, after->port};
@@ -113,8 +113,8 @@ static Fabric__V1__ContingencySummary *summary(struct answer *a, const struct sm
     return m;
 }
 
-static void fill_place(struct answer *a, const struct fab_view *v, const struct fab_contingency *c,
-                       Fabric__V1__Contingency *m)
+static void fill_place(struct answer *a, const struct fab_view *v,
+                       const struct fab_repair_contingency *c, Fabric__V1__Contingency *m)
 {
     if (!c->is_switch) {
         m->from = c->id != FAB_NONE ? convert_port_ref(a, v, c->id) : NULL;
@@ -126,10 +126,10 @@ static void fill_place(struct answer *a, const struct fab_view *v, const struct 
 }
 
 static Fabric__V1__Contingency *convert(struct answer *a, const struct fab_view *v,
-                                        const struct sm *s, const struct fab_contingency *row,
-                                        uint32_t rate)
+                                        const struct sm *s,
+                                        const struct fab_repair_contingency *row, uint32_t rate)
 {
-    struct fab_contingency c;
+    struct fab_repair_contingency c;
     Fabric__V1__Contingency *m = ANSWER_NEW(a, Fabric__V1__Contingency, fabric__v1__contingency);
     if (m == NULL)
         return NULL;
@@ -208,8 +208,8 @@ void list_contingencies(struct call *c, const void *request)
 }
 
 /* The row that is asked for, or NULL, and the call is finished with an error. */
-static const struct fab_contingency *find(struct call *c, const struct fab_view *v,
-                                          const char *what, const struct sm_contingencies *all)
+static const struct fab_repair_contingency *
+find(struct call *c, const struct fab_view *v, const char *what, const struct sm_contingencies *all)
 {
     char node[FAB_NODE_DESC_LEN + 1];
     uint32_t number, id, peer = FAB_NONE;
@@ -218,7 +218,7 @@ static const struct fab_contingency *find(struct call *c, const struct fab_view 
         return NULL;
     if (port)
         peer = fab_peer_node(v->fabric, id);
-    const struct fab_contingency *row = sm_contingency_of(call_rpc(c)->in.sm, !port, id);
+    const struct fab_repair_contingency *row = sm_contingency_of(call_rpc(c)->in.sm, !port, id);
     if (row != NULL)
         return row;
     if (port ? peer == FAB_NONE || !fab_node_is_switch(v->fabric, peer) ||
@@ -243,7 +243,7 @@ void get_contingency(struct call *c, const void *request)
     Fabric__V1__GetContingencyResponse m = FABRIC__V1__GET_CONTINGENCY_RESPONSE__INIT;
     struct answer a = {0};
     struct sm_contingencies all;
-    const struct fab_contingency *row = NULL;
+    const struct fab_repair_contingency *row = NULL;
     struct fab_view *v = need_target(c);
     if (v != NULL && need_contingencies(c, &all))
         row = find(c, v, q->failure, &all);

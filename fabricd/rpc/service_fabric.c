@@ -188,7 +188,7 @@ int find_node(struct call *c, const struct fab_view *v, const char *what, uint32
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port)
 {
     char why[512] = "";
-    int rc = what[0] == '\0' ? FAB_E_INVAL : fab_view_find_end(v, what, ret_port, why, sizeof why);
+    int rc = what[0] == '\0' ? FAB_E_INVAL : fab_view_find_port(v, what, ret_port, why, sizeof why);
     return rc < 0 ? refuse_name(c, rc, what, why) : FAB_OK;
 }
 

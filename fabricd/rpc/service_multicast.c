@@ -17,16 +17,16 @@
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-static uint32_t unreached(const struct fab_mgroups *g, const struct fab_mgroup *group)
+static uint32_t unreached(const struct fab_mcast_groups *g, const struct fab_mcast_group *group)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < group->members; i++)
-        count += !fab_trees_reaches(g->trees, group->is.mlid, group->member[i].port_guid);
+        count += !fab_mcast_trees_reaches(g->trees, group->is.mlid, group->member[i].port_guid);
     return count;
 }
 
-static Fabric__V1__MulticastGroup *convert_group(struct answer *a, const struct fab_mgroups *g,
-                                                 const struct fab_mgroup *group)
+static Fabric__V1__MulticastGroup *convert_group(struct answer *a, const struct fab_mcast_groups *g,
+                                                 const struct fab_mcast_group *group)
 {
     Fabric__V1__MulticastGroup *m =
         ANSWER_NEW(a, Fabric__V1__MulticastGroup, fabric__v1__multicast_group);
@@ -46,16 +46,16 @@ static Fabric__V1__MulticastGroup *convert_group(struct answer *a, const struct 
 }
 
 /* The first group behind the key's. */
-static size_t group_after(const struct fab_mgroups *g, const struct page_key *key)
+static size_t group_after(const struct fab_mcast_groups *g, const struct page_key *key)
 {
     const uint64_t mgid[2] = {key->high, key->number};
-    size_t i = fab_mgroups_from(g, mgid);
+    size_t i = fab_mcast_groups_lower_bound(g, mgid);
     bool same =
         i < g->groups && g->group[i]->is.mgid[0] == mgid[0] && g->group[i]->is.mgid[1] == mgid[1];
     return i + same;
 }
 
-static void fill_groups(struct answer *a, const struct fab_mgroups *g, const struct page *page,
+static void fill_groups(struct answer *a, const struct fab_mcast_groups *g, const struct page *page,
                         Fabric__V1__ListMulticastGroupsResponse *m)
 {
     m->groups = answer_alloc(a, page->want, sizeof *m->groups);
@@ -75,7 +75,7 @@ void list_multicast_groups(struct call *c, const void *request)
 {
     const Fabric__V1__ListMulticastGroupsRequest *q = request;
     Fabric__V1__ListMulticastGroupsResponse m = FABRIC__V1__LIST_MULTICAST_GROUPS_RESPONSE__INIT;
-    const struct fab_mgroups *g = sm_mgroups(call_rpc(c)->in.sm);
+    const struct fab_mcast_groups *g = sm_mgroups(call_rpc(c)->in.sm);
     struct answer a = {0};
     struct page page;
     struct fab_view *v = need_target(c);
@@ -90,9 +90,10 @@ void list_multicast_groups(struct call *c, const void *request)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-static const struct fab_mgroup *find_by_mlid(const struct fab_mgroups *g, unsigned long mlid)
+static const struct fab_mcast_group *find_by_mlid(const struct fab_mcast_groups *g,
+                                                  unsigned long mlid)
 {
-    const struct fab_mgroup *found = NULL;
+    const struct fab_mcast_group *found = NULL;
     for (size_t i = 0; i < g->groups; i++) {
         if (g->group[i]->is.mlid != mlid)
             continue;
@@ -104,7 +105,7 @@ static const struct fab_mgroup *find_by_mlid(const struct fab_mgroups *g, unsign
 }
 
 /* By MGID, or by an MLID that it has alone; NULL: there is none. */
-static const struct fab_mgroup *find_group(const struct fab_mgroups *g, const char *what)
+static const struct fab_mcast_group *find_group(const struct fab_mcast_groups *g, const char *what)
 {
     uint8_t bytes[16];
     char *end;
@@ -112,16 +113,16 @@ static const struct fab_mgroup *find_group(const struct fab_mgroups *g, const ch
         return NULL;
     if (fab_gid_parse(what, bytes) == FAB_OK) {
         const uint64_t mgid[2] = {fab_be64(bytes), fab_be64(bytes + 8)};
-        return fab_mgroups_find(g, mgid);
+        return fab_mcast_groups_find(g, mgid);
     }
     unsigned long mlid = strtoul(what, &end, 0);
     return end != what && *end == '\0' ? find_by_mlid(g, mlid) : NULL;
 }
 
 static Fabric__V1__MulticastMember *convert_member(struct answer *a, const struct fab_view *v,
-                                                   const struct fab_mgroups *g,
-                                                   const struct fab_mgroup *group,
-                                                   const struct fab_mgroup_member *is)
+                                                   const struct fab_mcast_groups *g,
+                                                   const struct fab_mcast_group *group,
+                                                   const struct fab_mcast_member *is)
 {
     Fabric__V1__MulticastMember *m =
         ANSWER_NEW(a, Fabric__V1__MulticastMember, fabric__v1__multicast_member);
@@ -137,16 +138,16 @@ static Fabric__V1__MulticastMember *convert_member(struct answer *a, const struc
     m->non_member = (is->join_state & FAB_JOIN_NON_MEMBER) != 0;
     m->send_only = (is->join_state & (FAB_JOIN_SENDER | FAB_JOIN_SENDER_FULL)) != 0;
     m->proxy = is->proxy_join != 0;
-    m->reached = fab_trees_reaches(g->trees, group->is.mlid, is->port_guid);
+    m->reached = fab_mcast_trees_reaches(g->trees, group->is.mlid, is->port_guid);
     return m;
 }
 
-static void fill_members(struct answer *a, const struct fab_view *v, const struct fab_mgroups *g,
-                         const struct fab_mgroup *group, const struct page *page,
-                         Fabric__V1__ListMulticastMembersResponse *m)
+static void fill_members(struct answer *a, const struct fab_view *v,
+                         const struct fab_mcast_groups *g, const struct fab_mcast_group *group,
+                         const struct page *page, Fabric__V1__ListMulticastMembersResponse *m)
 {
     m->members = answer_alloc(a, page->want, sizeof *m->members);
-    for (size_t i = page->given ? fab_mgroup_from(group, page->key.number + 1) : 0;
+    for (size_t i = page->given ? fab_mcast_group_lower_bound(group, page->key.number + 1) : 0;
          m->members != NULL && i < group->members; i++) {
         if (m->n_members == page->want) {
             const struct page_key last = {.list = 'h', .number = group->member[i - 1].gid[1]};
@@ -161,12 +162,12 @@ void list_multicast_members(struct call *c, const void *request)
 {
     const Fabric__V1__ListMulticastMembersRequest *q = request;
     Fabric__V1__ListMulticastMembersResponse m = FABRIC__V1__LIST_MULTICAST_MEMBERS_RESPONSE__INIT;
-    const struct fab_mgroups *g = sm_mgroups(call_rpc(c)->in.sm);
+    const struct fab_mcast_groups *g = sm_mgroups(call_rpc(c)->in.sm);
     struct answer a = {0};
     struct page page;
     struct fab_view *v = need_target(c);
     if (v != NULL && read_page(c, 'h', q->page_token, q->page_size, &page)) {
-        const struct fab_mgroup *group = find_group(g, q->group);
+        const struct fab_mcast_group *group = find_group(g, q->group);
         m.generation = v->generation;
         if (group != NULL) {
             fill_members(&a, v, g, group, &page, &m);

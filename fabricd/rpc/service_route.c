@@ -39,7 +39,8 @@ static uint32_t destination_lid(const struct fab_lids *lids, const char *what, u
 }
 
 /* Into the port at the other end of the cable before, out of this one. */
-static uint8_t lane(const struct fab_view *v, const struct fab_trace *t, uint32_t i, uint32_t sl)
+static uint8_t lane(const struct fab_view *v, const struct fab_verify_trace *t, uint32_t i,
+                    uint32_t sl)
 {
     uint32_t out = t->ports[i], in = i > 0 ? v->fabric->ports[t->ports[i - 1]].peer : out;
     if (i == 1 && fab_node_is_switch(v->fabric, v->fabric->ports[t->ports[0]].node))
@@ -47,7 +48,7 @@ static uint8_t lane(const struct fab_view *v, const struct fab_trace *t, uint32_
     return fab_target_vl(v->fabric, &v->policy, &v->target->vls, in, out, (uint8_t)sl);
 }
 
-static void fill_hops(struct answer *a, const struct fab_view *v, const struct fab_trace *t,
+static void fill_hops(struct answer *a, const struct fab_view *v, const struct fab_verify_trace *t,
                       Fabric__V1__Path *m)
 {
     const struct fab_fabric *f = v->fabric;
@@ -111,7 +112,7 @@ static void fill_partition(struct answer *a, const struct fab_view *v, uint16_t 
 static Fabric__V1__Path *trace(struct answer *a, const struct fab_view *v, uint32_t from,
                                uint32_t to, uint32_t lid)
 {
-    struct fab_trace t = {0};
+    struct fab_verify_trace t = {0};
     const struct fab_verify_input in = verify_input(v);
     Fabric__V1__Path *m = ANSWER_NEW(a, Fabric__V1__Path, fabric__v1__path);
     if (m == NULL)
@@ -126,13 +127,13 @@ static Fabric__V1__Path *trace(struct answer *a, const struct fab_view *v, uint3
         fab_target_sl_of(v->fabric, &v->target->lids, &v->target->vls, class, from, lid);
     m->traffic_class = answer_text(a, class_name(v, class));
     m->virtual_lanes = fab_vls_count(&v->target->vls);
-    int rc = from == to ? FAB_OK : fab_trace(&in, from, lid, &t);
+    int rc = from == to ? FAB_OK : fab_verify_trace(&in, from, lid, &t);
     if (rc == FAB_E_NOMEM)
         a->failed = true;
     m->reachable = rc == FAB_OK;
     m->problem = answer_text(a, m->reachable ? "" : path_problem(rc));
     fill_hops(a, v, &t, m);
-    fab_trace_fini(&t);
+    fab_verify_trace_fini(&t);
     return m;
 }
 
@@ -249,7 +250,7 @@ static void on_proved(void *ctx)
         call_finish(p->call, fab_grpc_code_of(p->rc), "the tables could not be proved: %s",
                     fab_status_text(p->rc));
     if (p->rc == FAB_OK)
-        fab_verdict_fini(&p->verdict);
+        fab_verify_verdict_fini(&p->verdict);
     fab_view_unref(p->view);
     free(p);
 }

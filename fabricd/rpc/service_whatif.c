@@ -16,7 +16,7 @@
 #include "fabricd/rpc/report.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/repair/stand.h"
+#include "libfabmgr/repair/session/session.h"
 #include "libfabmgr/study/choose_engine.h"
 #include "libfabmgr/study/whatif.h"
 
@@ -112,7 +112,7 @@ static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_
         study_fail(&w->study, rc, "engines could not be compared");
     if (rc < 0 || c.lft.entries == first)
         return rc == FAB_OK;
-    fab_verdict_fini(&r->verdict);
+    fab_verify_verdict_fini(&r->verdict);
     return report_judge(r, &w->study, m, w->whatif.fabric, &w->whatif.lids);
 }
 
@@ -150,12 +150,12 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
     const struct fab_view *v = w->study.view;
     const struct fab_repair_input in = {v->fabric, &v->policy, &v->target->lids, &v->target->lft,
                                         &v->target->vls};
-    struct fab_stand stand;
+    struct fab_repair_session stand;
     char why[200];
-    int rc = fab_stand_new(&in, &stand, why, sizeof why);
+    int rc = fab_repair_session_new(&in, &stand, why, sizeof why);
     if (rc == FAB_OK) {
-        rc = fab_stand_follow(&stand, v->target, w->whatif.fabric, target);
-        fab_stand_fini(&stand);
+        rc = fab_repair_session_update(&stand, v->target, w->whatif.fabric, target);
+        fab_repair_session_fini(&stand);
     }
     return rc == FAB_OK;
 }

@@ -173,7 +173,7 @@ static int put(const struct change *c, uint32_t place, uint64_t guid)
 /* A name by which a port is a member of a multicast group stays. */
 static uint16_t may_rename(const struct change *c, bool set)
 {
-    const struct fab_mgroups *groups = sm_mgroups(c->s->in.sm);
+    const struct fab_mcast_groups *groups = sm_mgroups(c->s->in.sm);
     uint16_t status = 0;
     for (uint32_t place = c->first; status == 0 && place < c->end; place++) {
         uint64_t old = guid_at(c, place), now = c->record.table.guid[place % FAB_ALIAS_BLOCK];
@@ -182,7 +182,7 @@ static uint16_t may_rename(const struct change *c, bool set)
             continue;
         if (groups == NULL)
             status = FAB_SMP_BUSY;
-        else if (fab_mgroups_has(groups, old))
+        else if (fab_mcast_groups_has_member(groups, old))
             status = FAB_SA_REQ_DENIED;
     }
     return status;

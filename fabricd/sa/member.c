@@ -28,11 +28,11 @@ struct change {
     const struct fab_sa *sa;
     const struct fab_view *view;
     const struct fab_sa_request *req;
-    struct fab_mc_member_record record; /* its PortGID with the subnet's prefix */
-    uint64_t prefix;                    /* that it came with */
-    uint32_t port;                      /* that joins or leaves; FAB_NONE: it is not there */
-    const struct fab_mgroup *group;     /* or NULL */
-    const struct fab_mgroup_member *member;
+    struct fab_mc_member_record record;  /* its PortGID with the subnet's prefix */
+    uint64_t prefix;                     /* that it came with */
+    uint32_t port;                       /* that joins or leaves; FAB_NONE: it is not there */
+    const struct fab_mcast_group *group; /* or NULL */
+    const struct fab_mcast_member *member;
 };
 
 static uint64_t component(const char *name)
@@ -42,7 +42,7 @@ static uint64_t component(const char *name)
 
 static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, struct change *c)
 {
-    const struct fab_mgroups *groups = sm_mgroups(s->in.sm);
+    const struct fab_mcast_groups *groups = sm_mgroups(s->in.sm);
     *c = (struct change){.sa = s->view->sa, .view = fab_sa_view(s->view->sa), .req = req};
     if (fab_rec_unpack(&fab_mc_member_record, req->data, FAB_SA_DATA_LEN, &c->record) != FAB_OK)
         return FAB_SA_REQ_INVALID;
@@ -53,9 +53,9 @@ static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, stru
     c->record.port_gid[0] = ours;
     c->port = fab_sa_port_of_guid(c->sa, c->record.port_gid[1]);
     if (groups != NULL)
-        c->group = fab_mgroups_find(groups, c->record.mgid);
+        c->group = fab_mcast_groups_find(groups, c->record.mgid);
     if (c->group != NULL) {
-        size_t i = fab_mgroup_from(c->group, c->record.port_gid[1]);
+        size_t i = fab_mcast_group_lower_bound(c->group, c->record.port_gid[1]);
         if (i < c->group->members && c->group->member[i].gid[1] == c->record.port_gid[1])
             c->member = &c->group->member[i];
     }
@@ -114,13 +114,13 @@ uint16_t sa_member_set(struct sa *s, const struct fab_sa_request *req,
     if (req->from == FAB_NONE || !may_join(&c))
         return FAB_SA_REQ_INVALID;
     const struct fab_port_info *port = &c.view->fabric->ports[c.port].info;
-    const struct fab_mgroup_ask ask = {.record = &c.record,
-                                       .comp_mask = req->comp_mask,
-                                       .port_guid = c.view->fabric->ports[c.port].guid,
-                                       .mtu = port->neighbor_mtu,
-                                       .rate = fab_sa_rate(fab_link_rate(port)),
-                                       .life = c.view->policy.subnet_timeout,
-                                       .proxy = req->from != c.port};
+    const struct fab_mcast_request ask = {.record = &c.record,
+                                          .comp_mask = req->comp_mask,
+                                          .port_guid = c.view->fabric->ports[c.port].guid,
+                                          .mtu = port->neighbor_mtu,
+                                          .rate = fab_sa_rate(fab_link_rate(port)),
+                                          .life = c.view->policy.subnet_timeout,
+                                          .proxy = req->from != c.port};
     status = sm_mgroup_join(s->in.sm, &ask, &is);
     return answer(&c, status, &is, ret_data);
 }
@@ -135,7 +135,7 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
         return status;
     if (req->from == FAB_NONE || !may_modify(&c))
         return FAB_SA_REQ_INVALID;
-    const struct fab_mgroup_ask ask = {.record = &c.record, .comp_mask = req->comp_mask};
+    const struct fab_mcast_request ask = {.record = &c.record, .comp_mask = req->comp_mask};
     status = sm_mgroup_leave(s->in.sm, &ask, &is);
     return answer(&c, status, &is, ret_data);
 }
@@ -148,14 +148,14 @@ struct place { /* of a list: what it was at last */
     uint64_t in_group; /* 1: at this member of it; 2: at its end */
 };
 
-static bool sees(const struct fab_sa_query *q, const struct fab_mgroup *group)
+static bool sees(const struct fab_sa_query *q, const struct fab_mcast_group *group)
 {
     return q->trusted || q->asker == FAB_NONE ||
            fab_pkeys_has(&fab_sa_view(q->sa)->target->pkeys, q->asker, group->is.pkey);
 }
 
 static bool is_wanted(const struct fab_sa_query *q, const struct fab_mc_member_record *want,
-                      const struct fab_mgroup_member *m)
+                      const struct fab_mcast_member *m)
 {
     if ((q->comp_mask & component("PortGID")) != 0 && m->gid[1] != want->port_gid[1])
         return false;
@@ -166,14 +166,14 @@ static bool is_wanted(const struct fab_sa_query *q, const struct fab_mc_member_r
 
 /* The next member of a group, from `i` on. */
 static bool next_member(const struct fab_sa_query *q, const struct fab_mc_member_record *want,
-                        const struct fab_mgroup *group, size_t i, struct place *at,
+                        const struct fab_mcast_group *group, size_t i, struct place *at,
                         struct fab_mc_member_record *ret)
 {
     while (i < group->members && !is_wanted(q, want, &group->member[i]))
         i++;
     if (i == group->members)
         return false;
-    const struct fab_mgroup_member *m = &group->member[i];
+    const struct fab_mcast_member *m = &group->member[i];
     *at = (struct place){{group->is.mgid[0], group->is.mgid[1]}, m->gid[1], 1};
     *ret = group->is;
     memcpy(ret->port_gid, m->gid, sizeof(ret->port_gid));
@@ -184,7 +184,7 @@ static bool next_member(const struct fab_sa_query *q, const struct fab_mc_member
 
 /* To who is not trusted the group alone. */
 static bool group_alone(const struct fab_sa_query *q, const struct fab_mc_member_record *want,
-                        const struct fab_mgroup *group, struct fab_mc_member_record *ret)
+                        const struct fab_mcast_group *group, struct fab_mc_member_record *ret)
 {
     struct place at;
     if ((q->comp_mask & component("PortGID")) != 0 && !next_member(q, want, group, 0, &at, ret))
@@ -193,23 +193,24 @@ static bool group_alone(const struct fab_sa_query *q, const struct fab_mc_member
     return true;
 }
 
-static bool next_record(const struct fab_mgroups *g, const struct fab_sa_query *q, struct place *at,
-                        struct fab_mc_member_record *ret)
+static bool next_record(const struct fab_mcast_groups *g, const struct fab_sa_query *q,
+                        struct place *at, struct fab_mc_member_record *ret)
 {
     struct fab_mc_member_record want;
     if (fab_rec_unpack(&fab_mc_member_record, q->want, sizeof(q->want), &want) != FAB_OK)
         return false;
-    for (size_t i = fab_mgroups_from(g, at->mgid); i < g->groups; i++) {
-        const struct fab_mgroup *group = g->group[i];
+    for (size_t i = fab_mcast_groups_lower_bound(g, at->mgid); i < g->groups; i++) {
+        const struct fab_mcast_group *group = g->group[i];
         bool here = group->is.mgid[0] == at->mgid[0] && group->is.mgid[1] == at->mgid[1];
         if ((here && at->in_group == 2) || !sees(q, group) ||
-            !fab_mgroup_agrees(group, &want, q->comp_mask))
+            !fab_mcast_group_matches(group, &want, q->comp_mask))
             continue;
         if (!q->trusted && group_alone(q, &want, group, ret)) {
             *at = (struct place){{group->is.mgid[0], group->is.mgid[1]}, 0, 2};
             return true;
         }
-        size_t from = here && at->in_group == 1 ? fab_mgroup_from(group, at->guid + 1) : 0;
+        size_t from =
+            here && at->in_group == 1 ? fab_mcast_group_lower_bound(group, at->guid + 1) : 0;
         if (q->trusted && next_member(q, &want, group, from, at, ret))
             return true;
     }
@@ -219,7 +220,7 @@ static bool next_record(const struct fab_mgroups *g, const struct fab_sa_query *
 bool sa_member_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct)
 {
     const struct sa *s = ctx;
-    const struct fab_mgroups *g = sm_mgroups(s->in.sm);
+    const struct fab_mcast_groups *g = sm_mgroups(s->in.sm);
     struct place place = {{at[0], at[1]}, at[2], at[3]};
     if (g == NULL || !next_record(g, q, &place, ret_struct))
         return false;

@@ -8,15 +8,15 @@
 #include "fabricd/sa/registered.h"
 #include "libfabmgr/base/status.h"
 
-static uint32_t positions(const struct fab_mnet *n, uint32_t sw)
+static uint32_t positions(const struct fab_mcast_net *n, uint32_t sw)
 {
-    return fab_mnet_ports(n, sw) / 16 + 1;
+    return fab_mcast_net_port_count(n, sw) / 16 + 1;
 }
 
 /* Blocks of a table; those behind name no port. */
-static uint32_t blocks(const struct sa *s, const struct fab_mgroups *g, uint32_t sw)
+static uint32_t blocks(const struct sa *s, const struct fab_mcast_groups *g, uint32_t sw)
 {
-    const struct fab_mnet *n = fab_trees_net(g->trees);
+    const struct fab_mcast_net *n = fab_mcast_trees_net(g->trees);
     for (uint32_t block = (g->mlids + 31) / 32; block > 0; block--)
         for (uint32_t p = 0; p < positions(n, sw); p++) {
             const uint16_t *entry = sm_mft_block(s->in.sm, sw, (block - 1) | p << 9);
@@ -43,8 +43,8 @@ static uint16_t lid_of(const struct fab_sa_query *q, uint64_t guid)
 bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct)
 {
     const struct sa *s = ctx;
-    const struct fab_mgroups *g = sm_mgroups(s->in.sm);
-    const struct fab_mnet *n = g != NULL ? fab_trees_net(g->trees) : NULL;
+    const struct fab_mcast_groups *g = sm_mgroups(s->in.sm);
+    const struct fab_mcast_net *n = g != NULL ? fab_mcast_trees_net(g->trees) : NULL;
     struct fab_mft_record *r = ret_struct;
     for (; n != NULL && at[0] < n->switches; at[0]++, at[1] = 0) {
         uint32_t sw = (uint32_t)at[0], count = positions(n, sw);

@@ -13,11 +13,11 @@
 #include "libfabmgr/discover/discover.h"
 #include "libfabmgr/isolation/isolation.h"
 #include "libfabmgr/mcast/groups.h"
-#include "libfabmgr/plan/mfts.h"
+#include "libfabmgr/plan/mft_writes.h"
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/qos/qos.h"
-#include "libfabmgr/repair/contingency.h"
-#include "libfabmgr/repair/stand.h"
+#include "libfabmgr/repair/contingency/contingency.h"
+#include "libfabmgr/repair/session/session.h"
 #include "libfabmgr/smstate/smstate.h"
 
 #define SM_MAX_SUSPECTS 256 /* more than that: look at everything */
@@ -192,16 +192,16 @@ struct sm_probe {
 };
 struct sm_repair_job;
 struct sm_repair { /* mend.c */
-    struct fab_stand stand;
+    struct fab_repair_session stand;
     uint64_t tables;           /* model.tables that it is of */
     uint64_t asked;            /* tables that one was made for, or could not be */
     struct sm_repair_job *job; /* making one on the worker, or NULL */
 };
 struct sm_contingency_job;
-struct sm_contingency_state {            /* ahead.c */
-    struct fab_contingencies all;        /* of the state that stands; base NULL: none */
-    struct fab_contingency_maker *maker; /* NULL: all done, or its job has it */
-    struct sm_contingency_job *job;      /* on the worker, or NULL */
+struct sm_contingency_state {                   /* ahead.c */
+    struct fab_repair_contingencies all;        /* of the state that stands; base NULL: none */
+    struct fab_repair_contingency_maker *maker; /* NULL: all done, or its job has it */
+    struct sm_contingency_job *job;             /* on the worker, or NULL */
     struct loop_timer *timer;
     uint32_t cases;
     uint64_t load; /* as they are in force, the worst */
@@ -245,12 +245,12 @@ struct sm_absent {
 };
 struct sm_multicast { /* multicast.c */
     struct sm *s;
-    struct fab_mgroups *groups; /* NULL: no fabric is known yet */
-    bool stale;                 /* the trees' fabric is not the published one */
-    bool configured;            /* groups of the configuration are as it says */
-    bool full;                  /* was told: no multicast LID is left */
-    uint16_t *top;              /* LinearFDBTop of the switches of the trees' net, as last seen */
-    struct sm_absent *absent;   /* members that are not there */
+    struct fab_mcast_groups *groups; /* NULL: no fabric is known yet */
+    bool stale;                      /* the trees' fabric is not the published one */
+    bool configured;                 /* groups of the configuration are as it says */
+    bool full;                       /* was told: no multicast LID is left */
+    uint16_t *top;            /* LinearFDBTop of the switches of the trees' net, as last seen */
+    struct sm_absent *absent; /* members that are not there */
     size_t absents, absent_room;
     struct loop_timer *timer, *absent_timer;
     /* mfts.c: all by the ids of the trees' net */
@@ -260,7 +260,7 @@ struct sm_multicast { /* multicast.c */
     uint32_t silents;
     struct loop_timer *retry;
     uint64_t retry_us, writes;
-    struct fab_mft_plan plan; /* that is carried out; with `busy`: */
+    struct fab_plan_mft plan; /* that is carried out; with `busy`: */
     bool busy, failed;
     unsigned stage;
     size_t next, outstanding; /* ops of the stage */
@@ -454,13 +454,13 @@ void sm_repair_fini(struct sm *s);
 void sm_repair_forget(struct sm *s); /* the next tables are an engine's */
 /* For a computation that replaces the tables: what stands goes along, empty if it is of none that
  * were in force just before; it comes back for the new ones. */
-void sm_repair_lend(struct sm *s, struct fab_stand *ret);
-void sm_repair_give_back(struct sm *s, struct fab_stand *t);
+void sm_repair_lend(struct sm *s, struct fab_repair_session *ret);
+void sm_repair_give_back(struct sm *s, struct fab_repair_session *t);
 /* ---- ahead.c ---- */
 int sm_contingency_init(struct sm *s);
 void sm_contingency_fini(struct sm *s);
 void sm_contingency_prepare(struct sm *s); /* drops what does not hold any more, and begins anew */
-/* The repair for exactly these dead cables, by the ids of the ground, where there is a plan. */
+/* The repair for exactly these dead cables, by the ids of the baseline, where there is a plan. */
 int sm_contingency_find(struct sm *s, const uint32_t *dead, size_t count,
                         struct fab_repair_delta *ret);
 

@@ -142,7 +142,7 @@ static void free_phases(struct sm *s)
     free(s->program.asked);
     free(s->program.written);
     fab_target_unref(s->fresh);
-    fab_verdict_fini(&s->verdict);
+    fab_verify_verdict_fini(&s->verdict);
     free(s->port_op);
     free(s->silent);
     free(s->disabled);

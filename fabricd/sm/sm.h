@@ -22,7 +22,7 @@
 #include "fabricd/transport/transport.h"
 #include "libfabmgr/damping/damping.h"
 #include "libfabmgr/mcast/groups.h"
-#include "libfabmgr/repair/contingency.h"
+#include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/view/view.h"
 
 struct sm;
@@ -98,20 +98,22 @@ uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, u
 
 /* What would happen if one cable or switch failed next, as far as it is computed. */
 struct sm_contingencies {
-    const struct fab_contingencies *all; /* until the caller returns to the loop; NULL: none yet */
-    uint32_t cases;                      /* that there will be */
-    bool under_way;                      /* more are being computed */
-    size_t budget, working;              /* bytes: allowed for plans (0: off), to compute them */
-    uint64_t load;                       /* the worst, of the tables in force */
-    uint32_t rate;                       /* table blocks a second */
-    bool rate_measured;                  /* by the reroutes in memory; else assumed */
+    const struct fab_repair_contingencies
+        *all;               /* until the caller returns to the loop; NULL: none yet */
+    uint32_t cases;         /* that there will be */
+    bool under_way;         /* more are being computed */
+    size_t budget, working; /* bytes: allowed for plans (0: off), to compute them */
+    uint64_t load;          /* the worst, of the tables in force */
+    uint32_t rate;          /* table blocks a second */
+    bool rate_measured;     /* by the reroutes in memory; else assumed */
 };
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret);
 /* A row with the ids of the view; FAB_NONE: that is away. The plan stays where it is. */
-void sm_contingency_row(const struct sm *s, const struct fab_contingency *row,
-                        struct fab_contingency *ret);
+void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency *row,
+                        struct fab_repair_contingency *ret);
 /* The row of the cable of a port, or of a switch, by the ids of the view; NULL: none yet. */
-const struct fab_contingency *sm_contingency_of(const struct sm *s, bool is_switch, uint32_t id);
+const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
+                                                       uint32_t id);
 
 /* The silent places of the last sweep, for people. */
 struct sm_unresponsive {
@@ -164,20 +166,20 @@ uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t ma
 bool sm_is_quiet(const struct sm *s);
 
 /* Multicast groups: joins and leaves change them at once; the switches' tables follow, without a
- * sweep. Statuses as those of fab_mgroups_join and _leave; FAB_SMP_BUSY: nothing is known yet, or
- * we are not master. */
-uint16_t sm_mgroup_join(struct sm *s, const struct fab_mgroup_ask *ask,
+ * sweep. Statuses as those of fab_mcast_groups_join and _leave; FAB_SMP_BUSY: nothing is known yet,
+ * or we are not master. */
+uint16_t sm_mgroup_join(struct sm *s, const struct fab_mcast_request *ask,
                         struct fab_mc_member_record *ret);
-uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mgroup_ask *ask,
+uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mcast_request *ask,
                          struct fab_mc_member_record *ret);
 /* Until the caller returns to the loop; NULL: none are known yet. */
-const struct fab_mgroups *sm_mgroups(const struct sm *s);
+const struct fab_mcast_groups *sm_mgroups(const struct sm *s);
 /* Told when a group was made, or goes: of what it is, members' fields 0. One listener; fn NULL:
  * none. */
 typedef void sm_mgroup_fn(void *ctx, const struct fab_mc_member_record *group, bool made);
 void sm_on_mgroup(struct sm *s, sm_mgroup_fn *fn, void *ctx);
-/* What a switch is known to hold, by its id in fab_trees_net and fab_mft_number: 32 port masks;
- * NULL: nobody asked. */
+/* What a switch is known to hold, by its id in fab_mcast_trees_net and fab_mft_number: 32 port
+ * masks; NULL: nobody asked. */
 const uint16_t *sm_mft_block(const struct sm *s, uint32_t sw, uint32_t number);
 struct sm_multicast_status {
     uint32_t groups, mlids;

@@ -19,23 +19,23 @@
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static int put_bit(struct fab_trees *t, const struct tree *tree, uint32_t port, bool value)
+static int put_bit(struct fab_mcast_trees *t, const struct tree *tree, uint32_t port, bool value)
 {
-    uint8_t num = fab_mnet_num(t->net, port);
+    uint8_t num = fab_mcast_net_num(t->net, port);
     uint16_t *entry =
         fab_blocks_at(&t->tables, t->net->node[port], fab_mft_number(tree->mlid, num));
     if (entry == NULL)
         return FAB_E_NOMEM;
-    fab_bits_set(t->changed, tree_slot(tree) / FAB_BLOCK_ENTRIES);
+    fab_bits_set(t->changed, fab_mcast_tree_slot(tree) / FAB_BLOCK_ENTRIES);
     uint16_t bit = (uint16_t)(1u << num % 16);
-    entry += tree_slot(tree) % FAB_BLOCK_ENTRIES;
+    entry += fab_mcast_tree_slot(tree) % FAB_BLOCK_ENTRIES;
     *entry = (uint16_t)(value ? *entry | bit : *entry & ~bit);
     return FAB_OK;
 }
 
 /* The port of a switch that a member's packets come out of: before it, or port 0 of its own.
  * FAB_NONE: it has no working cable to a switch, or is not there. */
-static uint32_t outlet(const struct fab_mnet *n, uint32_t port)
+static uint32_t outlet(const struct fab_mcast_net *n, uint32_t port)
 {
     if (port == FAB_NONE)
         return FAB_NONE;
@@ -44,7 +44,8 @@ static uint32_t outlet(const struct fab_mnet *n, uint32_t port)
     return n->peer[port];
 }
 
-int tree_mark(struct fab_trees *t, const struct tree *tree, const struct member *m, bool receives)
+int fab_mcast_tree_set_entry(struct fab_mcast_trees *t, const struct tree *tree,
+                             const struct member *m, bool receives)
 {
     return put_bit(t, tree, outlet(t->net, m->port), receives);
 }
@@ -52,10 +53,10 @@ int tree_mark(struct fab_trees *t, const struct tree *tree, const struct member 
 /* ---- branches -------------------------------------------------------------------------------- */
 
 /* The branch of a spot that has none; its upper end is a spot. */
-static int add_branch(struct fab_trees *t, struct tree *tree, struct spot *s, uint32_t port)
+static int add_branch(struct fab_mcast_trees *t, struct tree *tree, struct spot *s, uint32_t port)
 {
     uint32_t peer = t->net->peer[port];
-    struct spot *above = tree_spot(tree, t->net->node[peer]);
+    struct spot *above = fab_mcast_tree_vertex(tree, t->net->node[peer]);
     int r = put_bit(t, tree, port, true);
     if (r == FAB_OK)
         r = put_bit(t, tree, peer, true);
@@ -70,10 +71,10 @@ static int add_branch(struct fab_trees *t, struct tree *tree, struct spot *s, ui
 }
 
 /* (Clearing bits of blocks that are there needs no memory.) */
-static void remove_branch(struct fab_trees *t, struct tree *tree, struct spot *s)
+static void remove_branch(struct fab_mcast_trees *t, struct tree *tree, struct spot *s)
 {
     uint32_t port = s->up, peer = t->net->peer[port];
-    struct spot *above = tree_spot(tree, t->net->node[peer]);
+    struct spot *above = fab_mcast_tree_vertex(tree, t->net->node[peer]);
     (void)put_bit(t, tree, port, false);
     (void)put_bit(t, tree, peer, false);
     s->up = FAB_NONE;
@@ -84,18 +85,18 @@ static void remove_branch(struct fab_trees *t, struct tree *tree, struct spot *s
 }
 
 /* Takes away what leads to nobody, from a switch upwards. */
-static void prune(struct fab_trees *t, struct tree *tree, uint32_t sw)
+static void prune(struct fab_mcast_trees *t, struct tree *tree, uint32_t sw)
 {
     for (;;) {
-        struct spot *s = tree_spot(tree, sw);
+        struct spot *s = fab_mcast_tree_vertex(tree, sw);
         if (s == NULL || s->kids > 0 || s->ends > 0)
             return;
         bool is_top = s->up == FAB_NONE;
         if (!is_top) {
-            sw = fab_mnet_across(t->net, s->up);
+            sw = fab_mcast_net_peer_node(t->net, s->up);
             remove_branch(t, tree, s);
         }
-        tree_remove_spot(tree, s);
+        fab_mcast_tree_remove_vertex(tree, s);
         if (is_top) {
             tree->top = FAB_NONE;
             return;
@@ -103,29 +104,29 @@ static void prune(struct fab_trees *t, struct tree *tree, uint32_t sw)
     }
 }
 
-void tree_trim(struct fab_trees *t, struct tree *tree)
+void fab_mcast_tree_trim(struct fab_mcast_trees *t, struct tree *tree)
 {
     while (tree->top != FAB_NONE) {
-        struct spot *s = tree_spot(tree, tree->top);
+        struct spot *s = fab_mcast_tree_vertex(tree, tree->top);
         if (s->kids != 1 || s->ends > 0)
             return;
         uint32_t kid = (uint32_t)s->kid_sum;
-        remove_branch(t, tree, tree_spot(tree, kid));
-        tree_remove_spot(tree, tree_spot(tree, tree->top));
+        remove_branch(t, tree, fab_mcast_tree_vertex(tree, kid));
+        fab_mcast_tree_remove_vertex(tree, fab_mcast_tree_vertex(tree, tree->top));
         tree->top = kid;
     }
 }
 
 /* The port that leads a switch a hop nearer to the root: `hint`, where that does, else the one
  * with the fewest trees on it, by turns for different trees. FAB_NONE: none. */
-static uint32_t way_up(const struct fab_trees *t, const struct tree *tree, const uint16_t *dist,
-                       uint32_t sw, uint32_t hint)
+static uint32_t way_up(const struct fab_mcast_trees *t, const struct tree *tree,
+                       const uint16_t *dist, uint32_t sw, uint32_t hint)
 {
-    const struct fab_mnet *n = t->net;
+    const struct fab_mcast_net *n = t->net;
     uint32_t best = FAB_NONE, first = n->first_port[sw] + 1, count = n->first_port[sw + 1] - first;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t port = first + (i + tree->mlid) % count, above = fab_mnet_across(n, port);
-        if (above == FAB_NONE || dist[above] == WAYS_FAR || dist[above] + 1 != dist[sw])
+        uint32_t port = first + (i + tree->mlid) % count, above = fab_mcast_net_peer_node(n, port);
+        if (above == FAB_NONE || dist[above] == FAB_MCAST_UNREACHED || dist[above] + 1 != dist[sw])
             continue;
         if (port == hint)
             return port;
@@ -137,19 +138,19 @@ static uint32_t way_up(const struct fab_trees *t, const struct tree *tree, const
 
 /* From a spot without a branch up to a spot that is there already, or the root. What is passed
  * becomes part of the tree. *ret_end: where it ended. */
-static int climb(struct fab_trees *t, struct tree *tree, uint32_t sw, const uint32_t *before,
+static int climb(struct fab_mcast_trees *t, struct tree *tree, uint32_t sw, const uint32_t *before,
                  uint32_t *ret_end)
 {
-    const uint16_t *dist = ways_to(&t->ways, tree->root, tree_slot(tree));
+    const uint16_t *dist = fab_mcast_distances_to(&t->ways, tree->root, fab_mcast_tree_slot(tree));
     if (dist == NULL)
         return FAB_E_NOMEM;
     while (sw != tree->root) {
         uint32_t port = way_up(t, tree, dist, sw, before != NULL ? before[sw] : FAB_NONE);
-        uint32_t above = fab_mnet_across(t->net, port);
-        bool meets = tree_spot(tree, above) != NULL;
-        if (!meets && tree_add_spot(tree, above) == NULL)
+        uint32_t above = fab_mcast_net_peer_node(t->net, port);
+        bool meets = fab_mcast_tree_vertex(tree, above) != NULL;
+        if (!meets && fab_mcast_tree_add_vertex(tree, above) == NULL)
             return FAB_E_NOMEM;
-        int r = add_branch(t, tree, tree_spot(tree, sw), port);
+        int r = add_branch(t, tree, fab_mcast_tree_vertex(tree, sw), port);
         if (r != FAB_OK)
             return r;
         sw = above;
@@ -161,12 +162,12 @@ static int climb(struct fab_trees *t, struct tree *tree, uint32_t sw, const uint
 }
 
 /* The switch becomes a spot of the tree. */
-static int attach(struct fab_trees *t, struct tree *tree, uint32_t sw, const uint32_t *before)
+static int attach(struct fab_mcast_trees *t, struct tree *tree, uint32_t sw, const uint32_t *before)
 {
     uint32_t end, top = tree->top;
-    if (tree_spot(tree, sw) != NULL)
+    if (fab_mcast_tree_vertex(tree, sw) != NULL)
         return FAB_OK;
-    if (tree_add_spot(tree, sw) == NULL)
+    if (fab_mcast_tree_add_vertex(tree, sw) == NULL)
         return FAB_E_NOMEM;
     if (top == FAB_NONE) {
         tree->top = sw;
@@ -174,14 +175,15 @@ static int attach(struct fab_trees *t, struct tree *tree, uint32_t sw, const uin
     }
     int r = climb(t, tree, sw, before, &end);
     /* It met the tree, or else the root, which is the top of two trees then: the old one climbs. */
-    if (r == FAB_OK && end == tree->root && top != end && tree_spot(tree, top)->up == FAB_NONE) {
+    if (r == FAB_OK && end == tree->root && top != end &&
+        fab_mcast_tree_vertex(tree, top)->up == FAB_NONE) {
         tree->top = end;
         r = climb(t, tree, top, before, &end);
     }
     return r;
 }
 
-void tree_scrap(struct fab_trees *t, struct tree *tree)
+void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct tree *tree)
 {
     for (size_t i = 0; i < tree->spots; i++)
         if (tree->spot[i].up != FAB_NONE)
@@ -189,7 +191,7 @@ void tree_scrap(struct fab_trees *t, struct tree *tree)
     for (size_t i = 0; i < tree->members; i++) {
         struct member *m = &tree->member[i];
         if (m->port != FAB_NONE)
-            (void)tree_mark(t, tree, m, false);
+            (void)fab_mcast_tree_set_entry(t, tree, m, false);
         m->port = FAB_NONE;
     }
     tree->spots = tree->in = 0;
@@ -199,7 +201,7 @@ void tree_scrap(struct fab_trees *t, struct tree *tree)
 /* ---- roots ----------------------------------------------------------------------------------- */
 
 /* The core switch with the fewest trees that has a way to `sw`. */
-static int choose_root(struct fab_trees *t, struct tree *tree, uint32_t sw)
+static int choose_root(struct fab_mcast_trees *t, struct tree *tree, uint32_t sw)
 {
     uint32_t best = sw;
     bool found = false;
@@ -207,10 +209,10 @@ static int choose_root(struct fab_trees *t, struct tree *tree, uint32_t sw)
         uint32_t root = (i + tree->mlid) % t->net->switches;
         if (!fab_bits_get(t->ways.core, root) || (found && t->roots[root] >= t->roots[best]))
             continue;
-        const uint16_t *dist = ways_to(&t->ways, root, tree_slot(tree));
+        const uint16_t *dist = fab_mcast_distances_to(&t->ways, root, fab_mcast_tree_slot(tree));
         if (dist == NULL)
             return FAB_E_NOMEM;
-        if (dist[sw] == WAYS_FAR)
+        if (dist[sw] == FAB_MCAST_UNREACHED)
             continue;
         best = root;
         found = true;
@@ -220,7 +222,7 @@ static int choose_root(struct fab_trees *t, struct tree *tree, uint32_t sw)
     return FAB_OK;
 }
 
-void tree_drop_root(struct fab_trees *t, struct tree *tree)
+void fab_mcast_tree_drop_root(struct fab_mcast_trees *t, struct tree *tree)
 {
     if (tree->root != FAB_NONE)
         t->roots[tree->root]--;
@@ -229,35 +231,36 @@ void tree_drop_root(struct fab_trees *t, struct tree *tree)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-int tree_bring_in(struct fab_trees *t, struct tree *tree, struct member *m, const uint32_t *before)
+int fab_mcast_tree_attach(struct fab_mcast_trees *t, struct tree *tree, struct member *m,
+                          const uint32_t *before)
 {
-    uint32_t port = fab_mnet_port(t->net, m->guid), out = outlet(t->net, port);
+    uint32_t port = fab_mcast_net_port(t->net, m->guid), out = outlet(t->net, port);
     if (out == FAB_NONE)
         return FAB_OK;
     uint32_t sw = t->net->node[out];
     int r = tree->root == FAB_NONE ? choose_root(t, tree, sw) : FAB_OK;
     if (r != FAB_OK)
         return r;
-    const uint16_t *dist = ways_to(&t->ways, tree->root, tree_slot(tree));
+    const uint16_t *dist = fab_mcast_distances_to(&t->ways, tree->root, fab_mcast_tree_slot(tree));
     if (dist == NULL)
         return FAB_E_NOMEM;
-    if (dist[sw] == WAYS_FAR)
+    if (dist[sw] == FAB_MCAST_UNREACHED)
         return FAB_OK;
     r = attach(t, tree, sw, before);
     if (r == FAB_OK && m->receives > 0)
         r = put_bit(t, tree, out, true);
     if (r != FAB_OK) {
-        tree_scrap(t, tree);
+        fab_mcast_tree_clear(t, tree);
         t->broken = true;
         return r;
     }
-    tree_spot(tree, sw)->ends++;
+    fab_mcast_tree_vertex(tree, sw)->ends++;
     m->port = port;
     tree->in++;
     return FAB_OK;
 }
 
-void tree_take_out(struct fab_trees *t, struct tree *tree, struct member *m)
+void fab_mcast_tree_detach(struct fab_mcast_trees *t, struct tree *tree, struct member *m)
 {
     if (m->port == FAB_NONE)
         return;
@@ -266,20 +269,20 @@ void tree_take_out(struct fab_trees *t, struct tree *tree, struct member *m)
         (void)put_bit(t, tree, out, false);
     m->port = FAB_NONE;
     tree->in--;
-    tree_spot(tree, sw)->ends--;
+    fab_mcast_tree_vertex(tree, sw)->ends--;
     prune(t, tree, sw);
 }
 
 /* A root that cannot be reached from where most are is none. */
-int tree_bring_all_in(struct fab_trees *t, struct tree *tree, const uint32_t *before)
+int fab_mcast_tree_attach_all(struct fab_mcast_trees *t, struct tree *tree, const uint32_t *before)
 {
     int r = FAB_OK;
     for (size_t i = 0; r == FAB_OK && i < tree->members; i++)
-        r = tree_bring_in(t, tree, &tree->member[i], before);
+        r = fab_mcast_tree_attach(t, tree, &tree->member[i], before);
     if (r != FAB_OK || tree->in > 0 || tree->root == FAB_NONE)
         return r;
-    tree_drop_root(t, tree);
+    fab_mcast_tree_drop_root(t, tree);
     for (size_t i = 0; r == FAB_OK && i < tree->members; i++)
-        r = tree_bring_in(t, tree, &tree->member[i], before);
+        r = fab_mcast_tree_attach(t, tree, &tree->member[i], before);
     return r;
 }

@@ -13,7 +13,7 @@
 
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/mcast/store.h"
+#include "libfabmgr/mcast/group_store.h"
 
 /* ---- which components there are --------------------------------------------------------------
  */
@@ -40,7 +40,7 @@ enum component { /* bits of the component mask, 15.2.5.17 */
 #define TO_JOIN (C_MGID | C_PORT_GID | C_JOIN_STATE)
 #define TO_CREATE (TO_JOIN | C_QKEY | C_PKEY | C_SL | C_FLOW_LABEL | C_TCLASS)
 
-static bool has(const struct fab_mgroup_ask *ask, uint64_t components)
+static bool has(const struct fab_mcast_request *ask, uint64_t components)
 {
     return (ask->comp_mask & components) == components;
 }
@@ -99,7 +99,7 @@ static uint8_t member_at(const struct fab_mc_member_record *r, size_t offset)
 /* *ret: the value that a new group gets: the greatest that fits, up to `most` (0: not known, and
  * only an exact one will do); a lifetime as it is, or exactly as asked for. False: there is none.
  */
-static bool settle(const struct fab_mgroup_ask *ask, unsigned which, uint8_t most, uint8_t *ret)
+static bool settle(const struct fab_mcast_request *ask, unsigned which, uint8_t most, uint8_t *ret)
 {
     const struct ranged *r = &ranged[which];
     uint8_t selector = member_at(ask->record, r->selector), best = most;
@@ -122,7 +122,7 @@ static bool settle(const struct fab_mgroup_ask *ask, unsigned which, uint8_t mos
 
 /* ---- asked for, and is ----------------------------------------------------------------------- */
 
-static bool agrees(const struct fab_mgroup_ask *ask, const struct fab_mc_member_record *is)
+static bool agrees(const struct fab_mcast_request *ask, const struct fab_mc_member_record *is)
 {
     const struct fab_mc_member_record *a = ask->record;
     const struct {
@@ -151,10 +151,10 @@ static bool agrees(const struct fab_mgroup_ask *ask, const struct fab_mc_member_
     return true;
 }
 
-bool fab_mgroup_agrees(const struct fab_mgroup *group, const struct fab_mc_member_record *asked,
-                       uint64_t comp_mask)
+bool fab_mcast_group_matches(const struct fab_mcast_group *group,
+                             const struct fab_mc_member_record *asked, uint64_t comp_mask)
 {
-    const struct fab_mgroup_ask ask = {.record = asked, .comp_mask = comp_mask};
+    const struct fab_mcast_request ask = {.record = asked, .comp_mask = comp_mask};
     if (has(&ask, C_MGID) &&
         (asked->mgid[0] != group->is.mgid[0] || asked->mgid[1] != group->is.mgid[1]))
         return false;
@@ -162,13 +162,13 @@ bool fab_mgroup_agrees(const struct fab_mgroup *group, const struct fab_mc_membe
 }
 
 /* A member must be able to take packets of the group. */
-static bool can_take(const struct fab_mgroup_ask *ask, const struct fab_mc_member_record *is)
+static bool can_take(const struct fab_mcast_request *ask, const struct fab_mc_member_record *is)
 {
     return (ask->mtu == 0 || ask->mtu >= is->mtu) &&
            (ask->rate == 0 || rate_rank(ask->rate) >= rate_rank(is->rate));
 }
 
-static void answer(const struct fab_mgroup *group, const struct fab_mgroup_member *m,
+static void answer(const struct fab_mcast_group *group, const struct fab_mcast_member *m,
                    struct fab_mc_member_record *ret)
 {
     *ret = group->is;
@@ -182,13 +182,14 @@ static void answer(const struct fab_mgroup *group, const struct fab_mgroup_membe
 
 /* ff1S:a01b:PPPP:: and a number: of ours, locally administered (the signature 0xa01b is OpenSM's
  * for the same). */
-static void make_mgid(struct fab_mgroups *g, const struct fab_mc_member_record *is, uint64_t ret[2])
+static void make_mgid(struct fab_mcast_groups *g, const struct fab_mc_member_record *is,
+                      uint64_t ret[2])
 {
     do {
         ret[0] =
             UINT64_C(0xff10a01b00000000) | (uint64_t)is->scope << 48 | (uint64_t)is->pkey << 16;
         ret[1] = ++g->given;
-    } while (store_find(g, ret) != NULL);
+    } while (fab_mcast_store_find(g, ret) != NULL);
 }
 
 /* Multicast, of a scope that is one (IBA 4.1.1). */
@@ -198,8 +199,8 @@ static bool is_sound(const uint64_t mgid[2])
     return mgid[0] >> 56 == 0xff && scope != 0 && scope != 15;
 }
 
-static uint16_t create(struct fab_mgroups *g, const struct fab_mgroup_ask *ask,
-                       struct fab_mgroup **ret)
+static uint16_t create(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
+                       struct fab_mcast_group **ret)
 {
     struct fab_mc_member_record is = *ask->record;
     bool unnamed = is.mgid[0] == 0 && is.mgid[1] == 0;
@@ -222,14 +223,14 @@ static uint16_t create(struct fab_mgroups *g, const struct fab_mgroup_ask *ask,
                        : (uint8_t)(is.mgid[0] >> 48 & 15);
     if (unnamed)
         make_mgid(g, &is, is.mgid);
-    return store_add(g, &is, ret) == FAB_OK ? 0 : FAB_SA_NO_RESOURCES;
+    return fab_mcast_store_add(g, &is, ret) == FAB_OK ? 0 : FAB_SA_NO_RESOURCES;
 }
 
-uint16_t fab_mgroups_join(struct fab_mgroups *g, const struct fab_mgroup_ask *ask,
-                          struct fab_mc_member_record *ret)
+uint16_t fab_mcast_groups_join(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
+                               struct fab_mc_member_record *ret)
 {
     const struct fab_mc_member_record *a = ask->record;
-    struct fab_mgroup *group = store_find(g, a->mgid);
+    struct fab_mcast_group *group = fab_mcast_store_find(g, a->mgid);
     uint16_t status = 0;
     if (!has(ask, TO_JOIN))
         return FAB_SA_INSUFFICIENT_COMPONENTS;
@@ -241,81 +242,83 @@ uint16_t fab_mgroups_join(struct fab_mgroups *g, const struct fab_mgroup_ask *as
         status = FAB_SA_REQ_INVALID;
     if (status != 0)
         return status;
-    const struct fab_mgroup_member *m = store_member(group, a->port_gid[1]);
-    struct fab_mgroup_member as = {.gid = {a->port_gid[0], a->port_gid[1]},
-                                   .port_guid = ask->port_guid,
-                                   .proxy_join = m != NULL ? m->proxy_join : ask->proxy};
+    const struct fab_mcast_member *m = fab_mcast_store_member(group, a->port_gid[1]);
+    struct fab_mcast_member as = {.gid = {a->port_gid[0], a->port_gid[1]},
+                                  .port_guid = ask->port_guid,
+                                  .proxy_join = m != NULL ? m->proxy_join : ask->proxy};
     as.join_state = (uint8_t)((m != NULL ? m->join_state : 0) | (a->join_state & 15));
-    if (store_join(g, group, &as) != FAB_OK) {
-        if (!store_is_wanted(group))
-            store_remove(g, group);
+    if (fab_mcast_store_set_member(g, group, &as) != FAB_OK) {
+        if (!fab_mcast_store_is_needed(group))
+            fab_mcast_store_remove(g, group);
         return FAB_SA_NO_RESOURCES;
     }
     answer(group, &as, ret);
     return 0;
 }
 
-uint16_t fab_mgroups_leave(struct fab_mgroups *g, const struct fab_mgroup_ask *ask,
-                           struct fab_mc_member_record *ret)
+uint16_t fab_mcast_groups_leave(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
+                                struct fab_mc_member_record *ret)
 {
     const struct fab_mc_member_record *a = ask->record;
-    struct fab_mgroup *group = store_find(g, a->mgid);
+    struct fab_mcast_group *group = fab_mcast_store_find(g, a->mgid);
     if (!has(ask, TO_JOIN))
         return FAB_SA_INSUFFICIENT_COMPONENTS;
-    const struct fab_mgroup_member *m = group != NULL ? store_member(group, a->port_gid[1]) : NULL;
+    const struct fab_mcast_member *m =
+        group != NULL ? fab_mcast_store_member(group, a->port_gid[1]) : NULL;
     uint8_t taken = a->join_state & 15;
     if (m == NULL || taken == 0 || (m->join_state & taken) != taken)
         return FAB_SA_REQ_INVALID;
-    struct fab_mgroup_member as = *m;
+    struct fab_mcast_member as = *m;
     as.join_state = taken;
     answer(group, &as, ret);
     as.join_state = (uint8_t)(m->join_state & ~taken);
-    if (store_join(g, group, &as) != FAB_OK)
+    if (fab_mcast_store_set_member(g, group, &as) != FAB_OK)
         return FAB_SA_NO_RESOURCES;
-    if (!store_is_wanted(group))
-        store_remove(g, group);
+    if (!fab_mcast_store_is_needed(group))
+        fab_mcast_store_remove(g, group);
     return 0;
 }
 
-bool fab_mgroups_has(const struct fab_mgroups *g, uint64_t guid)
+bool fab_mcast_groups_has_member(const struct fab_mcast_groups *g, uint64_t guid)
 {
     for (size_t i = 0; i < g->groups; i++)
-        if (store_member(g->group[i], guid) != NULL)
+        if (fab_mcast_store_member(g->group[i], guid) != NULL)
             return true;
     return false;
 }
 
-void fab_mgroups_drop(struct fab_mgroups *g, uint64_t guid)
+void fab_mcast_groups_drop_member(struct fab_mcast_groups *g, uint64_t guid)
 {
     for (size_t i = g->groups; i-- > 0;) {
-        struct fab_mgroup *group = g->group[i];
-        const struct fab_mgroup_member *m = store_member(group, guid);
+        struct fab_mcast_group *group = g->group[i];
+        const struct fab_mcast_member *m = fab_mcast_store_member(group, guid);
         if (m == NULL)
             continue;
-        const struct fab_mgroup_member none = {.gid = {m->gid[0], guid}};
-        (void)store_join(g, group, &none);
-        if (!store_is_wanted(group))
-            store_remove(g, group);
+        const struct fab_mcast_member none = {.gid = {m->gid[0], guid}};
+        (void)fab_mcast_store_set_member(g, group, &none);
+        if (!fab_mcast_store_is_needed(group))
+            fab_mcast_store_remove(g, group);
     }
 }
 
 /* ---- from before a restart --------------------------------------------------------------------
  */
 
-int fab_mgroups_restore(struct fab_mgroups *g, const struct fab_mc_member_record *is)
+int fab_mcast_groups_restore(struct fab_mcast_groups *g, const struct fab_mc_member_record *is)
 {
     struct fab_mc_member_record bare = *is;
-    struct fab_mgroup *group;
+    struct fab_mcast_group *group;
     bare.port_gid[0] = bare.port_gid[1] = 0;
     bare.join_state = bare.proxy_join = 0;
-    return store_find(g, is->mgid) != NULL ? FAB_OK : store_add(g, &bare, &group);
+    return fab_mcast_store_find(g, is->mgid) != NULL ? FAB_OK
+                                                     : fab_mcast_store_add(g, &bare, &group);
 }
 
-int fab_mgroups_restore_member(struct fab_mgroups *g, const uint64_t mgid[2],
-                               const struct fab_mgroup_member *member)
+int fab_mcast_groups_restore_member(struct fab_mcast_groups *g, const uint64_t mgid[2],
+                                    const struct fab_mcast_member *member)
 {
-    struct fab_mgroup *group = store_find(g, mgid);
-    return group != NULL ? store_join(g, group, member) : FAB_E_NOT_FOUND;
+    struct fab_mcast_group *group = fab_mcast_store_find(g, mgid);
+    return group != NULL ? fab_mcast_store_set_member(g, group, member) : FAB_E_NOT_FOUND;
 }
 
 /* ---- from the configuration ------------------------------------------------------------------
@@ -343,10 +346,10 @@ static struct fab_mc_member_record record_of(const struct fab_partitions *p,
 }
 
 /* What was joined before stays as it is, and is fixed now. */
-static int fix(struct fab_mgroups *g, const struct fab_mc_member_record *is, size_t *left_out)
+static int fix(struct fab_mcast_groups *g, const struct fab_mc_member_record *is, size_t *left_out)
 {
-    struct fab_mgroup *group = store_find(g, is->mgid);
-    int r = group == NULL ? store_add(g, is, &group) : FAB_OK;
+    struct fab_mcast_group *group = fab_mcast_store_find(g, is->mgid);
+    int r = group == NULL ? fab_mcast_store_add(g, is, &group) : FAB_OK;
     if (r == FAB_OK)
         group->fixed = true;
     *left_out += r == FAB_E_LIMIT;
@@ -354,15 +357,15 @@ static int fix(struct fab_mgroups *g, const struct fab_mc_member_record *is, siz
 }
 
 /* Those whom nobody keeps go: no full member came back. */
-static void prune(struct fab_mgroups *g)
+static void prune(struct fab_mcast_groups *g)
 {
     for (size_t i = g->groups; i-- > 0;)
-        if (!store_is_wanted(g->group[i]))
-            store_remove(g, g->group[i]);
+        if (!fab_mcast_store_is_needed(g->group[i]))
+            fab_mcast_store_remove(g, g->group[i]);
 }
 
-int fab_mgroups_configure(struct fab_mgroups *g, const struct fab_partitions *p, uint8_t life,
-                          size_t *ret_left_out)
+int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_partitions *p,
+                               uint8_t life, size_t *ret_left_out)
 {
     size_t left_out = 0;
     int r = FAB_OK;

@@ -1,15 +1,15 @@
 libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/branches.c \
-	%D%/follow.c \
+	%D%/trees_update.c \
 	%D%/groups.c \
 	%D%/groups.h \
 	%D%/net.c \
 	%D%/net.h \
-	%D%/store.c \
-	%D%/store.h \
+	%D%/group_store.c \
+	%D%/group_store.h \
 	%D%/tree.c \
 	%D%/tree.h \
 	%D%/trees.c \
 	%D%/trees.h \
-	%D%/ways.c \
-	%D%/ways.h
+	%D%/distances.c \
+	%D%/distances.h

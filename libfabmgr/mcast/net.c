@@ -12,7 +12,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-void fab_mnet_free(struct fab_mnet *n)
+void fab_mcast_net_free(struct fab_mcast_net *n)
 {
     if (n == NULL)
         return;
@@ -27,7 +27,7 @@ void fab_mnet_free(struct fab_mnet *n)
     free(n);
 }
 
-static int allocate(struct fab_mnet *n)
+static int allocate(struct fab_mcast_net *n)
 {
     n->guid = fab_alloc_array(n->switches, sizeof(*n->guid));
     n->cap = fab_alloc_array(n->switches, sizeof(*n->cap));
@@ -67,7 +67,7 @@ static void note_end(const struct fab_fabric *f, uint32_t port, uint64_t *has_en
         fab_bits_set(has_ends, node);
 }
 
-static int read_port(struct fab_mnet *n, const struct fab_fabric *f, uint32_t port)
+static int read_port(struct fab_mcast_net *n, const struct fab_fabric *f, uint32_t port)
 {
     uint64_t guid = member_guid(f, port);
     n->node[port] = f->ports[port].node;
@@ -77,7 +77,7 @@ static int read_port(struct fab_mnet *n, const struct fab_fabric *f, uint32_t po
     return guid != 0 ? fab_map_put(&n->by_guid, guid, port) : FAB_OK;
 }
 
-static int read_fabric(struct fab_mnet *n, const struct fab_fabric *f)
+static int read_fabric(struct fab_mcast_net *n, const struct fab_fabric *f)
 {
     int r = fab_map_reserve(&n->by_guid, f->node_count);
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
@@ -92,9 +92,9 @@ static int read_fabric(struct fab_mnet *n, const struct fab_fabric *f)
     return r;
 }
 
-int fab_mnet_new(const struct fab_fabric *f, struct fab_mnet **ret)
+int fab_mcast_net_new(const struct fab_fabric *f, struct fab_mcast_net **ret)
 {
-    struct fab_mnet *n = calloc(1, sizeof(*n));
+    struct fab_mcast_net *n = calloc(1, sizeof(*n));
     if (n == NULL)
         return FAB_E_NOMEM;
     n->switches = f->switch_count;
@@ -105,11 +105,11 @@ int fab_mnet_new(const struct fab_fabric *f, struct fab_mnet **ret)
     if (r == FAB_OK)
         *ret = n;
     else
-        fab_mnet_free(n);
+        fab_mcast_net_free(n);
     return r;
 }
 
-uint32_t fab_mnet_port(const struct fab_mnet *n, uint64_t port_guid)
+uint32_t fab_mcast_net_port(const struct fab_mcast_net *n, uint64_t port_guid)
 {
     uint32_t port;
     return fab_map_get(&n->by_guid, port_guid, &port) ? port : FAB_NONE;
@@ -117,7 +117,7 @@ uint32_t fab_mnet_port(const struct fab_mnet *n, uint64_t port_guid)
 
 /* ---- another fabric -------------------------------------------------------------------------- */
 
-bool fab_mnet_keeps_switches(const struct fab_mnet *n, const struct fab_fabric *now)
+bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab_fabric *now)
 {
     bool same = n->switches == now->switch_count;
     for (uint32_t sw = 0; same && sw < n->switches; sw++)
@@ -125,29 +125,29 @@ bool fab_mnet_keeps_switches(const struct fab_mnet *n, const struct fab_fabric *
     return same;
 }
 
-static bool keeps_sizes(const struct fab_mnet *n, const struct fab_fabric *now)
+static bool keeps_sizes(const struct fab_mcast_net *n, const struct fab_fabric *now)
 {
-    bool same = fab_mnet_keeps_switches(n, now) && n->ports == now->port_count;
+    bool same = fab_mcast_net_same_switches(n, now) && n->ports == now->port_count;
     for (uint32_t sw = 0; same && sw < n->switches; sw++)
         same = n->cap[sw] == now->switches[sw].multicast_fdb_cap &&
                n->first_port[sw] == now->nodes[sw].first_port;
     return same;
 }
 
-static int add_change(struct fab_mnet_diff *d, uint32_t port, uint32_t peer)
+static int add_change(struct fab_mcast_net_diff *d, uint32_t port, uint32_t peer)
 {
-    struct fab_mnet_change *more = d->change;
+    struct fab_mcast_net_change *more = d->change;
     if (d->count == d->room)
         more = fab_grow(d->change, sizeof(*more), d->count + 1, &d->room);
     if (more == NULL)
         return FAB_E_NOMEM;
     d->change = more;
-    more[d->count++] = (struct fab_mnet_change){port, peer};
+    more[d->count++] = (struct fab_mcast_net_change){port, peer};
     return FAB_OK;
 }
 
-static int compare_port(const struct fab_mnet *n, const struct fab_fabric *now, uint32_t port,
-                        struct fab_mnet_diff *d)
+static int compare_port(const struct fab_mcast_net *n, const struct fab_fabric *now, uint32_t port,
+                        struct fab_mcast_net_diff *d)
 {
     uint32_t peer = peer_of(now, port);
     if (n->node[port] != now->ports[port].node || n->port_guid[port] != member_guid(now, port))
@@ -156,10 +156,10 @@ static int compare_port(const struct fab_mnet *n, const struct fab_fabric *now, 
     return peer != n->peer[port] ? add_change(d, port, peer) : FAB_OK;
 }
 
-int fab_mnet_compare(const struct fab_mnet *n, const struct fab_fabric *now,
-                     struct fab_mnet_diff *ret)
+int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_fabric *now,
+                          struct fab_mcast_net_diff *ret)
 {
-    struct fab_mnet_diff d = {0};
+    struct fab_mcast_net_diff d = {0};
     if (!keeps_sizes(n, now))
         return FAB_E_EXISTS;
     d.has_ends = fab_bits_new(n->switches);
@@ -169,11 +169,11 @@ int fab_mnet_compare(const struct fab_mnet *n, const struct fab_fabric *now,
     if (r == FAB_OK)
         *ret = d;
     else
-        fab_mnet_diff_fini(&d);
+        fab_mcast_net_diff_fini(&d);
     return r;
 }
 
-void fab_mnet_swap(struct fab_mnet *n, struct fab_mnet_diff *d)
+void fab_mcast_net_swap(struct fab_mcast_net *n, struct fab_mcast_net_diff *d)
 {
     uint64_t *has_ends = n->has_ends;
     n->has_ends = d->has_ends;
@@ -185,7 +185,7 @@ void fab_mnet_swap(struct fab_mnet *n, struct fab_mnet_diff *d)
     }
 }
 
-void fab_mnet_diff_fini(struct fab_mnet_diff *d)
+void fab_mcast_net_diff_fini(struct fab_mcast_net_diff *d)
 {
     free(d->change);
     free(d->has_ends);

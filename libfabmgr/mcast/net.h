@@ -12,7 +12,7 @@
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/fabric/fabric.h"
 
-struct fab_mnet {
+struct fab_mcast_net {
     uint32_t switches, ports; /* switches have the first ids, as ever */
     uint64_t *guid;           /* [switches] */
     uint16_t *cap;            /* [switches] multicast LIDs that it has entries for; 0: none, and no
@@ -25,37 +25,38 @@ struct fab_mnet {
     uint64_t *port_guid;    /* [ports] of those that may be members, else 0 */
     struct fab_map by_guid; /* of these */
 };
-int fab_mnet_new(const struct fab_fabric *f, struct fab_mnet **ret); /* NOMEM */
-void fab_mnet_free(struct fab_mnet *n);                              /* NULL is fine */
+int fab_mcast_net_new(const struct fab_fabric *f, struct fab_mcast_net **ret); /* NOMEM */
+void fab_mcast_net_free(struct fab_mcast_net *n);                              /* NULL is fine */
 
 /* What a fabric with the same ids has else: cables. */
-struct fab_mnet_diff { /* all zero: nothing */
-    struct fab_mnet_change {
+struct fab_mcast_net_diff { /* all zero: nothing */
+    struct fab_mcast_net_change {
         uint32_t port, peer;
     } * change;
     size_t count, room;
     uint64_t *has_ends; /* bitset of switches */
 };
 /* Its switches have the same ids. */
-bool fab_mnet_keeps_switches(const struct fab_mnet *n, const struct fab_fabric *now);
+bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab_fabric *now);
 /* EXISTS: the two have other ids, sizes or GUIDs. NOMEM. */
-int fab_mnet_compare(const struct fab_mnet *n, const struct fab_fabric *now,
-                     struct fab_mnet_diff *ret);
+int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_fabric *now,
+                          struct fab_mcast_net_diff *ret);
 /* The net becomes what the difference says, and the difference what the net was. */
-void fab_mnet_swap(struct fab_mnet *n, struct fab_mnet_diff *d);
-void fab_mnet_diff_fini(struct fab_mnet_diff *d);
-uint32_t fab_mnet_port(const struct fab_mnet *n, uint64_t port_guid); /* or FAB_NONE */
+void fab_mcast_net_swap(struct fab_mcast_net *n, struct fab_mcast_net_diff *d);
+void fab_mcast_net_diff_fini(struct fab_mcast_net_diff *d);
+uint32_t fab_mcast_net_port(const struct fab_mcast_net *n, uint64_t port_guid); /* or FAB_NONE */
 
 /* The number of ports of a switch, port 0 left out. */
-static inline uint32_t fab_mnet_ports(const struct fab_mnet *n, uint32_t sw)
+static inline uint32_t fab_mcast_net_port_count(const struct fab_mcast_net *n, uint32_t sw)
 {
     return n->first_port[sw + 1] - n->first_port[sw] - 1;
 }
-static inline uint8_t fab_mnet_num(const struct fab_mnet *n, uint32_t switch_port)
+static inline uint8_t fab_mcast_net_num(const struct fab_mcast_net *n, uint32_t switch_port)
 {
     return (uint8_t)(switch_port - n->first_port[n->node[switch_port]]);
 }
-static inline uint32_t fab_mnet_across(const struct fab_mnet *n, uint32_t port) /* the node there */
+static inline uint32_t fab_mcast_net_peer_node(const struct fab_mcast_net *n,
+                                               uint32_t port) /* the node there */
 {
     return n->peer[port] != FAB_NONE ? n->node[n->peer[port]] : FAB_NONE;
 }

@@ -11,7 +11,7 @@
 
 #include "libfabmgr/base/size.h"
 
-struct tree *tree_new(uint16_t mlid)
+struct tree *fab_mcast_tree_new(uint16_t mlid)
 {
     struct tree *tree = calloc(1, sizeof(*tree));
     if (tree != NULL)
@@ -19,7 +19,7 @@ struct tree *tree_new(uint16_t mlid)
     return tree;
 }
 
-void tree_free(struct tree *tree)
+void fab_mcast_tree_free(struct tree *tree)
 {
     if (tree == NULL)
         return;
@@ -41,13 +41,13 @@ static size_t spot_index(const struct tree *t, uint32_t sw)
     return low;
 }
 
-struct spot *tree_spot(const struct tree *t, uint32_t sw)
+struct spot *fab_mcast_tree_vertex(const struct tree *t, uint32_t sw)
 {
     size_t i = spot_index(t, sw);
     return i < t->spots && t->spot[i].sw == sw ? &t->spot[i] : NULL;
 }
 
-struct spot *tree_add_spot(struct tree *t, uint32_t sw)
+struct spot *fab_mcast_tree_add_vertex(struct tree *t, uint32_t sw)
 {
     struct spot *more = fab_grow(t->spot, sizeof(*more), t->spots + 1, &t->spot_room);
     if (more == NULL)
@@ -59,7 +59,7 @@ struct spot *tree_add_spot(struct tree *t, uint32_t sw)
     return &more[i];
 }
 
-void tree_remove_spot(struct tree *t, struct spot *s)
+void fab_mcast_tree_remove_vertex(struct tree *t, struct spot *s)
 {
     size_t i = (size_t)(s - t->spot);
     memmove(s, s + 1, (--t->spots - i) * sizeof(*s));
@@ -78,13 +78,13 @@ static size_t member_index(const struct tree *t, uint64_t guid)
     return low;
 }
 
-struct member *tree_member(const struct tree *t, uint64_t guid)
+struct member *fab_mcast_tree_find_member(const struct tree *t, uint64_t guid)
 {
     size_t i = member_index(t, guid);
     return i < t->members && t->member[i].guid == guid ? &t->member[i] : NULL;
 }
 
-struct member *tree_add_member(struct tree *t, uint64_t guid)
+struct member *fab_mcast_tree_add_member(struct tree *t, uint64_t guid)
 {
     struct member *more = fab_grow(t->member, sizeof(*more), t->members + 1, &t->member_room);
     if (more == NULL)
@@ -96,7 +96,7 @@ struct member *tree_add_member(struct tree *t, uint64_t guid)
     return &more[i];
 }
 
-void tree_remove_member(struct tree *t, struct member *m)
+void fab_mcast_tree_remove_member(struct tree *t, struct member *m)
 {
     size_t i = (size_t)(m - t->member);
     memmove(m, m + 1, (--t->members - i) * sizeof(*m));

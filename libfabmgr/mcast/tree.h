@@ -3,8 +3,8 @@
 #ifndef LIBFABMGR_MCAST_TREE_H
 #define LIBFABMGR_MCAST_TREE_H
 
+#include "libfabmgr/mcast/distances.h"
 #include "libfabmgr/mcast/trees.h"
-#include "libfabmgr/mcast/ways.h"
 
 struct spot {
     uint32_t sw;
@@ -27,8 +27,8 @@ struct tree {
     size_t members, member_room;
     size_t in; /* members that are a part of it */
 };
-struct fab_trees {
-    struct fab_mnet *net;
+struct fab_mcast_trees {
+    struct fab_mcast_net *net;
     struct ways ways;
     struct tree **tree; /* [slots] by LID, from FAB_MLID_FIRST on; NULL: none */
     uint32_t slots;
@@ -36,21 +36,23 @@ struct fab_trees {
     uint32_t *load;  /* [port_count] trees on the cable, at both ends */
     uint32_t *roots; /* [switch_count] trees that have it as root */
     struct fab_blocks tables;
-    uint64_t changed[FAB_TREES_GROUPS / 64];
-    uint32_t room, fewest; /* fab_trees_room */
+    uint64_t changed[FAB_MCAST_BLOCK_GROUPS / 64];
+    uint32_t room, fewest; /* fab_mcast_trees_room */
     bool broken;           /* a tree was scrapped for want of memory */
 };
 
 /* tree.c */
-struct tree *tree_new(uint16_t mlid); /* NULL: out of memory, as of all that give pointers here */
-void tree_free(struct tree *tree);    /* NULL is fine */
-struct spot *tree_spot(const struct tree *t, uint32_t sw); /* NULL: none */
-struct spot *tree_add_spot(struct tree *t, uint32_t sw);   /* others move, here and when one goes */
-void tree_remove_spot(struct tree *t, struct spot *s);
-struct member *tree_member(const struct tree *t, uint64_t guid); /* NULL: none */
-struct member *tree_add_member(struct tree *t, uint64_t guid);   /* others move, too */
-void tree_remove_member(struct tree *t, struct member *m);
-static inline uint32_t tree_slot(const struct tree *tree)
+struct tree *
+fab_mcast_tree_new(uint16_t mlid); /* NULL: out of memory, as of all that give pointers here */
+void fab_mcast_tree_free(struct tree *tree);                           /* NULL is fine */
+struct spot *fab_mcast_tree_vertex(const struct tree *t, uint32_t sw); /* NULL: none */
+struct spot *fab_mcast_tree_add_vertex(struct tree *t,
+                                       uint32_t sw); /* others move, here and when one goes */
+void fab_mcast_tree_remove_vertex(struct tree *t, struct spot *s);
+struct member *fab_mcast_tree_find_member(const struct tree *t, uint64_t guid); /* NULL: none */
+struct member *fab_mcast_tree_add_member(struct tree *t, uint64_t guid); /* others move, too */
+void fab_mcast_tree_remove_member(struct tree *t, struct member *m);
+static inline uint32_t fab_mcast_tree_slot(const struct tree *tree)
 {
     return (uint32_t)tree->mlid - FAB_MLID_FIRST;
 }
@@ -59,20 +61,22 @@ static inline uint32_t tree_slot(const struct tree *tree)
  * they will do; NULL: none. */
 
 /* The member is attached, if it can be; NOMEM: the tree is scrapped. */
-int tree_bring_in(struct fab_trees *t, struct tree *tree, struct member *m, const uint32_t *before);
-int tree_bring_all_in(struct fab_trees *t, struct tree *tree, const uint32_t *before);
-void tree_take_out(struct fab_trees *t, struct tree *tree, struct member *m);
+int fab_mcast_tree_attach(struct fab_mcast_trees *t, struct tree *tree, struct member *m,
+                          const uint32_t *before);
+int fab_mcast_tree_attach_all(struct fab_mcast_trees *t, struct tree *tree, const uint32_t *before);
+void fab_mcast_tree_detach(struct fab_mcast_trees *t, struct tree *tree, struct member *m);
 /* The table entry of a member that is a part of the tree: whether packets come to it. */
-int tree_mark(struct fab_trees *t, const struct tree *tree, const struct member *m, bool receives);
+int fab_mcast_tree_set_entry(struct fab_mcast_trees *t, const struct tree *tree,
+                             const struct member *m, bool receives);
 /* The top comes down to where ways meet. */
-void tree_trim(struct fab_trees *t, struct tree *tree);
+void fab_mcast_tree_trim(struct fab_mcast_trees *t, struct tree *tree);
 /* Nothing is left of the tree but its members. */
-void tree_scrap(struct fab_trees *t, struct tree *tree);
-void tree_drop_root(struct fab_trees *t, struct tree *tree);
+void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct tree *tree);
+void fab_mcast_tree_drop_root(struct fab_mcast_trees *t, struct tree *tree);
 
 /* trees.c */
 /* Takes over the net, also on failure. */
-int trees_over(struct fab_mnet *net, struct fab_trees **ret);
-int trees_add(struct fab_trees *t, uint16_t mlid, struct tree **ret);
+int fab_mcast_trees_new_over(struct fab_mcast_net *net, struct fab_mcast_trees **ret);
+int fab_mcast_trees_add(struct fab_mcast_trees *t, uint16_t mlid, struct tree **ret);
 
 #endif

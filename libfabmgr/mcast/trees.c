@@ -13,23 +13,23 @@
 
 #define MLIDS (FAB_MLID_LAST - FAB_MLID_FIRST + 1)
 
-void fab_trees_free(struct fab_trees *t)
+void fab_mcast_trees_free(struct fab_mcast_trees *t)
 {
     if (t == NULL)
         return;
     for (uint32_t i = 0; i < t->slots; i++)
-        tree_free(t->tree[i]);
+        fab_mcast_tree_free(t->tree[i]);
     free(t->tree);
     if (t->ways.net != NULL)
-        ways_fini(&t->ways);
+        fab_mcast_distances_fini(&t->ways);
     free(t->load);
     free(t->roots);
     fab_blocks_fini(&t->tables);
-    fab_mnet_free(t->net);
+    fab_mcast_net_free(t->net);
     free(t);
 }
 
-static void find_room(struct fab_trees *t)
+static void find_room(struct fab_mcast_trees *t)
 {
     uint32_t able = 0;
     t->room = MLIDS;
@@ -45,11 +45,11 @@ static void find_room(struct fab_trees *t)
         t->room = 0;
 }
 
-int trees_over(struct fab_mnet *net, struct fab_trees **ret)
+int fab_mcast_trees_new_over(struct fab_mcast_net *net, struct fab_mcast_trees **ret)
 {
-    struct fab_trees *t = calloc(1, sizeof(*t));
+    struct fab_mcast_trees *t = calloc(1, sizeof(*t));
     if (t == NULL) {
-        fab_mnet_free(net);
+        fab_mcast_net_free(net);
         return FAB_E_NOMEM;
     }
     t->net = net;
@@ -58,22 +58,22 @@ int trees_over(struct fab_mnet *net, struct fab_trees **ret)
     t->roots = calloc((size_t)net->switches + 1, sizeof(*t->roots));
     int r = t->load != NULL && t->roots != NULL ? FAB_OK : FAB_E_NOMEM;
     if (r == FAB_OK)
-        r = ways_init(&t->ways, net);
+        r = fab_mcast_distances_init(&t->ways, net);
     if (r == FAB_OK)
         *ret = t;
     else
-        fab_trees_free(t);
+        fab_mcast_trees_free(t);
     return r;
 }
 
-int fab_trees_new(const struct fab_fabric *f, struct fab_trees **ret)
+int fab_mcast_trees_new(const struct fab_fabric *f, struct fab_mcast_trees **ret)
 {
-    struct fab_mnet *net;
-    int r = fab_mnet_new(f, &net);
-    return r == FAB_OK ? trees_over(net, ret) : r;
+    struct fab_mcast_net *net;
+    int r = fab_mcast_net_new(f, &net);
+    return r == FAB_OK ? fab_mcast_trees_new_over(net, ret) : r;
 }
 
-uint32_t fab_trees_room(const struct fab_trees *t, uint32_t *ret_switch)
+uint32_t fab_mcast_trees_room(const struct fab_mcast_trees *t, uint32_t *ret_switch)
 {
     if (ret_switch != NULL)
         *ret_switch = t->fewest;
@@ -82,16 +82,16 @@ uint32_t fab_trees_room(const struct fab_trees *t, uint32_t *ret_switch)
 
 /* ---- one by its LID -------------------------------------------------------------------------- */
 
-static struct tree *tree_of(const struct fab_trees *t, uint16_t mlid)
+static struct tree *tree_of(const struct fab_mcast_trees *t, uint16_t mlid)
 {
     uint32_t slot = (uint32_t)mlid - FAB_MLID_FIRST;
     return mlid >= FAB_MLID_FIRST && slot < t->slots ? t->tree[slot] : NULL;
 }
 
 /* Takes over the tree, on success. */
-static int place_tree(struct fab_trees *t, struct tree *tree)
+static int place_tree(struct fab_mcast_trees *t, struct tree *tree)
 {
-    uint32_t slot = tree_slot(tree);
+    uint32_t slot = fab_mcast_tree_slot(tree);
     if (slot >= t->slots) {
         uint32_t slots = slot / 64 * 64 + 64;
         struct tree **more = reallocarray(t->tree, slots, sizeof(*more));
@@ -106,79 +106,81 @@ static int place_tree(struct fab_trees *t, struct tree *tree)
     return FAB_OK;
 }
 
-int trees_add(struct fab_trees *t, uint16_t mlid, struct tree **ret)
+int fab_mcast_trees_add(struct fab_mcast_trees *t, uint16_t mlid, struct tree **ret)
 {
-    struct tree *tree = tree_new(mlid);
+    struct tree *tree = fab_mcast_tree_new(mlid);
     int r = tree != NULL ? place_tree(t, tree) : FAB_E_NOMEM;
     if (r == FAB_OK)
         *ret = tree;
     else
-        tree_free(tree);
+        fab_mcast_tree_free(tree);
     return r;
 }
 
-static int open_tree(struct fab_trees *t, uint16_t mlid, struct tree **ret)
+static int open_tree(struct fab_mcast_trees *t, uint16_t mlid, struct tree **ret)
 {
-    if (mlid < FAB_MLID_FIRST || mlid - FAB_MLID_FIRST >= fab_trees_room(t, NULL))
+    if (mlid < FAB_MLID_FIRST || mlid - FAB_MLID_FIRST >= fab_mcast_trees_room(t, NULL))
         return FAB_E_RANGE;
     *ret = tree_of(t, mlid);
-    return *ret != NULL ? FAB_OK : trees_add(t, mlid, ret);
+    return *ret != NULL ? FAB_OK : fab_mcast_trees_add(t, mlid, ret);
 }
 
-static void close_tree(struct fab_trees *t, struct tree *tree)
+static void close_tree(struct fab_mcast_trees *t, struct tree *tree)
 {
     if (tree->members > 0)
         return;
-    tree_drop_root(t, tree);
-    t->tree[tree_slot(tree)] = NULL;
+    fab_mcast_tree_drop_root(t, tree);
+    t->tree[fab_mcast_tree_slot(tree)] = NULL;
     t->count--;
-    tree_free(tree);
+    fab_mcast_tree_free(tree);
 }
 
 /* ---- members --------------------------------------------------------------------------------- */
 
 /* How often it is a member now: it becomes a part of the tree, ceases to be one, or has packets
  * come to it or no longer. */
-static int count_anew(struct fab_trees *t, struct tree *tree, struct member *m, uint32_t receives,
-                      uint32_t sends)
+static int count_anew(struct fab_mcast_trees *t, struct tree *tree, struct member *m,
+                      uint32_t receives, uint32_t sends)
 {
     bool stays = receives > 0 || sends > 0, received = m->receives > 0;
     int r = FAB_OK;
     if (!stays)
-        tree_take_out(t, tree, m);
+        fab_mcast_tree_detach(t, tree, m);
     m->receives = receives;
     m->sends = sends;
     if (stays && m->port == FAB_NONE)
-        r = tree_bring_in(t, tree, m, NULL);
+        r = fab_mcast_tree_attach(t, tree, m, NULL);
     else if (stays && received != (receives > 0))
-        r = tree_mark(t, tree, m, receives > 0);
-    tree_trim(t, tree);
+        r = fab_mcast_tree_set_entry(t, tree, m, receives > 0);
+    fab_mcast_tree_trim(t, tree);
     return r;
 }
 
-int fab_trees_join(struct fab_trees *t, uint16_t mlid, uint64_t port_guid, bool receives)
+int fab_mcast_trees_join(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
+                         bool receives)
 {
     struct tree *tree;
     int r = open_tree(t, mlid, &tree);
     if (r != FAB_OK)
         return r;
-    struct member *m = tree_member(tree, port_guid);
-    if (m == NULL && (m = tree_add_member(tree, port_guid)) == NULL) {
+    struct member *m = fab_mcast_tree_find_member(tree, port_guid);
+    if (m == NULL && (m = fab_mcast_tree_add_member(tree, port_guid)) == NULL) {
         close_tree(t, tree);
         return FAB_E_NOMEM;
     }
     return count_anew(t, tree, m, m->receives + receives, m->sends + !receives);
 }
 
-int fab_trees_leave(struct fab_trees *t, uint16_t mlid, uint64_t port_guid, bool receives)
+int fab_mcast_trees_leave(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
+                          bool receives)
 {
     struct tree *tree = tree_of(t, mlid);
-    struct member *m = tree != NULL ? tree_member(tree, port_guid) : NULL;
+    struct member *m = tree != NULL ? fab_mcast_tree_find_member(tree, port_guid) : NULL;
     if (m == NULL || (receives ? m->receives : m->sends) == 0)
         return FAB_E_NOT_FOUND;
     int r = count_anew(t, tree, m, m->receives - receives, m->sends - !receives);
     if (m->receives == 0 && m->sends == 0) {
-        tree_remove_member(tree, m);
+        fab_mcast_tree_remove_member(tree, m);
         close_tree(t, tree);
     }
     return r;
@@ -186,37 +188,38 @@ int fab_trees_leave(struct fab_trees *t, uint16_t mlid, uint64_t port_guid, bool
 
 /* ---- what stands ----------------------------------------------------------------------------- */
 
-const struct fab_mnet *fab_trees_net(const struct fab_trees *t)
+const struct fab_mcast_net *fab_mcast_trees_net(const struct fab_mcast_trees *t)
 {
     return t->net;
 }
 
-const struct fab_blocks *fab_trees_tables(const struct fab_trees *t)
+const struct fab_blocks *fab_mcast_trees_tables(const struct fab_mcast_trees *t)
 {
     return &t->tables;
 }
 
-void fab_trees_take_changed(struct fab_trees *t, uint64_t set[FAB_TREES_GROUPS / 64])
+void fab_mcast_trees_take_changed(struct fab_mcast_trees *t,
+                                  uint64_t set[FAB_MCAST_BLOCK_GROUPS / 64])
 {
-    for (size_t i = 0; i < FAB_TREES_GROUPS / 64; i++) {
+    for (size_t i = 0; i < FAB_MCAST_BLOCK_GROUPS / 64; i++) {
         set[i] |= t->changed[i];
         t->changed[i] = 0;
     }
 }
 
-uint32_t fab_trees_count(const struct fab_trees *t)
+uint32_t fab_mcast_trees_count(const struct fab_mcast_trees *t)
 {
     return t->count;
 }
 
-bool fab_trees_reaches(const struct fab_trees *t, uint16_t mlid, uint64_t port_guid)
+bool fab_mcast_trees_reaches(const struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid)
 {
     const struct tree *tree = tree_of(t, mlid);
-    const struct member *m = tree != NULL ? tree_member(tree, port_guid) : NULL;
+    const struct member *m = tree != NULL ? fab_mcast_tree_find_member(tree, port_guid) : NULL;
     return m != NULL && m->port != FAB_NONE;
 }
 
-uint32_t fab_trees_missing(const struct fab_trees *t, uint16_t mlid)
+uint32_t fab_mcast_trees_missing(const struct fab_mcast_trees *t, uint16_t mlid)
 {
     const struct tree *tree = tree_of(t, mlid);
     uint32_t missing = 0;

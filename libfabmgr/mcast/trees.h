@@ -22,41 +22,45 @@
 #define FAB_MLID_FIRST 0xc000u
 #define FAB_MLID_LAST 0xfffeu
 
-struct fab_trees;
-int fab_trees_new(const struct fab_fabric *f, struct fab_trees **ret); /* NOMEM */
-void fab_trees_free(struct fab_trees *t);                              /* NULL is fine */
+struct fab_mcast_trees;
+int fab_mcast_trees_new(const struct fab_fabric *f, struct fab_mcast_trees **ret); /* NOMEM */
+void fab_mcast_trees_free(struct fab_mcast_trees *t); /* NULL is fine */
 
 /* Multicast LIDs that all switches have entries for, from the first one on; those that have none at
  * all do not count, as no tree leads over them. 0: no switch has any. *ret_switch, if not NULL: the
  * one with the fewest, or FAB_NONE. (Trees with LIDs beyond, from before it came, avoid it.) */
-uint32_t fab_trees_room(const struct fab_trees *t, uint32_t *ret_switch);
+uint32_t fab_mcast_trees_room(const struct fab_mcast_trees *t, uint32_t *ret_switch);
 
 /* Adds a member, named by the GUID of its port: one that packets come to, or one that only sends
  * (its switch belongs to the tree, its port does not). Several times counts. A port that is not
  * there, or cannot be reached, becomes a part of the tree when it can. RANGE: no such LID, or
- * beyond fab_trees_room. NOMEM: the
- * tree may be empty until fab_trees_follow. */
-int fab_trees_join(struct fab_trees *t, uint16_t mlid, uint64_t port_guid, bool receives);
+ * beyond fab_mcast_trees_room. NOMEM: the
+ * tree may be empty until fab_mcast_trees_update. */
+int fab_mcast_trees_join(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
+                         bool receives);
 /* NOT_FOUND: it is no such member. */
-int fab_trees_leave(struct fab_trees *t, uint16_t mlid, uint64_t port_guid, bool receives);
+int fab_mcast_trees_leave(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
+                          bool receives);
 
 /* The fabric as it is now: what leads over dead cables and switches, or is not the shortest way to
  * the tree's root any more, moves; the rest stays. Where only cables differ, trees that none of
  * these touches are left alone. NOMEM: some trees may be empty until the next time. */
-int fab_trees_follow(struct fab_trees *t, const struct fab_fabric *now);
+int fab_mcast_trees_update(struct fab_mcast_trees *t, const struct fab_fabric *now);
 
 /* Of the fabric that they follow; valid until then. */
-const struct fab_mnet *fab_trees_net(const struct fab_trees *t);
+const struct fab_mcast_net *fab_mcast_trees_net(const struct fab_mcast_trees *t);
 /* The tables: id: of the switch, by the fabric; number: fab_mft_number; entry: port masks. Blocks
  * that no tree uses any more are zeros. */
-const struct fab_blocks *fab_trees_tables(const struct fab_trees *t);
-#define FAB_TREES_GROUPS 512 /* of 32 multicast LIDs: block numbers without their position */
+const struct fab_blocks *fab_mcast_trees_tables(const struct fab_mcast_trees *t);
+#define FAB_MCAST_BLOCK_GROUPS 512 /* of 32 multicast LIDs: block numbers without their position   \
+                                    */
 /* Adds to a bitset the groups whose tables may have changed since it was last asked. */
-void fab_trees_take_changed(struct fab_trees *t, uint64_t set[FAB_TREES_GROUPS / 64]);
-uint32_t fab_trees_count(const struct fab_trees *t); /* multicast LIDs with a member */
+void fab_mcast_trees_take_changed(struct fab_mcast_trees *t,
+                                  uint64_t set[FAB_MCAST_BLOCK_GROUPS / 64]);
+uint32_t fab_mcast_trees_count(const struct fab_mcast_trees *t); /* multicast LIDs with a member */
 /* Whether the tree reaches this member now, and how many it does not. */
-bool fab_trees_reaches(const struct fab_trees *t, uint16_t mlid, uint64_t port_guid);
-uint32_t fab_trees_missing(const struct fab_trees *t, uint16_t mlid);
+bool fab_mcast_trees_reaches(const struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid);
+uint32_t fab_mcast_trees_missing(const struct fab_mcast_trees *t, uint16_t mlid);
 
 /* A block of a multicast forwarding table: entries of 32 LIDs, for 16 ports (IBA 14.2.5.12). */
 static inline uint32_t fab_mft_number(uint16_t mlid, uint8_t port)

@@ -1,9 +1,9 @@
 libfabmgr_libfabmgr_la_SOURCES += \
-	%D%/crowd.c \
-	%D%/crowd.h \
+	%D%/incast.c \
+	%D%/incast.h \
 	%D%/partition.c \
 	%D%/partition.h \
-	%D%/place.c \
-	%D%/place.h \
-	%D%/select.c \
-	%D%/select.h
+	%D%/key_index.c \
+	%D%/key_index.h \
+	%D%/port_selector.c \
+	%D%/port_selector.h

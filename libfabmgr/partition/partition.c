@@ -17,8 +17,8 @@
 
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/partition/place.h"
-#include "libfabmgr/partition/select.h"
+#include "libfabmgr/partition/key_index.h"
+#include "libfabmgr/partition/port_selector.h"
 
 /* In this order keys come into a table that nobody held. */
 struct grant {
@@ -97,11 +97,11 @@ static int grant_partition(struct draft *d, uint32_t number, const uint32_t *nex
                                                       .who = {.kind = FAB_SELECT_SELF}};
     for (uint32_t i = next[number]; i < next[number + 1]; i++) {
         d->rule = &p->rule[next[p->partitions + 1 + i]];
-        select_ports(d->in->fabric, p, &d->rule->who, take_member, d);
+        fab_partition_select_ports(d->in->fabric, p, &d->rule->who, take_member, d);
     }
     if (number == 0) {
         d->rule = &manager;
-        select_ports(d->in->fabric, p, &manager.who, take_member, d);
+        fab_partition_select_ports(d->in->fabric, p, &manager.who, take_member, d);
     }
     return grant_members(d, p->partition[number].pkey);
 }
@@ -157,9 +157,9 @@ static int compare_grants(const void *x, const void *y)
 
 static void complain(struct draft *d, uint32_t port, uint32_t wanted, uint32_t room)
 {
-    if (d->report.troubles++ < FAB_PARTITION_TROUBLES)
+    if (d->report.troubles++ < FAB_PARTITION_OVERFLOWS)
         d->report.trouble[d->report.troubles - 1] =
-            (struct fab_partition_trouble){port, wanted, room};
+            (struct fab_partition_overflow){port, wanted, room};
 }
 
 /* Adds the table of the next port. */
@@ -172,7 +172,8 @@ static int add_table(struct draft *d, uint32_t port, const uint16_t *key, uint32
     if (more == NULL)
         return FAB_E_NOMEM;
     d->keys.key = more;
-    d->key_count += place_keys(d->in->held, port, key, count, more + d->key_count, room);
+    d->key_count +=
+        fab_partition_assign_indexes(d->in->held, port, key, count, more + d->key_count, room);
     return FAB_OK;
 }
 

@@ -12,7 +12,7 @@
 #include "libfabmgr/policy/partitions.h"
 #include "libfabmgr/target/pkeys.h"
 
-#define FAB_PARTITION_TROUBLES 16
+#define FAB_PARTITION_OVERFLOWS 16
 
 struct fab_partition_input {
     const struct fab_fabric *fabric;
@@ -22,13 +22,13 @@ struct fab_partition_input {
     bool both;       /* members can be full and limited at once, and the later rule counts. Else
                         "both" is full, and full counts */
 };
-struct fab_partition_trouble {
+struct fab_partition_overflow {
     uint32_t port;
     uint32_t wanted, room; /* keys. Of an end port those of the greatest P_Keys are left out; a
                               switch port does not check */
 };
 struct fab_partition_report {
-    struct fab_partition_trouble trouble[FAB_PARTITION_TROUBLES];
+    struct fab_partition_overflow trouble[FAB_PARTITION_OVERFLOWS];
     size_t troubles; /* of them all; the first ones are kept */
 };
 /* NOMEM. */

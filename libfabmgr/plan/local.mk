@@ -1,19 +1,19 @@
 libfabmgr_libfabmgr_la_SOURCES += \
-	%D%/differ.c \
-	%D%/differ.h \
-	%D%/lanes.c \
-	%D%/lanes.h \
-	%D%/mfts.c \
-	%D%/mfts.h \
+	%D%/attr_diff.c \
+	%D%/attr_diff.h \
+	%D%/vl_writes.c \
+	%D%/vl_writes.h \
+	%D%/mft_writes.c \
+	%D%/mft_writes.h \
 	%D%/observed.c \
-	%D%/order.c \
-	%D%/order.h \
-	%D%/ordering.h \
-	%D%/parts.c \
-	%D%/pkeys.c \
-	%D%/pkeys.h \
+	%D%/lft_order.c \
+	%D%/lft_order.h \
+	%D%/lft_order_internal.h \
+	%D%/lft_parts.c \
+	%D%/pkey_writes.c \
+	%D%/pkey_writes.h \
 	%D%/plan.c \
 	%D%/plan.h \
-	%D%/stale.c \
-	%D%/stale.h \
-	%D%/wishes.c
+	%D%/lft_stale.c \
+	%D%/lft_stale.h \
+	%D%/lft_constraints.c

@@ -31,7 +31,7 @@ static void set_known(struct fab_observed *o, uint32_t sw, uint32_t block, bool 
         o->known[bit / 64] &= ~mask;
 }
 
-int fab_observed_init(struct fab_observed *o, uint32_t switch_count, uint32_t top)
+int fab_plan_observed_init(struct fab_observed *o, uint32_t switch_count, uint32_t top)
 {
     struct fab_observed made = {0};
     int ret = fab_lft_init(&made.lft, switch_count, top);
@@ -40,14 +40,14 @@ int fab_observed_init(struct fab_observed *o, uint32_t switch_count, uint32_t to
     made.blocks = fab_lft_blocks(&made.lft);
     made.known = calloc(bitset_words(&made), sizeof(*made.known));
     if (made.known == NULL) {
-        fab_observed_fini(&made);
+        fab_plan_observed_fini(&made);
         return FAB_E_NOMEM;
     }
     *o = made;
     return FAB_OK;
 }
 
-void fab_observed_fini(struct fab_observed *o)
+void fab_plan_observed_fini(struct fab_observed *o)
 {
     fab_lft_fini(&o->lft);
     free(o->known);
@@ -57,8 +57,8 @@ void fab_observed_fini(struct fab_observed *o)
     memset(o, 0, sizeof(*o));
 }
 
-void fab_observed_block(struct fab_observed *o, uint32_t sw, uint32_t block,
-                        const uint8_t entries[FAB_LFT_BLOCK])
+void fab_plan_observed_set_block(struct fab_observed *o, uint32_t sw, uint32_t block,
+                                 const uint8_t entries[FAB_LFT_BLOCK])
 {
     if (sw >= o->lft.switch_count || block >= o->blocks)
         return;
@@ -66,20 +66,20 @@ void fab_observed_block(struct fab_observed *o, uint32_t sw, uint32_t block,
     set_known(o, sw, block, true);
 }
 
-void fab_observed_forget(struct fab_observed *o, uint32_t sw)
+void fab_plan_observed_forget(struct fab_observed *o, uint32_t sw)
 {
     for (uint32_t block = 0; sw < o->lft.switch_count && block < o->blocks; block++)
         set_known(o, sw, block, false);
 }
 
-void fab_observed_forget_lanes(struct fab_observed *o, const struct fab_fabric *f, uint32_t node)
+void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f, uint32_t node)
 {
     const struct fab_node *n = &f->nodes[node];
     if (o->lanes.port != NULL && n->first_port + n->num_ports < o->lanes.ports)
         memset(o->lanes.port + n->first_port, 0, (n->num_ports + 1u) * sizeof(*o->lanes.port));
 }
 
-bool fab_observed_known(const struct fab_observed *o, uint32_t sw, uint32_t block)
+bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint32_t block)
 {
     if (sw >= o->lft.switch_count || block >= o->blocks)
         return false;
@@ -91,13 +91,13 @@ static void move_switch(const struct fab_observed *from, uint32_t old_sw, uint32
                         struct fab_observed *to)
 {
     for (uint32_t block = 0; block < from->blocks && block < to->blocks; block++) {
-        if (fab_observed_known(from, old_sw, block))
-            fab_observed_block(to, new_sw, block,
-                               fab_lft_row(&from->lft, old_sw) + (size_t)block * FAB_LFT_BLOCK);
+        if (fab_plan_observed_is_known(from, old_sw, block))
+            fab_plan_observed_set_block(
+                to, new_sw, block, fab_lft_row(&from->lft, old_sw) + (size_t)block * FAB_LFT_BLOCK);
     }
 }
 
-static int copy_arbs(const struct fab_held *from, struct fab_held *to)
+static int copy_arbs(const struct fab_observed_vls *from, struct fab_observed_vls *to)
 {
     if (from->arbs == 0)
         return FAB_OK;
@@ -109,12 +109,12 @@ static int copy_arbs(const struct fab_held *from, struct fab_held *to)
     return FAB_OK;
 }
 
-static int move_lanes(const struct fab_held *from, const struct fab_fabric *old,
-                      const struct fab_fabric *now, struct fab_held *ret)
+static int move_lanes(const struct fab_observed_vls *from, const struct fab_fabric *old,
+                      const struct fab_fabric *now, struct fab_observed_vls *ret)
 {
     if (from->port == NULL || from->ports != old->port_count)
         return FAB_OK;
-    struct fab_held to = {.ports = now->port_count};
+    struct fab_observed_vls to = {.ports = now->port_count};
     to.port = calloc((size_t)to.ports + 1, sizeof(*to.port));
     if (to.port == NULL || copy_arbs(from, &to) != FAB_OK) {
         free(to.port);
@@ -132,18 +132,18 @@ static int move_lanes(const struct fab_held *from, const struct fab_fabric *old,
     return FAB_OK;
 }
 
-int fab_observed_move(const struct fab_observed *from, const struct fab_fabric *old,
-                      const struct fab_fabric *now, uint32_t top, struct fab_observed *ret)
+int fab_plan_observed_remap(const struct fab_observed *from, const struct fab_fabric *old,
+                            const struct fab_fabric *now, uint32_t top, struct fab_observed *ret)
 {
     struct fab_observed to;
-    int status = fab_observed_init(&to, now->switch_count, top);
+    int status = fab_plan_observed_init(&to, now->switch_count, top);
     if (status != FAB_OK)
         return status;
     status = move_lanes(&from->lanes, old, now, &to.lanes);
     if (status == FAB_OK)
         status = fab_held_pkeys_move(&from->pkeys, old, now, &to.pkeys);
     if (status != FAB_OK) {
-        fab_observed_fini(&to);
+        fab_plan_observed_fini(&to);
         return status;
     }
     for (uint32_t sw = 0; sw < from->lft.switch_count && sw < old->switch_count; sw++) {

@@ -18,11 +18,11 @@
 
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/plan/differ.h"
-#include "libfabmgr/plan/lanes.h"
-#include "libfabmgr/plan/order.h"
-#include "libfabmgr/plan/pkeys.h"
-#include "libfabmgr/plan/stale.h"
+#include "libfabmgr/plan/attr_diff.h"
+#include "libfabmgr/plan/lft_order.h"
+#include "libfabmgr/plan/lft_stale.h"
+#include "libfabmgr/plan/pkey_writes.h"
+#include "libfabmgr/plan/vl_writes.h"
 
 struct draft {
     const struct fab_plan_input *in;
@@ -137,14 +137,14 @@ static int plan_switch(struct draft *d, uint32_t sw)
 
 static int plan_stale(struct draft *d, uint32_t sw)
 {
-    return fab_plan_stale(d->in, sw, add_op, d);
+    return fab_plan_lft_stale(d->in, sw, add_op, d);
 }
 
 static bool block_is_held(const struct fab_plan_input *in, uint32_t sw, uint32_t block)
 {
     const struct fab_observed *o = in->observed;
     size_t offset = (size_t)block * FAB_LFT_BLOCK;
-    if (o == NULL || !fab_observed_known(o, sw, block))
+    if (o == NULL || !fab_plan_observed_is_known(o, sw, block))
         return false;
     return memcmp(fab_lft_row(&o->lft, sw) + offset, fab_lft_row(&in->target->lft, sw) + offset,
                   FAB_LFT_BLOCK) == 0;
@@ -187,22 +187,22 @@ static int plan_up(struct draft *d, uint32_t port)
 
 static int plan_shares(struct draft *d, uint32_t sw)
 {
-    return fab_lanes_shares_of_switch(d->in, sw, add_op, d);
+    return fab_plan_vlarb_writes_of_switch(d->in, sw, add_op, d);
 }
 
 static int plan_lanes(struct draft *d, uint32_t sw)
 {
-    return fab_lanes_of_switch(d->in, sw, FAB_LANES_ALL, add_op, d);
+    return fab_plan_vl_writes_of_switch(d->in, sw, FAB_PLAN_VL_ALL, add_op, d);
 }
 
 static int plan_lanes_line(struct draft *d, uint32_t sw)
 {
-    return fab_lanes_of_switch(d->in, sw, FAB_LANES_LINE, add_op, d);
+    return fab_plan_vl_writes_of_switch(d->in, sw, FAB_PLAN_VL_LINE, add_op, d);
 }
 
 static int plan_lanes_pair(struct draft *d, uint32_t sw)
 {
-    return fab_lanes_of_switch(d->in, sw, FAB_LANES_PAIR, add_op, d);
+    return fab_plan_vl_writes_of_switch(d->in, sw, FAB_PLAN_VL_PAIR, add_op, d);
 }
 
 static int plan_pkeys(struct draft *d, uint32_t port, bool takes)
@@ -211,7 +211,7 @@ static int plan_pkeys(struct draft *d, uint32_t port, bool takes)
     const struct fab_port *p = &f->ports[port];
     if (!p->present || (p->num != 0 && !can_be_written(f, port)))
         return FAB_OK;
-    return fab_plan_pkeys_of(d->in, port, takes, add_op, d);
+    return fab_plan_pkey_writes(d->in, port, takes, add_op, d);
 }
 
 static int plan_pkeys_take(struct draft *d, uint32_t port)
@@ -239,7 +239,7 @@ static int plan_end(struct draft *d, uint32_t port)
     const struct fab_fabric *f = d->in->fabric;
     int ret = fab_port_is_trunk(f, port) ? FAB_OK : plan_port(d, port);
     if (ret == FAB_OK && !fab_node_is_switch(f, f->ports[port].node))
-        ret = fab_lanes_of_end(d->in, port, add_op, d);
+        ret = fab_plan_vl_writes_of_endport(d->in, port, add_op, d);
     return ret;
 }
 
@@ -261,8 +261,8 @@ static int order_routes(struct draft *d, size_t start, struct fab_plan *plan)
 {
     struct fab_plan_op *ops = NULL;
     size_t count = 0;
-    int ret = fab_plan_order(d->in, d->ops + start, d->count - start, &ops, &count,
-                             &plan->unordered, &plan->unchecked);
+    int ret = fab_plan_lft_order(d->in, d->ops + start, d->count - start, &ops, &count,
+                                 &plan->unordered, &plan->unchecked);
     if (ret != FAB_OK || ops == NULL)
         return ret;
     d->count = start;
@@ -282,17 +282,17 @@ static int make(struct draft *d, struct fab_plan *ret)
     } stages[FAB_STAGE_COUNT] = {
         [FAB_STAGE_SWITCH] = {f->switch_count, plan_switch},
         [FAB_STAGE_STALE] = {f->switch_count, plan_stale},
-        [FAB_STAGE_TRUNKS] = {f->port_count, plan_trunk},
-        [FAB_STAGE_TRUNKS_UP] = {f->port_count, plan_trunk_up},
-        [FAB_STAGE_SHARES] = {f->switch_count, plan_shares},
-        [FAB_STAGE_LANES] = {f->switch_count, plan_lanes},
-        [FAB_STAGE_LANES_LINE] = {f->switch_count, plan_lanes_line},
-        [FAB_STAGE_LANES_PAIR] = {f->switch_count, plan_lanes_pair},
+        [FAB_STAGE_ISLS] = {f->port_count, plan_trunk},
+        [FAB_STAGE_ISLS_UP] = {f->port_count, plan_trunk_up},
+        [FAB_STAGE_VLARB] = {f->switch_count, plan_shares},
+        [FAB_STAGE_SL2VL] = {f->switch_count, plan_lanes},
+        [FAB_STAGE_SL2VL_LINE] = {f->switch_count, plan_lanes_line},
+        [FAB_STAGE_SL2VL_PAIR] = {f->switch_count, plan_lanes_pair},
         [FAB_STAGE_ROUTES] = {f->switch_count, plan_routes},
-        [FAB_STAGE_PKEYS_TAKE] = {f->port_count, plan_pkeys_take},
-        [FAB_STAGE_PKEYS_GIVE] = {f->port_count, plan_pkeys_give},
-        [FAB_STAGE_ENDS] = {f->port_count, plan_end},
-        [FAB_STAGE_ENDS_UP] = {f->port_count, plan_end_up},
+        [FAB_STAGE_PKEYS_REMOVE] = {f->port_count, plan_pkeys_take},
+        [FAB_STAGE_PKEYS_ADD] = {f->port_count, plan_pkeys_give},
+        [FAB_STAGE_ENDPORTS] = {f->port_count, plan_end},
+        [FAB_STAGE_ENDPORTS_UP] = {f->port_count, plan_end_up},
     };
     struct fab_plan plan = {0};
     int status = FAB_OK;
@@ -370,7 +370,7 @@ static int encode_pkeys(const struct fab_plan_input *in, const struct fab_plan_o
                         uint8_t data[FAB_SMP_DATA])
 {
     struct fab_pkey_block want;
-    fab_plan_pkeys_block(in, op, want.pkey);
+    fab_plan_pkey_block(in, op, want.pkey);
     return fab_attr_pack(&fab_attr_pkey_block, &want, data, FAB_SMP_DATA);
 }
 

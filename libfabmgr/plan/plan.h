@@ -43,14 +43,14 @@
 /* The lanes that devices are known to hold, as they were written and acknowledged: what they come
  * from, port by port. For each two ports of a switch that are known, the SLtoVLMappingTable between
  * them follows from it; adapters and routers have one table a port. */
-struct fab_held_port {
+struct fab_observed_vl_port {
     uint8_t vls; /* data VLs of the port; 0: not known (of a switch's port 0: nothing of it is) */
     uint8_t class;
     uint16_t arbitrated; /* its VLArbitrationTables are arb[this - 1]; 0: not known */
 };
-struct fab_held {
+struct fab_observed_vls {
     uint32_t ports;
-    struct fab_held_port *port; /* [ports] by port id; NULL: nothing is known */
+    struct fab_observed_vl_port *port; /* [ports] by port id; NULL: nothing is known */
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS]; /* as in struct fab_vls */
     struct fab_arb *arb;
     size_t arbs, arb_room;
@@ -62,34 +62,36 @@ struct fab_observed {
     struct fab_lft lft;
     uint64_t *known; /* bitset of [switch_count][blocks of lft.stride] */
     uint32_t blocks; /* per switch */
-    struct fab_held lanes;
+    struct fab_observed_vls lanes;
     struct fab_blocks pkeys; /* by port id */
 };
-int fab_observed_init(struct fab_observed *o, uint32_t switch_count, uint32_t top);
-void fab_observed_fini(struct fab_observed *o);
-void fab_observed_block(struct fab_observed *o, uint32_t sw, uint32_t block,
-                        const uint8_t entries[FAB_LFT_BLOCK]);
-void fab_observed_forget(struct fab_observed *o, uint32_t sw); /* rebooted, or answered strangely */
-bool fab_observed_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
-void fab_observed_forget_lanes(struct fab_observed *o, const struct fab_fabric *f, uint32_t node);
+int fab_plan_observed_init(struct fab_observed *o, uint32_t switch_count, uint32_t top);
+void fab_plan_observed_fini(struct fab_observed *o);
+void fab_plan_observed_set_block(struct fab_observed *o, uint32_t sw, uint32_t block,
+                                 const uint8_t entries[FAB_LFT_BLOCK]);
+void fab_plan_observed_forget(struct fab_observed *o,
+                              uint32_t sw); /* rebooted, or answered strangely */
+bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
+void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f,
+                                  uint32_t node);
 /* Carries over to the ids of another snapshot by node GUID; unknown switches start unknown. */
-int fab_observed_move(const struct fab_observed *from, const struct fab_fabric *old,
-                      const struct fab_fabric *now, uint32_t top, struct fab_observed *ret);
+int fab_plan_observed_remap(const struct fab_observed *from, const struct fab_fabric *old,
+                            const struct fab_fabric *now, uint32_t top, struct fab_observed *ret);
 
 enum fab_plan_stage {
     FAB_STAGE_SWITCH,
     FAB_STAGE_STALE,
-    FAB_STAGE_TRUNKS,
-    FAB_STAGE_TRUNKS_UP,
-    FAB_STAGE_SHARES,
-    FAB_STAGE_LANES,
-    FAB_STAGE_LANES_LINE,
-    FAB_STAGE_LANES_PAIR,
+    FAB_STAGE_ISLS,
+    FAB_STAGE_ISLS_UP,
+    FAB_STAGE_VLARB,
+    FAB_STAGE_SL2VL,
+    FAB_STAGE_SL2VL_LINE,
+    FAB_STAGE_SL2VL_PAIR,
     FAB_STAGE_ROUTES,
-    FAB_STAGE_PKEYS_TAKE,
-    FAB_STAGE_PKEYS_GIVE,
-    FAB_STAGE_ENDS,
-    FAB_STAGE_ENDS_UP,
+    FAB_STAGE_PKEYS_REMOVE,
+    FAB_STAGE_PKEYS_ADD,
+    FAB_STAGE_ENDPORTS,
+    FAB_STAGE_ENDPORTS_UP,
     FAB_STAGE_COUNT
 };
 struct fab_plan_op {
@@ -132,10 +134,10 @@ int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
 void fab_plan_fini(struct fab_plan *p);
 /* Keeping `o` true to the lanes in the devices: before a plan is carried out, what it writes
  * becomes unknown; when it was, all hold what the target says, but for those who failed to take a
- * write: for these call fab_observed_forget_lanes after it. NOMEM: all are unknown. */
-void fab_plan_lanes_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
-                          struct fab_observed *o);
-int fab_plan_lanes_done(const struct fab_plan_input *in, struct fab_observed *o);
+ * write: for these call fab_plan_observed_forget_vls after it. NOMEM: all are unknown. */
+void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
+                        struct fab_observed *o);
+int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o);
 /* The 64 attribute bytes and the attribute modifier of an op's Set. */
 int fab_plan_encode(const struct fab_plan_input *in, const struct fab_plan_op *op,
                     uint8_t data[FAB_SMP_DATA], uint32_t *ret_attr_mod);

@@ -119,7 +119,7 @@ static void find_sets(struct draft *d)
         unsigned again = most < 2 ? 0 : 1 + (next - 1u) % (most - 1u);
         uint8_t set = (uint8_t)(next < most ? next : again);
         if (next >= most)
-            note(d, FAB_QOS_SHARED_LANES, i, first[set]);
+            note(d, FAB_QOS_SHARED_VLS, i, first[set]);
         else
             first[set] = (uint8_t)i;
         d->set_of[block] = set;
@@ -216,7 +216,7 @@ void fab_qos_note_text(const struct fab_classes *c, const struct fab_qos_report 
     const struct fab_qos_note *n = &r->note[note];
     const char *name = c->class[n->class].name, *other = c->class[n->other].name;
     switch (n->kind) {
-    case FAB_QOS_SHARED_LANES:
+    case FAB_QOS_SHARED_VLS:
         snprintf(text, len,
                  "class %s goes by the lanes of class %s: routing needs %u, and there are VLs for "
                  "%u classes. Have fewer classes, raise subnet.max_vls if the devices have more, "

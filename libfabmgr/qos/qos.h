@@ -18,10 +18,10 @@
 
 /* What an operator should know of it, with a number from 0 on. */
 enum fab_qos_kind {
-    FAB_QOS_SHARED_LANES, /* there are too few VLs: the class goes by the lanes of another */
-    FAB_QOS_SHARED_SLS,   /* too few SLs: the class is one with another */
-    FAB_QOS_OTHER_SL,     /* it cannot have the SL that was asked for */
-    FAB_QOS_NO_MAP        /* the operator's mapping of SLs was not used: routing needs lanes */
+    FAB_QOS_SHARED_VLS, /* there are too few VLs: the class goes by the lanes of another */
+    FAB_QOS_SHARED_SLS, /* too few SLs: the class is one with another */
+    FAB_QOS_OTHER_SL,   /* it cannot have the SL that was asked for */
+    FAB_QOS_NO_MAP      /* the operator's mapping of SLs was not used: routing needs lanes */
 };
 struct fab_qos_note {
     enum fab_qos_kind kind;

@@ -13,7 +13,7 @@
 
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/repair/base.h"
+#include "libfabmgr/repair/internal.h"
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -37,11 +37,11 @@ static int alloc_column(struct fab_repair_column *c, size_t n)
 }
 
 /* Takes the reference to the base. */
-static int make(struct fab_repair_base *b, struct fab_repair **ret)
+static int make(struct fab_repair_network *b, struct fab_repair **ret)
 {
     struct fab_repair *r = calloc(1, sizeof(*r));
     if (r == NULL) {
-        fab_repair_base_unref(b);
+        fab_repair_network_unref(b);
         return FAB_E_NOMEM;
     }
     r->base = b;
@@ -63,13 +63,13 @@ static int make(struct fab_repair_base *b, struct fab_repair **ret)
 int fab_repair_new(const struct fab_repair_input *in, struct fab_repair **ret, char *why,
                    size_t why_len)
 {
-    struct fab_repair_base *b = NULL;
-    int status = fab_repair_base_make(in, &b);
+    struct fab_repair_network *b = NULL;
+    int status = fab_repair_network_new(in, &b);
     if (status == FAB_OK)
         status = fab_repair_labels_find(b, in, why, why_len);
     if (status == FAB_OK)
         return make(b, ret);
-    fab_repair_base_unref(b);
+    fab_repair_network_unref(b);
     return status;
 }
 
@@ -81,10 +81,10 @@ static void *copied(const void *from, size_t count, size_t item)
     return to;
 }
 
-int fab_repair_twin(const struct fab_repair *r, struct fab_repair **ret)
+int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret)
 {
     struct fab_repair *twin = NULL;
-    int status = make(fab_repair_base_ref(r->base), &twin);
+    int status = make(fab_repair_network_ref(r->base), &twin);
     if (status != FAB_OK)
         return status;
     twin->entry = copied(r->entry, r->entries, sizeof(*r->entry));
@@ -114,7 +114,7 @@ void fab_repair_free(struct fab_repair *r)
         r->candidates, r->gathered.table, c->touched,   c->heap};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         free(all[i]);
-    fab_repair_base_unref(r->base);
+    fab_repair_network_unref(r->base);
     free(r);
 }
 
@@ -129,15 +129,15 @@ size_t fab_repair_memory(const struct fab_repair *r)
            a_switch * r->base->n + r->base->ports / 8 + r->entries * sizeof(*r->entry) +
            r->deads * sizeof(*r->dead) +
            (r->own_label != NULL ? sizeof(*r->own_label) * r->base->lanes * r->base->ports : 0) +
-           fab_repair_base_memory(r->base);
+           fab_repair_network_memory(r->base);
 }
 
-size_t fab_repair_overlay(const struct fab_repair *r)
+size_t fab_repair_overlay_size(const struct fab_repair *r)
 {
     return r->entries;
 }
 
-const char *fab_repair_labels(const struct fab_repair *r)
+const char *fab_repair_label_source(const struct fab_repair *r)
 {
     return r->base->labels;
 }
@@ -151,7 +151,7 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Both ends of cables between switches, each once. */
-static int list_dead(const struct fab_repair_base *b, const uint32_t *dead, size_t count,
+static int list_dead(const struct fab_repair_network *b, const uint32_t *dead, size_t count,
                      struct fab_repair_delta *d)
 {
     size_t kept = 0;
@@ -162,7 +162,7 @@ static int list_dead(const struct fab_repair_base *b, const uint32_t *dead, size
         if (dead[i] >= b->ports || b->hop[dead[i]] == FAB_NONE)
             continue;
         d->dead[kept++] = dead[i];
-        d->dead[kept++] = fab_repair_far(b, dead[i]);
+        d->dead[kept++] = fab_repair_peer_port(b, dead[i]);
     }
     qsort(d->dead, kept, sizeof(*d->dead), ascending);
     for (size_t i = 0; i < kept; i++) {
@@ -172,23 +172,23 @@ static int list_dead(const struct fab_repair_base *b, const uint32_t *dead, size
     return FAB_OK;
 }
 
-static uint32_t switch_of(const struct fab_repair_base *b, uint32_t port)
+static uint32_t switch_of(const struct fab_repair_network *b, uint32_t port)
 {
-    return b->hop[fab_repair_far(b, port)];
+    return b->hop[fab_repair_peer_port(b, port)];
 }
 
-void fab_repair_darken(struct fab_repair *r, const struct fab_repair_delta *d)
+void fab_repair_apply_dead(struct fab_repair *r, const struct fab_repair_delta *d)
 {
     for (size_t i = 0; i < d->deads; i++) {
         fab_bits_set(r->dark, d->dead[i]);
         r->alive[switch_of(r->base, d->dead[i])]--;
     }
-    fab_repair_lifts_apply(r, d);
+    fab_repair_relabel_apply(r, d);
 }
 
-void fab_repair_lighten(struct fab_repair *r, const struct fab_repair_delta *d)
+void fab_repair_undo_dead(struct fab_repair *r, const struct fab_repair_delta *d)
 {
-    fab_repair_lifts_undo(r, d);
+    fab_repair_relabel_undo(r, d);
     for (size_t i = 0; i < d->deads; i++) {
         fab_bits_clear(r->dark, d->dead[i]);
         r->alive[switch_of(r->base, d->dead[i])]++;
@@ -198,7 +198,7 @@ void fab_repair_lighten(struct fab_repair *r, const struct fab_repair_delta *d)
 /* stack: [n] */
 static void flood(struct fab_repair *r, uint32_t from, uint64_t *stack)
 {
-    const struct fab_repair_base *b = r->base;
+    const struct fab_repair_network *b = r->base;
     uint32_t count = 0;
     r->island[from] = from;
     stack[count++] = from;
@@ -214,7 +214,7 @@ static void flood(struct fab_repair *r, uint32_t from, uint64_t *stack)
     }
 }
 
-void fab_repair_islands(struct fab_repair *r)
+void fab_repair_find_components(struct fab_repair *r)
 {
     for (uint32_t sw = 0; sw < r->base->n; sw++)
         r->island[sw] = FAB_NONE;
@@ -226,8 +226,8 @@ void fab_repair_islands(struct fab_repair *r)
 
 /* ---- which entries lead into the dark -------------------------------------------------------- */
 
-uint64_t *fab_repair_sort(uint64_t *keys, uint64_t *room, size_t count, unsigned shift,
-                          unsigned bits)
+uint64_t *fab_repair_radix_sort(uint64_t *keys, uint64_t *room, size_t count, unsigned shift,
+                                unsigned bits)
 {
     for (unsigned done = 0; done < bits; done += 11) {
         size_t start[2049] = {0};
@@ -287,7 +287,7 @@ static bool scan_many(struct places *p, const uint8_t *row, uint32_t top, uint32
 static bool scan_dead(const struct fab_repair *r, const struct fab_lft *lft,
                       const struct fab_repair_delta *d, struct places *p)
 {
-    const struct fab_repair_base *b = r->base;
+    const struct fab_repair_network *b = r->base;
     for (size_t i = 0, next; i < d->deads; i = next) {
         uint32_t sw = switch_of(b, d->dead[i]);
         bool is_dead[256] = {false};
@@ -315,7 +315,7 @@ static int find_places(const struct fab_repair *r, const struct fab_lft *lft,
         free(p.key);
         return FAB_E_NOMEM;
     }
-    uint64_t *sorted = fab_repair_sort(p.key, room, p.count, 32, bits);
+    uint64_t *sorted = fab_repair_radix_sort(p.key, room, p.count, 32, bits);
     free(sorted == room ? p.key : room);
     *ret_key = sorted;
     *ret_count = p.count;
@@ -343,8 +343,8 @@ static int note_change(struct job *j, uint32_t lid, uint32_t sw, uint8_t now)
 {
     struct fab_repair_delta *d = j->d;
     bool stale = j->r->column.stale[sw];
-    uint8_t was =
-        stale && now != FAB_LFT_NO_ROUTE ? FAB_LFT_NO_ROUTE : fab_repair_table(&j->r->column, sw);
+    uint8_t was = stale && now != FAB_LFT_NO_ROUTE ? FAB_LFT_NO_ROUTE
+                                                   : fab_repair_table_entry(&j->r->column, sw);
     if (was == now)
         return FAB_OK;
     if (d->changes == j->change_room) {
@@ -378,7 +378,7 @@ static bool joined(struct job *j, uint32_t sw)
 {
     struct fab_repair *r = j->r;
     if (!j->islands_known)
-        fab_repair_islands(r);
+        fab_repair_find_components(r);
     j->islands_known = true;
     return r->island[sw] == r->island[r->column.home];
 }
@@ -439,7 +439,7 @@ static uint32_t old_channel(const struct job *j, uint32_t sw, uint32_t lid)
  * that must not carry traffic. */
 static void find_stale(struct job *j, uint32_t lid)
 {
-    const struct fab_repair_base *b = j->r->base;
+    const struct fab_repair_network *b = j->r->base;
     struct fab_repair_column *c = &j->r->column;
     for (size_t i = 0; i < j->revivals; i++) {
         uint32_t channel = j->revived[i], to = b->hop[channel], from = switch_of(b, channel);
@@ -467,7 +467,7 @@ static bool turns_down(const struct job *j, uint32_t channel, uint32_t lid)
 /* Entries of the overlay that are part of such turns. */
 static void find_turned(struct job *j, uint32_t lid, uint32_t sw)
 {
-    const struct fab_repair_base *b = j->r->base;
+    const struct fab_repair_network *b = j->r->base;
     struct fab_repair_column *c = &j->r->column;
     uint32_t out = sw != c->home ? old_channel(j, sw, lid) : FAB_NONE;
     bool turned = out != FAB_NONE && turns_down(j, out, lid);
@@ -475,7 +475,7 @@ static void find_turned(struct job *j, uint32_t lid, uint32_t sw)
         uint32_t from = b->hop[port];
         if (!turned && from != FAB_NONE && from != c->home && !fab_bits_get(j->r->dark, port) &&
             fab_lft_row(j->lft, from)[lid] == b->back[port])
-            turned = turns_down(j, fab_repair_far(b, port), lid);
+            turned = turns_down(j, fab_repair_peer_port(b, port), lid);
     }
     if (turned && !c->stale[sw]) {
         c->stale[sw] = true;
@@ -505,7 +505,7 @@ static int take_column(struct job *j, const struct fab_repair_entry *known, size
     for (uint32_t i = 0; status == FAB_OK && i < c->touches; i++) {
         uint32_t sw = c->touched[i];
         /* What the baseline says: in the overlay, first in touched[], or in the tables. */
-        uint8_t base = i < knowns ? known[i].base : fab_repair_table(c, sw);
+        uint8_t base = i < knowns ? known[i].base : fab_repair_table_entry(c, sw);
         uint8_t now = c->entry[sw];
         if (c->mark[sw] == FAB_MARK_CUT) {
             now = entry_of_cut(j->r, sw);
@@ -524,7 +524,7 @@ static int raise_all(struct job *j)
     const struct fab_repair_column *c = &j->r->column;
     for (uint32_t i = 0; i < c->touches; i++) {
         if (c->mark[c->touched[i]] == FAB_MARK_CUT && joined(j, c->touched[i]))
-            return fab_repair_raise(j->r);
+            return fab_repair_column_relax(j->r);
     }
     return FAB_OK;
 }
@@ -537,16 +537,16 @@ static int do_column(struct job *j, uint32_t lid, const uint64_t *place, size_t 
     int status = FAB_OK;
     fab_repair_column_begin(r, j->lft, lid);
     for (size_t i = 0; i < knowns; i++)
-        fab_repair_known(r, known[i].sw, known[i].base);
+        fab_repair_column_set(r, known[i].sw, known[i].base);
     find_stale(j, lid);
     for (size_t i = 0; j->relabelled && i < knowns; i++)
         find_turned(j, lid, known[i].sw);
     /* To a switch without a living cable nothing leads: nothing changes. */
     if (home != FAB_NONE && (r->alive[home] > 0 || r->base->degree[home] == 0)) {
         for (size_t i = 0; i < knowns; i++)
-            fab_repair_wound(r, known[i].sw);
+            fab_repair_column_mark_pending(r, known[i].sw);
         for (size_t i = 0; i < places; i++)
-            fab_repair_wound(r, (uint32_t)place[i]);
+            fab_repair_column_mark_pending(r, (uint32_t)place[i]);
         fab_repair_column_solve(r);
         status = raise_all(j);
     }
@@ -563,13 +563,13 @@ static void gather(struct fab_repair *r, const struct fab_lft *lft, const uint64
 {
     uint32_t first = places > 0 ? (uint32_t)(place[0] >> 32) : 0;
     uint32_t last = places >= MANY ? (uint32_t)(place[MANY - 1] >> 32) : FAB_NONE;
-    if (last == FAB_NONE || last - first >= FAB_REPAIR_GATHERED)
+    if (last == FAB_NONE || last - first >= FAB_REPAIR_TILE_LIDS)
         return;
-    uint32_t siblings = fab_repair_siblings(r, first), home = r->base->home[first];
+    uint32_t siblings = fab_repair_tile_width(r, first), home = r->base->home[first];
     if (home == FAB_NONE || r->alive[home] == r->base->degree[home])
         return;
     if (last - first < siblings)
-        fab_repair_gather(r, lft, first, siblings);
+        fab_repair_tile_load(r, lft, first, siblings);
 }
 
 static int do_columns(struct job *j, const uint64_t *place, size_t places)
@@ -583,8 +583,8 @@ static int do_columns(struct job *j, const uint64_t *place, size_t places)
         uint32_t lid = of_place < of_entry ? of_place : of_entry;
         size_t p_end = p, e_end = e;
         if (p >= warmed && p < places) {
-            warmed = places - p < FAB_REPAIR_AHEAD ? places : p + FAB_REPAIR_AHEAD;
-            fab_repair_warm(r, j->lft, place + p, warmed - p);
+            warmed = places - p < FAB_REPAIR_PREFETCH_MAX ? places : p + FAB_REPAIR_PREFETCH_MAX;
+            fab_repair_prefetch(r, j->lft, place + p, warmed - p);
         }
         while (p_end < places && (uint32_t)(place[p_end] >> 32) == lid)
             p_end++;
@@ -601,10 +601,10 @@ static int do_columns(struct job *j, const uint64_t *place, size_t places)
 
 static int find_labels(struct job *j)
 {
-    int status = fab_repair_lifts_find(j->r, j->d);
+    int status = fab_repair_relabel_find(j->r, j->d);
     if (status != FAB_OK) /* as if there were none, for who lightens */
         j->d->lifts = 0;
-    fab_repair_lifts_apply(j->r, j->d);
+    fab_repair_relabel_apply(j->r, j->d);
     j->relabelled = fab_repair_labels_differ(j->r, j->d);
     return status;
 }
@@ -619,7 +619,7 @@ static int plan_by(struct fab_repair *r, uint32_t set, const struct fab_lft *lft
     uint64_t *place = NULL;
     size_t places = 0;
     int status = list_dead(r->base, dead, count, &d);
-    fab_repair_darken(r, &d);
+    fab_repair_apply_dead(r, &d);
     if (status == FAB_OK)
         status = find_labels(&j);
     if (status == FAB_OK)
@@ -628,7 +628,7 @@ static int plan_by(struct fab_repair *r, uint32_t set, const struct fab_lft *lft
         status = find_places(r, lft, &d, &place, &places);
     if (status == FAB_OK)
         status = do_columns(&j, place, places);
-    fab_repair_lighten(r, &d);
+    fab_repair_undo_dead(r, &d);
     free(place);
     free(j.revived);
     free(j.stale);

@@ -52,11 +52,12 @@ int fab_repair_new(const struct fab_repair_input *in, struct fab_repair **ret, c
                    size_t why_len);
 void fab_repair_free(struct fab_repair *r);
 /* The same state once more, to work with on another thread; what does not change is shared. */
-int fab_repair_twin(const struct fab_repair *r, struct fab_repair **ret);
-size_t fab_repair_memory(const struct fab_repair *r);  /* bytes, with what is shared */
-size_t fab_repair_overlay(const struct fab_repair *r); /* entries in force unlike the baseline */
+int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret);
+size_t fab_repair_memory(const struct fab_repair *r); /* bytes, with what is shared */
+size_t
+fab_repair_overlay_size(const struct fab_repair *r); /* entries in force unlike the baseline */
 /* How the labels were found, for people: "order of the ranks", ... */
-const char *fab_repair_labels(const struct fab_repair *r);
+const char *fab_repair_label_source(const struct fab_repair *r);
 
 struct fab_repair_change {
     uint32_t lid, sw;
@@ -92,7 +93,8 @@ struct fab_repair_delta {
     size_t deads;
     struct fab_repair_entry *entry; /* all entries unlike the baseline, then; private */
     size_t entries;
-    struct fab_repair_lift *lift; /* how labels differ from those of the baseline, then; private */
+    struct fab_repair_relabel
+        *lift; /* how labels differ from those of the baseline, then; private */
     size_t lifts;
     uint32_t set; /* which labels; private */
 };
@@ -120,8 +122,8 @@ int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
  * lost; the most urgent first. NOMEM. */
 int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab_repair_delta *d);
 /* The 64 bytes of a write. lft: the tables before, or after the delta was committed. */
-void fab_repair_bytes(const struct fab_lft *lft, const struct fab_repair_delta *d,
-                      const struct fab_repair_write *w, uint8_t ret[FAB_LFT_BLOCK]);
+void fab_repair_write_bytes(const struct fab_lft *lft, const struct fab_repair_delta *d,
+                            const struct fab_repair_write *w, uint8_t ret[FAB_LFT_BLOCK]);
 
 /* Patches the tables in force and makes the delta's dead cables the present ones; takes what is
  * private from the delta, which stays to be read. */

@@ -231,7 +231,7 @@ int fab_sa_new(const struct fab_view *v, struct fab_sa **ret)
     }
     look_at_ports(sa);
     number_rows(sa);
-    sa->proved = sa->max_lmc == 0 && v->verdict.pairs > 0 && fab_verdict_good(&v->verdict);
+    sa->proved = sa->max_lmc == 0 && v->verdict.pairs > 0 && fab_verify_verdict_good(&v->verdict);
     if (sa->proved && all_joined(sa))
         find_odd(sa);
     *ret = sa;

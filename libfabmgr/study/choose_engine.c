@@ -36,7 +36,7 @@ static void choice_fini(struct fab_engine_choice *c)
 {
     fab_lft_fini(&c->lft);
     fab_vls_fini(&c->vls);
-    fab_verdict_fini(&c->verdict);
+    fab_verify_verdict_fini(&c->verdict);
 }
 
 static void note(struct comparison *c, const char *name, const struct fab_quality *q)
@@ -74,7 +74,7 @@ static int prove(const struct comparison *c, struct fab_engine_choice *t)
         .crew = c->in.crew,
     };
     int status = fab_verify(&in, &t->verdict);
-    return status == FAB_OK && !fab_verdict_good(&t->verdict) ? FAB_E_UNSUPPORTED : status;
+    return status == FAB_OK && !fab_verify_verdict_good(&t->verdict) ? FAB_E_UNSUPPORTED : status;
 }
 
 /* Hosts learn the SL of a path from subnet administration alone. */

@@ -1,14 +1,14 @@
 libfabmgr_libfabmgr_la_SOURCES += \
-	%D%/channels.c \
-	%D%/channels.h \
-	%D%/flow.c \
-	%D%/flow.h \
-	%D%/follow.h \
-	%D%/limits.c \
-	%D%/limits.h \
-	%D%/net.c \
-	%D%/net.h \
-	%D%/sheaf.c \
+	%D%/dependencies.c \
+	%D%/dependencies.h \
+	%D%/vl_walk.c \
+	%D%/vl_walk.h \
+	%D%/trace.h \
+	%D%/device_limits.c \
+	%D%/device_limits.h \
+	%D%/switch_graph.c \
+	%D%/switch_graph.h \
+	%D%/batch_walk.c \
 	%D%/trace.c \
 	%D%/verify.c \
 	%D%/verify.h \

@@ -7,8 +7,8 @@
 
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/verify/follow.h"
-#include "libfabmgr/verify/net.h"
+#include "libfabmgr/verify/switch_graph.h"
+#include "libfabmgr/verify/trace.h"
 
 struct walker {
     const struct fab_verify_input *in;
@@ -61,13 +61,13 @@ static int leave(struct walker *w, uint32_t src)
     return forward(w, f->ports[peer].node);
 }
 
-int fab_follow(const struct fab_verify_input *in, uint32_t src_port, uint32_t dlid,
-               struct fab_trace *ret)
+int fab_verify_trace_strict(const struct fab_verify_input *in, uint32_t src_port, uint32_t dlid,
+                            struct fab_verify_trace *ret)
 {
     struct walker w = {.in = in, .dlid = dlid};
     if (src_port >= in->fabric->port_count || dlid == 0 || dlid > in->lids->top ||
         dlid >= in->lft->stride || in->lids->owner[dlid] == FAB_NONE) {
-        *ret = (struct fab_trace){0};
+        *ret = (struct fab_verify_trace){0};
         return FAB_E_UNREACHABLE;
     }
     w.owner = in->lids->owner[dlid];
@@ -80,18 +80,18 @@ int fab_follow(const struct fab_verify_input *in, uint32_t src_port, uint32_t dl
     }
     int status = src_port == w.owner ? FAB_OK : leave(&w, src_port);
     free(w.seen);
-    *ret = (struct fab_trace){.ports = w.ports, .count = w.count};
+    *ret = (struct fab_verify_trace){.ports = w.ports, .count = w.count};
     return status;
 }
 
-int fab_trace(const struct fab_verify_input *in, uint32_t src_port, uint32_t dlid,
-              struct fab_trace *ret)
+int fab_verify_trace(const struct fab_verify_input *in, uint32_t src_port, uint32_t dlid,
+                     struct fab_verify_trace *ret)
 {
-    int status = fab_follow(in, src_port, dlid, ret);
+    int status = fab_verify_trace_strict(in, src_port, dlid, ret);
     return status == FAB_E_INVAL ? FAB_E_UNREACHABLE : status;
 }
 
-void fab_trace_fini(struct fab_trace *t)
+void fab_verify_trace_fini(struct fab_verify_trace *t)
 {
     free(t->ports);
     memset(t, 0, sizeof(*t));

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/verify/flow.h"
-#include "libfabmgr/verify/follow.h"
-#include "libfabmgr/verify/limits.h"
+#include "libfabmgr/verify/device_limits.h"
+#include "libfabmgr/verify/trace.h"
+#include "libfabmgr/verify/vl_walk.h"
 
 /* The lowest port id at the switch that has a LID and is not the destination. */
 static uint32_t some_source(const struct fab_verify_input *in, uint32_t sw, uint32_t owner)
@@ -23,19 +23,19 @@ static uint32_t some_source(const struct fab_verify_input *in, uint32_t sw, uint
         uint32_t at;
         uint8_t num;
         if (port != owner && in->lids->base[port] != 0 &&
-            fab_net_attachment(in->fabric, port, &at, &num) && at == sw)
+            fab_verify_attachment(in->fabric, port, &at, &num) && at == sw)
             return port;
     }
     return FAB_NONE;
 }
 
-static int witness_way(const struct fab_walk *w, struct fab_witness *ret)
+static int witness_way(const struct fab_verify_walk *w, struct fab_witness *ret)
 {
     const struct fab_verify_input *in = w->net->in;
-    struct fab_trace trace;
+    struct fab_verify_trace trace;
     uint32_t owner = in->lids->owner[w->bad_lid];
     uint32_t src = some_source(in, w->bad_switch, owner);
-    int kind = fab_follow(in, src, w->bad_lid, &trace);
+    int kind = fab_verify_trace_strict(in, src, w->bad_lid, &trace);
     if (kind == FAB_E_NOMEM)
         return kind;
     *ret = (struct fab_witness){.kind = kind == FAB_OK ? FAB_E_LIMIT : kind,
@@ -61,12 +61,12 @@ static int split(uint32_t *cycle, uint32_t count, uint32_t lanes, uint8_t **ret_
     return FAB_OK;
 }
 
-static int judge_channels(struct fab_channels *channels, struct fab_verdict *v)
+static int judge_channels(struct fab_verify_deps *channels, struct fab_verdict *v)
 {
     uint32_t *cycle = NULL, count = 0;
     uint8_t *vls = NULL;
-    v->dependencies = fab_channels_settle(channels);
-    int status = fab_channels_cycle(channels, &cycle, &count);
+    v->dependencies = fab_verify_deps_prune(channels);
+    int status = fab_verify_deps_cycle(channels, &cycle, &count);
     v->deadlock_free = status == FAB_OK;
     if (status != FAB_E_CYCLE)
         return status;
@@ -83,10 +83,10 @@ static int judge_channels(struct fab_channels *channels, struct fab_verdict *v)
     return status;
 }
 
-static int judge(struct fab_walk *w, struct fab_verdict *ret)
+static int judge(struct fab_verify_walk *w, struct fab_verdict *ret)
 {
     struct fab_verdict v = {.witness = {.src = FAB_NONE, .dst = FAB_NONE}};
-    int status = fab_walk_all(w);
+    int status = fab_verify_walk_all(w);
     v.pairs = w->pairs;
     v.unreachable_pairs = w->unreachable;
     v.longest_path = w->longest;
@@ -95,39 +95,39 @@ static int judge(struct fab_walk *w, struct fab_verdict *ret)
     if (status == FAB_OK)
         status = judge_channels(w->flow != NULL ? &w->flow->channels : &w->channels, &v);
     if (status == FAB_OK)
-        status = fab_limits_judge(w, &v);
+        status = fab_verify_device_limits(w, &v);
     if (status == FAB_OK)
         *ret = v;
     else
-        fab_verdict_fini(&v);
+        fab_verify_verdict_fini(&v);
     return status;
 }
 
 int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret)
 {
-    struct fab_net net;
-    struct fab_walk walk;
+    struct fab_verify_graph net;
+    struct fab_verify_walk walk;
     if (in->lids->owner == NULL || in->lids->port_count != in->fabric->port_count ||
         in->lft->switch_count != in->fabric->switch_count || in->lft->stride <= in->lids->top)
         return FAB_E_INVAL;
-    int status = fab_net_make(in, &net);
+    int status = fab_verify_graph_make(in, &net);
     if (status != FAB_OK)
         return status;
-    status = fab_walk_init(&walk, &net);
+    status = fab_verify_walk_init(&walk, &net);
     if (status == FAB_OK) {
         status = judge(&walk, ret);
-        fab_walk_fini(&walk);
+        fab_verify_walk_fini(&walk);
     }
-    fab_net_fini(&net);
+    fab_verify_graph_fini(&net);
     return status;
 }
 
-bool fab_verdict_good(const struct fab_verdict *v)
+bool fab_verify_verdict_good(const struct fab_verdict *v)
 {
     return v->deadlock_free && v->unreachable_pairs == 0 && v->beyond == 0;
 }
 
-void fab_verdict_fini(struct fab_verdict *v)
+void fab_verify_verdict_fini(struct fab_verdict *v)
 {
     free(v->witness.ports);
     free(v->witness.vls);

@@ -51,19 +51,20 @@ struct fab_verify_input {
  * expected to reach each other. */
 int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret);
 /* deadlock_free, no unreachable pair, nothing beyond what devices can do */
-bool fab_verdict_good(const struct fab_verdict *v);
-void fab_verdict_fini(struct fab_verdict *v);
+bool fab_verify_verdict_good(const struct fab_verdict *v);
+void fab_verify_verdict_fini(struct fab_verdict *v);
 /* The witness as lines of text, one a hop: node name, port, name of the next. malloc'd. */
-int fab_witness_text(const struct fab_fabric *f, const struct fab_witness *w, char **ret_text);
+int fab_verify_witness_text(const struct fab_fabric *f, const struct fab_witness *w,
+                            char **ret_text);
 
 /* One path by the tables, from the port that owns src to destination LID. ret_ports: out port ids
  * in order, first the port of the source itself. UNREACHABLE, LOOP: *ret holds how far it came. */
-struct fab_trace {
+struct fab_verify_trace {
     uint32_t *ports;
     uint32_t count;
 };
-int fab_trace(const struct fab_verify_input *in, uint32_t src_port, uint32_t dlid,
-              struct fab_trace *ret);
-void fab_trace_fini(struct fab_trace *t);
+int fab_verify_trace(const struct fab_verify_input *in, uint32_t src_port, uint32_t dlid,
+                     struct fab_verify_trace *ret);
+void fab_verify_trace_fini(struct fab_verify_trace *t);
 
 #endif

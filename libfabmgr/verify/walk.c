@@ -20,9 +20,9 @@
 
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/verify/flow.h"
+#include "libfabmgr/verify/vl_walk.h"
 
-#define COLUMNS FAB_WALK_COLUMNS
+#define COLUMNS FAB_VERIFY_TILE_LIDS
 #define TILES 4
 #define AHEAD 12u /* rows */
 #define ON_WAY 0xffff
@@ -37,9 +37,9 @@ struct column {
     uint8_t num;          /* by this port */
 };
 
-int fab_walk_init(struct fab_walk *w, const struct fab_net *net)
+int fab_verify_walk_init(struct fab_verify_walk *w, const struct fab_verify_graph *net)
 {
-    struct fab_walk made = {.net = net};
+    struct fab_verify_walk made = {.net = net};
     size_t n = (size_t)net->n + 1;
     made.tiles = fab_alloc_array(n, TILES * COLUMNS);
     made.entry = fab_alloc_array(n, sizeof(*made.entry));
@@ -47,27 +47,27 @@ int fab_walk_init(struct fab_walk *w, const struct fab_net *net)
     made.stack = fab_alloc_array(n, sizeof(*made.stack));
     int ret = FAB_E_NOMEM;
     if (made.tiles && made.entry && made.depth && made.stack)
-        ret = fab_channels_init(&made.channels, net, 1);
+        ret = fab_verify_deps_init(&made.channels, net, 1);
     if (ret == FAB_OK)
-        ret = fab_sheaf_new(&made.channels, &made.sheaf);
+        ret = fab_verify_batch_walk_new(&made.channels, &made.sheaf);
     const struct fab_vls *vls = net->in->vls;
     if (ret == FAB_OK && vls != NULL && fab_vls_many(vls) && fab_vls_keep_lane(vls))
-        ret = fab_flow_sound(net, vls) ? FAB_OK : FAB_E_INVAL;
+        ret = fab_verify_vls_valid(net, vls) ? FAB_OK : FAB_E_INVAL;
     else if (ret == FAB_OK && vls != NULL && fab_vls_many(vls))
-        ret = fab_flow_new(net, &made.flow);
+        ret = fab_verify_vl_walk_new(net, &made.flow);
     if (ret != FAB_OK) {
-        fab_walk_fini(&made);
+        fab_verify_walk_fini(&made);
         return ret;
     }
     *w = made;
     return FAB_OK;
 }
 
-void fab_walk_fini(struct fab_walk *w)
+void fab_verify_walk_fini(struct fab_verify_walk *w)
 {
-    fab_channels_fini(&w->channels);
-    fab_sheaf_free(w->sheaf);
-    fab_flow_free(w->flow);
+    fab_verify_deps_fini(&w->channels);
+    fab_verify_batch_walk_free(w->sheaf);
+    fab_verify_vl_walk_free(w->flow);
     free(w->tiles);
     free(w->entry);
     free(w->depth);
@@ -78,9 +78,9 @@ void fab_walk_fini(struct fab_walk *w)
 /* ---- one column ------------------------------------------------------------------------------ */
 
 /* The next switch on the way of the packet from `sw`; FAB_NONE when it goes to none. */
-static uint32_t step(struct fab_walk *w, const struct column *c, uint32_t sw)
+static uint32_t step(struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
-    const struct fab_net *net = w->net;
+    const struct fab_verify_graph *net = w->net;
     uint8_t num = c->entry[sw];
     if (num >= net->port_room[sw])
         return FAB_NONE;
@@ -90,12 +90,12 @@ static uint32_t step(struct fab_walk *w, const struct column *c, uint32_t sw)
         return FAB_NONE;
     uint8_t next_num = c->entry[next];
     if (next_num < net->port_room[next])
-        fab_channels_depend(&w->channels, channel, next_num);
+        fab_verify_deps_add(&w->channels, channel, next_num);
     return next;
 }
 
 /* Fills depth[] of all switches on the way from `sw`. */
-static void walk_from(struct fab_walk *w, const struct column *c, uint32_t sw)
+static void walk_from(struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
     uint32_t count = 0, depth = LOST, at = sw;
     while (at != FAB_NONE && w->depth[at] == 0) {
@@ -116,12 +116,12 @@ static void walk_from(struct fab_walk *w, const struct column *c, uint32_t sw)
 }
 
 /* Who sends to the LID from here: all but its owner. */
-static uint32_t sources_at(const struct fab_walk *w, const struct column *c, uint32_t sw)
+static uint32_t sources_at(const struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
     return w->net->owners[sw] - (sw == c->sw ? 1u : 0u);
 }
 
-static void judge(struct fab_walk *w, const struct column *c, uint32_t sw)
+static void judge(struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
     uint32_t limit = w->net->in->max_hops > 0 ? w->net->in->max_hops : DEEPEST;
     if (w->depth[sw] <= DEEPEST && w->depth[sw] > w->longest)
@@ -135,9 +135,9 @@ static void judge(struct fab_walk *w, const struct column *c, uint32_t sw)
     }
 }
 
-static void walk_column(struct fab_walk *w, const struct column *c)
+static void walk_column(struct fab_verify_walk *w, const struct column *c)
 {
-    const struct fab_net *net = w->net;
+    const struct fab_verify_graph *net = w->net;
     uint32_t component = net->component[c->sw];
     memset(w->depth, 0, net->n * sizeof(*w->depth));
     for (uint32_t sw = component; sw < net->n; sw++) {
@@ -149,7 +149,8 @@ static void walk_column(struct fab_walk *w, const struct column *c)
     }
 }
 
-static void walk_generally(struct fab_walk *w, uint32_t first_lid, const struct fab_bundle *b)
+static void walk_generally(struct fab_verify_walk *w, uint32_t first_lid,
+                           const struct fab_verify_batch *b)
 {
     for (uint32_t i = 0; i < b->count; i++) {
         for (uint32_t sw = 0; sw < w->net->n; sw++)
@@ -160,10 +161,10 @@ static void walk_generally(struct fab_walk *w, uint32_t first_lid, const struct 
     }
 }
 
-static bool walk_easily(struct fab_walk *w, const struct fab_bundle *b)
+static bool walk_easily(struct fab_verify_walk *w, const struct fab_verify_batch *b)
 {
     uint32_t deepest = 0, limit = w->net->in->max_hops;
-    if (w->sheaf == NULL || !fab_sheaf_walk(w->sheaf, b, &w->channels, &deepest) ||
+    if (w->sheaf == NULL || !fab_verify_batch_walk_try(w->sheaf, b, &w->channels, &deepest) ||
         (limit != 0 && deepest > limit))
         return false;
     w->longest = deepest > w->longest ? deepest : w->longest;
@@ -171,21 +172,22 @@ static bool walk_easily(struct fab_walk *w, const struct fab_bundle *b)
 }
 
 /* Together, else one by one, else in the general way. */
-static void walk_bundle(struct fab_walk *w, uint32_t first_lid, const struct fab_bundle *b)
+static void walk_bundle(struct fab_verify_walk *w, uint32_t first_lid,
+                        const struct fab_verify_batch *b)
 {
     if (w->flow != NULL)
-        fab_flow_walk(w->flow, w->tile, first_lid, b);
+        fab_verify_vl_walk_batch(w->flow, w->tile, first_lid, b);
     if (walk_easily(w, b))
         return;
     for (uint32_t i = 0; i < b->count; i++) {
-        struct fab_bundle one = {.sw = b->sw, .at = b->at + i, .count = 1, .num = b->num + i};
+        struct fab_verify_batch one = {.sw = b->sw, .at = b->at + i, .count = 1, .num = b->num + i};
         if (b->count == 1 || !walk_easily(w, &one))
             walk_generally(w, first_lid, &one);
     }
 }
 
 /* Two ends on one cable need no table. */
-static void count_back_to_back(struct fab_walk *w, uint32_t owner)
+static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 {
     const struct fab_verify_input *in = w->net->in;
     if (fab_port_is_up(in->fabric, owner) && in->lids->base[in->fabric->ports[owner].peer] != 0)
@@ -196,7 +198,7 @@ static void count_back_to_back(struct fab_walk *w, uint32_t owner)
 
 /* Rows are far from each other in memory: each is visited for 256 entries at a time, and fetched
  * ahead. */
-static void load_tiles(struct fab_walk *w, uint32_t first_lid)
+static void load_tiles(struct fab_verify_walk *w, uint32_t first_lid)
 {
     const struct fab_lft *lft = w->net->in->lft;
     size_t left = (lft->stride - first_lid) / COLUMNS, n = w->net->n;
@@ -212,14 +214,14 @@ static void load_tiles(struct fab_walk *w, uint32_t first_lid)
 }
 
 /* Where the LID leaves the switches; false: nobody has it, or no switch leads there. */
-static bool leaves_at(struct fab_walk *w, uint32_t lid, uint32_t *ret_sw, uint8_t *ret_num)
+static bool leaves_at(struct fab_verify_walk *w, uint32_t lid, uint32_t *ret_sw, uint8_t *ret_num)
 {
     const struct fab_verify_input *in = w->net->in;
     if (lid > in->lids->top || in->lids->owner[lid] == FAB_NONE)
         return false;
     uint32_t owner = in->lids->owner[lid];
     bool base = in->lids->base[owner] == lid;
-    bool attached = fab_net_attachment(in->fabric, owner, ret_sw, ret_num);
+    bool attached = fab_verify_attachment(in->fabric, owner, ret_sw, ret_num);
     if (base && attached)
         w->pairs += w->net->crowd[w->net->component[*ret_sw]] - 1;
     else if (base)
@@ -227,9 +229,9 @@ static bool leaves_at(struct fab_walk *w, uint32_t lid, uint32_t *ret_sw, uint8_
     return attached;
 }
 
-static void walk_tile(struct fab_walk *w, uint32_t first_lid)
+static void walk_tile(struct fab_verify_walk *w, uint32_t first_lid)
 {
-    struct fab_bundle b = {0};
+    struct fab_verify_batch b = {0};
     uint8_t num[COLUMNS];
     for (uint32_t i = 0; i < COLUMNS; i++) {
         uint32_t sw;
@@ -241,7 +243,7 @@ static void walk_tile(struct fab_walk *w, uint32_t first_lid)
         }
         if (b.count > 0)
             walk_bundle(w, first_lid, &b);
-        b = (struct fab_bundle){.sw = sw, .at = i, .count = 1, .num = num + i};
+        b = (struct fab_verify_batch){.sw = sw, .at = i, .count = 1, .num = num + i};
     }
     if (b.count > 0)
         walk_bundle(w, first_lid, &b);
@@ -252,21 +254,21 @@ static void walk_tile(struct fab_walk *w, uint32_t first_lid)
 /* 256 LIDs are a piece of work. */
 static void walk_piece(void *arg, uint32_t piece, uint32_t hand)
 {
-    struct fab_walk *w = (struct fab_walk *)arg + hand;
+    struct fab_verify_walk *w = (struct fab_verify_walk *)arg + hand;
     uint32_t first = piece * TILES * COLUMNS, top = w->net->in->lids->top;
     load_tiles(w, first);
     for (uint32_t i = 0; i < TILES && first + i * COLUMNS <= top; i++) {
         w->tile = w->tiles + (size_t)i * w->net->n * COLUMNS;
         if (w->sheaf != NULL)
-            fab_sheaf_begin(w->sheaf, w->tile, &w->channels);
+            fab_verify_batch_walk_begin(w->sheaf, w->tile, &w->channels);
         walk_tile(w, first + i * COLUMNS);
         if (w->sheaf != NULL)
-            fab_sheaf_end(w->sheaf, &w->channels);
+            fab_verify_batch_walk_end(w->sheaf, &w->channels);
     }
 }
 
 /* Adds to w what another hand found. */
-static void gather(struct fab_walk *w, const struct fab_walk *other)
+static void gather(struct fab_verify_walk *w, const struct fab_verify_walk *other)
 {
     w->pairs += other->pairs;
     w->unreachable += other->unreachable;
@@ -275,25 +277,25 @@ static void gather(struct fab_walk *w, const struct fab_walk *other)
         w->bad_lid = other->bad_lid;
         w->bad_switch = other->bad_switch;
     }
-    fab_channels_add(&w->channels, &other->channels);
+    fab_verify_deps_merge(&w->channels, &other->channels);
     if (w->flow != NULL)
-        fab_flow_add(w->flow, other->flow);
+        fab_verify_vl_walk_merge(w->flow, other->flow);
 }
 
-static void walk_with(struct fab_walk *walks, uint32_t hands)
+static void walk_with(struct fab_verify_walk *walks, uint32_t hands)
 {
     const struct fab_verify_input *in = walks[0].net->in;
     fab_crew_run(hands > 1 ? in->crew : NULL, in->lids->top / (TILES * COLUMNS) + 1, walk_piece,
                  walks);
     for (uint32_t i = 0; i < hands; i++) {
         if (walks[i].sheaf != NULL)
-            fab_sheaf_finish(walks[i].sheaf, &walks[i].channels);
+            fab_verify_batch_walk_finish(walks[i].sheaf, &walks[i].channels);
         if (i > 0)
             gather(&walks[0], &walks[i]);
     }
 }
 
-int fab_walk_all(struct fab_walk *w)
+int fab_verify_walk_all(struct fab_verify_walk *w)
 {
     uint32_t hands = fab_crew_hands(w->net->in->crew);
     if (hands == 1) {
@@ -301,18 +303,18 @@ int fab_walk_all(struct fab_walk *w)
         return FAB_OK;
     }
     int status = FAB_OK;
-    struct fab_walk *walks = calloc(hands, sizeof(*walks));
+    struct fab_verify_walk *walks = calloc(hands, sizeof(*walks));
     if (walks == NULL)
         return FAB_E_NOMEM;
     for (uint32_t i = 1; i < hands && status == FAB_OK; i++)
-        status = fab_walk_init(&walks[i], w->net);
+        status = fab_verify_walk_init(&walks[i], w->net);
     if (status == FAB_OK) {
         walks[0] = *w;
         walk_with(walks, hands);
         *w = walks[0];
     }
     for (uint32_t i = 1; i < hands; i++)
-        fab_walk_fini(&walks[i]);
+        fab_verify_walk_fini(&walks[i]);
     free(walks);
     return status;
 }

@@ -81,7 +81,8 @@ static void add_limit(struct fab_text *t, const struct fab_fabric *f, const stru
             w->need - 1, w->have, fab_s(w->have));
 }
 
-int fab_witness_text(const struct fab_fabric *f, const struct fab_witness *w, char **ret_text)
+int fab_verify_witness_text(const struct fab_fabric *f, const struct fab_witness *w,
+                            char **ret_text)
 {
     struct fab_text t;
     size_t len;

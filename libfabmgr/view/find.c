@@ -250,8 +250,8 @@ static bool split(struct search *s, uint64_t *ret_num)
     return true;
 }
 
-int fab_view_find_end(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
-                      size_t why_len)
+int fab_view_find_port(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
+                       size_t why_len)
 {
     struct search s = {v, what, strlen(what), why, why_len};
     uint64_t num;

@@ -40,6 +40,6 @@ void fab_view_unref(struct fab_view *v)
     fab_fabric_unref(v->fabric);
     fab_target_unref(v->target);
     fab_policy_fini(&v->policy);
-    fab_verdict_fini(&v->verdict);
+    fab_verify_verdict_fini(&v->verdict);
     free(v);
 }

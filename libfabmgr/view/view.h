@@ -30,8 +30,8 @@ void fab_view_unref(struct fab_view *v); /* NULL is fine */
  * only one that has it as a prefix), optionally followed by "/PORT". NOT_FOUND, EXISTS (ambiguous:
  * why[] names the first few): why[] then has a sentence. A node with several ports that own LIDs is
  * ambiguous without "/PORT", unless its GUID is also that of one of the ports. */
-int fab_view_find_end(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
-                      size_t why_len);
+int fab_view_find_port(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
+                       size_t why_len);
 int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret_node, char *why,
                        size_t why_len);
 

@@ -208,7 +208,7 @@ static void print(const struct fab_fabric *f, const struct fab_target *t, const 
          "quality");
     printf("%s %.4f %u %.4f %s %" PRIu64 " %.1f\n", name, fab_study_quality_imbalance(&q),
            q.shift.max, q.bisection.mean, v.deadlock_free ? "acyclic" : "cyclic", q.lost, ms);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
 }
 
 static void assign(const struct fab_fabric *f, const struct fab_policy *p, struct fab_target *t)
@@ -229,7 +229,7 @@ static int choose(const struct fab_route_input *in, const struct fab_route_chain
     int status = fab_study_choose_engine(in, chain, taken, &c);
     t->lft = c.lft;
     t->vls = c.vls;
-    fab_verdict_fini(&c.verdict);
+    fab_verify_verdict_fini(&c.verdict);
     return status;
 }
 
@@ -250,9 +250,9 @@ static int route(const struct fab_fabric *f, const struct fab_policy *p,
                      .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls, .policy = p},
                  &v),
              "verify");
-        if (fab_verdict_good(&v))
+        if (fab_verify_verdict_good(&v))
             return choose(&in, chain, i, t, &v);
-        fab_verdict_fini(&v);
+        fab_verify_verdict_fini(&v);
         if (i + 1 == chain->count)
             return FAB_OK;
         fab_lft_fini(&t->lft);

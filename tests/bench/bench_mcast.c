@@ -12,7 +12,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/mcast/trees.h"
-#include "libfabmgr/plan/mfts.h"
+#include "libfabmgr/plan/mft_writes.h"
 #include "tests/bench/bench.h"
 
 #define RUNS 5
@@ -64,17 +64,17 @@ static uint32_t a_leaf(const struct fab_fabric *f)
 /* ---- one change ------------------------------------------------------------------------------ */
 
 struct state {
-    struct fab_trees *trees;
+    struct fab_mcast_trees *trees;
     struct fab_blocks held;
 };
 
 /* All that is read or written is held afterwards. */
-static void carry_out(struct state *s, const struct fab_mft_plan *p)
+static void carry_out(struct state *s, const struct fab_plan_mft *p)
 {
     static const uint16_t zeros[FAB_BLOCK_ENTRIES];
     for (unsigned stage = 0; stage < FAB_MFT_STAGES; stage++)
         for (size_t i = 0; i < p->stage[stage].count; i++) {
-            const struct fab_mft_op *op = &p->stage[stage].op[i];
+            const struct fab_plan_mft_op *op = &p->stage[stage].op[i];
             must(fab_blocks_put(&s->held, op->sw, op->number,
                                 stage == FAB_MFT_READ ? zeros : op->entry),
                  "held");
@@ -83,20 +83,20 @@ static void carry_out(struct state *s, const struct fab_mft_plan *p)
 
 static size_t plan(struct state *s, bool all, double *ret_ms)
 {
-    struct fab_mft_plan p = {0};
+    struct fab_plan_mft p = {0};
     uint64_t open[FAB_MFT_GROUPS / 64];
     memset(open, all ? 0xff : 0, sizeof(open));
-    fab_trees_take_changed(s->trees, open);
-    struct fab_mft_input in = {.net = fab_trees_net(s->trees),
-                               .want = fab_trees_tables(s->trees),
-                               .held = &s->held,
-                               .groups = open};
+    fab_mcast_trees_take_changed(s->trees, open);
+    struct fab_plan_mft_input in = {.net = fab_mcast_trees_net(s->trees),
+                                    .want = fab_mcast_trees_tables(s->trees),
+                                    .held = &s->held,
+                                    .groups = open};
     double from = cpu_ms();
-    must(fab_mft_plan_make(&in, &p), "plan");
+    must(fab_plan_mft_make(&in, &p), "plan");
     *ret_ms = cpu_ms() - from;
     size_t ops = p.stage[0].count + p.stage[1].count + p.stage[2].count;
     carry_out(s, &p);
-    fab_mft_plan_fini(&p);
+    fab_plan_mft_fini(&p);
     return ops;
 }
 
@@ -114,14 +114,14 @@ struct spent {
 static void follow(struct state *s, const struct fab_fabric *now, struct spent *worst)
 {
     struct fab_blocks held = {0};
-    const struct fab_mnet *n = fab_trees_net(s->trees);
+    const struct fab_mcast_net *n = fab_mcast_trees_net(s->trees);
     double at[3], planned;
     at[0] = cpu_ms();
-    must(fab_mft_move(&s->held, n->guid, n->switches, now, &held), "move");
+    must(fab_plan_mft_remap(&s->held, n->guid, n->switches, now, &held), "move");
     fab_blocks_fini(&s->held);
     s->held = held;
     at[1] = cpu_ms();
-    must(fab_trees_follow(s->trees, now), "follow");
+    must(fab_mcast_trees_update(s->trees, now), "follow");
     at[2] = cpu_ms();
     (void)plan(s, true, &planned);
     double all = at[2] - at[0] + planned;
@@ -168,8 +168,8 @@ static void join_all(struct state *s, const struct fab_fabric *f, unsigned group
     for (unsigned g = 0; g < groups; g++)
         for (uint32_t p = 0; p < f->port_count; p++)
             if (f->ports[p].guid != 0 && !fab_node_is_switch(f, f->ports[p].node))
-                must(fab_trees_join(s->trees, (uint16_t)(FAB_MLID_FIRST + g), f->ports[p].guid,
-                                    true),
+                must(fab_mcast_trees_join(s->trees, (uint16_t)(FAB_MLID_FIRST + g),
+                                          f->ports[p].guid, true),
                      "join");
     printf("  all joined in %.2f ms\n", cpu_ms() - from);
 }
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
     struct fab_fabric *f = made(radix);
     struct state s = {0};
     double planned, from = cpu_ms();
-    must(fab_trees_new(f, &s.trees), "trees");
+    must(fab_mcast_trees_new(f, &s.trees), "trees");
     printf("%u switches, %u ports: new %.2f ms\nnobody joined:\n", f->switch_count, f->port_count,
            cpu_ms() - from);
     settle(&s);
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
     printf("  second plan %.2f ms, %zu writes\n", planned, writes);
     settle(&s);
     changes(&s, f);
-    fab_trees_free(s.trees);
+    fab_mcast_trees_free(s.trees);
     fab_blocks_fini(&s.held);
     fab_fabric_unref(f);
     return 0;

@@ -43,11 +43,11 @@ static void time_change(const char *what, const struct fab_fabric *f, const stru
     struct fab_observed at;
     struct fab_plan plan;
     double least = 1e9;
-    must(fab_observed_init(&at, f->switch_count, now->lids.top), "observed");
+    must(fab_plan_observed_init(&at, f->switch_count, now->lids.top), "observed");
     for (uint32_t sw = 0; sw < f->switch_count; sw++)
         for (uint32_t block = 0; block < at.blocks; block++)
-            fab_observed_block(&at, sw, block,
-                               fab_lft_row(&old->lft, sw) + (size_t)block * FAB_LFT_BLOCK);
+            fab_plan_observed_set_block(&at, sw, block,
+                                        fab_lft_row(&old->lft, sw) + (size_t)block * FAB_LFT_BLOCK);
     const struct fab_plan_input in = {
         .fabric = f, .policy = p, .target = now, .observed = &at, .sm_lid = 1};
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -72,7 +72,7 @@ static void time_change(const char *what, const struct fab_fabric *f, const stru
            what, least, entries, to - from, parts, waits, barriers, plan.unordered,
            plan.unchecked ? ", UNCHECKED" : "");
     fab_plan_fini(&plan);
-    fab_observed_fini(&at);
+    fab_plan_observed_fini(&at);
 }
 
 /* One cable (of `port`), or all of its switch. */

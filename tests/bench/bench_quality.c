@@ -38,10 +38,10 @@ static const char *judge(const struct fab_fabric *f, const struct fab_lids *lids
     struct fab_verify_input in = {
         .fabric = f, .lids = lids, .lft = lft, .max_hops = 64, .vls = vls};
     must(fab_verify(&in, &v), "verify");
-    const char *word = fab_verdict_good(&v)      ? "proven"
-                       : v.unreachable_pairs > 0 ? "UNREACHABLE"
-                                                 : "CYCLE";
-    fab_verdict_fini(&v);
+    const char *word = fab_verify_verdict_good(&v) ? "proven"
+                       : v.unreachable_pairs > 0   ? "UNREACHABLE"
+                                                   : "CYCLE";
+    fab_verify_verdict_fini(&v);
     return word;
 }
 

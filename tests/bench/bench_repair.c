@@ -19,7 +19,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/fabric/text.h"
-#include "libfabmgr/repair/contingency.h"
+#include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/route/route.h"
 
 #define FAULTS 21
@@ -126,7 +126,7 @@ static void prepare(struct world *w, const char *what, const char *engine)
     printf("  engine %.1f ms, repair prepared in %.1f ms, %.1f MB beside %.1f MB of tables; %s\n",
            (routed - start) / 1e3, (now_us() - ready) / 1e3,
            (double)fab_repair_memory(w->repair) / 1e6,
-           (double)w->lft.stride * w->lft.switch_count / 1e6, fab_repair_labels(w->repair));
+           (double)w->lft.stride * w->lft.switch_count / 1e6, fab_repair_label_source(w->repair));
 }
 
 /* ---- faults ---------------------------------------------------------------------------------- */
@@ -163,7 +163,7 @@ static int step(struct world *w, const uint32_t *dead, size_t count, struct time
     must(fab_repair_order(w->repair, &w->lft, &d), "order", "");
     double ordered = now_us();
     for (size_t i = 0; i < d.writes; i++) {
-        fab_repair_bytes(&w->lft, &d, &d.write[i], bytes);
+        fab_repair_write_bytes(&w->lft, &d, &d.write[i], bytes);
         sum += bytes[i % FAB_LFT_BLOCK];
     }
     fab_repair_commit(w->repair, &w->lft, &d);
@@ -306,15 +306,15 @@ static void chill(void)
 }
 
 /* From the cause known to all writes with their bytes. */
-static double take_plan(struct world *w, const struct fab_contingencies *all, uint32_t port)
+static double take_plan(struct world *w, const struct fab_repair_contingencies *all, uint32_t port)
 {
     struct fab_repair_delta d;
     uint8_t bytes[FAB_LFT_BLOCK];
     unsigned sum = 0;
     double start = now_us();
-    must(fab_contingencies_find(all, w->repair, &w->lft, &port, 1, &d), "plan at hand", "");
+    must(fab_repair_contingencies_find(all, w->repair, &w->lft, &port, 1, &d), "plan at hand", "");
     for (size_t i = 0; i < d.writes; i++) {
-        fab_repair_bytes(&w->lft, &d, &d.write[i], bytes);
+        fab_repair_write_bytes(&w->lft, &d, &d.write[i], bytes);
         sum += bytes[i % FAB_LFT_BLOCK];
     }
     fab_repair_commit(w->repair, &w->lft, &d);
@@ -334,17 +334,17 @@ static int by_number(const void *a, const void *b)
 
 static void run_plans(struct world *w)
 {
-    struct fab_contingency_maker *m = NULL;
-    struct fab_contingency c;
+    struct fab_repair_contingency_maker *m = NULL;
+    struct fab_repair_contingency c;
     double took[PLANS], made = 0;
     size_t plans = 0, cases = 0, bytes = 0, entries = 0;
-    must(fab_contingency_begin(w->repair, &m), "contingencies", "");
-    must(fab_contingency_tables(m, &w->lft), "tables", "");
-    while (w->lids.top < 50000 && fab_contingency_prepare(m))
+    must(fab_repair_contingency_begin(w->repair, &m), "contingencies", "");
+    must(fab_repair_contingency_set_tables(m, &w->lft), "tables", "");
+    while (w->lids.top < 50000 && fab_repair_contingency_prepare(m))
         ;
     double ready = now_us();
-    while (plans < PLANS && fab_contingency_next(m, true, &c) == FAB_OK && !c.is_switch) {
-        struct fab_contingencies one;
+    while (plans < PLANS && fab_repair_contingency_next(m, true, &c) == FAB_OK && !c.is_switch) {
+        struct fab_repair_contingencies one;
         struct times back;
         /* The first leaf is the summit of a tree: its cables take twice as much. */
         if (w->f->ports[c.id].node == 0 && cases++ > PLANS / 8) {
@@ -353,14 +353,14 @@ static void run_plans(struct world *w)
             continue;
         }
         made += now_us() - ready;
-        fab_contingencies_init(&one, w->repair);
-        must(fab_contingencies_add(&one, &c), "contingency", "");
+        fab_repair_contingencies_init(&one, w->repair);
+        must(fab_repair_contingencies_add(&one, &c), "contingency", "");
         bytes += c.plan_len;
         entries += c.entries;
         chill();
         took[plans++] = take_plan(w, &one, c.id);
         must(step(w, NULL, 0, &back), "mend", "");
-        fab_contingencies_fini(&one);
+        fab_repair_contingencies_fini(&one);
         ready = now_us();
     }
     if (plans > 0) {
@@ -369,10 +369,10 @@ static void run_plans(struct world *w)
                "entries, %zu bytes "
                "a plan; made in %.1f ms each; %u cases; %.1f MB while they are made\n",
                took[plans / 2], took[plans * 9 / 10], took[plans - 1], plans, entries / plans,
-               bytes / plans, made / (double)plans / 1e3, fab_contingency_cases(m),
-               (double)fab_contingency_maker_memory(m) / 1e6);
+               bytes / plans, made / (double)plans / 1e3, fab_repair_contingency_cases(m),
+               (double)fab_repair_contingency_memory(m) / 1e6);
     }
-    fab_contingency_end(m);
+    fab_repair_contingency_end(m);
 }
 
 enum what_to_run { FAULTS_AND_PLANS, PLANS_ALONE, EACH_CABLE };

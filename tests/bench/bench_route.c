@@ -97,7 +97,7 @@ static void time_plan(const struct fab_fabric *f, const struct fab_policy *p,
 {
     struct fab_observed observed;
     struct fab_plan plan;
-    must(fab_observed_init(&observed, f->switch_count, target->lids.top), "observed");
+    must(fab_plan_observed_init(&observed, f->switch_count, target->lids.top), "observed");
     double start = cpu_ms();
     must(fab_plan_make(
              &(struct fab_plan_input){
@@ -108,7 +108,7 @@ static void time_plan(const struct fab_fabric *f, const struct fab_policy *p,
     if (print)
         printf("  plan: %u writes\n", plan.stage_start[FAB_STAGE_COUNT]);
     fab_plan_fini(&plan);
-    fab_observed_fini(&observed);
+    fab_plan_observed_fini(&observed);
 }
 
 /* False: the engine does not take it. */
@@ -139,10 +139,10 @@ static bool run_once(const struct fab_route_engine *engine, const struct fab_fab
     must(fab_verify(&in, &verdict), "verify");
     keep_least(&t->verify, cpu_ms() - start);
     if (print) {
-        must(fab_witness_text(f, &verdict.witness, &text), "witness");
+        must(fab_verify_witness_text(f, &verdict.witness, &text), "witness");
         printf("  verdict: %s, %" PRIu64 " pairs, %" PRIu64
                " unreachable, longest path %u, %" PRIu64 " dependencies; %s",
-               fab_verdict_good(&verdict) ? "good" : "BAD", verdict.pairs,
+               fab_verify_verdict_good(&verdict) ? "good" : "BAD", verdict.pairs,
                verdict.unreachable_pairs, verdict.longest_path, verdict.dependencies, text);
         free(text);
         if (!quick)
@@ -150,7 +150,7 @@ static bool run_once(const struct fab_route_engine *engine, const struct fab_fab
     }
     if (target->lids.top <= FAB_LID_UNICAST_MAX)
         time_plan(f, p, target, t, print);
-    fab_verdict_fini(&verdict);
+    fab_verify_verdict_fini(&verdict);
     fab_target_unref(target);
     return true;
 }

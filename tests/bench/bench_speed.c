@@ -132,9 +132,9 @@ static void measure_engine(const struct fab_fabric *f, const struct fab_policy *
              &verdict),
          "verify");
     stop(since, &fig->prove);
-    if (!fab_verdict_good(&verdict))
+    if (!fab_verify_verdict_good(&verdict))
         must(FAB_E_CYCLE, "the proof failed");
-    fab_verdict_fini(&verdict);
+    fab_verify_verdict_fini(&verdict);
     fab_vls_fini(&vls);
     fab_lft_fini(&lft);
 }

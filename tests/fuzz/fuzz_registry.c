@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct world {
     struct fab_services services;
     struct fab_subscriptions *subscriptions;
-    struct fab_mgroups *groups;
+    struct fab_mcast_groups *groups;
     uint64_t host[HOSTS]; /* GUIDs of ports */
     int64_t now;
 };
@@ -129,18 +129,19 @@ static void try_member(struct world *w, const uint8_t *step)
         .qkey = 1,
         .pkey = step[2] & 0x40 ? 0x8001 : 0xffff,
         .join_state = step[3] & 15};
-    const struct fab_mgroup_ask ask = {
+    const struct fab_mcast_request ask = {
         .record = &r, .comp_mask = 0x130c7, .port_guid = port, .mtu = 4, .rate = 7};
     struct fab_mc_member_record is;
     bool joins = !(step[3] & 0x80);
-    if ((joins ? fab_mgroups_join : fab_mgroups_leave)(w->groups, &ask, &is) != 0)
+    if ((joins ? fab_mcast_groups_join : fab_mcast_groups_leave)(w->groups, &ask, &is) != 0)
         return;
-    const struct fab_mgroup *g = fab_mgroups_find(w->groups, r.mgid);
-    size_t i = g != NULL ? fab_mgroup_from(g, guid) : 0;
+    const struct fab_mcast_group *g = fab_mcast_groups_find(w->groups, r.mgid);
+    size_t i = g != NULL ? fab_mcast_group_lower_bound(g, guid) : 0;
     bool there = g != NULL && i < g->members && g->member[i].gid[1] == guid;
     uint8_t state = there ? g->member[i].join_state : 0;
     must(joins ? (state & r.join_state) == r.join_state : (state & r.join_state) == 0);
-    must(!there || (g->member[i].port_guid == port && fab_mgroups_has(w->groups, guid)));
+    must(!there ||
+         (g->member[i].port_guid == port && fab_mcast_groups_has_member(w->groups, guid)));
 }
 
 static void check(const struct world *w)
@@ -167,7 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .window = 2, .tries = 2, .slow_us = 20, .wait_least_us = 10, .wait_most_us = 40};
     struct fab_fabric *f = small_fabric();
     struct world w = {.now = 1};
-    must(fab_subscriptions_new(&w.subscriptions) == 0 && fab_mgroups_new(f, &w.groups) == 0);
+    must(fab_subscriptions_new(&w.subscriptions) == 0 && fab_mcast_groups_new(f, &w.groups) == 0);
     for (uint32_t i = 0; i < HOSTS; i++)
         w.host[i] = f->ports[f->nodes[f->switch_count + i].first_port + 1].guid;
     fab_reports_configure(w.subscriptions, &patience);
@@ -178,7 +179,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     fab_services_fini(&w.services);
     fab_subscriptions_free(w.subscriptions);
-    fab_mgroups_free(w.groups);
+    fab_mcast_groups_free(w.groups);
     fab_fabric_unref(f);
     return 0;
 }

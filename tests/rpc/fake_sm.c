@@ -28,10 +28,10 @@ struct waiting {
 struct sm {
     struct sm_input in;
     struct fab_repair *repair;
-    struct fab_contingencies ahead;
+    struct fab_repair_contingencies ahead;
     struct fake_sm how;
     struct fab_view *view;
-    struct fab_mgroups *groups;
+    struct fab_mcast_groups *groups;
     struct waiting waiting[WAITING];
     uint64_t sweeps;
 };
@@ -103,25 +103,26 @@ static struct fab_view *make_view(const struct fake_sm *how)
 static int look_ahead(struct sm *s)
 {
     const struct fab_target *t = s->view->target;
-    struct fab_contingency_maker *m = NULL;
-    struct fab_contingency c;
+    struct fab_repair_contingency_maker *m = NULL;
+    struct fab_repair_contingency c;
     char why[200];
     const struct fab_repair_input in = {s->view->fabric, &s->view->policy, &t->lids, &t->lft,
                                         &t->vls};
     int rc = fab_repair_new(&in, &s->repair, why, sizeof why);
     if (rc == FAB_OK)
-        rc = fab_contingency_begin(s->repair, &m);
+        rc = fab_repair_contingency_begin(s->repair, &m);
     if (rc == FAB_OK)
-        rc = fab_contingency_tables(m, &t->lft);
+        rc = fab_repair_contingency_set_tables(m, &t->lft);
     if (rc < 0)
         return rc;
-    fab_contingencies_init(&s->ahead, s->repair);
-    while (fab_contingency_prepare(m))
+    fab_repair_contingencies_init(&s->ahead, s->repair);
+    while (fab_repair_contingency_prepare(m))
         ;
-    while (fab_contingency_next(m, s->ahead.count < fab_contingency_cases(m) / 2, &c) == FAB_OK &&
+    while (fab_repair_contingency_next(m, s->ahead.count < fab_repair_contingency_cases(m) / 2,
+                                       &c) == FAB_OK &&
            rc == FAB_OK)
-        rc = fab_contingencies_add(&s->ahead, &c);
-    fab_contingency_end(m);
+        rc = fab_repair_contingencies_add(&s->ahead, &c);
+    fab_repair_contingency_end(m);
     return rc;
 }
 
@@ -131,15 +132,15 @@ static int make_groups(struct sm *s)
     const struct fab_fabric *f = s->view->fabric;
     const struct fab_mc_member_record is = {
         .mgid = {UINT64_C(0xff12401bffff0000), UINT32_MAX}, .pkey = 0xffff, .mtu = 4, .rate = 3};
-    int rc = fab_mgroups_new(f, &s->groups);
+    int rc = fab_mcast_groups_new(f, &s->groups);
     if (rc == FAB_OK)
-        rc = fab_mgroups_restore(s->groups, &is);
+        rc = fab_mcast_groups_restore(s->groups, &is);
     for (uint32_t i = 0; rc == FAB_OK && i < 2; i++) {
-        const struct fab_mgroup_member member = {
+        const struct fab_mcast_member member = {
             .gid = {UINT64_C(0xfe80000000000000),
                     f->ports[f->nodes[f->switch_count + i].first_port + 1].guid},
             .join_state = FAB_JOIN_FULL};
-        rc = fab_mgroups_restore_member(s->groups, is.mgid, &member);
+        rc = fab_mcast_groups_restore_member(s->groups, is.mgid, &member);
     }
     return rc;
 }
@@ -163,9 +164,9 @@ void sm_free(struct sm *s)
 {
     for (size_t i = 0; i < WAITING; i++)
         loop_timer_free(s->waiting[i].timer);
-    fab_contingencies_fini(&s->ahead);
+    fab_repair_contingencies_fini(&s->ahead);
     fab_repair_free(s->repair);
-    fab_mgroups_free(s->groups);
+    fab_mcast_groups_free(s->groups);
     fab_view_unref(s->view);
     free(s);
 }
@@ -195,7 +196,7 @@ struct fab_census sm_census(struct sm *s)
     return census;
 }
 
-const struct fab_mgroups *sm_mgroups(const struct sm *s)
+const struct fab_mcast_groups *sm_mgroups(const struct sm *s)
 {
     return s->groups;
 }
@@ -336,17 +337,18 @@ void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
     ret->cases = (uint32_t)s->ahead.count;
 }
 
-void sm_contingency_row(const struct sm *s, const struct fab_contingency *row,
-                        struct fab_contingency *ret)
+void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency *row,
+                        struct fab_repair_contingency *ret)
 {
     (void)s;
     *ret = *row;
 }
 
-const struct fab_contingency *sm_contingency_of(const struct sm *s, bool is_switch, uint32_t id)
+const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
+                                                       uint32_t id)
 {
-    return is_switch ? fab_contingencies_switch(&s->ahead, id)
-                     : fab_contingencies_cable(&s->ahead, id);
+    return is_switch ? fab_repair_contingencies_switch(&s->ahead, id)
+                     : fab_repair_contingencies_link(&s->ahead, id);
 }
 
 uint32_t sm_unresponsive_ports(const struct sm *s, struct sm_unresponsive *ret, uint32_t max)

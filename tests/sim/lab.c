@@ -442,12 +442,12 @@ void lab_assert_good(struct lab *lab)
     ck_assert_int_eq(fab_verify(&in, &verdict), FAB_OK);
     fab_view_unref(view);
     char *text = NULL;
-    if (!fab_verdict_good(&verdict))
-        (void)fab_witness_text(f, &verdict.witness, &text);
-    ck_assert_msg(fab_verdict_good(&verdict), "the tables in the devices are wrong: %s",
+    if (!fab_verify_verdict_good(&verdict))
+        (void)fab_verify_witness_text(f, &verdict.witness, &text);
+    ck_assert_msg(fab_verify_verdict_good(&verdict), "the tables in the devices are wrong: %s",
                   text ? text : "?");
     ck_assert_uint_gt(verdict.pairs, 0);
-    fab_verdict_fini(&verdict);
+    fab_verify_verdict_fini(&verdict);
     fab_lft_fini(&lft);
     fab_lids_fini(&lids);
     fab_fabric_unref(f);

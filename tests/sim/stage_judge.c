@@ -200,16 +200,16 @@ static bool judge(const struct fab_fabric *f, const struct fab_lids *lids,
     struct fab_verdict verdict;
     if (fab_verify(&in, &verdict) != FAB_OK)
         return false;
-    bool good = fab_verdict_good(&verdict) && verdict.pairs > 0;
+    bool good = fab_verify_verdict_good(&verdict) && verdict.pairs > 0;
     char *text = NULL;
     if (!good)
-        (void)fab_witness_text(f, &verdict.witness, &text);
+        (void)fab_verify_witness_text(f, &verdict.witness, &text);
     if (!good)
         snprintf(why, 512, "the tables in the devices: %llu of %llu pairs unreachable%s: %.300s",
                  (unsigned long long)verdict.unreachable_pairs, (unsigned long long)verdict.pairs,
                  verdict.deadlock_free ? "" : ", could deadlock", text ? text : "?");
     free(text);
-    fab_verdict_fini(&verdict);
+    fab_verify_verdict_fini(&verdict);
     return good;
 }
 

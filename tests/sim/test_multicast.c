@@ -153,7 +153,7 @@ static void join(struct world *w, uint32_t port, uint32_t group, uint8_t state)
 {
     const struct fab_mc_member_record record = record_of(w, port, group, state);
     struct fab_mc_member_record is;
-    const struct fab_mgroup_ask ask = {
+    const struct fab_mcast_request ask = {
         .record = &record, .comp_mask = JOIN_MASK, .mtu = 4, .rate = 3, .life = 18};
     ck_assert_uint_eq(sm_mgroup_join(w->sm, &ask, &is), 0);
     w->member[port][group] = is.join_state;
@@ -165,7 +165,7 @@ static void leave(struct world *w, uint32_t port, uint32_t group)
     const struct fab_mc_member_record record =
         record_of(w, port, group, w->member[port][group] & 15);
     struct fab_mc_member_record is;
-    const struct fab_mgroup_ask ask = {.record = &record, .comp_mask = JOIN_MASK};
+    const struct fab_mcast_request ask = {.record = &record, .comp_mask = JOIN_MASK};
     ck_assert_uint_eq(sm_mgroup_leave(w->sm, &ask, &is), 0);
     w->member[port][group] = 0;
     w->leaves++;
@@ -174,12 +174,12 @@ static void leave(struct world *w, uint32_t port, uint32_t group)
 /* Who was gone for long is no member any more; a group without full members is none. */
 static void learn_members(struct world *w)
 {
-    const struct fab_mgroups *g = sm_mgroups(w->sm);
+    const struct fab_mcast_groups *g = sm_mgroups(w->sm);
     for (uint32_t group = 0; group < GROUPS; group++) {
         const uint64_t mgid[2] = {UINT64_C(0xff12000000000000), group + 1};
-        const struct fab_mgroup *is = fab_mgroups_find(g, mgid);
+        const struct fab_mcast_group *is = fab_mcast_groups_find(g, mgid);
         for (uint32_t port = 0; port < w->f->port_count; port++) {
-            size_t i = is != NULL ? fab_mgroup_from(is, w->f->ports[port].guid) : 0;
+            size_t i = is != NULL ? fab_mcast_group_lower_bound(is, w->f->ports[port].guid) : 0;
             bool there =
                 is != NULL && i < is->members && is->member[i].gid[1] == w->f->ports[port].guid;
             if (w->member[port][group] == 0)
@@ -350,7 +350,7 @@ static void judge(struct world *w)
     learn_members(w);
     for (uint32_t group = 0; group < GROUPS; group++) {
         const uint64_t mgid[2] = {UINT64_C(0xff12000000000000), group + 1};
-        const struct fab_mgroup *is = fab_mgroups_find(sm_mgroups(w->sm), mgid);
+        const struct fab_mcast_group *is = fab_mcast_groups_find(sm_mgroups(w->sm), mgid);
         for (uint32_t port = 0; is != NULL && port < w->f->port_count; port++)
             judge_from(w, port, group, is->is.mlid, part);
     }
@@ -360,7 +360,7 @@ static void judge(struct world *w)
 /* Each group has its LID, and no LID is kept without a group; tables without one are empty. */
 static void judge_lids(const struct world *w)
 {
-    const struct fab_mgroups *g = sm_mgroups(w->sm);
+    const struct fab_mcast_groups *g = sm_mgroups(w->sm);
     struct sm_multicast_status status;
     sm_get_multicast(w->sm, &status);
     ck_assert_uint_eq(status.mlids, g->groups);
@@ -446,7 +446,7 @@ static void join_in_lab(struct lab *lab, const char *name, uint32_t group)
     const struct world w = {.f = fab_sim_fabric(lab->sim)};
     const struct fab_mc_member_record record = record_of(&w, host_port(lab, name), group, 1);
     struct fab_mc_member_record is;
-    const struct fab_mgroup_ask ask = {
+    const struct fab_mcast_request ask = {
         .record = &record, .comp_mask = JOIN_MASK, .mtu = 4, .rate = 3, .life = 18};
     ck_assert_uint_eq(sm_mgroup_join(lab->sm, &ask, &is), 0);
 }

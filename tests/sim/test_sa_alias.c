@@ -233,12 +233,12 @@ static bool is_member(uint64_t guid)
 static bool is_reached(uint16_t lid)
 {
     struct fab_view *v = sm_view(lab.sm);
-    const struct fab_mgroups *g = sm_mgroups(lab.sm);
-    const struct fab_mgroup *group =
-        fab_mgroups_find(g, (uint64_t[]){UINT64_C(0xff12401bffff0000), 5});
+    const struct fab_mcast_groups *g = sm_mgroups(lab.sm);
+    const struct fab_mcast_group *group =
+        fab_mcast_groups_find(g, (uint64_t[]){UINT64_C(0xff12401bffff0000), 5});
     uint64_t guid = v->fabric->ports[v->target->lids.owner[lid]].guid;
     fab_view_unref(v);
-    return group != NULL && fab_trees_reaches(g->trees, group->is.mlid, guid);
+    return group != NULL && fab_mcast_trees_reaches(g->trees, group->is.mlid, guid);
 }
 
 static void reopen(const char *state)

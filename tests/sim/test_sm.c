@@ -17,7 +17,7 @@ START_TEST(brings_up_small)
     struct fab_view *v = sm_view(lab.sm);
     ck_assert_uint_eq(v->fabric->switch_count, 9);
     ck_assert_uint_eq(v->fabric->node_count, 33);
-    ck_assert(fab_verdict_good(&v->verdict));
+    ck_assert(fab_verify_verdict_good(&v->verdict));
     fab_view_unref(v);
     lab_close(&lab);
 }

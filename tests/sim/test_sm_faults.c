@@ -171,7 +171,7 @@ START_TEST(has_a_plan_for_every_case)
 {
     struct lab lab;
     struct sm_contingencies c;
-    struct fab_contingency row;
+    struct fab_repair_contingency row;
     lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
     lab_run(&lab, 5, has_all_plans, "plans for all");
     sm_get_contingencies(lab.sm, &c);
@@ -181,7 +181,7 @@ START_TEST(has_a_plan_for_every_case)
     struct fab_view *v = sm_view(lab.sm);
     uint32_t leaf = fab_fabric_node_by_guid(
         v->fabric, fab_sim_fabric(lab.sim)->nodes[lab_node(&lab, "leaf-003")].guid);
-    const struct fab_contingency *found = sm_contingency_of(lab.sm, true, leaf);
+    const struct fab_repair_contingency *found = sm_contingency_of(lab.sm, true, leaf);
     ck_assert_ptr_nonnull(found);
     sm_contingency_row(lab.sm, found, &row);
     ck_assert_uint_eq(row.id, leaf);
@@ -230,7 +230,7 @@ START_TEST(manages_its_own_island)
     struct fab_view *v = sm_view(lab.sm);
     ck_assert_uint_eq(v->fabric->switch_count, 7);
     ck_assert_uint_eq(v->fabric->node_count, 27);
-    ck_assert(fab_verdict_good(&v->verdict));
+    ck_assert(fab_verify_verdict_good(&v->verdict));
     fab_view_unref(v);
     lab_relink(&lab, "leaf-004", 6);
     lab_await(&lab, 3, "node-added");

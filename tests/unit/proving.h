@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_PROVING_H
 #define TESTS_UNIT_PROVING_H
 
-#include "tests/unit/lanes.h"
+#include "tests/unit/verify_vls.h"
 
 struct made {
     struct fab_fabric *f;
@@ -53,7 +53,7 @@ static inline void assert_proven(const struct made *m, const char *what)
     ck_assert_msg(m->status == FAB_OK, "%s: %d %s", what, m->status, m->why);
     struct fab_verdict v = judged(m);
     assert_good(m->f, &v, what);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
 }
 
 static inline void whole(const char *engine, struct fab_fabric *f, const char *expect,
@@ -127,9 +127,9 @@ static inline void try_one(struct tally *tally, const char *engine, const struct
     tally->tried++;
     if (m.status == FAB_OK) {
         struct fab_verdict v = judged(&m);
-        tally->unproven += !fab_verdict_good(&v);
+        tally->unproven += !fab_verify_verdict_good(&v);
         tally->changed += changed_sls(before, &m) != 0;
-        fab_verdict_fini(&v);
+        fab_verify_verdict_fini(&v);
     } else {
         ck_assert_int_eq(m.status, FAB_E_UNSUPPORTED);
         ck_assert_str_ne(m.why, "");

@@ -9,9 +9,9 @@
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/verify/verify.h"
 #include "tests/unit/fabrics.h"
-#include "tests/unit/lanes.h"
 #include "tests/unit/routing.h"
 #include "tests/unit/testing.h"
+#include "tests/unit/verify_vls.h"
 
 struct world {
     struct fab_fabric *f;

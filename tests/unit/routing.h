@@ -225,8 +225,8 @@ static inline void assert_good(const struct fab_fabric *f, const struct fab_verd
                                const char *what)
 {
     char *text = NULL;
-    ck_assert_int_eq(fab_witness_text(f, &v->witness, &text), FAB_OK);
-    ck_assert_msg(fab_verdict_good(v) && v->witness.kind == FAB_OK, "%s: %s", what, text);
+    ck_assert_int_eq(fab_verify_witness_text(f, &v->witness, &text), FAB_OK);
+    ck_assert_msg(fab_verify_verdict_good(v) && v->witness.kind == FAB_OK, "%s: %s", what, text);
     free(text);
 }
 

@@ -36,7 +36,7 @@ static void choice_fini(struct fab_engine_choice *t)
 {
     fab_lft_fini(&t->lft);
     fab_vls_fini(&t->vls);
-    fab_verdict_fini(&t->verdict);
+    fab_verify_verdict_fini(&t->verdict);
 }
 
 /* The first of the chain; what is chosen then is up to the test. Consumes f. */
@@ -80,8 +80,8 @@ static bool assert_best(struct chosen *c, const char *what)
     uint64_t mine = score(c, &c->choice.lft), least = UINT64_MAX;
     for (uint32_t i = c->taken; i < c->chain.count; i++) {
         struct fab_engine_choice t = {.engine = c->chain.engine[i]};
-        bool other =
-            computed(c, &t) == FAB_OK && fab_verdict_good(&t.verdict) && !fab_vls_many(&t.vls);
+        bool other = computed(c, &t) == FAB_OK && fab_verify_verdict_good(&t.verdict) &&
+                     !fab_vls_many(&t.vls);
         uint64_t its = other ? score(c, &t.lft) : UINT64_MAX;
         ck_assert_msg(mine <= its, "%s: %s is better than %s", what, t.engine->name,
                       c->choice.engine->name);
@@ -171,7 +171,7 @@ START_TEST(what_is_uneven_is_polished)
     uint64_t before = score(&c, &c.choice.lft);
     ck_assert_int_eq(fab_study_choose_engine(&c.in, &c.chain, c.taken, &c.choice), FAB_OK);
     ck_assert_uint_lt(score(&c, &c.choice.lft), before);
-    ck_assert(fab_verdict_good(&c.choice.verdict));
+    ck_assert(fab_verify_verdict_good(&c.choice.verdict));
     finish(&c);
 }
 END_TEST

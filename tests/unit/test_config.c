@@ -153,7 +153,7 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(c.smp.retries, 5);
     ck_assert_uint_eq(c.smp.window, 6);
     ck_assert_uint_eq(c.multicast.mlids, 100);
-    ck_assert_uint_eq(c.multicast.share, FAB_SHARE_ALWAYS);
+    ck_assert_uint_eq(c.multicast.share, FAB_MCAST_SHARE_ALWAYS);
     ck_assert_uint_eq(c.multicast.absent_s, 8);
     ck_assert_uint_eq(c.contingency_mb, 5);
     ck_assert_uint_eq(c.rebalance_s, 34);

@@ -9,7 +9,7 @@
 #include "fabricd/base/log.h"
 #include "fabricd/cc/private.h"
 #include "libfabmgr/congestion/roce.h"
-#include "libfabmgr/partition/crowd.h"
+#include "libfabmgr/partition/incast.h"
 #include "libfabmgr/partition/partition.h"
 #include "libfabmgr/traffic/traffic.h"
 #include "tests/unit/routing.h"
@@ -55,7 +55,7 @@ static int ethernet(void)
 static int crowds(void)
 {
     static uint32_t crowd[4096];
-    return fab_partition_crowds(f, &target->pkeys, crowd);
+    return fab_partition_incast(f, &target->pkeys, crowd);
 }
 
 /* Three senders to one end for a while. */

@@ -100,8 +100,8 @@ static void assert_same_verdict(const struct fab_fabric *f, struct fab_verdict *
                                 struct fab_verdict *b)
 {
     char *text_a = NULL, *text_b = NULL;
-    ck_assert_int_eq(fab_witness_text(f, &a->witness, &text_a), FAB_OK);
-    ck_assert_int_eq(fab_witness_text(f, &b->witness, &text_b), FAB_OK);
+    ck_assert_int_eq(fab_verify_witness_text(f, &a->witness, &text_a), FAB_OK);
+    ck_assert_int_eq(fab_verify_witness_text(f, &b->witness, &text_b), FAB_OK);
     ck_assert_str_eq(text_a, text_b);
     ck_assert_int_eq(a->deadlock_free, b->deadlock_free);
     ck_assert_uint_eq(a->pairs, b->pairs);
@@ -110,8 +110,8 @@ static void assert_same_verdict(const struct fab_fabric *f, struct fab_verdict *
     ck_assert_uint_eq(a->dependencies, b->dependencies);
     free(text_a);
     free(text_b);
-    fab_verdict_fini(a);
-    fab_verdict_fini(b);
+    fab_verify_verdict_fini(a);
+    fab_verify_verdict_fini(b);
 }
 
 /* Spoils some entries, so that there is something to be found. */

@@ -218,7 +218,7 @@ START_TEST(what_is_dressed_is_routed)
     struct fab_target *t = routed(f, &policy);
     struct fab_verdict v = proven(f, t, 63);
     assert_good(f, &v, "a cluster by rails");
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     fab_target_unref(t);
     fab_policy_fini(&policy);
     fab_fabric_unref(plain);

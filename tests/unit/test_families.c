@@ -480,7 +480,7 @@ START_TEST(families_are_routed_with_proof)
     struct fab_verdict v = proven(f, t, 63);
     ck_assert_uint_ge(f->node_count - f->switch_count, 250);
     assert_good(f, &v, f->nodes[0].desc);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     fab_target_unref(t);
     fab_policy_fini(&policy);
     fab_fabric_unref(f);

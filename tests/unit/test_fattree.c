@@ -257,7 +257,7 @@ START_TEST(damaged_trees_are_proven)
         if (t != NULL) {
             struct fab_verdict v = proven(f, t, 255);
             assert_good(f, &v, what);
-            fab_verdict_fini(&v);
+            fab_verify_verdict_fini(&v);
             fab_target_unref(t);
         } else if (whole) {
             printf("# not taken: %s: %s\n", what, why);
@@ -287,7 +287,7 @@ START_TEST(anything_else_is_refused_or_proven)
         if (t != NULL) {
             struct fab_verdict v = proven(f, t, 255);
             assert_good(f, &v, "random");
-            fab_verdict_fini(&v);
+            fab_verify_verdict_fini(&v);
             fab_target_unref(t);
             taken++;
         }

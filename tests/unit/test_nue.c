@@ -31,7 +31,7 @@ static void assert_proven(const struct fab_fabric *f, const struct fab_target *t
         .fabric = f, .lids = &t->lids, .lft = &t->lft, .max_hops = 255, .vls = &t->vls};
     ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
     assert_good(f, &v, what);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
 }
 
 /* Consumes f. vls: as in PortInfo. Returns the lanes that were used. */

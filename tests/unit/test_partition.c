@@ -30,7 +30,8 @@ static struct world world_of(struct fab_fabric *f)
     w.f->self_port = w.f->nodes[w.f->switch_count].first_port + 1u;
     fab_policy_defaults(&w.policy);
     w.target = routed(w.f, &w.policy);
-    ck_assert_int_eq(fab_observed_init(&w.held, w.f->switch_count, w.target->lids.top), FAB_OK);
+    ck_assert_int_eq(fab_plan_observed_init(&w.held, w.f->switch_count, w.target->lids.top),
+                     FAB_OK);
     for (uint32_t port = 0; port < w.f->port_count; port++)
         for (uint32_t b = 0; b < fab_pkeys_blocks(fab_pkeys_room(w.f, port)); b++)
             ck_assert_int_eq(fab_blocks_put(&w.held.pkeys, port, b, b == 0 ? key : none), 0);
@@ -40,7 +41,7 @@ static struct world world_of(struct fab_fabric *f)
 static void world_fini(struct world *w)
 {
     fab_target_unref(w->target);
-    fab_observed_fini(&w->held);
+    fab_plan_observed_fini(&w->held);
     fab_fabric_unref(w->f);
 }
 
@@ -93,14 +94,14 @@ static void write_op(struct world *w, const struct fab_plan_op *op)
 static uint32_t apply(struct world *w)
 {
     struct fab_plan plan = plan_of(w);
-    uint32_t from = plan.stage_start[FAB_STAGE_PKEYS_TAKE];
-    uint32_t to = plan.stage_start[FAB_STAGE_PKEYS_GIVE + 1];
+    uint32_t from = plan.stage_start[FAB_STAGE_PKEYS_REMOVE];
+    uint32_t to = plan.stage_start[FAB_STAGE_PKEYS_ADD + 1];
     for (uint32_t i = from; i < to; i++)
         write_op(w, &plan.ops[i]);
     fab_plan_fini(&plan);
     plan = plan_of(w);
-    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_PKEYS_TAKE],
-                      plan.stage_start[FAB_STAGE_PKEYS_GIVE + 1]);
+    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_PKEYS_REMOVE],
+                      plan.stage_start[FAB_STAGE_PKEYS_ADD + 1]);
     fab_plan_fini(&plan);
     return to - from;
 }
@@ -239,7 +240,7 @@ START_TEST(a_full_table_is_reported)
     ck_assert_uint_eq(r.troubles, 2);
     uint32_t guard = w.f->ports[host(&w, 1)].peer;
     for (size_t i = 0; i < 2; i++) {
-        const struct fab_partition_trouble *t = &r.trouble[i];
+        const struct fab_partition_overflow *t = &r.trouble[i];
         ck_assert(t->port == guard || t->port == host(&w, 1));
         ck_assert_uint_eq(t->wanted, ROOM + 1);
         ck_assert_uint_eq(t->room, t->port == guard ? 32 : ROOM);
@@ -263,8 +264,8 @@ START_TEST(other_ports_see_no_write)
     apply(&w);
     want(&w, after, false);
     struct fab_plan plan = plan_of(&w);
-    uint32_t from = plan.stage_start[FAB_STAGE_PKEYS_TAKE];
-    uint32_t to = plan.stage_start[FAB_STAGE_PKEYS_GIVE + 1];
+    uint32_t from = plan.stage_start[FAB_STAGE_PKEYS_REMOVE];
+    uint32_t to = plan.stage_start[FAB_STAGE_PKEYS_ADD + 1];
     ck_assert_uint_eq(to - from, 4); /* the host and the port before it, old key and new one */
     for (uint32_t i = from; i < to; i++)
         ck_assert(plan.ops[i].port == host(&w, 3) ||
@@ -372,8 +373,8 @@ START_TEST(two_limited_members_never_talk)
         random_text(&w, &r, text, what);
         want(&w, text, false);
         struct fab_plan plan = plan_of(&w);
-        write_stage(&w, &r, &plan, FAB_STAGE_PKEYS_TAKE, before, what);
-        write_stage(&w, &r, &plan, FAB_STAGE_PKEYS_GIVE, before, what);
+        write_stage(&w, &r, &plan, FAB_STAGE_PKEYS_REMOVE, before, what);
+        write_stage(&w, &r, &plan, FAB_STAGE_PKEYS_ADD, before, what);
         fab_plan_fini(&plan);
         ck_assert_uint_eq(apply(&w), 0);
         pairs(&w, after);
@@ -469,7 +470,7 @@ START_TEST(checking_is_switched_on_before_adapters_only)
         if (plan.ops[i].port == trunk)
             trunk_told = is == 0;
         if (plan.ops[i].port == guard) {
-            ck_assert_uint_ge(i, plan.stage_start[FAB_STAGE_ENDS]);
+            ck_assert_uint_ge(i, plan.stage_start[FAB_STAGE_ENDPORTS]);
             guard_told = is == 3;
         }
     }

@@ -35,14 +35,14 @@ static struct world world_of(struct fab_fabric *f, uint8_t lmc)
     w.policy.lmc = lmc;
     w.policy.m_key = 0x1234;
     w.target = routed(w.f, &w.policy);
-    ck_assert_int_eq(fab_observed_init(&w.observed, w.f->switch_count, w.target->lids.top), 0);
+    ck_assert_int_eq(fab_plan_observed_init(&w.observed, w.f->switch_count, w.target->lids.top), 0);
     return w;
 }
 
 static void world_fini(struct world *w)
 {
     fab_target_unref(w->target);
-    fab_observed_fini(&w->observed);
+    fab_plan_observed_fini(&w->observed);
     fab_policy_fini(&w->policy);
     fab_fabric_unref(w->f);
 }
@@ -105,7 +105,7 @@ static void apply(struct world *w, const struct fab_plan_input *in, const struct
     ck_assert_int_eq(fab_plan_encode(in, op, data, &attr_mod), FAB_OK);
     if (op->attr_id == FAB_ATTR_LFT) {
         ck_assert_uint_eq(attr_mod, op->block);
-        fab_observed_block(&w->observed, op->node, op->block, data);
+        fab_plan_observed_set_block(&w->observed, op->node, op->block, data);
     } else if (op->attr_id == FAB_ATTR_PORT_INFO) {
         ck_assert_uint_eq(w->f->ports[op->port].node, op->node);
         ck_assert_uint_eq(attr_mod, w->f->ports[op->port].num);
@@ -133,11 +133,11 @@ static uint32_t carry_out(struct world *w)
     static const uint16_t allowed[FAB_STAGE_COUNT][2] = {
         [FAB_STAGE_SWITCH] = {FAB_ATTR_SWITCH_INFO, FAB_ATTR_PORT_INFO},
         [FAB_STAGE_STALE] = {FAB_ATTR_LFT, FAB_ATTR_LFT},
-        [FAB_STAGE_TRUNKS] = {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
-        [FAB_STAGE_TRUNKS_UP] = {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
+        [FAB_STAGE_ISLS] = {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
+        [FAB_STAGE_ISLS_UP] = {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
         [FAB_STAGE_ROUTES] = {FAB_ATTR_LFT, FAB_ATTR_LFT},
-        [FAB_STAGE_ENDS] = {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
-        [FAB_STAGE_ENDS_UP] = {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
+        [FAB_STAGE_ENDPORTS] = {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
+        [FAB_STAGE_ENDPORTS_UP] = {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
     };
     struct fab_plan_input in = input_of(w);
     struct fab_plan plan;
@@ -149,7 +149,7 @@ static uint32_t carry_out(struct world *w)
         for (uint32_t i = plan.stage_start[stage]; i < plan.stage_start[stage + 1]; i++) {
             const struct fab_plan_op *op = &plan.ops[i];
             ck_assert(op->attr_id == allowed[stage][0] || op->attr_id == allowed[stage][1]);
-            bool up = stage == FAB_STAGE_TRUNKS_UP || stage == FAB_STAGE_ENDS_UP;
+            bool up = stage == FAB_STAGE_ISLS_UP || stage == FAB_STAGE_ENDPORTS_UP;
             ck_assert_int_eq(up, op->state == FAB_STATE_ACTIVE);
             if (stage == FAB_STAGE_ROUTES)
                 assert_leads_into_active_trunks(w, op);
@@ -248,12 +248,12 @@ START_TEST(only_blocks_that_differ_are_written)
     carry_out(&w);
     memcpy(block, fab_lft_row(&w.observed.lft, 3) + FAB_LFT_BLOCK, sizeof(block));
     block[5] ^= 1;
-    fab_observed_block(&w.observed, 3, 1, block);
+    fab_plan_observed_set_block(&w.observed, 3, 1, block);
     ck_assert_uint_eq(carry_out(&w), 1);
     ck_assert_uint_eq(carry_out(&w), 0);
-    fab_observed_forget(&w.observed, 3);
-    ck_assert(!fab_observed_known(&w.observed, 3, 0));
-    ck_assert(fab_observed_known(&w.observed, 4, 0));
+    fab_plan_observed_forget(&w.observed, 3);
+    ck_assert(!fab_plan_observed_is_known(&w.observed, 3, 0));
+    ck_assert(fab_plan_observed_is_known(&w.observed, 4, 0));
     ck_assert_uint_eq(carry_out(&w), fab_lft_blocks(&w.target->lft));
     world_fini(&w);
 }
@@ -284,7 +284,7 @@ START_TEST(stale_entries_drop_before_cables_rise)
     uint32_t port = fab_port_id(w.f, 0, num), peer = w.f->ports[port].peer;
     memcpy(block, fab_lft_row(&w.observed.lft, 0), sizeof(block));
     block[lid] = num;
-    fab_observed_block(&w.observed, 0, 0, block);
+    fab_plan_observed_set_block(&w.observed, 0, 0, block);
     struct fab_plan_input in = input_of(&w);
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
     ck_assert_uint_eq(plan.stage_start[FAB_STAGE_STALE + 1], 0); /* it is Active: no rise */
@@ -376,15 +376,15 @@ START_TEST(knowledge_moves_by_guid)
     ck_assert_int_eq(fab_builder_remove(b, ref), FAB_OK);
     struct fab_fabric *now = sealed(b);
     uint32_t top = w.target->lids.top + 100;
-    ck_assert_int_eq(fab_observed_move(&w.observed, w.f, now, top, &moved), FAB_OK);
+    ck_assert_int_eq(fab_plan_observed_remap(&w.observed, w.f, now, top, &moved), FAB_OK);
     for (uint32_t sw = 0; sw < now->switch_count; sw++) {
         uint32_t old = sw < 2 ? sw : sw + 1;
-        ck_assert(fab_observed_known(&moved, sw, 0));
-        ck_assert(!fab_observed_known(&moved, sw, moved.blocks - 1));
+        ck_assert(fab_plan_observed_is_known(&moved, sw, 0));
+        ck_assert(!fab_plan_observed_is_known(&moved, sw, moved.blocks - 1));
         ck_assert_mem_eq(fab_lft_row(&moved.lft, sw), fab_lft_row(&w.observed.lft, old),
                          FAB_LFT_BLOCK);
     }
-    fab_observed_fini(&moved);
+    fab_plan_observed_fini(&moved);
     fab_fabric_unref(now);
     world_fini(&w);
 }

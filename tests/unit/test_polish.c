@@ -51,8 +51,8 @@ static bool run(const char *engine, struct fab_fabric *f, const char *what, stru
     bool good = p.made.status == FAB_OK;
     if (good) {
         v = judged(&p.made);
-        good = fab_verdict_good(&v);
-        fab_verdict_fini(&v);
+        good = fab_verify_verdict_good(&v);
+        fab_verify_verdict_fini(&v);
     }
     if (!good) {
         made_fini(&p.made);

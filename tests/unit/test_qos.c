@@ -39,7 +39,7 @@ static void prove(struct fab_fabric *f, const char *engine, unsigned classes, un
     if (!fab_vls_keep_lane(&w.t->vls))
         ck_assert_uint_eq(n.dependencies, v.dependencies);
     naive_lanes_fini(&n);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     world_fini(&w);
 }
 
@@ -78,12 +78,12 @@ START_TEST(so_with_too_few_lanes_and_sls)
     ck_assert_int_eq(route(&w, "torus"), FAB_OK);
     ck_assert_uint_eq(w.report.sets, 2);
     ck_assert_uint_eq(w.report.notes, 2);
-    ck_assert_int_eq(w.report.note[0].kind, FAB_QOS_SHARED_LANES);
+    ck_assert_int_eq(w.report.note[0].kind, FAB_QOS_SHARED_VLS);
     ck_assert_uint_eq(w.report.note[0].other, 1); /* never with the default class */
     assert_layout(&w);
     struct fab_verdict v = judged(&w, &w.t->vls);
     assert_good(w.f, &v, "torus, 4 VLs");
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     char text[400];
     fab_qos_note_text(w.p.classes, &w.report, 0, text, sizeof(text));
     ck_assert_ptr_nonnull(strstr(text, "subnet.max_vls"));
@@ -94,7 +94,7 @@ START_TEST(so_with_too_few_lanes_and_sls)
     ck_assert_int_eq(w.report.note[0].kind, FAB_QOS_SHARED_SLS);
     v = judged(&w, &w.t->vls);
     assert_good(w.f, &v, "torus in three dimensions");
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     world_fini(&w);
 }
 END_TEST
@@ -115,7 +115,7 @@ START_TEST(spoiled_classes_are_refused)
         ck_assert(!v.deadlock_free);
         ck_assert_int_eq(v.witness.kind, FAB_E_CYCLE);
         ck_assert_uint_eq(v.witness.vls[0], bad.lane_set[level] * bad.lanes);
-        fab_verdict_fini(&v);
+        fab_verify_verdict_fini(&v);
         fab_vls_fini(&bad);
         world_fini(&w);
     }
@@ -135,11 +135,11 @@ START_TEST(parts_do_not_prove_the_whole)
                 bad.vl[in][out][bad.sl[1][e]] = 1 - bad.vl[in][out][e];
     struct fab_verdict v = judged(&w, &bad);
     ck_assert(!v.deadlock_free);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     memcpy(bad.sl[0], bad.sl[1], sizeof(bad.sl[0])); /* class 1 alone */
     v = judged(&w, &bad);
     ck_assert(v.deadlock_free);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     fab_vls_fini(&bad);
     world_fini(&w);
 }
@@ -159,8 +159,8 @@ START_TEST(vls_out_of_range_are_refused)
     w.p.max_op_vls = 2; /* three are needed, and there are two */
     ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
     ck_assert_uint_gt(v.beyond, 0);
-    ck_assert(!fab_verdict_good(&v));
-    fab_verdict_fini(&v);
+    ck_assert(!fab_verify_verdict_good(&v));
+    fab_verify_verdict_fini(&v);
     w.t->vls.vl[0][0][w.t->vls.sl[1][0]] = w.t->vls.count;
     ck_assert_int_eq(fab_verify(&in, &v), FAB_E_INVAL);
     world_fini(&w);
@@ -211,7 +211,7 @@ START_TEST(random_classes_on_random_fabrics)
             proven += v.deadlock_free;
             lanes += w.t->vls.lanes > 1;
             naive_lanes_fini(&n);
-            fab_verdict_fini(&v);
+            fab_verify_verdict_fini(&v);
         }
         world_fini(&w);
     }

@@ -298,7 +298,7 @@ START_TEST(tables_of_the_operator)
     ck_assert_uint_eq(arb.highs, 1);
     v = judged(&w, &w.t->vls);
     assert_good(w.f, &v, "given");
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     world_fini(&w);
 }
 END_TEST

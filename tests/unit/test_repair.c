@@ -81,8 +81,8 @@ static struct fab_verdict judged(const struct world *w, const struct fab_fabric 
 static bool is_good(const struct world *w)
 {
     struct fab_verdict v = judged(w, w->whole, &w->base->lft);
-    bool good = fab_verdict_good(&v);
-    fab_verdict_fini(&v);
+    bool good = fab_verify_verdict_good(&v);
+    fab_verify_verdict_fini(&v);
     return good;
 }
 
@@ -180,7 +180,7 @@ static void put_write(const struct world *w, struct fab_lft *lft, const struct f
                       const struct fab_repair_write *write)
 {
     uint8_t bytes[FAB_LFT_BLOCK];
-    fab_repair_bytes(&w->lft, d, write, bytes);
+    fab_repair_write_bytes(&w->lft, d, write, bytes);
     memcpy(fab_lft_row(lft, write->sw) + (size_t)write->block * FAB_LFT_BLOCK, bytes,
            FAB_LFT_BLOCK);
 }
@@ -198,7 +198,7 @@ static const char *fault_of(const struct world *w, const struct fab_fabric *f,
     }
     struct fab_verdict v = judged(w, f, lft);
     bool free_of_cycles = v.deadlock_free;
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     return free_of_cycles ? NULL : "a cycle";
 }
 
@@ -312,7 +312,7 @@ static void check_spoiled(struct world *w, const struct fab_fabric *f,
     ck_assert(v.deadlock_free || status != FAB_OK);
     w->caught += status != FAB_OK;
     w->harmless += status == FAB_OK;
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     fab_lft_fini(&lft);
 }
 
@@ -378,7 +378,7 @@ static bool change_to(struct world *w, const bool *dead, struct fab_prng *prng)
     else
         assert_good_for_ends(w, f, &v);
     w->lost += d.lost > 0;
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     fab_fabric_unref(f);
     fab_repair_delta_fini(&d);
     assert_fresh(w, ports, count);
@@ -437,10 +437,10 @@ static struct tally run_sequence(struct world *w, struct fab_prng *prng, unsigne
     ck_assert_msg(memcmp(w->lft.entries, w->base->lft.entries,
                          (size_t)w->lft.switch_count * w->lft.stride) == 0,
                   "%s: mending did not restore the tables", w->name);
-    ck_assert_uint_eq(fab_repair_overlay(w->repair), 0);
+    ck_assert_uint_eq(fab_repair_overlay_size(w->repair), 0);
     printf("# %s (%s): %u changes, %u refused, %u with losses; in steps %u (unsafe without: %u), "
            "in parts %u, drained %u",
-           w->name, fab_repair_labels(w->repair), w->done, w->refused, w->lost, w->stepped,
+           w->name, fab_repair_label_source(w->repair), w->done, w->refused, w->lost, w->stepped,
            w->unsafe, w->parted, w->drained);
     if (w->spoiled)
         printf("; spoiled: %u caught, %u harmless", w->caught, w->harmless);

@@ -56,7 +56,7 @@ static int all(void)
     if (status == FAB_OK)
         status = change(r, 2);
     if (status == FAB_OK)
-        status = fab_repair_twin(r, &twin);
+        status = fab_repair_clone(r, &twin);
     if (status == FAB_OK)
         status = change(twin, 0);
     memcpy(t->lft.entries, kept.entries, size);

@@ -26,7 +26,7 @@ static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, vo
     struct fab_target *t = routed(f, &p);
     struct fab_verdict v = proven(f, t, 255);
     assert_good(f, &v, what);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     fab_target_unref(t);
     fab_policy_fini(&p);
     fab_fabric_unref(f);
@@ -71,14 +71,14 @@ static void assert_shortest(const struct fab_fabric *f, const struct fab_target 
     struct fab_verify_input in = {.fabric = f, .lids = &t->lids, .lft = &t->lft, .max_hops = 64};
     for (uint32_t src = 0; src < f->port_count; src++) {
         for (uint32_t dst = 0; dst < f->port_count; dst++) {
-            struct fab_trace trace;
+            struct fab_verify_trace trace;
             uint32_t a = f->ports[src].node, b = f->ports[dst].node;
             if (a < f->switch_count || b < f->switch_count || f->nodes[a].aggregation ||
                 f->nodes[b].aggregation || t->lids.base[src] == 0 || t->lids.base[dst] == 0)
                 continue;
-            ck_assert_int_eq(fab_trace(&in, src, t->lids.base[dst], &trace), FAB_OK);
+            ck_assert_int_eq(fab_verify_trace(&in, src, t->lids.base[dst], &trace), FAB_OK);
             ck_assert_uint_le(trace.count, longest + 1);
-            fab_trace_fini(&trace);
+            fab_verify_trace_fini(&trace);
         }
     }
 }
@@ -130,15 +130,15 @@ static struct balance balance_of(const struct fab_fabric *f, const struct fab_ta
     struct balance b = {.least = UINT64_MAX};
     for (uint32_t src = 0; src < f->port_count; src++) {
         for (uint32_t dst = 0; dst < f->port_count; dst++) {
-            struct fab_trace trace;
+            struct fab_verify_trace trace;
             if (src == dst || f->ports[src].node < f->switch_count ||
                 f->ports[dst].node < f->switch_count || t->lids.base[src] == 0 ||
                 t->lids.base[dst] == 0)
                 continue;
-            ck_assert_int_eq(fab_trace(&in, src, t->lids.base[dst], &trace), FAB_OK);
+            ck_assert_int_eq(fab_verify_trace(&in, src, t->lids.base[dst], &trace), FAB_OK);
             for (uint32_t i = 0; i < trace.count; i++)
                 load[trace.ports[i]]++;
-            fab_trace_fini(&trace);
+            fab_verify_trace_fini(&trace);
         }
     }
     for (uint32_t port = 0; port < f->port_count; port++) {

@@ -104,9 +104,9 @@ static int verify_of(const struct job *j, const struct fab_target *t)
     int status = fab_verify(&in, &v);
     if (status != FAB_OK)
         return status;
-    status = fab_witness_text(j->f, &v.witness, &text);
+    status = fab_verify_witness_text(j->f, &v.witness, &text);
     free(text);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     return status;
 }
 
@@ -123,9 +123,9 @@ static int do_verify_cycle(const struct job *j)
 static int move_again(const struct job *j, const struct fab_observed *from)
 {
     struct fab_observed moved;
-    int status = fab_observed_move(from, j->f, j->f, j->target->lids.top, &moved);
+    int status = fab_plan_observed_remap(from, j->f, j->f, j->target->lids.top, &moved);
     if (status == FAB_OK)
-        fab_observed_fini(&moved);
+        fab_plan_observed_fini(&moved);
     return status;
 }
 
@@ -133,10 +133,10 @@ static int do_plan(const struct job *j)
 {
     struct fab_observed observed, moved;
     struct fab_plan plan;
-    int status = fab_observed_init(&observed, j->f->switch_count, j->target->lids.top);
+    int status = fab_plan_observed_init(&observed, j->f->switch_count, j->target->lids.top);
     if (status != FAB_OK)
         return status;
-    status = fab_observed_move(&observed, j->f, j->f, j->target->lids.top, &moved);
+    status = fab_plan_observed_remap(&observed, j->f, j->f, j->target->lids.top, &moved);
     if (status == FAB_OK) {
         struct fab_plan_input in = {.fabric = j->f,
                                     .policy = &j->policy,
@@ -145,15 +145,15 @@ static int do_plan(const struct job *j)
                                     .sm_lid = 1};
         status = fab_plan_make(&in, &plan);
         if (status == FAB_OK) {
-            fab_plan_lanes_begin(&in, &plan, &moved);
-            status = fab_plan_lanes_done(&in, &moved);
+            fab_plan_vls_begin(&in, &plan, &moved);
+            status = fab_plan_vls_done(&in, &moved);
             fab_plan_fini(&plan);
         }
         if (status == FAB_OK)
             status = move_again(j, &moved);
-        fab_observed_fini(&moved);
+        fab_plan_observed_fini(&moved);
     }
-    fab_observed_fini(&observed);
+    fab_plan_observed_fini(&observed);
     return status;
 }
 

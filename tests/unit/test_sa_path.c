@@ -22,9 +22,9 @@ static bool least_of_trace(const struct place *x, uint32_t src, uint32_t to, str
 {
     const struct fab_verify_input in = {
         .fabric = x->f, .lids = &x->v->target->lids, .lft = &x->v->target->lft, .max_hops = 64};
-    struct fab_trace t = {0};
+    struct fab_verify_trace t = {0};
     struct least l = {.mbps = UINT32_MAX, .mtu = 9};
-    bool good = fab_trace(&in, src, to, &t) == FAB_OK;
+    bool good = fab_verify_trace(&in, src, to, &t) == FAB_OK;
     for (uint32_t i = 0; good && i < t.count; i++) {
         const struct fab_port *p = &x->f->ports[t.ports[i]];
         if (p->num == 0)
@@ -36,7 +36,7 @@ static bool least_of_trace(const struct place *x, uint32_t src, uint32_t to, str
         l.mbps = mbps < l.mbps ? mbps : l.mbps;
         l.hops = (uint8_t)(l.hops + fab_node_is_switch(x->f, p->node));
     }
-    fab_trace_fini(&t);
+    fab_verify_trace_fini(&t);
     least_of_port0(x, src, &l);
     least_of_port0(x, x->v->target->lids.owner[to], &l);
     *ret = l;

@@ -55,7 +55,7 @@ static void assert_complete(const struct fab_fabric *f, const struct fab_verdict
                             const char *what)
 {
     char *text = NULL;
-    ck_assert_int_eq(fab_witness_text(f, &v->witness, &text), FAB_OK);
+    ck_assert_int_eq(fab_verify_witness_text(f, &v->witness, &text), FAB_OK);
     ck_assert_msg(v->unreachable_pairs == 0 &&
                       (v->witness.kind == FAB_OK || v->witness.kind == FAB_E_CYCLE),
                   "%s: %s", what, text);
@@ -86,9 +86,9 @@ static void check_engine(const struct fab_fabric *f, const struct fab_policy *p,
         assert_good(f, &v, what);
     else
         ck_assert(!fab_vls_many(&t->vls));
-    tally->good[engine] += fab_verdict_good(&v);
+    tally->good[engine] += fab_verify_verdict_good(&v);
     tally->lanes += engine == DFSSSP && fab_vls_many(&t->vls);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     fab_target_unref(t);
 }
 
@@ -218,12 +218,12 @@ static void assert_shortest(const struct fab_fabric *f, const struct fab_target 
             continue;
         measure_hops(f, fab_peer_node(f, dst), hops);
         for (uint32_t src = 0; src < f->port_count; src++) {
-            struct fab_trace trace;
+            struct fab_verify_trace trace;
             if (src == dst || !is_host(f, t, src) || hops[fab_peer_node(f, src)] == FAB_NONE)
                 continue;
-            ck_assert_int_eq(fab_trace(&in, src, t->lids.base[dst], &trace), FAB_OK);
+            ck_assert_int_eq(fab_verify_trace(&in, src, t->lids.base[dst], &trace), FAB_OK);
             ck_assert_uint_eq(trace.count, hops[fab_peer_node(f, src)] + 2);
-            fab_trace_fini(&trace);
+            fab_verify_trace_fini(&trace);
         }
     }
     free(hops);
@@ -382,7 +382,7 @@ START_TEST(a_ring_needs_lanes)
     struct fab_target *t = routed_by("sssp", f, &p, why);
     struct fab_verdict v = judged(f, t);
     ck_assert_int_eq(v.witness.kind, FAB_E_CYCLE);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     fab_target_unref(t);
     t = routed_by("dfsssp", f, &p, why);
     ck_assert_ptr_nonnull(t);
@@ -390,11 +390,11 @@ START_TEST(a_ring_needs_lanes)
     ck_assert_uint_ge(t->vls.count, 2);
     v = judged(f, t);
     assert_good(f, &v, "ring");
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     memset(t->vls.of_lid, 0, t->lids.top + 1); /* all on one lane */
     v = judged(f, t);
     ck_assert_int_eq(v.witness.kind, FAB_E_CYCLE);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     fab_target_unref(t);
     fab_fabric_unref(f);
 }
@@ -440,7 +440,7 @@ START_TEST(few_lanes_go_a_long_way)
             by_lid += t->vls.of_lid != NULL;
             by_pair += t->vls.of_pair != NULL;
             one += !fab_vls_many(&t->vls);
-            fab_verdict_fini(&v);
+            fab_verify_verdict_fini(&v);
             fab_target_unref(t);
         }
         fab_fabric_unref(f);

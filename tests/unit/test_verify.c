@@ -61,12 +61,12 @@ static void assert_witness(const struct fab_fabric *f, const struct fab_target *
     char *text = NULL;
     bool bad = v->unreachable_pairs > 0 || !v->deadlock_free;
     ck_assert_int_eq(v->witness.kind != FAB_OK, bad);
-    ck_assert_int_eq(fab_verdict_good(v), !bad);
+    ck_assert_int_eq(fab_verify_verdict_good(v), !bad);
     if (v->unreachable_pairs > 0)
         assert_way(f, t, &v->witness);
     else if (bad)
         assert_cycle(f, t, &v->witness);
-    ck_assert_int_eq(fab_witness_text(f, &v->witness, &text), FAB_OK);
+    ck_assert_int_eq(fab_verify_witness_text(f, &v->witness, &text), FAB_OK);
     ck_assert_uint_gt(strlen(text), 0);
     free(text);
 }
@@ -105,10 +105,10 @@ START_TEST(agrees_with_the_naive_proof)
         struct fab_verdict v = proven(f, t, max_hops);
         assert_agrees(&n, &v);
         assert_witness(f, t, &v);
-        good += fab_verdict_good(&v);
+        good += fab_verify_verdict_good(&v);
         cyclic += !v.deadlock_free;
         broken += v.unreachable_pairs > 0;
-        fab_verdict_fini(&v);
+        fab_verify_verdict_fini(&v);
         fab_target_unref(t);
         fab_fabric_unref(f);
     }
@@ -150,9 +150,9 @@ START_TEST(agrees_on_trees_full_of_siblings)
         struct fab_verdict v = proven(f, t, 64);
         assert_agrees(&n, &v);
         assert_witness(f, t, &v);
-        good += fab_verdict_good(&v);
-        bad += !fab_verdict_good(&v);
-        fab_verdict_fini(&v);
+        good += fab_verify_verdict_good(&v);
+        bad += !fab_verify_verdict_good(&v);
+        fab_verify_verdict_fini(&v);
         fab_target_unref(t);
         fab_fabric_unref(f);
     }
@@ -211,7 +211,7 @@ START_TEST(finds_cycles_as_the_naive_proof_does)
         assert_witness(f, t, &v);
         ck_assert_uint_eq(v.unreachable_pairs, 0);
         cyclic += !v.deadlock_free;
-        fab_verdict_fini(&v);
+        fab_verify_verdict_fini(&v);
         fab_target_unref(t);
         fab_fabric_unref(f);
     }
@@ -243,11 +243,11 @@ static void assert_kind(const struct fab_fabric *f, struct fab_target *t, int ki
     char *text = NULL;
     ck_assert_int_eq(v.witness.kind, kind);
     ck_assert_uint_eq(v.unreachable_pairs, pairs);
-    ck_assert_int_eq(fab_witness_text(f, &v.witness, &text), FAB_OK);
+    ck_assert_int_eq(fab_verify_witness_text(f, &v.witness, &text), FAB_OK);
     ck_assert_msg(strstr(text, says) != NULL, "%s", text);
     assert_witness(f, t, &v);
     free(text);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
 }
 
 static void check_broken_row(uint32_t at, uint8_t entry, int kind, uint64_t pairs, const char *says)
@@ -302,7 +302,7 @@ START_TEST(a_long_way_is_a_failure)
     ck_assert_int_eq(v.witness.kind, FAB_E_LIMIT);
     ck_assert_uint_eq(v.unreachable_pairs, 8);
     ck_assert_uint_eq(v.longest_path, 3);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     fab_target_unref(t);
     fab_fabric_unref(f);
 }
@@ -327,7 +327,7 @@ START_TEST(a_ring_clockwise_is_a_cycle)
     struct fab_verdict v = proven(f, t, 64);
     ck_assert_int_eq(v.witness.kind, FAB_E_CYCLE);
     ck_assert_uint_eq(v.witness.port_count, 6);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     assert_kind(f, t, FAB_E_CYCLE, 0, "waits");
     fab_target_unref(t);
     fab_fabric_unref(f);
@@ -347,7 +347,7 @@ START_TEST(names_are_made_safe)
     memcpy(f->nodes[1].desc, "\x1b[2J\n\x1f ~\x7f\x80\xff", 12);
     struct fab_verdict v = proven(f, t, 64);
     ck_assert_int_eq(v.witness.kind, FAB_E_UNREACHABLE);
-    ck_assert_int_eq(fab_witness_text(f, &v.witness, &text), FAB_OK);
+    ck_assert_int_eq(fab_verify_witness_text(f, &v.witness, &text), FAB_OK);
     for (const char *c = text; *c; c++)
         ck_assert_msg(*c == '\n' || (*c >= 0x20 && *c < 0x7f), "byte 0x%02x", (unsigned char)*c);
     ck_assert_msg(strstr(text, " .[2J.. ~... (0x") != NULL, "%s", text);
@@ -357,7 +357,7 @@ START_TEST(names_are_made_safe)
     ck_assert_uint_eq(strspn(name, "Y"), FAB_NODE_DESC_LEN);
     ck_assert_int_eq(strncmp(name + FAB_NODE_DESC_LEN, " (0x", 4), 0);
     free(text);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     fab_target_unref(t);
     fab_fabric_unref(f);
 }
@@ -386,9 +386,9 @@ START_TEST(islands_need_not_meet)
     struct fab_fabric *f = draw_done(d);
     struct fab_target *t = routed_by_default(f, 0);
     struct fab_verdict v = proven(f, t, 64);
-    ck_assert(fab_verdict_good(&v));
+    ck_assert(fab_verify_verdict_good(&v));
     ck_assert_uint_eq(v.pairs, 4 * 3 + 3 * 2);
-    fab_verdict_fini(&v);
+    fab_verify_verdict_fini(&v);
     fab_target_unref(t);
     fab_fabric_unref(f);
 }
@@ -399,23 +399,23 @@ START_TEST(traces_go_where_packets_go)
     struct fab_fabric *f = row_of_three();
     struct fab_target *t = routed_by_default(f, 0);
     struct fab_verify_input in = {.fabric = f, .lids = &t->lids, .lft = &t->lft, .max_hops = 64};
-    struct fab_trace trace;
+    struct fab_verify_trace trace;
     uint32_t a = host_at(f, 0), c = host_at(f, 2), port0 = fab_port_id(f, 2, 0);
-    ck_assert_int_eq(fab_trace(&in, a, t->lids.base[c], &trace), FAB_OK);
+    ck_assert_int_eq(fab_verify_trace(&in, a, t->lids.base[c], &trace), FAB_OK);
     ck_assert_uint_eq(trace.count, 4);
     ck_assert_uint_eq(trace.ports[0], a);
     ck_assert_uint_eq(f->ports[trace.ports[3]].peer, c);
-    fab_trace_fini(&trace);
-    ck_assert_int_eq(fab_trace(&in, a, t->lids.base[port0], &trace), FAB_OK);
+    fab_verify_trace_fini(&trace);
+    ck_assert_int_eq(fab_verify_trace(&in, a, t->lids.base[port0], &trace), FAB_OK);
     ck_assert_uint_eq(trace.count, 3);
-    fab_trace_fini(&trace);
-    ck_assert_int_eq(fab_trace(&in, a, t->lids.base[a], &trace), FAB_OK);
+    fab_verify_trace_fini(&trace);
+    ck_assert_int_eq(fab_verify_trace(&in, a, t->lids.base[a], &trace), FAB_OK);
     ck_assert_uint_eq(trace.count, 0);
-    fab_trace_fini(&trace);
-    ck_assert_int_eq(fab_trace(&in, a, t->lids.top + 1, &trace), FAB_E_UNREACHABLE);
-    fab_trace_fini(&trace);
-    ck_assert_int_eq(fab_trace(&in, f->port_count, 1, &trace), FAB_E_UNREACHABLE);
-    fab_trace_fini(&trace);
+    fab_verify_trace_fini(&trace);
+    ck_assert_int_eq(fab_verify_trace(&in, a, t->lids.top + 1, &trace), FAB_E_UNREACHABLE);
+    fab_verify_trace_fini(&trace);
+    ck_assert_int_eq(fab_verify_trace(&in, f->port_count, 1, &trace), FAB_E_UNREACHABLE);
+    fab_verify_trace_fini(&trace);
     fab_target_unref(t);
     fab_fabric_unref(f);
 }

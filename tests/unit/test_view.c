@@ -141,7 +141,7 @@ START_TEST(ends_are_found)
 {
     char why[200] = "";
     uint32_t port = FAB_NONE;
-    int status = fab_view_find_end(v, ends[_i].what, &port, why, sizeof why);
+    int status = fab_view_find_port(v, ends[_i].what, &port, why, sizeof why);
     ck_assert_msg(status == ends[_i].status, "\"%s\": %d, %s", ends[_i].what, status, why);
     if (status == FAB_OK)
         ck_assert_msg(v->fabric->ports[port].guid == ends[_i].port_guid, "\"%s\": %016" PRIx64,
@@ -187,10 +187,10 @@ START_TEST(many_candidates_are_counted_and_cut_to_fit)
     struct fab_view *w = view_of(f, number_all(f));
     char why[300], little[24];
     uint32_t port;
-    ck_assert_int_eq(fab_view_find_end(w, "host-", &port, why, sizeof why), FAB_E_EXISTS);
+    ck_assert_int_eq(fab_view_find_port(w, "host-", &port, why, sizeof why), FAB_E_EXISTS);
     ck_assert_ptr_nonnull(strstr(why, "fits 27 nodes: "));
     ck_assert_ptr_nonnull(strstr(why, " and 23 more"));
-    ck_assert_int_eq(fab_view_find_end(w, "host-", &port, little, sizeof little), FAB_E_EXISTS);
+    ck_assert_int_eq(fab_view_find_port(w, "host-", &port, little, sizeof little), FAB_E_EXISTS);
     ck_assert_uint_eq(strlen(little), sizeof little - 1);
     fab_view_unref(w);
 }
@@ -201,9 +201,9 @@ START_TEST(names_are_found_before_there_are_lids)
     struct fab_view *w = view_of(town(), NULL);
     char why[200];
     uint32_t port;
-    ck_assert_int_eq(fab_view_find_end(w, "host-0001", &port, why, sizeof why), FAB_OK);
+    ck_assert_int_eq(fab_view_find_port(w, "host-0001", &port, why, sizeof why), FAB_OK);
     ck_assert_uint_eq(w->fabric->ports[port].guid, 0x2000000000000011);
-    ck_assert_int_eq(fab_view_find_end(w, "4", &port, why, sizeof why), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_view_find_port(w, "4", &port, why, sizeof why), FAB_E_NOT_FOUND);
     fab_view_unref(w);
 }
 END_TEST
@@ -216,7 +216,7 @@ START_TEST(a_guid_of_node_and_port_means_the_port)
     struct fab_view *w = view_of(f, number_all(f));
     char why[200];
     uint32_t port;
-    ck_assert_int_eq(fab_view_find_end(w, "0x50000", &port, why, sizeof why), FAB_OK);
+    ck_assert_int_eq(fab_view_find_port(w, "0x50000", &port, why, sizeof why), FAB_OK);
     ck_assert_uint_eq(w->fabric->ports[port].num, 1);
     fab_view_unref(w);
 }

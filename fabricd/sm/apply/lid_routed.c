@@ -13,7 +13,8 @@
 static bool stays(const struct sm *s, uint32_t sw, uint32_t lid)
 {
     const struct fab_observed *o = &s->model.observed;
-    return lid <= s->model.target->lft.top && fab_observed_known(o, sw, lid / FAB_LFT_BLOCK) &&
+    return lid <= s->model.target->lft.top &&
+           fab_plan_observed_is_known(o, sw, lid / FAB_LFT_BLOCK) &&
            fab_lft_row(&o->lft, sw)[lid] == fab_lft_row(&s->model.target->lft, sw)[lid];
 }
 

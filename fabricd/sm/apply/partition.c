@@ -90,8 +90,8 @@ static bool finished(const struct sm *s)
 static void tell(struct sm *s, const struct fab_partition_report *r)
 {
     const struct fab_fabric *f = s->model.fabric;
-    for (size_t i = 0; i < r->troubles && i < FAB_PARTITION_TROUBLES; i++) {
-        const struct fab_partition_trouble *t = &r->trouble[i];
+    for (size_t i = 0; i < r->troubles && i < FAB_PARTITION_OVERFLOWS; i++) {
+        const struct fab_partition_overflow *t = &r->trouble[i];
         char name[SM_PLACE_LEN];
         sm_port_name(f, t->port, name);
         bool guards = fab_node_is_switch(f, f->ports[t->port].node) && f->ports[t->port].num != 0;
@@ -99,10 +99,10 @@ static void tell(struct sm *s, const struct fab_partition_report *r)
                 "it should have %u P_Keys and has room for %u: %s", t->wanted, t->room,
                 guards ? "it does not check them" : "the last partitions are left out");
     }
-    if (r->troubles > FAB_PARTITION_TROUBLES)
+    if (r->troubles > FAB_PARTITION_OVERFLOWS)
         bus_say(s->in.bus, EVENT_ERROR, "partition-full", "fabric", 0, 0,
                 "%zu more ports have no room for all their P_Keys",
-                r->troubles - FAB_PARTITION_TROUBLES);
+                r->troubles - FAB_PARTITION_OVERFLOWS);
 }
 
 /* Of a switch that was told, and reads as before. */

@@ -48,7 +48,7 @@ static void work(void *ctx)
     if (p->status == FAB_OK)
         p->status = fab_plan_make(&p->in, &p->plan);
     if (p->status == FAB_OK)
-        fab_plan_lanes_begin(&p->in, &p->plan, &p->model.observed);
+        fab_plan_vls_begin(&p->in, &p->plan, &p->model.observed);
 }
 
 static int enter(struct sm *s)

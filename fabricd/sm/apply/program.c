@@ -237,7 +237,7 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
     tear(s, op);
     note_lanes(p, op);
     if (op->attr_id == FAB_ATTR_LFT)
-        fab_observed_forget(&s->model.observed, op->node);
+        fab_plan_observed_forget(&s->model.observed, op->node);
     if (op->attr_id == FAB_ATTR_PKEY_TABLE)
         fab_held_pkeys_forget(&s->model.observed.pkeys, op->port);
     if (a->status == FAB_E_TIMEOUT)
@@ -258,7 +258,7 @@ static bool is_of_an_end(const struct sm *s, uint32_t lid)
 static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint8_t *data)
 {
     const struct fab_observed *o = &s->model.observed;
-    bool known = fab_observed_known(o, op->node, op->block);
+    bool known = fab_plan_observed_is_known(o, op->node, op->block);
     if (op->node >= o->lft.switch_count || op->block >= o->blocks)
         return;
     uint32_t lid = op->block * FAB_LFT_BLOCK;
@@ -281,7 +281,7 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
     struct fab_pkey_block keys;
     if (op->attr_id == FAB_ATTR_LFT) {
         count_changed(s, op, data);
-        fab_observed_block(&s->model.observed, op->node, op->block, data);
+        fab_plan_observed_set_block(&s->model.observed, op->node, op->block, data);
         p->last_write_us = clock_now_us();
         p->blocks++;
         p->switches += !(p->touched[op->node] & SM_WRITTEN);
@@ -331,10 +331,10 @@ void sm_program_stalled(struct sm *s)
 static int keep_lanes(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
-    int r = fab_plan_lanes_done(&s->program.in, &s->model.observed);
+    int r = fab_plan_vls_done(&s->program.in, &s->model.observed);
     for (uint32_t node = 0; node < f->node_count; node++)
         if (s->program.touched[node] & SM_LANES_FAILED)
-            fab_observed_forget_lanes(&s->model.observed, f, node);
+            fab_plan_observed_forget_vls(&s->model.observed, f, node);
     return r;
 }
 

@@ -33,7 +33,7 @@ static bool find_block(struct sm *s)
     for (; at->index < f->switch_count; at->index++, at->block = 0) {
         uint32_t top = top_of(s, at->index);
         for (; top && at->block <= top / FAB_LFT_BLOCK; at->block++)
-            if (!fab_observed_known(&s->model.observed, at->index, at->block))
+            if (!fab_plan_observed_is_known(&s->model.observed, at->index, at->block))
                 return true;
     }
     return false;
@@ -54,7 +54,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     if (a->status == FAB_OK && a->len >= FAB_LFT_BLOCK)
-        fab_observed_block(&s->model.observed, (uint32_t)(tag >> 32), (uint32_t)tag, a->data);
+        fab_plan_observed_set_block(&s->model.observed, (uint32_t)(tag >> 32), (uint32_t)tag,
+                                    a->data);
 }
 
 static bool finished(const struct sm *s)

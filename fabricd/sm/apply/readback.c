@@ -35,8 +35,8 @@ static int enter(struct sm *s)
     p->written = fab_bits_new(f->port_count);
     if (!p->written)
         return FAB_E_NOMEM;
-    note_written(&p->plan, FAB_STAGE_TRUNKS_UP, p->written);
-    note_written(&p->plan, FAB_STAGE_ENDS_UP, p->written);
+    note_written(&p->plan, FAB_STAGE_ISLS_UP, p->written);
+    note_written(&p->plan, FAB_STAGE_ENDPORTS_UP, p->written);
     return FAB_OK;
 }
 

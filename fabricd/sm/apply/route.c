@@ -25,8 +25,8 @@ struct sm_job {
     struct fab_target *former;   /* the tables before, or NULL */
     struct fab_target *in_force; /* of a rebalance: to be compared with */
     struct sm_gain gain;
-    atomic_bool stop;       /* nobody waits for it any more */
-    struct fab_stand stand; /* of those, or empty */
+    atomic_bool stop;                /* nobody waits for it any more */
+    struct fab_repair_session stand; /* of those, or empty */
     const struct fab_crew *crew;
     struct fab_verdict verdict;
     char *witness;
@@ -121,7 +121,7 @@ static int choose(struct sm_job *j, const struct fab_route_chain *chain, uint32_
 /* Forgets what an engine made that is passed over. */
 static void discard(struct sm_job *j)
 {
-    fab_verdict_fini(&j->verdict);
+    fab_verify_verdict_fini(&j->verdict);
     fab_lft_fini(&j->of.target->lft);
     fab_vls_fini(&j->of.target->vls);
 }
@@ -144,8 +144,8 @@ static int route(struct sm_job *j)
         int status = run_engine(j, engine);
         if (status != FAB_OK && status != FAB_E_UNSUPPORTED)
             return status;
-        if (status == FAB_OK && (last || fab_verdict_good(&j->verdict))) {
-            if (fab_verdict_good(&j->verdict))
+        if (status == FAB_OK && (last || fab_verify_verdict_good(&j->verdict))) {
+            if (fab_verify_verdict_good(&j->verdict))
                 status = choose(j, &chain, i);
             give_reason(j);
             return status;
@@ -165,14 +165,14 @@ static bool follow(struct sm_job *j)
     if (!j->stand.state || !sm_classes_fit(&j->of.policy, &j->former->vls))
         return false;
     uint64_t start = clock_now_us();
-    int r = fab_stand_follow(&j->stand, j->former, j->of.fabric, j->of.target);
+    int r = fab_repair_session_update(&j->stand, j->former, j->of.fabric, j->of.target);
     j->computed_us = clock_now_us();
     j->route_us += j->computed_us - start;
     if (r == FAB_OK)
         r = prove(j);
-    if (r == FAB_OK && fab_verdict_good(&j->verdict))
+    if (r == FAB_OK && fab_verify_verdict_good(&j->verdict))
         return true;
-    fab_stand_fini(&j->stand);
+    fab_repair_session_fini(&j->stand);
     discard(j);
     return false;
 }
@@ -184,7 +184,7 @@ static int compose(struct sm_job *j)
     j->composed = r == FAB_OK;
     if (r != FAB_OK || fab_vls_levels(&j->of.target->vls) < 2)
         return r;
-    fab_verdict_fini(&j->verdict);
+    fab_verify_verdict_fini(&j->verdict);
     return prove(j);
 }
 
@@ -196,24 +196,24 @@ static int route_classes(struct sm_job *j)
     for (uint8_t sets = fab_classes_count(j->of.policy.classes);; sets /= 2) {
         j->of.policy.lane_sets = sets;
         r = route(j);
-        bool good = r == FAB_OK && fab_verdict_good(&j->verdict);
+        bool good = r == FAB_OK && fab_verify_verdict_good(&j->verdict);
         if (good || sets <= 1 || (r != FAB_OK && r != FAB_E_UNSUPPORTED))
             break;
         discard(j);
         j->passed[0] = 0;
     }
     j->of.policy.lane_sets = 0;
-    return r == FAB_OK && fab_verdict_good(&j->verdict) ? compose(j) : r;
+    return r == FAB_OK && fab_verify_verdict_good(&j->verdict) ? compose(j) : r;
 }
 
 static void work(void *ctx)
 {
     struct sm_job *j = ctx;
     j->status = follow(j) ? FAB_OK : route_classes(j);
-    if (j->in_force && j->status == FAB_OK && fab_verdict_good(&j->verdict))
+    if (j->in_force && j->status == FAB_OK && fab_verify_verdict_good(&j->verdict))
         j->status = sm_rebalance_weigh(j->of.fabric, j->in_force, j->of.target, &j->stop, &j->gain);
-    if (j->status == FAB_OK && !fab_verdict_good(&j->verdict))
-        (void)fab_witness_text(j->of.fabric, &j->verdict.witness, &j->witness);
+    if (j->status == FAB_OK && !fab_verify_verdict_good(&j->verdict))
+        (void)fab_verify_witness_text(j->of.fabric, &j->verdict.witness, &j->witness);
 }
 
 /* ---- on the loop ---- */
@@ -222,8 +222,8 @@ static void job_free(struct sm_job *j)
 {
     if (!j)
         return;
-    fab_verdict_fini(&j->verdict);
-    fab_stand_fini(&j->stand);
+    fab_verify_verdict_fini(&j->verdict);
+    fab_repair_session_fini(&j->stand);
     fab_target_unref(j->former);
     fab_target_unref(j->in_force);
     sm_sealed_fini(&j->of);
@@ -353,7 +353,7 @@ static void tell_unsupported(struct sm *s, const struct sm_job *j)
 /* Of a rebalance that does not come to better tables: nothing is wrong with those in force. */
 static bool keep(struct sm *s, const struct sm_job *j)
 {
-    bool good = j->status == FAB_OK && fab_verdict_good(&j->verdict);
+    bool good = j->status == FAB_OK && fab_verify_verdict_good(&j->verdict);
     if (!j->in_force || (j->status != FAB_OK && j->status != FAB_E_UNSUPPORTED) ||
         (good && sm_gains(&j->gain)))
         return false;
@@ -378,14 +378,14 @@ static int judge(struct sm *s, struct sm_job *j)
     log_debug("sm", "routed engine=%s route_ms=%.1f proof_ms=%.1f reason=\"%s\"",
               j->of.target->engine, (double)j->route_us / 1e3, (double)j->verify_us / 1e3,
               j->of.target->reason);
-    if (!fab_verdict_good(&j->verdict)) {
+    if (!fab_verify_verdict_good(&j->verdict)) {
         raise_alarm(s, j);
         return SM_ROUND_OVER;
     }
     s->alarm[0] = 0;
     if (j->composed)
         sm_classes_report(s, &j->classes);
-    fab_verdict_fini(&s->verdict);
+    fab_verify_verdict_fini(&s->verdict);
     s->verdict = j->verdict;
     j->verdict = (struct fab_verdict){0};
     s->run.computed = true;

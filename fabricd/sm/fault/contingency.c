@@ -23,10 +23,10 @@
 
 struct sm_contingency_job {
     struct sm *s; /* NULL: nobody wants it any more */
-    struct fab_contingency_maker *maker;
+    struct fab_repair_contingency_maker *maker;
     struct fab_target *target; /* whose tables are still to be copied, or NULL */
     size_t room;               /* bytes left for plans */
-    struct fab_contingency made[SLICE_CASES];
+    struct fab_repair_contingency made[SLICE_CASES];
     uint32_t count;
     int status; /* NOT_FOUND: that was all */
 };
@@ -35,8 +35,8 @@ struct sm_contingency_job {
 
 static void make_one(struct sm_contingency_job *j)
 {
-    struct fab_contingency *c = &j->made[j->count];
-    j->status = fab_contingency_next(j->maker, j->room > 0, c);
+    struct fab_repair_contingency *c = &j->made[j->count];
+    j->status = fab_repair_contingency_next(j->maker, j->room > 0, c);
     if (j->status != FAB_OK)
         return;
     j->count++;
@@ -53,9 +53,9 @@ static void work(void *ctx)
     struct sm_contingency_job *j = ctx;
     uint64_t end = clock_now_us() + SLICE_US;
     if (j->target)
-        j->status = fab_contingency_tables(j->maker, &j->target->lft);
+        j->status = fab_repair_contingency_set_tables(j->maker, &j->target->lft);
     for (unsigned i = 0; j->status == FAB_OK && i < SLICE_CASES && clock_now_us() < end; i++) {
-        if (!fab_contingency_prepare(j->maker))
+        if (!fab_repair_contingency_prepare(j->maker))
             make_one(j);
         (void)sched_yield(); /* the loop may wait for this very processor, with a fault */
     }
@@ -65,7 +65,7 @@ static void job_free(struct sm_contingency_job *j)
 {
     for (uint32_t i = 0; i < j->count; i++)
         free(j->made[i].plan);
-    fab_contingency_end(j->maker);
+    fab_repair_contingency_end(j->maker);
     fab_target_unref(j->target);
     free(j);
 }
@@ -87,7 +87,7 @@ static int take(struct sm *s, struct sm_contingency_job *j)
 {
     int r = FAB_OK;
     for (uint32_t i = 0; i < j->count; i++) {
-        int one = fab_contingencies_add(&s->ahead.all, &j->made[i]);
+        int one = fab_repair_contingencies_add(&s->ahead.all, &j->made[i]);
         r = r == FAB_OK ? one : r;
     }
     j->count = 0;
@@ -97,7 +97,7 @@ static int take(struct sm *s, struct sm_contingency_job *j)
 static void finish(struct sm *s, int status)
 {
     struct sm_contingency_state *a = &s->ahead;
-    fab_contingency_end(a->maker);
+    fab_repair_contingency_end(a->maker);
     a->maker = NULL;
     if (status != FAB_E_NOT_FOUND)
         log_debug("sm", "contingencies stop here: %s", fab_status_text(status));
@@ -114,7 +114,7 @@ static void done(void *ctx)
         int status = take(s, j);
         s->ahead.job = NULL;
         s->ahead.maker = j->maker;
-        s->ahead.load = fab_contingency_load(j->maker);
+        s->ahead.load = fab_repair_contingency_load(j->maker);
         j->maker = NULL;
         status = j->status == FAB_OK ? status : j->status;
         if (status == FAB_OK)
@@ -144,19 +144,19 @@ static int go_on(struct sm *s, struct fab_target *target)
     return r;
 }
 
-/* Tables by the ids of the ground, where those are others, belong to the loop: copied here. */
+/* Tables by the ids of the baseline, where those are others, belong to the loop: copied here. */
 static int begin(struct sm *s)
 {
     struct sm_contingency_state *a = &s->ahead;
-    const struct fab_stand *t = &s->mend.stand;
-    int r = fab_contingency_begin(t->state, &a->maker);
-    if (r == FAB_OK && !t->cover.same)
-        r = fab_contingency_tables(a->maker, &t->lft);
+    const struct fab_repair_session *t = &s->mend.stand;
+    int r = fab_repair_contingency_begin(t->state, &a->maker);
+    if (r == FAB_OK && !t->idmap.same)
+        r = fab_repair_contingency_set_tables(a->maker, &t->lft);
     if (r != FAB_OK)
         return r;
-    fab_contingencies_init(&a->all, t->state);
-    a->cases = fab_contingency_cases(a->maker);
-    return go_on(s, t->cover.same ? s->model.target : NULL);
+    fab_repair_contingencies_init(&a->all, t->state);
+    a->cases = fab_repair_contingency_cases(a->maker);
+    return go_on(s, t->idmap.same ? s->model.target : NULL);
 }
 
 static void drop(struct sm_contingency_state *a)
@@ -164,9 +164,9 @@ static void drop(struct sm_contingency_state *a)
     if (a->job)
         a->job->s = NULL;
     a->job = NULL;
-    fab_contingency_end(a->maker);
+    fab_repair_contingency_end(a->maker);
     a->maker = NULL;
-    fab_contingencies_fini(&a->all);
+    fab_repair_contingencies_fini(&a->all);
     a->cases = 0;
 }
 
@@ -177,7 +177,7 @@ static void on_time(void *ctx)
     loop_at(s->in.loop, "looking ahead");
     if (sm_run_busy(s) || a->job || !sm_repair_ready(s))
         return; /* the end of the round asks again */
-    bool good = fab_contingencies_hold(&a->all, s->mend.stand.state);
+    bool good = fab_repair_contingencies_valid(&a->all, s->mend.stand.state);
     if (!good)
         drop(a);
     int r = good && a->maker ? go_on(s, NULL) : good ? FAB_OK : begin(s);
@@ -189,7 +189,7 @@ void sm_contingency_prepare(struct sm *s)
 {
     struct sm_contingency_state *a = &s->ahead;
     bool ready = sm_repair_ready(s),
-         good = ready && fab_contingencies_hold(&a->all, s->mend.stand.state);
+         good = ready && fab_repair_contingencies_valid(&a->all, s->mend.stand.state);
     if (!good && a->all.base)
         drop(a);
     if (budget(s) == 0 || !ready || sm_run_busy(s) || a->job)
@@ -203,9 +203,9 @@ void sm_contingency_prepare(struct sm *s)
 int sm_contingency_find(struct sm *s, const uint32_t *dead, size_t count,
                         struct fab_repair_delta *ret)
 {
-    struct fab_stand *t = &s->mend.stand;
-    return fab_contingencies_find(&s->ahead.all, t->state, fab_stand_tables(t, s->model.target),
-                                  dead, count, ret);
+    struct fab_repair_session *t = &s->mend.stand;
+    return fab_repair_contingencies_find(
+        &s->ahead.all, t->state, fab_repair_session_tables(t, s->model.target), dead, count, ret);
 }
 
 int sm_contingency_init(struct sm *s)
@@ -240,7 +240,7 @@ static uint32_t write_rate(const struct sm *s)
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
 {
     const struct sm_contingency_state *a = &s->ahead;
-    bool good = sm_repair_ready(s) && fab_contingencies_hold(&a->all, s->mend.stand.state);
+    bool good = sm_repair_ready(s) && fab_repair_contingencies_valid(&a->all, s->mend.stand.state);
     uint32_t rate = write_rate(s);
     *ret = (struct sm_contingencies){
         .budget = budget(s),
@@ -253,33 +253,36 @@ void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
     ret->cases = a->cases;
     ret->load = a->load;
     ret->under_way = a->maker || a->job;
-    ret->working = a->maker ? fab_contingency_maker_memory(a->maker) : 0;
+    ret->working = a->maker ? fab_repair_contingency_memory(a->maker) : 0;
 }
 
-/* Ids of the ground as those of the fabric. */
+/* Ids of the baseline as those of the fabric. */
 static uint32_t port_now(const struct sm *s, uint32_t port)
 {
-    const struct fab_stand *t = &s->mend.stand;
-    return port != FAB_NONE ? fab_cover_port_now(&t->cover, t->ground, s->model.fabric, port)
-                            : FAB_NONE;
+    const struct fab_repair_session *t = &s->mend.stand;
+    return port != FAB_NONE
+               ? fab_repair_idmap_to_current(&t->idmap, t->baseline, s->model.fabric, port)
+               : FAB_NONE;
 }
 
-void sm_contingency_row(const struct sm *s, const struct fab_contingency *row,
-                        struct fab_contingency *ret)
+void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency *row,
+                        struct fab_repair_contingency *ret)
 {
     *ret = *row;
     ret->busiest = port_now(s, row->busiest);
-    ret->id = row->is_switch ? s->mend.stand.cover.to_now[row->id] : port_now(s, row->id);
+    ret->id = row->is_switch ? s->mend.stand.idmap.to_current[row->id] : port_now(s, row->id);
     ret->peer = port_now(s, row->peer);
 }
 
-const struct fab_contingency *sm_contingency_of(const struct sm *s, bool is_switch, uint32_t id)
+const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
+                                                       uint32_t id)
 {
-    const struct fab_stand *t = &s->mend.stand;
+    const struct fab_repair_session *t = &s->mend.stand;
     struct sm_contingencies all;
     sm_get_contingencies(s, &all);
     if (!all.all || (is_switch && id >= s->model.fabric->switch_count))
         return NULL;
-    return is_switch ? fab_contingencies_switch(all.all, t->cover.to_ground[id])
-                     : fab_contingencies_cable(all.all, fab_stand_port(t, s->model.fabric, id));
+    return is_switch ? fab_repair_contingencies_switch(all.all, t->idmap.to_baseline[id])
+                     : fab_repair_contingencies_link(
+                           all.all, fab_repair_session_port(t, s->model.fabric, id));
 }

@@ -25,14 +25,14 @@ struct sm_repair_job {
     struct sm *s; /* NULL: it is gone */
     struct sm_sealed of;
     uint64_t tables;
-    struct fab_stand stand;
+    struct fab_repair_session stand;
     char why[200];
     int status;
 };
 
 static void job_free(struct sm_repair_job *j)
 {
-    fab_stand_fini(&j->stand);
+    fab_repair_session_fini(&j->stand);
     sm_sealed_fini(&j->of);
     free(j);
 }
@@ -45,7 +45,7 @@ static void work(void *ctx)
                                         .lids = &j->of.target->lids,
                                         .lft = &j->of.target->lft,
                                         .vls = &j->of.target->vls};
-    j->status = fab_stand_new(&in, &j->stand, j->why, sizeof(j->why));
+    j->status = fab_repair_session_new(&in, &j->stand, j->why, sizeof(j->why));
 }
 
 static void take(struct sm *s, struct sm_repair_job *j)
@@ -55,12 +55,12 @@ static void take(struct sm *s, struct sm_repair_job *j)
                   j->why[0] ? j->why : fab_status_text(j->status));
         return;
     }
-    fab_stand_fini(&s->mend.stand);
+    fab_repair_session_fini(&s->mend.stand);
     s->mend.stand = j->stand;
     s->mend.tables = j->tables;
-    j->stand = (struct fab_stand){0};
+    j->stand = (struct fab_repair_session){0};
     log_debug("sm", "ready to mend labels=\"%s\" memory=%zu",
-              fab_repair_labels(s->mend.stand.state), fab_repair_memory(s->mend.stand.state));
+              fab_repair_label_source(s->mend.stand.state), fab_repair_memory(s->mend.stand.state));
 }
 
 static void done(void *ctx)
@@ -124,33 +124,33 @@ bool sm_repair_ready(const struct sm *s)
 
 void sm_repair_forget(struct sm *s)
 {
-    fab_stand_fini(&s->mend.stand);
+    fab_repair_session_fini(&s->mend.stand);
     s->mend.asked = 0;
 }
 
-void sm_repair_lend(struct sm *s, struct fab_stand *ret)
+void sm_repair_lend(struct sm *s, struct fab_repair_session *ret)
 {
     bool good = s->model.former && s->mend.tables == s->model.tables;
-    *ret = good ? s->mend.stand : (struct fab_stand){0};
+    *ret = good ? s->mend.stand : (struct fab_repair_session){0};
     if (good)
-        s->mend.stand = (struct fab_stand){0};
+        s->mend.stand = (struct fab_repair_session){0};
 }
 
-void sm_repair_give_back(struct sm *s, struct fab_stand *t)
+void sm_repair_give_back(struct sm *s, struct fab_repair_session *t)
 {
     if (!t->state)
         return;
-    fab_stand_fini(&s->mend.stand);
+    fab_repair_session_fini(&s->mend.stand);
     s->mend.stand = *t;
     s->mend.tables = s->mend.asked = s->model.tables;
-    *t = (struct fab_stand){0};
+    *t = (struct fab_repair_session){0};
 }
 
 void sm_repair_fini(struct sm *s)
 {
     if (s->mend.job)
         s->mend.job->s = NULL;
-    fab_stand_fini(&s->mend.stand);
+    fab_repair_session_fini(&s->mend.stand);
     sm_probe_fini(&s->cut);
 }
 
@@ -159,7 +159,7 @@ void sm_repair_fini(struct sm *s)
 static struct fab_plan_op op_of(const struct sm *s, const struct fab_repair_delta *d, size_t i)
 {
     const struct fab_repair_write *w = &d->write[i];
-    uint32_t sw = s->mend.stand.cover.to_now[w->sw];
+    uint32_t sw = s->mend.stand.idmap.to_current[w->sw];
     return (struct fab_plan_op){
         .node = sw,
         .port = fab_port_id(s->model.fabric, sw, 0),
@@ -180,7 +180,7 @@ static int plan_of(const struct sm *s, const struct fab_repair_delta *d, struct 
         return FAB_E_NOMEM;
     uint32_t count = 0;
     for (size_t i = 0; i < d->writes; i++)
-        if (s->mend.stand.cover.to_now[d->write[i].sw] != FAB_NONE)
+        if (s->mend.stand.idmap.to_current[d->write[i].sw] != FAB_NONE)
             plan.ops[count++] = op_of(s, d, i);
     for (int stage = FAB_STAGE_ROUTES; stage < FAB_STAGE_COUNT; stage++)
         plan.stage_start[stage + 1] = count;
@@ -191,28 +191,28 @@ static int plan_of(const struct sm *s, const struct fab_repair_delta *d, struct 
 /* ---- the phase ------------------------------------------------------------------------------- */
 
 struct dead {
-    uint32_t *port; /* by the ids of the ground */
+    uint32_t *port; /* by the ids of the baseline */
     uint32_t count;
 };
 
 /* All that is dead now. */
 static int all_dead(const struct sm *s, struct dead *ret)
 {
-    const struct fab_stand *t = &s->mend.stand;
-    uint32_t before = t->cover.deads;
+    const struct fab_repair_session *t = &s->mend.stand;
+    uint32_t before = t->idmap.deads;
     uint32_t *port = calloc((size_t)before + s->cut.count + 1, sizeof(*port));
     if (!port)
         return FAB_E_NOMEM;
-    memcpy(port, t->cover.dead, before * sizeof(*port));
+    memcpy(port, t->idmap.dead, before * sizeof(*port));
     for (uint32_t i = 0; i < s->cut.count; i++)
-        port[before + i] = fab_stand_port(t, s->model.fabric, s->cut.cable[i].port);
+        port[before + i] = fab_repair_session_port(t, s->model.fabric, s->cut.cable[i].port);
     *ret = (struct dead){port, before + s->cut.count};
     return FAB_OK;
 }
 
 static const struct fab_lft *tables(struct sm *s)
 {
-    return fab_stand_tables(&s->mend.stand, s->model.target);
+    return fab_repair_session_tables(&s->mend.stand, s->model.target);
 }
 
 static int compute(struct sm *s, const struct dead *dead, struct fab_repair_delta *ret, char *why,
@@ -265,7 +265,7 @@ static int cut_cables(struct sm *s)
     return sm_model_find_port_paths(m);
 }
 
-static void keep_dead(struct fab_cover *c, struct dead *dead)
+static void keep_dead(struct fab_repair_idmap *c, struct dead *dead)
 {
     free(c->dead);
     c->dead = dead->port;
@@ -285,8 +285,8 @@ static int carry_out(struct sm *s, struct fab_repair_delta *d, struct dead *dead
     if (r == FAB_OK)
         r = cut_cables(s);
     if (r == FAB_OK) {
-        fab_stand_commit(&s->mend.stand, s->model.target, d);
-        keep_dead(&s->mend.stand.cover, dead);
+        fab_repair_session_commit(&s->mend.stand, s->model.target, d);
+        keep_dead(&s->mend.stand.idmap, dead);
         r = sm_publish(s);
     }
     if (r == FAB_OK)

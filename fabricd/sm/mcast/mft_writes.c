@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The multicast tables of switches: what the trees want is compared with what switches are known to
- * hold, and written in two steps (libfabmgr/plan/mfts.h says which), beside the rounds: a join
- * waits for no sweep. A few requests go ahead of a round's, many behind them. Blocks that are not
- * known are read first: after a restart, those of switches that a tree leads over.
+ * hold, and written in two steps (libfabmgr/plan/mft_writes.h says which), beside the rounds: a
+ * join waits for no sweep. A few requests go ahead of a round's, many behind them. Blocks that are
+ * not known are read first: after a restart, those of switches that a tree leads over.
  *
  * A switch that does not take a write is left alone for a while, and told of; trees keep away from
  * it where it matters. All ids are those of the trees' net; the ways to switches are looked up by
@@ -20,19 +20,19 @@
 #define FEW 64 /* requests that go ahead of a round's */
 #define RETRY_US 1000000u
 
-static struct fab_mft_ops *stage_ops(struct sm_multicast *m)
+static struct fab_plan_mft_ops *stage_ops(struct sm_multicast *m)
 {
     return &m->plan.stage[m->stage];
 }
 
-static const struct fab_mnet *net_of(const struct sm_multicast *m)
+static const struct fab_mcast_net *net_of(const struct sm_multicast *m)
 {
-    return fab_trees_net(m->groups->trees);
+    return fab_mcast_trees_net(m->groups->trees);
 }
 
 static void plan_fini(struct sm_multicast *m)
 {
-    fab_mft_plan_fini(&m->plan);
+    fab_plan_mft_fini(&m->plan);
     free(m->path);
     free(m->asked);
     m->path = NULL;
@@ -83,13 +83,13 @@ static int begin_stage(struct sm_multicast *m)
 
 static int make_plan(struct sm_multicast *m)
 {
-    const struct fab_mft_input in = {.net = net_of(m),
-                                     .want = fab_trees_tables(m->groups->trees),
-                                     .held = &m->held,
-                                     .silent = m->silents ? m->silent : NULL,
-                                     .groups = m->open};
-    fab_trees_take_changed(m->groups->trees, m->open);
-    int r = fab_mft_plan_make(&in, &m->plan);
+    const struct fab_plan_mft_input in = {.net = net_of(m),
+                                          .want = fab_mcast_trees_tables(m->groups->trees),
+                                          .held = &m->held,
+                                          .silent = m->silents ? m->silent : NULL,
+                                          .groups = m->open};
+    fab_mcast_trees_take_changed(m->groups->trees, m->open);
+    int r = fab_plan_mft_make(&in, &m->plan);
     if (r != FAB_OK)
         return r;
     m->stage = FAB_MFT_READ;
@@ -147,7 +147,7 @@ static void failed(struct sm_multicast *m, uint32_t sw)
         loop_timer_set(m->retry, m->retry_us);
 }
 
-static void keep(struct sm_multicast *m, const struct fab_mft_op *op, const uint8_t *data)
+static void keep(struct sm_multicast *m, const struct fab_plan_mft_op *op, const uint8_t *data)
 {
     uint16_t entry[FAB_BLOCK_ENTRIES];
     for (unsigned i = 0; i < FAB_BLOCK_ENTRIES; i++)
@@ -160,7 +160,7 @@ static void keep(struct sm_multicast *m, const struct fab_mft_op *op, const uint
 static void answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 {
     struct sm_multicast *m = ctx;
-    const struct fab_mft_op *op = &stage_ops(m)->op[tag];
+    const struct fab_plan_mft_op *op = &stage_ops(m)->op[tag];
     m->outstanding--;
     fab_bits_clear(m->asked, tag);
     if (a->status == FAB_OK && a->len >= FAB_SMP_DATA)
@@ -181,7 +181,7 @@ static const struct fab_path *path_to(const struct sm_multicast *m, uint32_t sw)
 
 static void fill(struct sm_multicast *m, size_t i, struct fab_mads_request *ret)
 {
-    const struct fab_mft_op *op = &stage_ops(m)->op[i];
+    const struct fab_plan_mft_op *op = &stage_ops(m)->op[i];
     *ret = (struct fab_mads_request){.mgmt_class = FAB_CLASS_SMP_DIRECTED,
                                      .method = FAB_METHOD_GET,
                                      .attr_id = FAB_ATTR_MFT,
@@ -232,7 +232,7 @@ static void on_retry(void *ctx)
     m->retry_us = m->retry_us < 32 * RETRY_US ? m->retry_us * 2 : m->retry_us;
     for (uint32_t sw = 0; m->groups && m->silents && sw < net_of(m)->switches; sw++)
         if (fab_bits_get(m->silent, sw)) {
-            fab_mft_forget(&m->held, sw);
+            fab_plan_mft_forget(&m->held, sw);
             fab_bits_clear(m->silent, sw);
         }
     m->silents = 0;
@@ -246,7 +246,7 @@ static int move_held(struct sm_multicast *m, const struct fab_fabric *now)
     uint64_t *silent = fab_bits_new(now->switch_count);
     int r = silent ? FAB_OK : FAB_E_NOMEM;
     if (r == FAB_OK)
-        r = fab_mft_move(&m->held, net_of(m)->guid, net_of(m)->switches, now, &held);
+        r = fab_plan_mft_remap(&m->held, net_of(m)->guid, net_of(m)->switches, now, &held);
     if (r != FAB_OK) {
         free(silent);
         return r;
@@ -262,12 +262,12 @@ static int move_held(struct sm_multicast *m, const struct fab_fabric *now)
 int sm_mfts_move(struct sm *s, const struct fab_fabric *now)
 {
     struct sm_multicast *m = &s->multicast;
-    bool stays = m->silent && fab_mnet_keeps_switches(net_of(m), now);
+    bool stays = m->silent && fab_mcast_net_same_switches(net_of(m), now);
     if (stays && !m->silents)
         return FAB_OK;
     for (uint32_t sw = 0; m->silents && sw < net_of(m)->switches; sw++)
         if (fab_bits_get(m->silent, sw))
-            fab_mft_forget(&m->held, sw);
+            fab_plan_mft_forget(&m->held, sw);
     int r = move_held(m, now);
     if (r != FAB_OK)
         return r;

@@ -40,13 +40,13 @@ void sm_multicast_kick(struct sm *s)
 static int make_groups(struct sm *s)
 {
     struct sm_multicast *m = &s->multicast;
-    int r = fab_mgroups_new(s->model.fabric, &m->groups);
+    int r = fab_mcast_groups_new(s->model.fabric, &m->groups);
     if (r != FAB_OK)
         return r;
     m->configured = false;
     r = sm_multicast_load(s);
     if (r != FAB_OK) {
-        fab_mgroups_free(m->groups);
+        fab_mcast_groups_free(m->groups);
         m->groups = NULL;
     }
     return r;
@@ -55,7 +55,7 @@ static int make_groups(struct sm *s)
 static void tell_full(struct sm *s, size_t left_out)
 {
     const struct fab_fabric *f = s->model.fabric;
-    uint32_t sw, room = fab_trees_room(s->multicast.groups->trees, &sw);
+    uint32_t sw, room = fab_mcast_trees_room(s->multicast.groups->trees, &sw);
     char name[SM_PLACE_LEN] = "fabric";
     if (s->multicast.full)
         return;
@@ -82,8 +82,8 @@ static int configure(struct sm *s)
     int r = s->policy.partitions ? FAB_OK : fab_partitions_open(&open);
     if (r != FAB_OK)
         return r;
-    r = fab_mgroups_configure(s->multicast.groups, open ? open : s->policy.partitions,
-                              s->policy.subnet_timeout, &left_out);
+    r = fab_mcast_groups_configure(s->multicast.groups, open ? open : s->policy.partitions,
+                                   s->policy.subnet_timeout, &left_out);
     fab_partitions_unref(open);
     s->multicast.configured = r == FAB_OK || r == FAB_E_LIMIT;
     if (r == FAB_E_LIMIT)
@@ -97,7 +97,7 @@ static int configure(struct sm *s)
 /* With `noted`: GUIDs of those that are. What there is no memory for is noted with the next look.
  */
 static int note_absent(struct sm_multicast *m, struct fab_map *noted,
-                       const struct fab_mgroup_member *member)
+                       const struct fab_mcast_member *member)
 {
     uint64_t guid = member->gid[1];
     struct sm_absent *more = m->absent;
@@ -149,7 +149,7 @@ static void drop_absents(struct sm *s)
             i++;
             continue;
         }
-        fab_mgroups_drop(m->groups, m->absent[i].guid);
+        fab_mcast_groups_drop_member(m->groups, m->absent[i].guid);
         m->absent[i] = m->absent[--m->absents];
     }
     if (next != UINT64_MAX)
@@ -185,12 +185,12 @@ void sm_multicast_swept(struct sm *s)
 {
     struct sm_multicast *m = &s->multicast;
     const struct fab_fabric *f = s->model.fabric;
-    const struct fab_mnet *n = m->groups ? fab_trees_net(m->groups->trees) : NULL;
+    const struct fab_mcast_net *n = m->groups ? fab_mcast_trees_net(m->groups->trees) : NULL;
     for (uint32_t was = 0; n && m->top && was < n->switches; was++) {
         uint32_t sw = fab_fabric_node_by_guid(f, n->guid[was]);
         if (sw != FAB_NONE && fab_node_is_switch(f, sw) &&
             f->switches[sw].linear_fdb_top != m->top[was]) {
-            fab_mft_forget(&m->held, was);
+            fab_plan_mft_forget(&m->held, was);
             m->stale = true;
             sm_mfts_open_all(s);
         }
@@ -217,7 +217,7 @@ static int follow(struct sm *s)
     if (r == FAB_OK)
         r = note_tops(m, f);
     if (r == FAB_OK && follows)
-        r = fab_mgroups_follow(m->groups, f);
+        r = fab_mcast_groups_update(m->groups, f);
     if (r != FAB_OK) { /* some may go by the ids of the new fabric, and the trees by the old ones */
         free(m->top);
         m->top = NULL;
@@ -293,7 +293,7 @@ void sm_multicast_fini(struct sm *s)
     sm_mfts_fini(s);
     loop_timer_free(m->timer);
     loop_timer_free(m->absent_timer);
-    fab_mgroups_free(m->groups);
+    fab_mcast_groups_free(m->groups);
     free(m->top);
     free(m->absent);
 }
@@ -304,31 +304,31 @@ static bool is_ready(struct sm *s)
            (s->multicast.groups || catch_up(s) == FAB_OK);
 }
 
-uint16_t sm_mgroup_join(struct sm *s, const struct fab_mgroup_ask *ask,
+uint16_t sm_mgroup_join(struct sm *s, const struct fab_mcast_request *ask,
                         struct fab_mc_member_record *ret)
 {
     if (!is_ready(s))
         return FAB_SMP_BUSY;
-    uint16_t status = fab_mgroups_join(s->multicast.groups, ask, ret);
+    uint16_t status = fab_mcast_groups_join(s->multicast.groups, ask, ret);
     if (status == FAB_SA_NO_RESOURCES)
         tell_full(s, 0);
     sm_multicast_kick(s);
     return status;
 }
 
-uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mgroup_ask *ask,
+uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mcast_request *ask,
                          struct fab_mc_member_record *ret)
 {
     if (!is_ready(s))
         return FAB_SMP_BUSY;
     size_t before = s->multicast.groups->groups;
-    uint16_t status = fab_mgroups_leave(s->multicast.groups, ask, ret);
+    uint16_t status = fab_mcast_groups_leave(s->multicast.groups, ask, ret);
     s->multicast.full &= s->multicast.groups->groups == before;
     sm_multicast_kick(s);
     return status;
 }
 
-const struct fab_mgroups *sm_mgroups(const struct sm *s)
+const struct fab_mcast_groups *sm_mgroups(const struct sm *s)
 {
     return s->multicast.groups;
 }
@@ -357,8 +357,8 @@ void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret)
         ret->members += m->groups->group[i]->members;
     for (uint32_t i = 0; i < m->groups->mlids; i++)
         ret->mlids += m->groups->users[i] > 0;
-    ret->room = fab_trees_room(m->groups->trees, &sw);
-    ret->smallest = sw != FAB_NONE ? fab_trees_net(m->groups->trees)->guid[sw] : 0;
+    ret->room = fab_mcast_trees_room(m->groups->trees, &sw);
+    ret->smallest = sw != FAB_NONE ? fab_mcast_trees_net(m->groups->trees)->guid[sw] : 0;
     ret->silent = m->silents;
     ret->absent = (uint32_t)m->absents;
 }

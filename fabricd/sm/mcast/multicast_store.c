@@ -13,7 +13,7 @@
 #include "fabricd/sm/private.h"
 #include "libfabmgr/sa/aliases.h"
 
-static void on_group(void *ctx, const struct fab_mgroup *group, bool made)
+static void on_group(void *ctx, const struct fab_mcast_group *group, bool made)
 {
     struct sm *s = ctx;
     if (s->in.store)
@@ -22,8 +22,8 @@ static void on_group(void *ctx, const struct fab_mgroup *group, bool made)
         s->on_mgroup(s->on_mgroup_ctx, &group->is, made);
 }
 
-static void on_member(void *ctx, const struct fab_mgroup *group,
-                      const struct fab_mgroup_member *member)
+static void on_member(void *ctx, const struct fab_mcast_group *group,
+                      const struct fab_mcast_member *member)
 {
     struct sm *s = ctx;
     struct store_member row = {.join_state = member->join_state, .proxy_join = member->proxy_join};
@@ -39,7 +39,7 @@ static int load_groups(struct sm *s)
     size_t count = 0, lost = 0;
     int r = store_load_groups(s->in.store, &row, &count);
     for (size_t i = 0; i < count && r == FAB_OK; i++) {
-        r = fab_mgroups_restore(s->multicast.groups, &row[i]);
+        r = fab_mcast_groups_restore(s->multicast.groups, &row[i]);
         lost += r == FAB_E_LIMIT;
         r = r == FAB_E_LIMIT ? FAB_OK : r;
     }
@@ -70,11 +70,11 @@ static int load_members(struct sm *s)
     if (r == FAB_OK)
         r = store_load_members(s->in.store, &row, &count);
     for (size_t i = 0; i < count && r == FAB_OK; i++) {
-        struct fab_mgroup_member member = {.join_state = row[i].join_state,
-                                           .proxy_join = row[i].proxy_join};
+        struct fab_mcast_member member = {.join_state = row[i].join_state,
+                                          .proxy_join = row[i].proxy_join};
         memcpy(member.gid, row[i].port_gid, sizeof(member.gid));
         member.port_guid = fab_aliases_port(&aliases, member.gid[1]);
-        r = fab_mgroups_restore_member(s->multicast.groups, row[i].mgid, &member);
+        r = fab_mcast_groups_restore_member(s->multicast.groups, row[i].mgid, &member);
         r = r == FAB_E_NOT_FOUND ? FAB_OK : r;
     }
     log_debug("sm", "multicast memberships of before: %zu", count);
@@ -93,6 +93,6 @@ int sm_multicast_load(struct sm *s)
         r = FAB_OK;
     }
     s->multicast.groups->listener =
-        (struct fab_mgroups_listener){.ctx = s, .group = on_group, .member = on_member};
+        (struct fab_mcast_listener){.ctx = s, .group = on_group, .member = on_member};
     return r;
 }

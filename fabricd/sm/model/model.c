@@ -49,8 +49,8 @@ static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old
         uint32_t was = fab_fabric_node_by_guid(old, now->nodes[sw].guid);
         if (was < old->switch_count &&
             old->switches[was].linear_fdb_top != now->switches[sw].linear_fdb_top) {
-            fab_observed_forget(o, sw);
-            fab_observed_forget_lanes(o, now, sw);
+            fab_plan_observed_forget(o, sw);
+            fab_plan_observed_forget_vls(o, now, sw);
             forget_pkeys(o, now, sw);
         }
     }
@@ -69,12 +69,12 @@ static void forget_reset_ends(struct fab_observed *o, const struct fab_fabric *n
 static int move_observed(struct sm_model *m, const struct fab_fabric *now)
 {
     struct fab_observed observed;
-    int r = m->fabric
-                ? fab_observed_move(&m->observed, m->fabric, now, m->observed.lft.top, &observed)
-                : fab_observed_init(&observed, now->switch_count, 0);
+    int r = m->fabric ? fab_plan_observed_remap(&m->observed, m->fabric, now, m->observed.lft.top,
+                                                &observed)
+                      : fab_plan_observed_init(&observed, now->switch_count, 0);
     if (r != FAB_OK)
         return r;
-    fab_observed_fini(&m->observed);
+    fab_plan_observed_fini(&m->observed);
     m->observed = observed;
     return FAB_OK;
 }
@@ -197,10 +197,10 @@ int sm_model_reserve(struct sm_model *m, uint32_t top)
     if (top <= m->observed.lft.top)
         return FAB_OK;
     struct fab_observed wider;
-    int r = fab_observed_move(&m->observed, m->fabric, m->fabric, top, &wider);
+    int r = fab_plan_observed_remap(&m->observed, m->fabric, m->fabric, top, &wider);
     if (r != FAB_OK)
         return r;
-    fab_observed_fini(&m->observed);
+    fab_plan_observed_fini(&m->observed);
     m->observed = wider;
     return FAB_OK;
 }
@@ -277,8 +277,8 @@ void sm_model_forget(struct sm_model *m)
     if (m->lent)
         return;
     for (uint32_t node = 0; m->fabric && node < m->fabric->node_count; node++) {
-        fab_observed_forget(&m->observed, node);
-        fab_observed_forget_lanes(&m->observed, m->fabric, node);
+        fab_plan_observed_forget(&m->observed, node);
+        fab_plan_observed_forget_vls(&m->observed, m->fabric, node);
         forget_pkeys(&m->observed, m->fabric, node);
     }
 }
@@ -288,7 +288,7 @@ void sm_model_fini(struct sm_model *m)
     fab_view_unref(m->view);
     fab_target_unref(m->target);
     fab_target_unref(m->former);
-    fab_observed_fini(&m->observed);
+    fab_plan_observed_fini(&m->observed);
     fab_fabric_unref(m->fabric);
     free(m->paths);
     free(m->port_paths);

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Trees follow the fabric: branches stay that are still there and still shortest; members that have
+ * lost theirs are attached anew. Where switches and ports have the ids that they had, only trees
+ * that the other cables touch are made again, in place; else all are, beside those that stand, and
+ * take their place when they are complete.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/mcast/tree.h"
+
+/* ---- other cables ---------------------------------------------------------------------------- */
+
+/* A branch of the tree, or a member, is at that port. */
+static bool is_at(const struct fab_mcast_trees *t, const struct tree *tree, uint32_t port)
+{
+    const struct fab_mcast_net *n = t->net;
+    uint32_t peer = n->peer[port];
+    if (n->node[port] >= n->switches)
+        return n->port_guid[port] != 0 &&
+               fab_mcast_tree_find_member(tree, n->port_guid[port]) != NULL;
+    const struct spot *s = fab_mcast_tree_vertex(tree, n->node[port]);
+    const struct spot *above = peer != FAB_NONE ? fab_mcast_tree_vertex(tree, n->node[peer]) : NULL;
+    return (s != NULL && s->up == port) || (above != NULL && above->up == peer);
+}
+
+static bool uses(const struct fab_mcast_trees *t, const struct tree *tree,
+                 const struct fab_mcast_net_diff *d)
+{
+    bool found = tree->in < tree->members;
+    for (size_t i = 0; i < d->count && !found; i++)
+        found = is_at(t, tree, d->change[i].port);
+    return found;
+}
+
+/* With the new cables: all its branches still lead a hop nearer to the root. */
+static int is_shortest(struct fab_mcast_trees *t, const struct tree *tree, bool *ret)
+{
+    bool same = true;
+    if (!fab_mcast_distances_unchanged(&t->ways, tree->root, fab_mcast_tree_slot(tree))) {
+        const uint16_t *dist =
+            fab_mcast_distances_to(&t->ways, tree->root, fab_mcast_tree_slot(tree));
+        if (dist == NULL)
+            return FAB_E_NOMEM;
+        for (size_t i = 0; i < tree->spots && same; i++) {
+            const struct spot *s = &tree->spot[i];
+            same = dist[s->sw] != FAB_MCAST_UNREACHED &&
+                   (s->up == FAB_NONE ||
+                    dist[fab_mcast_net_peer_node(t->net, s->up)] + 1 == dist[s->sw]);
+        }
+    }
+    *ret = same;
+    return FAB_OK;
+}
+
+/* Trees that the difference touches: `d` as the fabric will be, then, in the end, as it was. */
+static int find_touched(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d, uint64_t *touched)
+{
+    for (uint32_t i = 0; i < t->slots; i++)
+        if (t->tree[i] != NULL && uses(t, t->tree[i], d))
+            fab_bits_set(touched, i);
+    fab_mcast_net_swap(t->net, d);
+    int r = fab_mcast_distances_update(&t->ways, d);
+    for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++) {
+        bool same = true;
+        if (t->tree[i] != NULL && !fab_bits_get(touched, i))
+            r = is_shortest(t, t->tree[i], &same);
+        if (!same)
+            fab_bits_set(touched, i);
+    }
+    return r;
+}
+
+/* The tree anew, on the old branches where they will do. It is taken down by the old cables. */
+static int redo(struct fab_mcast_trees *t, struct tree *tree, struct fab_mcast_net_diff *d,
+                uint32_t *up)
+{
+    memset(up, 0xff, t->net->switches * sizeof(*up));
+    for (size_t i = 0; i < tree->spots; i++)
+        up[tree->spot[i].sw] = tree->spot[i].up;
+    fab_mcast_net_swap(t->net, d);
+    fab_mcast_tree_clear(t, tree);
+    fab_mcast_net_swap(t->net, d);
+    int r = fab_mcast_tree_attach_all(t, tree, up);
+    fab_mcast_tree_trim(t, tree);
+    return r;
+}
+
+static int follow_cables(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d)
+{
+    uint64_t *touched = fab_bits_new(t->slots);
+    uint32_t *up = fab_alloc_array(t->net->switches, sizeof(*up));
+    int r = FAB_E_NOMEM;
+    if (touched != NULL && up != NULL && (r = find_touched(t, d, touched)) != FAB_OK) {
+        fab_mcast_net_swap(t->net, d);
+        t->broken = true;
+    }
+    for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++)
+        if (fab_bits_get(touched, i))
+            r = redo(t, t->tree[i], d, up);
+    t->broken |= r != FAB_OK;
+    free(touched);
+    free(up);
+    return r;
+}
+
+/* ---- another fabric -------------------------------------------------------------------------- */
+
+/* Ids of the old snapshot's switches and ports in the new one; FAB_NONE: not there. */
+struct move {
+    const struct fab_mcast_net *old;
+    struct fab_mcast_trees *to;
+    uint32_t *sw; /* [old switch_count] */
+    uint32_t *up; /* [new switch_count] for fab_mcast_tree_attach; all FAB_NONE between trees */
+};
+
+static uint32_t moved_port(const struct move *m, uint32_t port)
+{
+    const struct fab_mcast_net *now = m->to->net;
+    uint32_t sw = m->sw[m->old->node[port]], num = fab_mcast_net_num(m->old, port);
+    return sw != FAB_NONE && now->first_port[sw] + num < now->first_port[sw + 1]
+               ? now->first_port[sw] + num
+               : FAB_NONE;
+}
+
+static void set_before(const struct move *m, const struct tree *was, bool set)
+{
+    for (size_t i = 0; i < was->spots; i++) {
+        uint32_t sw = m->sw[was->spot[i].sw];
+        if (sw != FAB_NONE)
+            m->up[sw] =
+                set && was->spot[i].up != FAB_NONE ? moved_port(m, was->spot[i].up) : FAB_NONE;
+    }
+}
+
+/* The root stays where it is, if it still is one. */
+static void keep_root(const struct move *m, const struct tree *was, struct tree *tree)
+{
+    uint32_t root = was->root != FAB_NONE ? m->sw[was->root] : FAB_NONE;
+    if (root == FAB_NONE)
+        return;
+    tree->root = root;
+    m->to->roots[root]++;
+}
+
+static int move_tree(const struct move *m, const struct tree *was)
+{
+    struct tree *tree;
+    int r = fab_mcast_trees_add(m->to, was->mlid, &tree);
+    if (r != FAB_OK)
+        return r;
+    for (size_t i = 0; i < was->members; i++) {
+        struct member *member = fab_mcast_tree_add_member(tree, was->member[i].guid);
+        if (member == NULL)
+            return FAB_E_NOMEM;
+        member->receives = was->member[i].receives;
+        member->sends = was->member[i].sends;
+    }
+    keep_root(m, was, tree);
+    set_before(m, was, true);
+    r = fab_mcast_tree_attach_all(m->to, tree, m->up);
+    set_before(m, was, false);
+    fab_mcast_tree_trim(m->to, tree);
+    return r;
+}
+
+static int move_all(struct fab_mcast_trees *t, struct move *m, const struct fab_fabric *now)
+{
+    int r = FAB_OK;
+    m->sw = fab_alloc_array(m->old->switches, sizeof(*m->sw));
+    m->up = fab_alloc_array(now->switch_count, sizeof(*m->up));
+    if (m->sw == NULL || m->up == NULL)
+        return FAB_E_NOMEM;
+    memset(m->up, 0xff, now->switch_count * sizeof(*m->up));
+    for (uint32_t sw = 0; sw < m->old->switches; sw++) {
+        uint32_t node = fab_fabric_node_by_guid(now, m->old->guid[sw]);
+        m->sw[sw] = node < now->switch_count ? node : FAB_NONE;
+    }
+    memcpy(m->to->changed, t->changed, sizeof(t->changed));
+    for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++) {
+        if (t->tree[i] == NULL)
+            continue;
+        fab_bits_set(m->to->changed, i / FAB_BLOCK_ENTRIES);
+        r = move_tree(m, t->tree[i]);
+    }
+    return r;
+}
+
+static int follow_all(struct fab_mcast_trees *t, const struct fab_fabric *now)
+{
+    struct move m = {.old = t->net};
+    struct fab_mcast_net *net;
+    int r = fab_mcast_net_new(now, &net);
+    if (r == FAB_OK)
+        r = fab_mcast_trees_new_over(net, &m.to);
+    if (r != FAB_OK)
+        return r;
+    r = move_all(t, &m, now);
+    free(m.sw);
+    free(m.up);
+    if (r == FAB_OK) {
+        struct fab_mcast_trees was = *t;
+        *t = *m.to;
+        *m.to = was;
+    }
+    fab_mcast_trees_free(m.to);
+    return r;
+}
+
+int fab_mcast_trees_update(struct fab_mcast_trees *t, const struct fab_fabric *now)
+{
+    struct fab_mcast_net_diff d = {0};
+    int r = t->broken ? FAB_E_EXISTS : fab_mcast_net_compare(t->net, now, &d);
+    if (r == FAB_E_EXISTS)
+        return follow_all(t, now);
+    if (r == FAB_OK && d.count > 0)
+        r = follow_cables(t, &d);
+    fab_mcast_net_diff_fini(&d);
+    return r;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ends that have the same keys are one group, and are looked at once: 11,664 ends of 1,000 jobs are
+ * about as many groups as jobs. Who can send to a group are the members of its partitions, all of
+ * them where it is a full member, the full ones where it is a limited one; those that are in
+ * several of them count once. Then each group may meet, at any end that it can send to, as many as
+ * the most crowded of these has.
+ *
+ * The union over partitions is made group by group, within a bounded number of steps; beyond that
+ * the sum stands for it, which is never less.
+ */
+#include "libfabmgr/partition/incast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/map.h"
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/policy/partitions.h"
+
+#define BASES 0x8000u
+#define STEPS_MOST (UINT64_C(1) << 24)
+#define KEYS_MOST ((size_t)FAB_PKEY_BLOCKS_MAX * FAB_PKEY_BLOCK)
+
+struct group {
+    uint32_t first, count; /* its keys */
+    uint32_t ends;
+    uint32_t senders; /* that can send to one of them */
+    uint32_t seen;    /* by group + 1 */
+};
+struct best { /* of groups in a partition: the most senders, and the most of another group */
+    uint32_t senders, group, other;
+};
+struct side { /* all members of a partition, or the full ones */
+    uint32_t ends;
+    uint32_t groups;
+    struct best best;
+};
+struct partition {
+    uint32_t first; /* of its groups, the full ones first */
+    struct side all, full;
+};
+struct crowds {
+    const struct fab_fabric *f;
+    const struct fab_pkeys *pkeys;
+    uint32_t *group_of; /* [port_count] or FAB_NONE */
+    struct fab_map by_hash;
+    struct group *group;
+    size_t groups, group_room;
+    uint16_t *key; /* of groups, each sorted by partition, once in each */
+    size_t keys, key_room;
+    struct partition *partition; /* [BASES] */
+    uint32_t *member;            /* groups, by partition */
+    uint32_t ends;
+    uint64_t steps;
+};
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static bool is_end(const struct fab_fabric *f, uint32_t port)
+{
+    const struct fab_node *n = &f->nodes[f->ports[port].node];
+    return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_port_is_up(f, port);
+}
+
+/* By partition, full before limited. */
+static int compare_keys(const void *x, const void *y)
+{
+    uint16_t a = *(const uint16_t *)x, b = *(const uint16_t *)y;
+    if (fab_pkey_base(a) != fab_pkey_base(b))
+        return fab_pkey_base(a) < fab_pkey_base(b) ? -1 : 1;
+    return fab_pkey_is_full(b) - fab_pkey_is_full(a);
+}
+
+/* Of a port, sorted, the better one of two of a partition; returns how many. */
+static uint32_t keys_of(const struct crowds *c, uint32_t port, uint16_t ret[KEYS_MOST])
+{
+    uint32_t has, count = 0, kept = 0;
+    const uint16_t *key = fab_pkeys_or_default(c->pkeys, port, &has);
+    for (uint32_t i = 0; i < has && count < KEYS_MOST; i++)
+        if (fab_pkey_base(key[i]) != 0 &&
+            (port != c->f->self_port || fab_pkey_base(key[i]) != FAB_PKEY_DEFAULT))
+            ret[count++] = key[i];
+    if (count > 1)
+        qsort(ret, count, sizeof *ret, compare_keys);
+    for (uint32_t i = 0; i < count; i++)
+        if (kept == 0 || fab_pkey_base(ret[kept - 1]) != fab_pkey_base(ret[i]))
+            ret[kept++] = ret[i];
+    return kept;
+}
+
+static int add_group(struct crowds *c, const uint16_t *key, uint32_t count)
+{
+    struct group *groups = c->group;
+    uint16_t *keys = c->key;
+    if (c->groups == c->group_room)
+        groups = fab_grow(c->group, sizeof *groups, c->groups + 1, &c->group_room);
+    if (groups == NULL)
+        return FAB_E_NOMEM;
+    c->group = groups;
+    if (c->keys + count > c->key_room)
+        keys = fab_grow(c->key, sizeof *keys, c->keys + count, &c->key_room);
+    if (c->keys + count > 0 && keys == NULL)
+        return FAB_E_NOMEM;
+    c->key = keys;
+    if (count > 0)
+        memcpy(keys + c->keys, key, count * sizeof *key);
+    groups[c->groups++] = (struct group){.first = (uint32_t)c->keys, .count = count};
+    c->keys += count;
+    return FAB_OK;
+}
+
+static bool has_keys(const struct crowds *c, uint32_t group, const uint16_t *key, uint32_t count)
+{
+    const struct group *g = &c->group[group];
+    return g->count == count &&
+           (count == 0 || memcmp(c->key + g->first, key, count * sizeof *key) == 0);
+}
+
+static int find_group(struct crowds *c, const uint16_t *key, uint32_t count, uint32_t *ret)
+{
+    uint64_t hash = count;
+    uint32_t group;
+    for (uint32_t i = 0; i < count; i++)
+        hash = fab_mix64(hash * UINT64_C(0x9e3779b97f4a7c15) + key[i]);
+    for (; fab_map_get(&c->by_hash, hash, &group); hash++)
+        if (has_keys(c, group, key, count)) {
+            *ret = group;
+            return FAB_OK;
+        }
+    *ret = (uint32_t)c->groups;
+    int r = fab_map_put(&c->by_hash, hash, *ret);
+    return r == FAB_OK ? add_group(c, key, count) : r;
+}
+
+static int group_ends(struct crowds *c)
+{
+    uint16_t *key = fab_alloc_array(KEYS_MOST, sizeof *key);
+    int r = key != NULL ? FAB_OK : FAB_E_NOMEM;
+    for (uint32_t port = 0; r == FAB_OK && port < c->f->port_count; port++) {
+        c->group_of[port] = FAB_NONE;
+        if (!is_end(c->f, port))
+            continue;
+        r = find_group(c, key, keys_of(c, port, key), &c->group_of[port]);
+        if (r == FAB_OK)
+            c->group[c->group_of[port]].ends++;
+        c->ends++;
+    }
+    free(key);
+    return r;
+}
+
+/* ---- partitions ------------------------------------------------------------------------------ */
+
+static struct partition *of_key(const struct crowds *c, uint16_t key)
+{
+    return &c->partition[fab_pkey_base(key)];
+}
+
+/* The side of its partition that the owner of this key reaches, and is reached by. */
+static struct side *reached(const struct crowds *c, uint16_t key)
+{
+    return fab_pkey_is_full(key) ? &of_key(c, key)->all : &of_key(c, key)->full;
+}
+
+static void count_members(struct crowds *c)
+{
+    uint32_t at = 0;
+    for (uint32_t g = 0; g < c->groups; g++)
+        for (uint32_t i = 0; i < c->group[g].count; i++) {
+            uint16_t key = c->key[c->group[g].first + i];
+            struct partition *p = of_key(c, key);
+            p->all.ends += c->group[g].ends;
+            p->all.groups++;
+            p->full.ends += fab_pkey_is_full(key) ? c->group[g].ends : 0;
+            p->full.groups += fab_pkey_is_full(key);
+        }
+    for (uint32_t base = 0; base < BASES; base++) {
+        c->partition[base].first = at;
+        at += c->partition[base].all.groups;
+    }
+}
+
+static int list_members(struct crowds *c)
+{
+    uint32_t *next = fab_alloc_array(2 * (size_t)BASES, sizeof *next);
+    c->partition = calloc(BASES, sizeof *c->partition);
+    c->member = fab_alloc_array(c->keys, sizeof *c->member);
+    if (next == NULL || c->partition == NULL || c->member == NULL) {
+        free(next);
+        return FAB_E_NOMEM;
+    }
+    count_members(c);
+    for (uint32_t base = 0; base < BASES; base++) {
+        next[2 * base] = c->partition[base].first;
+        next[2 * base + 1] = c->partition[base].first + c->partition[base].full.groups;
+    }
+    for (uint32_t g = 0; g < c->groups; g++)
+        for (uint32_t i = 0; i < c->group[g].count; i++) {
+            uint16_t key = c->key[c->group[g].first + i];
+            c->member[next[2u * fab_pkey_base(key) + !fab_pkey_is_full(key)]++] = g;
+        }
+    free(next);
+    return FAB_OK;
+}
+
+/* ---- senders --------------------------------------------------------------------------------- */
+
+/* Those that can send to an end of the group, with those of several partitions as often; bounded by
+ * all there are. */
+static uint32_t sum_of(const struct crowds *c, const struct group *g)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < g->count; i++) {
+        uint16_t key = c->key[g->first + i];
+        sum += reached(c, key)->ends - fab_pkey_is_full(key);
+    }
+    return sum < c->ends ? (uint32_t)sum : c->ends - 1;
+}
+
+static uint32_t union_of(struct crowds *c, uint32_t group)
+{
+    const struct group *g = &c->group[group];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < g->count; i++) {
+        uint16_t key = c->key[g->first + i];
+        const struct side *side = reached(c, key);
+        const uint32_t *member = c->member + of_key(c, key)->first;
+        c->steps += side->groups;
+        for (uint32_t k = 0; k < side->groups; k++) {
+            struct group *h = &c->group[member[k]];
+            count += h->seen != group + 1 ? h->ends : 0;
+            h->seen = group + 1;
+        }
+    }
+    return count - (g->seen == group + 1);
+}
+
+static void find_senders(struct crowds *c)
+{
+    for (uint32_t i = 0; i < c->groups; i++) {
+        struct group *g = &c->group[i];
+        uint32_t sum = sum_of(c, g);
+        bool all = false;
+        for (uint32_t k = 0; k < g->count; k++)
+            all |= reached(c, c->key[g->first + k])->ends == c->ends;
+        g->senders = all                                     ? c->ends - 1
+                     : g->count > 1 && c->steps < STEPS_MOST ? union_of(c, i)
+                                                             : sum;
+    }
+}
+
+static void note_best(struct best *b, uint32_t group, uint32_t senders)
+{
+    if (senders > b->senders) {
+        b->other = b->senders;
+        b->senders = senders;
+        b->group = group;
+    } else if (senders > b->other) {
+        b->other = senders;
+    }
+}
+
+static void find_best(struct crowds *c)
+{
+    for (uint32_t g = 0; g < c->groups; g++)
+        for (uint32_t i = 0; i < c->group[g].count; i++) {
+            uint16_t key = c->key[c->group[g].first + i];
+            note_best(&of_key(c, key)->all.best, g, c->group[g].senders);
+            if (fab_pkey_is_full(key))
+                note_best(&of_key(c, key)->full.best, g, c->group[g].senders);
+        }
+}
+
+/* At any end that one of this group can send to; an end does not send to itself. */
+static uint32_t most_met(const struct crowds *c, uint32_t group)
+{
+    const struct group *g = &c->group[group];
+    uint32_t most = 1;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct best *b = &reached(c, c->key[g->first + i])->best;
+        uint32_t senders = b->group == group && g->ends == 1 ? b->other : b->senders;
+        most = senders > most ? senders : most;
+    }
+    return most;
+}
+
+int fab_partition_incast(const struct fab_fabric *f, const struct fab_pkeys *pkeys, uint32_t *ret)
+{
+    struct crowds c = {.f = f, .pkeys = pkeys};
+    c.group_of = fab_alloc_array(f->port_count, sizeof *c.group_of);
+    int r = c.group_of != NULL ? group_ends(&c) : FAB_E_NOMEM;
+    if (r == FAB_OK)
+        r = list_members(&c);
+    if (r == FAB_OK) {
+        find_senders(&c);
+        find_best(&c);
+        for (uint32_t port = 0; port < f->port_count; port++)
+            ret[port] = c.group_of[port] != FAB_NONE ? most_met(&c, c.group_of[port]) : 0;
+    }
+    fab_map_fini(&c.by_hash);
+    free(c.group_of);
+    free(c.group);
+    free(c.key);
+    free(c.partition);
+    free(c.member);
+    return r;
+}

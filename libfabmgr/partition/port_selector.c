@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which ports a rule is about. GUIDs are found by the fabric's index, all else by a walk over the
+ * end ports.
+ */
+#include "libfabmgr/partition/port_selector.h"
+
+#include "libfabmgr/target/selector.h"
+
+static void take_one(const struct fab_fabric *f, uint32_t port, fab_partition_selected *take,
+                     void *ctx)
+{
+    if (port != FAB_NONE && fab_port_has_lid(f, port))
+        take(ctx, port);
+}
+
+void fab_partition_select_ports(const struct fab_fabric *f, const struct fab_partitions *p,
+                                const struct fab_port_selector *who, fab_partition_selected *take,
+                                void *ctx)
+{
+    if (who->kind == FAB_SELECT_GUID) {
+        take_one(f, fab_fabric_port_by_guid(f, who->guid), take, ctx);
+    } else if (who->kind == FAB_SELECT_SELF) {
+        take_one(f, f->self_port, take, ctx);
+    } else if (who->kind == FAB_SELECT_GROUP) {
+        const struct fab_port_group *g = &p->group[who->group];
+        for (size_t i = 0; i < g->count; i++)
+            fab_partition_select_ports(f, p, &g->member[i], take, ctx);
+    } else {
+        for (uint32_t port = 0; port < f->port_count; port++)
+            if (fab_port_has_lid(f, port) && fab_selector_fits(f, who, port))
+                take(ctx, port);
+    }
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which differences are worth a write.
+ *
+ * Devices (and ibsim) answer a Set with success and keep their own SubnetTimeout, error thresholds
+ * or VLStallCount. If such a difference alone called for a write, every look at a quiet fabric
+ * would write to every port again. So there are two kinds of fields: those that traffic depends on
+ * are written whenever they differ; the tuning goes along with such a write and with bringing a
+ * port up, and alone only when the caller asks for it (the policy changed).
+ */
+#include "libfabmgr/plan/attr_diff.h"
+
+bool fab_plan_port_differs(const struct fab_port_info *now, const struct fab_port_info *want,
+                           bool is_port0)
+{
+    if (now->lid != want->lid || now->lmc != want->lmc || now->sm_lid != want->sm_lid)
+        return true;
+    if (now->m_key != want->m_key || now->gid_prefix != want->gid_prefix)
+        return true;
+    if (is_port0)
+        return false;
+    if (now->part_enforce_in != want->part_enforce_in ||
+        now->part_enforce_out != want->part_enforce_out)
+        return true;
+    return now->neighbor_mtu != want->neighbor_mtu || now->op_vls != want->op_vls;
+}
+
+bool fab_plan_tuning_differs(const struct fab_port_info *now, const struct fab_port_info *want)
+{
+    return now->subnet_timeout != want->subnet_timeout || now->hoq_life != want->hoq_life ||
+           now->vl_stall_count != want->vl_stall_count ||
+           now->local_phy_errors != want->local_phy_errors ||
+           now->overrun_errors != want->overrun_errors ||
+           now->vl_high_limit != want->vl_high_limit || now->neighbor_mtu != want->neighbor_mtu;
+}
+
+/* PortStateChange that is set wants to be cleared, by writing it back. */
+bool fab_plan_switch_differs(const struct fab_switch_info *now, const struct fab_switch_info *want)
+{
+    return now->linear_fdb_top != want->linear_fdb_top || now->life_time != want->life_time ||
+           now->multicast_fdb_top != want->multicast_fdb_top || now->port_state_change != 0;
+}

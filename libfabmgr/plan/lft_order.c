@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The order of table writes: first what ends a loss, and nothing that makes a loop on the way.
+ *
+ *   wishes.c  what waits for what, for one destination
+ *   parts.c   a block's writes, in parts where it must be
+ *
+ * The analysis is bounded by FAB_LFT_ORDERING_STEPS; what is beyond it is written in an order that
+ * only prefers the dropping and the near (`unchecked`), which happens when all tables change at a
+ * time.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/plan/lft_order_internal.h"
+
+/* ---- one block ------------------------------------------------------------------------------ */
+
+/* What urgent writes wait for is urgent. */
+static void find_urgent(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count)
+{
+    bool again = true;
+    for (uint32_t i = 0; i < count; i++)
+        o->items[items[i]].urgent = o->items[items[i]].drops > 0;
+    while (again) {
+        again = false;
+        for (uint32_t e = o->edge_count; e-- > 0;) {
+            struct fab_lft_ordering_item *before = &o->items[o->edges[e].before];
+            bool spread = o->items[o->edges[e].after].urgent && !before->urgent;
+            before->urgent = before->urgent || spread;
+            again = again || spread;
+        }
+    }
+}
+
+/* Entries of an item that differ; all, where they are not known. */
+static uint64_t find_differing(const struct fab_lft_ordering *o,
+                               const struct fab_lft_ordering_item *item, uint32_t block)
+{
+    size_t offset = (size_t)block * FAB_LFT_BLOCK;
+    const uint8_t *now = fab_lft_row(&o->in->target->lft, item->sw) + offset;
+    uint64_t differs = 0;
+    if (!item->known)
+        return UINT64_MAX;
+    const uint8_t *old = fab_lft_row(&o->in->observed->lft, item->sw) + offset;
+    for (unsigned i = 0; i < FAB_LFT_BLOCK; i++)
+        differs |= (uint64_t)(old[i] != now[i]) << i;
+    return differs;
+}
+
+static int order_block(struct fab_lft_ordering *o, uint32_t block)
+{
+    const struct fab_lids *lids = &o->in->target->lids;
+    const uint32_t *items = o->by_block + o->block_start[block];
+    uint32_t count = o->block_start[block + 1] - o->block_start[block];
+    int ret = FAB_OK;
+    o->edge_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct fab_lft_ordering_item *item = &o->items[items[i]];
+        o->slot[item->sw] = items[i];
+        item->differs = find_differing(o, item, block);
+    }
+    for (uint32_t i = 0; i < FAB_LFT_BLOCK && ret == FAB_OK && o->steps < FAB_LFT_ORDERING_STEPS;
+         i++) {
+        o->lid = block * FAB_LFT_BLOCK + i;
+        o->owner = o->lid <= lids->top ? lids->owner[o->lid] : FAB_NONE;
+        if (o->owner != FAB_NONE)
+            ret = fab_plan_lft_constrain(o, items, count);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        o->slot[o->items[items[i]].sw] = FAB_NONE;
+    if (ret == FAB_OK)
+        ret = fab_plan_lft_write_parts(o, items, count);
+    find_urgent(o, items, count);
+    return ret;
+}
+
+/* ---- the order ------------------------------------------------------------------------------ */
+
+struct key {
+    const struct fab_lft_ordering_part *part;
+    const struct fab_lft_ordering_item *item;
+};
+
+static int compare(const void *x, const void *y)
+{
+    const struct key *a = x, *b = y;
+    if (a->item->urgent != b->item->urgent)
+        return a->item->urgent ? -1 : 1;
+    if (a->part->wave != b->part->wave)
+        return a->part->wave < b->part->wave ? -1 : 1;
+    if (a->item->drops != b->item->drops)
+        return a->item->drops > b->item->drops ? -1 : 1;
+    if (a->item->far != b->item->far)
+        return a->item->far < b->item->far ? -1 : 1;
+    if (a->item->sw != b->item->sw)
+        return a->item->sw < b->item->sw ? -1 : 1;
+    return a->part->op.block < b->part->op.block ? -1 : 1;
+}
+
+static void say(const struct key *key, struct fab_plan_op *op)
+{
+    const struct key *before = key - 1;
+    *op = key->part->op;
+    op->awaited = key->item->awaited;
+    op->waits = key->part->wave > 0;
+    op->barrier = key->part->wave > 0 && (before->part->wave != key->part->wave ||
+                                          before->item->urgent != key->item->urgent);
+}
+
+/* The writes, all in order, instead of those there were: *ops is allocated anew. */
+static int hand_over(const struct fab_lft_ordering *o, struct fab_plan_op **ret_ops)
+{
+    struct key *keys = calloc(o->part_count, sizeof(*keys));
+    struct fab_plan_op *ops = calloc(o->part_count, sizeof(*ops));
+    if (keys == NULL || ops == NULL) {
+        free(keys);
+        free(ops);
+        return FAB_E_NOMEM;
+    }
+    for (uint32_t i = 0; i < o->part_count; i++)
+        keys[i] = (struct key){&o->parts[i], &o->items[o->parts[i].item]};
+    qsort(keys, o->part_count, sizeof(*keys), compare);
+    for (uint32_t i = 0; i < o->part_count; i++)
+        say(&keys[i], &ops[i]);
+    free(keys);
+    *ret_ops = ops;
+    return FAB_OK;
+}
+
+/* ---- making and freeing --------------------------------------------------------------------- */
+
+static void find_hops(struct fab_lft_ordering *o)
+{
+    const struct fab_fabric *f = o->in->fabric;
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        uint32_t peer = f->ports[port].node < f->switch_count && fab_port_is_up(f, port)
+                            ? fab_peer_node(f, port)
+                            : FAB_LFT_ORDERING_DROPS;
+        o->hop[port] = peer == FAB_LFT_ORDERING_DROPS || fab_node_is_switch(f, peer)
+                           ? peer
+                           : FAB_LFT_ORDERING_ENDPORT;
+    }
+}
+
+static uint32_t count_ends(const struct fab_lft_ordering *o, uint32_t sw)
+{
+    const struct fab_node *n = &o->in->fabric->nodes[sw];
+    uint32_t ends = 0;
+    for (uint32_t port = n->first_port + 1; port <= n->first_port + n->num_ports; port++)
+        ends += o->hop[port] == FAB_LFT_ORDERING_ENDPORT;
+    return ends;
+}
+
+/* Leaves are the switches with a quarter as many ends as the one with the most; a switch above them
+ * with a server or two is none. Ranks of the engine would be better, and take longer than all else
+ * here; on trees they are the same. */
+static void find_ranks(struct fab_lft_ordering *o)
+{
+    uint32_t count = o->in->fabric->switch_count, most = 0, queued = 0;
+    uint32_t *ends = o->low, *queue = o->open; /* (not in use yet) */
+    for (uint32_t sw = 0; sw < count; sw++) {
+        ends[sw] = count_ends(o, sw);
+        most = ends[sw] > most ? ends[sw] : most;
+    }
+    for (uint32_t sw = 0; sw < count; sw++) {
+        o->rank[sw] = ends[sw] * 4 >= most ? 0 : FAB_NONE;
+        if (o->rank[sw] == 0)
+            queue[queued++] = sw;
+    }
+    for (uint32_t at = 0; at < queued; at++) {
+        const struct fab_node *n = &o->in->fabric->nodes[queue[at]];
+        for (uint32_t port = n->first_port + 1; port <= n->first_port + n->num_ports; port++) {
+            uint32_t to = o->hop[port];
+            if (to >= FAB_LFT_ORDERING_ENDPORT || o->rank[to] != FAB_NONE)
+                continue;
+            o->rank[to] = o->rank[queue[at]] + 1;
+            queue[queued++] = to;
+        }
+    }
+}
+
+static void sort_by_block(struct fab_lft_ordering *o, uint32_t blocks)
+{
+    for (uint32_t i = 0; i < o->count; i++)
+        o->block_start[o->ops[i].block + 1]++;
+    for (uint32_t b = 0; b < blocks; b++)
+        o->block_start[b + 1] += o->block_start[b];
+    for (uint32_t i = o->count; i-- > 0;)
+        o->by_block[--o->block_start[o->ops[i].block + 1]] = i;
+    /* (each start is now one place too far to the right) */
+    memmove(o->block_start, o->block_start + 1, blocks * sizeof(*o->block_start));
+    o->block_start[blocks] = o->count;
+}
+
+static void fini(struct fab_lft_ordering *o)
+{
+    void *all[] = {o->items,   o->by_block, o->block_start, o->hop,     o->slot,  o->stack,
+                   o->changed, o->open,     o->index,       o->low,     o->group, o->phase,
+                   o->edges,   o->parts,    o->queue,       o->blocked, o->rank};
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        free(all[i]);
+}
+
+static int allocate(struct fab_lft_ordering *o, uint32_t blocks)
+{
+    const struct fab_fabric *f = o->in->fabric;
+    uint32_t **by_switch[] = {&o->slot,  &o->stack, &o->changed, &o->open,
+                              &o->index, &o->low,   &o->group,   &o->rank};
+    o->items = calloc(o->count, sizeof(*o->items));
+    o->by_block = calloc(o->count, sizeof(*o->by_block));
+    o->block_start = calloc(blocks + 1u, sizeof(*o->block_start));
+    o->hop = calloc(f->port_count + 1u, sizeof(*o->hop));
+    o->phase = calloc(f->switch_count, sizeof(*o->phase));
+    o->queue = calloc(o->count, sizeof(*o->queue));
+    o->blocked = calloc(o->count, sizeof(*o->blocked));
+    if (!o->items || !o->by_block || !o->block_start || !o->hop || !o->phase || !o->queue ||
+        !o->blocked)
+        return FAB_E_NOMEM;
+    for (size_t i = 0; i < sizeof(by_switch) / sizeof(*by_switch); i++) {
+        *by_switch[i] = calloc(f->switch_count, sizeof(**by_switch[i]));
+        if (*by_switch[i] == NULL)
+            return FAB_E_NOMEM;
+    }
+    return FAB_OK;
+}
+
+static int init(struct fab_lft_ordering *o, uint32_t blocks)
+{
+    int ret = allocate(o, blocks);
+    if (ret != FAB_OK)
+        return ret;
+    memset(o->slot, 0xff, o->in->fabric->switch_count * sizeof(*o->slot));
+    for (uint32_t i = 0; i < o->count; i++)
+        o->items[i] = (struct fab_lft_ordering_item){
+            .sw = o->ops[i].node,
+            .edge = FAB_NONE,
+            .known = fab_plan_observed_is_known(o->in->observed, o->ops[i].node, o->ops[i].block),
+        };
+    sort_by_block(o, blocks);
+    find_hops(o);
+    find_ranks(o);
+    return FAB_OK;
+}
+
+static bool any_known(const struct fab_plan_input *in, const struct fab_plan_op *ops, size_t count)
+{
+    for (size_t i = 0; in->observed != NULL && i < count; i++)
+        if (fab_plan_observed_is_known(in->observed, ops[i].node, ops[i].block))
+            return true;
+    return false;
+}
+
+int fab_plan_lft_order(const struct fab_plan_input *in, const struct fab_plan_op *ops, size_t count,
+                       struct fab_plan_op **ret_ops, size_t *ret_count, uint32_t *ret_unordered,
+                       bool *ret_unchecked)
+{
+    struct fab_lft_ordering o = {.in = in, .ops = ops, .count = (uint32_t)count};
+    uint32_t blocks = fab_lft_blocks(&in->target->lft);
+    if (count < 2 || !any_known(in, ops, count)) {
+        *ret_ops = NULL;
+        return FAB_OK;
+    }
+    int status = init(&o, blocks);
+    for (uint32_t b = 0; b < blocks && status == FAB_OK; b++)
+        status = order_block(&o, b);
+    if (status == FAB_OK)
+        status = hand_over(&o, ret_ops);
+    if (status == FAB_OK) {
+        *ret_count = o.part_count;
+        *ret_unordered = o.unordered;
+        *ret_unchecked = o.steps >= FAB_LFT_ORDERING_STEPS;
+    }
+    fini(&o);
+    return status;
+}

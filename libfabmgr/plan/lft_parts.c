@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Writes of one block, in parts where it must be.
+ *
+ * A block holds 64 destinations, which may want opposite orders. Then a switch's block is written
+ * in parts: first the entries that may go, while the others stay as they are. For one destination
+ * the wishes do not contradict each other, but for those about turns, which are given up for a
+ * block where it gets stuck; so there is a part that may go. (Should there be none, one goes as it
+ * is, and is counted in `unordered`.)
+ */
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/plan/lft_order_internal.h"
+
+/* Writes these entries of an item, and what is not owned by anybody with the last of them. */
+static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, bool last)
+{
+    struct fab_lft_ordering_item *item = &o->items[i];
+    void *grown = fab_grow(o->parts, sizeof(*o->parts), (size_t)o->part_count + 1, &o->part_room);
+    if (grown == NULL)
+        return FAB_E_NOMEM;
+    o->parts = grown;
+    struct fab_lft_ordering_part *p = &o->parts[o->part_count++];
+    *p = (struct fab_lft_ordering_part){.op = o->ops[i], .item = i, .wave = item->wave};
+    p->op.keep = last ? 0 : ~(item->written | entries);
+    item->written |= last ? UINT64_MAX : entries;
+    if (!last)
+        item->wave++; /* the next part of it comes later */
+    return FAB_OK;
+}
+
+/* Tells those that waited for these entries; gives those that wait no longer. */
+static void told(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, uint32_t wave,
+                 uint32_t *queued)
+{
+    for (uint32_t e = o->items[i].edge; e != FAB_NONE; e = o->edges[e].next) {
+        struct fab_lft_ordering_item *after = &o->items[o->edges[e].after];
+        if ((entries >> o->edges[e].entry & 1) == 0 || o->edges[e].gone)
+            continue;
+        if (after->wave <= wave)
+            after->wave = wave + 1;
+        if (after->waits > 0 && --after->waits == 0)
+            o->queue[(*queued)++] = o->edges[e].after;
+    }
+}
+
+/* Wishes that contradict each other: those for turns are given up in this block. False: none. */
+static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
+{
+    bool any = false;
+    for (uint32_t e = 0; e < o->edge_count; e++) {
+        struct fab_lft_ordering_edge *edge = &o->edges[e];
+        if (!edge->soft || edge->gone || (o->items[edge->before].written >> edge->entry & 1) != 0)
+            continue;
+        any = edge->gone = true;
+        if (--o->items[edge->after].waits == 0)
+            o->queue[(*queued)++] = edge->after;
+    }
+    return any;
+}
+
+/* Still (it should not be): the first item goes as it is. */
+static int break_knot(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
+                      uint32_t *queued)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct fab_lft_ordering_item *item = &o->items[items[i]];
+        if (item->waits == 0 || item->written == UINT64_MAX)
+            continue;
+        o->unordered++;
+        item->waits = 0;
+        o->queue[(*queued)++] = items[i];
+        return FAB_OK;
+    }
+    return FAB_E_INVAL;
+}
+
+/* Everything left waits for something: the largest part that does not is written. */
+static int write_some(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
+                      uint32_t *queued)
+{
+    uint32_t best = FAB_NONE;
+    int most = 0;
+    for (uint32_t i = 0; i < count; i++)
+        o->blocked[items[i]] = o->items[items[i]].written;
+    for (uint32_t e = 0; e < o->edge_count; e++) {
+        const struct fab_lft_ordering_edge *edge = &o->edges[e];
+        if (!edge->gone && (o->items[edge->before].written >> edge->entry & 1) == 0)
+            o->blocked[edge->after] |= UINT64_C(1) << edge->entry;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct fab_lft_ordering_item *item = &o->items[items[i]];
+        int bits = __builtin_popcountll(item->changed & ~o->blocked[items[i]]);
+        if (~item->written != 0 && item->waits != FAB_NONE && item->waits > 0 && bits > most) {
+            best = items[i];
+            most = bits;
+        }
+    }
+    o->steps += o->edge_count + count;
+    if (best == FAB_NONE)
+        return give_up_turns(o, queued) ? FAB_OK : break_knot(o, items, count, queued);
+    uint64_t entries = o->items[best].changed & ~o->blocked[best];
+    uint32_t wave = o->items[best].wave;
+    o->items[best].awaited = true;
+    int ret = write_part(o, best, entries, false);
+    told(o, best, entries, wave, queued);
+    return ret;
+}
+
+/* Waves: a write's is behind those of all that it waits for. */
+int fab_plan_lft_write_parts(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count)
+{
+    uint32_t queued = 0, at = 0;
+    int ret = FAB_OK;
+    for (uint32_t i = 0; i < count; i++)
+        if (o->items[items[i]].waits == 0)
+            o->queue[queued++] = items[i];
+    while (at < count && ret == FAB_OK) {
+        if (at == queued) {
+            ret = write_some(o, items, count, &queued);
+            continue;
+        }
+        uint32_t i = o->queue[at++];
+        uint64_t rest = ~o->items[i].written;
+        ret = write_part(o, i, rest, true);
+        told(o, i, rest, o->items[i].wave, &queued);
+    }
+    return ret;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which blocks of P_Key tables are written, in two passes over all ports: first what is taken away
+ * (keys that go, full memberships that become limited), then all that still differs. At any time
+ * on the way a port holds a part of what it held before, or of what it shall hold: two ports that
+ * talk then do so by the old tables or by the new ones. In one pass, a port that is a full member
+ * for a moment longer could talk to one that has just come as a limited one.
+ *
+ * A block that nobody knows is written once, in the second pass.
+ */
+#include "libfabmgr/plan/pkey_writes.h"
+
+#include <string.h>
+
+/* What is both in a table that was and in one that will be, at the same index. */
+static uint16_t common(uint16_t was, uint16_t will)
+{
+    if (was == will)
+        return was;
+    return fab_pkey_base(was) == fab_pkey_base(will) ? fab_pkey_base(was) : 0;
+}
+
+static void common_block(const uint16_t *was, uint16_t will[FAB_PKEY_BLOCK])
+{
+    for (unsigned i = 0; i < FAB_PKEY_BLOCK; i++)
+        will[i] = common(was[i], will[i]);
+}
+
+void fab_plan_pkey_block(const struct fab_plan_input *in, const struct fab_plan_op *op,
+                         uint16_t ret[FAB_PKEY_BLOCK])
+{
+    const uint16_t *was =
+        in->observed != NULL ? fab_blocks_get(&in->observed->pkeys, op->port, op->block) : NULL;
+    fab_pkeys_block(&in->target->pkeys, op->port, op->block, ret);
+    if (op->takes && was != NULL)
+        common_block(was, ret);
+}
+
+static bool is_needed(const struct fab_plan_input *in, const struct fab_plan_op *op)
+{
+    const size_t size = FAB_PKEY_BLOCK * sizeof(uint16_t);
+    const uint16_t *was =
+        in->observed != NULL ? fab_blocks_get(&in->observed->pkeys, op->port, op->block) : NULL;
+    uint16_t will[FAB_PKEY_BLOCK];
+    if (was == NULL)
+        return !op->takes;
+    fab_pkeys_block(&in->target->pkeys, op->port, op->block, will);
+    if (memcmp(was, will, size) == 0)
+        return false;
+    if (op->takes)
+        common_block(was, will);
+    else
+        return true;
+    return memcmp(was, will, size) != 0;
+}
+
+/* The first pass leaves a block as it shall be where nothing comes in its place. */
+static bool was_all_taken(const struct fab_plan_input *in, const struct fab_plan_op *op)
+{
+    const struct fab_plan_op takes = {.port = op->port, .block = op->block, .takes = true};
+    uint16_t taken[FAB_PKEY_BLOCK], will[FAB_PKEY_BLOCK];
+    if (!is_needed(in, &takes))
+        return false;
+    fab_plan_pkey_block(in, &takes, taken);
+    fab_pkeys_block(&in->target->pkeys, op->port, op->block, will);
+    return memcmp(taken, will, sizeof(will)) == 0;
+}
+
+int fab_plan_pkey_writes(const struct fab_plan_input *in, uint32_t port, bool takes,
+                         fab_plan_add_op *add, void *ctx)
+{
+    const struct fab_fabric *f = in->fabric;
+    const struct fab_port *p = &f->ports[port];
+    uint32_t count, blocks = fab_pkeys_blocks(fab_pkeys_room(f, port));
+    int ret = 0;
+    if (fab_pkeys_of(&in->target->pkeys, port, &count) == NULL)
+        return ret;
+    for (uint32_t block = 0; block < blocks && ret == 0; block++) {
+        struct fab_plan_op op = {.node = p->node,
+                                 .port = port,
+                                 .attr_id = FAB_ATTR_PKEY_TABLE,
+                                 .block = (uint16_t)block,
+                                 .mod = block,
+                                 .takes = takes};
+        if (fab_node_is_switch(f, p->node))
+            op.mod |= (uint32_t)p->num << 16;
+        if (is_needed(in, &op) && (takes || !was_all_taken(in, &op)))
+            ret = add(ctx, op);
+    }
+    return ret;
+}

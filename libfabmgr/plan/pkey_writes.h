@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which blocks of P_Key tables are written. Private to the room. */
+#ifndef LIBFABMGR_PLAN_PKEY_WRITES_H
+#define LIBFABMGR_PLAN_PKEY_WRITES_H
+
+#include "libfabmgr/plan/plan.h"
+
+typedef int fab_plan_add_op(void *ctx, struct fab_plan_op op);
+
+/* The writes that a port needs: those that only take away, or all. NOMEM, or what add() returns. */
+int fab_plan_pkey_writes(const struct fab_plan_input *in, uint32_t port, bool takes,
+                         fab_plan_add_op *add, void *ctx);
+/* The keys that such a write makes stand there. */
+void fab_plan_pkey_block(const struct fab_plan_input *in, const struct fab_plan_op *op,
+                         uint16_t ret[FAB_PKEY_BLOCK]);
+
+#endif

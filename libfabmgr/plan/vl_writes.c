@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lanes in the devices: SLtoVLMappingTables (IBA 14.2.5.8), one for each pair of an in port and an
+ * out port of a switch and one for each port of an adapter, and VLArbitrationTables (14.2.5.9).
+ *
+ * 36 ports make 1,332 tables, most of them alike. A switch that offers it
+ * (SwitchInfo:OptimizedSLtoVLMappingProgramming) takes one write for all pairs, then writes for all
+ * pairs with a certain in port or out port, then those for single pairs; the commonest tables are
+ * written first and widest, by in ports or by out ports, whichever takes fewer writes.
+ *
+ * What devices hold is known from what was written to them (struct fab_observed_vls); after a
+ * restart it is not. How lanes share a cable is kept as it was written, port by port, and only
+ * blocks that differ are written again. With several lanes, what is not known is written. With one
+ * lane any table will do: where one lane is free of deadlock, each mapping of it to lanes is, too.
+ * So then nothing is written to devices of which nothing is known, and those that hold something of
+ * ours are set to VL 0.
+ */
+#include "libfabmgr/plan/vl_writes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+#define PORTS 256 /* of a switch, port 0 included */
+#define CAP_SL_MAPPING (1u << 6)
+#define OPTIMIZED 1u
+#define MOD_ALL_OUT (1u << 16)
+#define MOD_ALL_IN (1u << 17)
+#define VLARB_BLOCK 16 /* its number stands above the port */
+#define ARBS_MANY 1000
+#define MAPS 64 /* different tables that are counted at a time */
+
+/* ---- one port -------------------------------------------------------------------------------- */
+
+/* In service: a port that is not gets its tables when it comes up. */
+static bool is_live(const struct fab_fabric *f, uint32_t port)
+{
+    return f->ports[port].present &&
+           (f->ports[port].num == 0 ||
+            (fab_port_is_up(f, port) && f->ports[port].info.port_state >= FAB_STATE_INIT));
+}
+
+static struct fab_observed_vl_port wanted(const struct fab_plan_input *in, uint32_t port)
+{
+    return (struct fab_observed_vl_port){.vls = fab_target_port_vls(in->fabric, in->policy, port),
+                                         .class = fab_vls_class(&in->target->vls, port)};
+}
+
+static struct fab_observed_vl_port held_of(const struct fab_plan_input *in, uint32_t port)
+{
+    const struct fab_observed_vls *held = &in->observed->lanes;
+    if (in->observed == NULL || held->port == NULL || held->ports != in->fabric->port_count)
+        return (struct fab_observed_vl_port){0};
+    return held->port[port];
+}
+
+static bool nothing_to_do(const struct fab_plan_input *in)
+{
+    return !fab_vls_many(&in->target->vls) &&
+           (in->observed == NULL || in->observed->lanes.port == NULL);
+}
+
+/* What its tables are known to be; all zero: nothing is. */
+static struct fab_arb arb_held(const struct fab_plan_input *in,
+                               const struct fab_observed_vl_port *now)
+{
+    const struct fab_observed_vls *held = &in->observed->lanes;
+    return now->arbitrated > 0 && now->arbitrated <= held->arbs ? held->arb[now->arbitrated - 1]
+                                                                : (struct fab_arb){0};
+}
+
+static bool arb_differs(const struct fab_arb *now, const struct fab_arb *want, unsigned block)
+{
+    struct fab_vlarb a, b;
+    bool known = now->lows + now->highs > 0 && (now->whole || block == 1);
+    fab_arb_block(now, block, &a);
+    fab_arb_block(want, block, &b);
+    return !known || memcmp(&a, &b, sizeof(a)) != 0;
+}
+
+static int add_vlarb(const struct fab_plan_input *in, uint32_t port,
+                     struct fab_observed_vl_port held, fab_plan_add_op *add, void *ctx)
+{
+    const struct fab_port *p = &in->fabric->ports[port];
+    const uint32_t num = fab_node_is_switch(in->fabric, p->node) ? p->num : 0;
+    struct fab_arb want, now = {0};
+    int ret = FAB_OK;
+    if (!fab_target_arb(in->fabric, in->policy, &in->target->vls, port, in->book, &want))
+        return FAB_OK;
+    if (held.arbitrated > 0)
+        now = arb_held(in, &held);
+    if (memcmp(&now, &want, sizeof(now)) == 0)
+        return FAB_OK;
+    for (unsigned block = 1; block <= FAB_ARB_BLOCKS && ret == FAB_OK; block++)
+        if (fab_arb_has_block(&want, &p->info, block) && arb_differs(&now, &want, block))
+            ret = add(ctx, (struct fab_plan_op){.node = p->node,
+                                                .port = port,
+                                                .attr_id = FAB_ATTR_VLARB,
+                                                .mod = block << VLARB_BLOCK | num});
+    return ret;
+}
+
+/* ---- the pairs of a switch ------------------------------------------------------------------- */
+
+struct pairs {
+    const struct fab_plan_input *in;
+    uint32_t sw, count;
+    uint8_t num[PORTS];                     /* [count] ports in service */
+    struct fab_observed_vl_port now[PORTS]; /* [count] */
+    struct fab_observed_vl_port want[PORTS];
+    bool known, by_in; /* by_in: lines are in ports */
+};
+
+static uint64_t map_of(const struct fab_vls *v, const struct pairs *s, uint32_t in, uint32_t out)
+{
+    if (!fab_vls_many(v))
+        return 0;
+    return fab_vls_map(v->vl[s->want[in].class][s->want[out].class], s->want[out].vls);
+}
+
+static uint64_t want_of(const struct pairs *s, uint32_t line, uint32_t i)
+{
+    const struct fab_vls *v = &s->in->target->vls;
+    return s->by_in ? map_of(v, s, line, i) : map_of(v, s, i, line);
+}
+
+static bool differs(const struct pairs *s, uint32_t in, uint32_t out)
+{
+    const struct fab_observed_vl_port *x = &s->now[in], *y = &s->now[out];
+    if (!s->known || x->vls == 0 || y->vls == 0)
+        return fab_vls_many(&s->in->target->vls);
+    return fab_vls_map(s->in->observed->lanes.vl[x->class][y->class], y->vls) !=
+           map_of(&s->in->target->vls, s, in, out);
+}
+
+/* False: the switch holds what it shall. */
+static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pairs *ret)
+{
+    const struct fab_fabric *f = in->fabric;
+    uint32_t first = f->nodes[sw].first_port;
+    struct pairs *s = ret;
+    s->in = in;
+    s->sw = sw;
+    s->count = 0;
+    s->by_in = false;
+    s->known = held_of(in, first).vls != 0;
+    bool same = s->known &&
+                memcmp(in->observed->lanes.vl, in->target->vls.vl, sizeof(in->target->vls.vl)) == 0;
+    for (uint32_t num = 0; num <= f->nodes[sw].num_ports; num++) {
+        if (!is_live(f, first + num))
+            continue;
+        s->num[s->count] = (uint8_t)num;
+        s->now[s->count] = held_of(in, first + num);
+        s->want[s->count] = wanted(in, first + num);
+        same = same && s->now[s->count].vls == s->want[s->count].vls &&
+               s->now[s->count].class == s->want[s->count].class;
+        s->count++;
+    }
+    bool able = (f->ports[first].info.cap_mask & CAP_SL_MAPPING) != 0;
+    return able && !(same && fab_vls_many(&in->target->vls)) &&
+           (s->known || fab_vls_many(&in->target->vls));
+}
+
+static uint32_t first_out(const struct pairs *s)
+{
+    return s->count > 0 && s->num[0] == 0 ? 1 : 0; /* port 0 has no lanes of its own to send by */
+}
+
+static uint32_t count_differing(const struct pairs *s)
+{
+    uint32_t count = 0;
+    for (uint32_t in = 0; in < s->count; in++) {
+        for (uint32_t out = first_out(s); out < s->count; out++)
+            count += differs(s, in, out);
+    }
+    return count;
+}
+
+/* ---- the widest writes ----------------------------------------------------------------------- */
+
+struct tally {
+    uint64_t map[MAPS];
+    uint32_t times[MAPS], count;
+};
+
+static void tally_line(const struct pairs *s, uint32_t line, struct tally *t)
+{
+    for (uint32_t i = s->by_in ? first_out(s) : 0; i < s->count; i++) {
+        uint64_t map = want_of(s, line, i);
+        uint32_t k = 0;
+        while (k < t->count && t->map[k] != map)
+            k++;
+        if (k == MAPS)
+            continue;
+        if (k == t->count) {
+            t->map[k] = map;
+            t->times[k] = 0;
+            t->count++;
+        }
+        t->times[k]++;
+    }
+}
+
+static uint64_t commonest(const struct tally *t)
+{
+    uint32_t best = 0;
+    for (uint32_t k = 1; k < t->count; k++)
+        best = t->times[k] > t->times[best] ? k : best;
+    return t->count > 0 ? t->map[best] : 0;
+}
+
+static uint64_t commonest_of_line(const struct pairs *s, uint32_t line)
+{
+    struct tally t = {.count = 0};
+    tally_line(s, line, &t);
+    return commonest(&t);
+}
+
+static uint64_t commonest_of_all(const struct pairs *s)
+{
+    struct tally t = {.count = 0};
+    for (uint32_t line = first_out(s); line < s->count; line++)
+        tally_line(s, line, &t);
+    return commonest(&t);
+}
+
+static uint32_t odd_in_line(const struct pairs *s, uint32_t line, uint64_t usual)
+{
+    uint32_t odd = 0;
+    for (uint32_t i = s->by_in ? first_out(s) : 0; i < s->count; i++)
+        odd += want_of(s, line, i) != usual;
+    return odd;
+}
+
+/* Writes after that for all pairs. */
+static uint32_t cost(const struct pairs *s, uint64_t base)
+{
+    uint32_t writes = 0;
+    for (uint32_t line = s->by_in ? 0 : first_out(s); line < s->count; line++) {
+        uint64_t usual = commonest_of_line(s, line);
+        writes += (usual != base) + odd_in_line(s, line, usual);
+    }
+    return writes;
+}
+
+/* ---- the writes ------------------------------------------------------------------------------ */
+
+struct sink {
+    fab_plan_add_op *add;
+    void *ctx;
+};
+
+static int add_map(const struct pairs *s, const struct sink *to, uint32_t mod, uint64_t map)
+{
+    return to->add(to->ctx, (struct fab_plan_op){.node = s->sw,
+                                                 .port = fab_port_id(s->in->fabric, s->sw, 0),
+                                                 .attr_id = FAB_ATTR_SL2VL,
+                                                 .mod = mod,
+                                                 .map = map});
+}
+
+static uint32_t pair_mod(const struct pairs *s, uint32_t in, uint32_t out)
+{
+    return (uint32_t)s->num[in] << 8 | s->num[out];
+}
+
+static int add_differing(const struct pairs *s, const struct sink *to)
+{
+    int ret = FAB_OK;
+    for (uint32_t in = 0; in < s->count; in++) {
+        for (uint32_t out = first_out(s); out < s->count && ret == FAB_OK; out++) {
+            if (differs(s, in, out))
+                ret = add_map(s, to, pair_mod(s, in, out), map_of(&s->in->target->vls, s, in, out));
+        }
+    }
+    return ret;
+}
+
+static int add_line(const struct pairs *s, const struct sink *to, uint32_t line, uint64_t base)
+{
+    uint64_t usual = commonest_of_line(s, line);
+    uint32_t mod = s->by_in ? MOD_ALL_OUT | (uint32_t)s->num[line] << 8 : MOD_ALL_IN | s->num[line];
+    return usual != base ? add_map(s, to, mod, usual) : FAB_OK;
+}
+
+static int add_odd(const struct pairs *s, const struct sink *to, uint32_t line)
+{
+    uint64_t usual = commonest_of_line(s, line);
+    int ret = FAB_OK;
+    for (uint32_t i = s->by_in ? first_out(s) : 0; i < s->count && ret == FAB_OK; i++) {
+        uint64_t map = want_of(s, line, i);
+        if (map != usual)
+            ret = add_map(s, to, s->by_in ? pair_mod(s, line, i) : pair_mod(s, i, line), map);
+    }
+    return ret;
+}
+
+static int add_lines(const struct pairs *s, const struct sink *to, uint64_t base,
+                     enum fab_plan_vl_scope reach)
+{
+    int ret = FAB_OK;
+    if (reach == FAB_PLAN_VL_ALL)
+        return add_map(s, to, MOD_ALL_IN | MOD_ALL_OUT, base);
+    for (uint32_t line = s->by_in ? 0 : first_out(s); line < s->count && ret == FAB_OK; line++)
+        ret = reach == FAB_PLAN_VL_LINE ? add_line(s, to, line, base) : add_odd(s, to, line);
+    return ret;
+}
+
+/* Pair by pair, or all anew, the widest first. */
+static int add_tables(struct pairs *s, const struct sink *to, enum fab_plan_vl_scope reach)
+{
+    bool optimized = (s->in->fabric->switches[s->sw].optimized_sl2vl & OPTIMIZED) != 0;
+    uint32_t few = count_differing(s);
+    if (few == 0)
+        return FAB_OK;
+    if (!optimized)
+        return reach == FAB_PLAN_VL_PAIR ? add_differing(s, to) : FAB_OK;
+    uint64_t base = commonest_of_all(s);
+    uint32_t by_out = cost(s, base);
+    s->by_in = true;
+    uint32_t by_in = cost(s, base);
+    s->by_in = by_in < by_out;
+    if (few <= 1 + (s->by_in ? by_in : by_out))
+        return reach == FAB_PLAN_VL_PAIR ? add_differing(s, to) : FAB_OK;
+    return add_lines(s, to, base, reach);
+}
+
+int fab_plan_vlarb_writes_of_switch(const struct fab_plan_input *in, uint32_t sw,
+                                    fab_plan_add_op *add, void *ctx)
+{
+    const struct fab_node *node = &in->fabric->nodes[sw];
+    int ret = FAB_OK;
+    for (uint32_t num = 1; num <= node->num_ports && !nothing_to_do(in) && ret == FAB_OK; num++) {
+        uint32_t port = node->first_port + num;
+        if (is_live(in->fabric, port))
+            ret = add_vlarb(in, port, held_of(in, port), add, ctx);
+    }
+    return ret;
+}
+
+int fab_plan_vl_writes_of_switch(const struct fab_plan_input *in, uint32_t sw,
+                                 enum fab_plan_vl_scope reach, fab_plan_add_op *add, void *ctx)
+{
+    const struct sink to = {add, ctx};
+    struct pairs s;
+    if (nothing_to_do(in) || !find_pairs(in, sw, &s))
+        return FAB_OK;
+    return add_tables(&s, &to, reach);
+}
+
+/* An adapter whose port is Init may have been reset: what it holds is not known. */
+int fab_plan_vl_writes_of_endport(const struct fab_plan_input *in, uint32_t port,
+                                  fab_plan_add_op *add, void *ctx)
+{
+    const struct fab_port *p = &in->fabric->ports[port];
+    const bool many = fab_vls_many(&in->target->vls), fresh = p->info.port_state == FAB_STATE_INIT;
+    if (nothing_to_do(in) || !is_live(in->fabric, port))
+        return FAB_OK;
+    struct fab_observed_vl_port now = fresh ? (struct fab_observed_vl_port){0} : held_of(in, port);
+    uint64_t map = fab_target_sl2vl(in->fabric, in->policy, &in->target->vls, port, port);
+    bool wrong = now.vls == 0 ? many : fab_vls_map(in->observed->lanes.vl[0][0], now.vls) != map;
+    int ret = add_vlarb(in, port, now, add, ctx);
+    if (ret == FAB_OK && wrong && (p->info.cap_mask & CAP_SL_MAPPING) != 0)
+        ret = add(ctx, (struct fab_plan_op){
+                           .node = p->node, .port = port, .attr_id = FAB_ATTR_SL2VL, .map = map});
+    return ret;
+}
+
+/* ---- what is known --------------------------------------------------------------------------- */
+
+void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
+                        struct fab_observed *o)
+{
+    if (o->lanes.port == NULL)
+        return;
+    for (uint32_t i = 0; i < plan->stage_start[FAB_STAGE_COUNT]; i++) {
+        const struct fab_plan_op *op = &plan->ops[i];
+        if (op->attr_id == FAB_ATTR_SL2VL || op->attr_id == FAB_ATTR_VLARB)
+            fab_plan_observed_forget_vls(o, in->fabric, op->node);
+    }
+}
+
+static void forget_all(struct fab_observed *o)
+{
+    free(o->lanes.port);
+    free(o->lanes.arb);
+    o->lanes = (struct fab_observed_vls){0};
+}
+
+/* *ret: its number + 1 among those that ports hold. NOMEM. */
+static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, uint16_t *ret)
+{
+    size_t i = 0;
+    while (i < held->arbs && memcmp(&held->arb[i], arb, sizeof(*arb)) != 0)
+        i++;
+    if (i == held->arb_room) {
+        struct fab_arb *more = fab_grow(held->arb, sizeof(*more), i + 1, &held->arb_room);
+        if (more == NULL)
+            return FAB_E_NOMEM;
+        held->arb = more;
+    }
+    if (i == held->arbs)
+        held->arb[held->arbs++] = *arb;
+    *ret = i < UINT16_MAX ? (uint16_t)(i + 1) : 0;
+    return FAB_OK;
+}
+
+/* Those that nobody holds any more are forgotten when there are many. */
+static void tidy_arbs(struct fab_observed_vls *held)
+{
+    if (held->arbs < ARBS_MANY)
+        return;
+    held->arbs = 0;
+    for (uint32_t port = 0; port < held->ports; port++)
+        held->port[port].arbitrated = 0;
+}
+
+static int note_port(const struct fab_plan_input *in, uint32_t port, struct fab_observed_vls *held)
+{
+    struct fab_arb arb;
+    held->port[port] = wanted(in, port);
+    if (!fab_target_arb(in->fabric, in->policy, &in->target->vls, port, in->book, &arb))
+        return FAB_OK;
+    return number_of(held, &arb, &held->port[port].arbitrated);
+}
+
+static int note_ports(const struct fab_plan_input *in, struct fab_observed_vls *held)
+{
+    bool same = memcmp(held->vl, in->target->vls.vl, sizeof(held->vl)) == 0;
+    int ret = FAB_OK;
+    for (uint32_t port = 0; port < in->fabric->port_count && ret == FAB_OK; port++) {
+        if (is_live(in->fabric, port))
+            ret = note_port(in, port, held);
+        else if (!same)
+            held->port[port] = (struct fab_observed_vl_port){0};
+    }
+    memcpy(held->vl, in->target->vls.vl, sizeof(held->vl));
+    return ret;
+}
+
+int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o)
+{
+    const struct fab_fabric *f = in->fabric;
+    struct fab_observed_vls *held = &o->lanes;
+    if (!fab_vls_many(&in->target->vls) || held->ports != f->port_count)
+        forget_all(o);
+    if (!fab_vls_many(&in->target->vls))
+        return FAB_OK;
+    if (held->port == NULL)
+        held->port = calloc((size_t)f->port_count + 1, sizeof(*held->port));
+    if (held->port == NULL)
+        return FAB_E_NOMEM;
+    held->ports = f->port_count;
+    tidy_arbs(held);
+    struct fab_arb_book book = {.count = 0};
+    struct fab_plan_input mine = *in;
+    mine.book = &book;
+    int ret = note_ports(&mine, held);
+    fab_arb_book_fini(&book);
+    if (ret != FAB_OK)
+        forget_all(o);
+    return ret;
+}

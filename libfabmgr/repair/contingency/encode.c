@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Deltas in few bytes. Numbers are of 7 bits a byte, the least first, and signed ones zigzag. A
+ * delta is: changes, blocks, steps, cut, lost, labels, writes; then the writes as they are to be
+ * sent, each a byte of flags, and how far its switch, step and block are from those of the write
+ * before. The first write of a block brings the changes: how many, and for each its place in the
+ * block and the new port, a byte each, less those of the change before. A second part of a block
+ * says instead where these changes are and how many are its own. What comes of that is squeezed
+ * (squeeze.c): a leaf's cable of a tree of 11,664 hosts 1,764 entries, 895 writes, 1 kB.
+ *
+ * What the entries were is not in it: they are read when it is unpacked, which brings the blocks
+ * into the caches in time for the writes.
+ */
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/repair/contingency/contingency.h"
+#include "libfabmgr/repair/internal.h"
+
+#define AGAIN 1 /* its changes have come */
+#define KEEPS 2
+#define DRAINS 4
+#define MOST 64 /* bytes of a write without its changes: 3 * 5 + 3 * 10 + 1 and some */
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static uint8_t *put_step(uint8_t *at, uint32_t from, uint32_t to)
+{
+    int64_t far = (int64_t)to - from;
+    return fab_repair_put_number(at, far < 0 ? ((uint64_t)-far << 1) - 1 : (uint64_t)far << 1);
+}
+
+static uint32_t get_step(const uint8_t **at, uint32_t from)
+{
+    uint64_t far = fab_repair_get_number(at);
+    return far & 1 ? from - (uint32_t)((far + 1) >> 1) : from + (uint32_t)(far >> 1);
+}
+
+/* ---- packing --------------------------------------------------------------------------------- */
+
+static uint8_t *put_changes(uint8_t *at, const struct fab_repair_delta *d,
+                            const struct fab_repair_write *w)
+{
+    uint8_t place = 0, now = 0;
+    at = fab_repair_put_number(at, w->changes);
+    for (uint32_t i = 0; i < w->changes; i++) {
+        const struct fab_repair_change *c = &d->change[d->by_write[w->first + i]];
+        *at++ = (uint8_t)(c->lid % FAB_LFT_BLOCK - place);
+        *at++ = (uint8_t)(c->now - now);
+        place = (uint8_t)(c->lid % FAB_LFT_BLOCK);
+        now = c->now;
+    }
+    return at;
+}
+
+/* moved: [changes] where the changes of the write that begins there are when unpacked, or NONE. */
+static uint8_t *put_write(uint8_t *at, const struct fab_repair_delta *d,
+                          const struct fab_repair_write *w, uint32_t *moved, uint32_t *placed)
+{
+    static const struct fab_repair_write none;
+    const struct fab_repair_write *last = w > d->write ? w - 1 : &none;
+    bool again = moved[w->first] != FAB_NONE;
+    *at++ =
+        (uint8_t)((again ? AGAIN : 0) | (w->keep != 0 ? KEEPS : 0) | (w->drain != 0 ? DRAINS : 0));
+    at = put_step(at, last->sw, w->sw);
+    at = put_step(at, last->step, w->step);
+    at = put_step(at, last->block, w->block);
+    if (w->keep != 0)
+        at = fab_repair_put_number(at, w->keep);
+    if (w->drain != 0)
+        at = fab_repair_put_number(at, w->drain);
+    if (again) {
+        at = fab_repair_put_number(at, moved[w->first]);
+        at = fab_repair_put_number(at, w->changes);
+        return fab_repair_put_number(at, w->entries);
+    }
+    moved[w->first] = *placed;
+    *placed += w->changes;
+    return put_changes(at, d, w);
+}
+
+int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t *ret_len)
+{
+    uint32_t *moved = fab_alloc_array(d->changes, sizeof(*moved)), placed = 0;
+    uint8_t *most = malloc((d->writes + 1) * MOST + d->changes * 2), *at = most;
+    if (moved == NULL || most == NULL) {
+        free(moved);
+        free(most);
+        return FAB_E_NOMEM;
+    }
+    memset(moved, 0xff, d->changes * sizeof(*moved));
+    at = fab_repair_put_number(at, d->changes);
+    at = fab_repair_put_number(at, d->blocks);
+    at = fab_repair_put_number(at, d->steps);
+    at = fab_repair_put_number(at, d->cut);
+    at = fab_repair_put_number(at, d->lost);
+    at = fab_repair_put_number(at, d->set);
+    at = fab_repair_put_number(at, d->writes);
+    for (size_t i = 0; i < d->writes; i++)
+        at = put_write(at, d, &d->write[i], moved, &placed);
+    free(moved);
+    int status = fab_repair_compress(most, (uint32_t)(at - most), ret, ret_len);
+    free(most);
+    return status;
+}
+
+/* ---- unpacking ------------------------------------------------------------------------------- */
+
+struct unpacking {
+    const struct fab_repair *r;
+    const struct fab_lft *lft;
+    struct fab_repair_delta *d;
+    uint32_t placed;
+};
+
+static const uint8_t *get_changes(struct unpacking *u, const uint8_t *at,
+                                  struct fab_repair_write *w)
+{
+    uint32_t first = u->placed;
+    w->first = first;
+    w->changes = (uint32_t)fab_repair_get_number(&at);
+    u->placed += w->changes;
+    __builtin_prefetch(fab_lft_row(u->lft, w->sw) + (size_t)w->block * FAB_LFT_BLOCK, 1);
+    uint8_t place = 0, now = 0;
+    for (uint32_t i = 0; i < w->changes; i++, at += 2) {
+        place = (uint8_t)(place + at[0]);
+        now = (uint8_t)(now + at[1]);
+        u->d->change[first + i] = (struct fab_repair_change){
+            .lid = w->block * FAB_LFT_BLOCK + place, .sw = w->sw, .now = now};
+        u->d->by_write[first + i] = first + i;
+    }
+    return at;
+}
+
+static const uint8_t *get_write(struct unpacking *u, const uint8_t *at,
+                                const struct fab_repair_write *last, struct fab_repair_write *w)
+{
+    uint8_t flags = *at++;
+    *w = (struct fab_repair_write){.sw = get_step(&at, last->sw)};
+    w->step = get_step(&at, last->step);
+    w->block = get_step(&at, last->block);
+    w->keep = flags & KEEPS ? fab_repair_get_number(&at) : 0;
+    w->drain = flags & DRAINS ? fab_repair_get_number(&at) : 0;
+    if (flags & AGAIN) {
+        w->first = (uint32_t)fab_repair_get_number(&at);
+        w->changes = (uint32_t)fab_repair_get_number(&at);
+        w->entries = (uint32_t)fab_repair_get_number(&at);
+    } else {
+        at = get_changes(u, at, w);
+        w->entries = w->changes - (uint32_t)__builtin_popcountll(w->keep);
+    }
+    w->weight = (uint64_t)u->r->base->hosts[w->sw] * w->entries;
+    if (w->drain != 0)
+        u->d->drained += w->entries;
+    return at;
+}
+
+static void read_was(const struct fab_lft *lft, struct fab_repair_delta *d)
+{
+    for (size_t i = 0; i < d->changes; i++)
+        d->change[i].was = fab_lft_row(lft, d->change[i].sw)[d->change[i].lid];
+}
+
+/* ---- the overlay that comes of it ------------------------------------------------------------ */
+
+static struct fab_repair_entry entry_of(const struct fab_repair_change *c)
+{
+    return (struct fab_repair_entry){.lid = c->lid, .sw = c->sw, .base = c->was, .now = c->now};
+}
+
+/* The entries of one LID: those of the overlay, as changed, then the new ones. index: [n], in
+ * whatever state. */
+static size_t merge_column(const struct fab_repair_entry *known, size_t knowns,
+                           const struct fab_repair_change *change, const uint64_t *key,
+                           size_t changes, uint32_t *index, struct fab_repair_entry *to)
+{
+    size_t count = knowns, kept = 0;
+    for (size_t i = 0; i < knowns; i++) {
+        to[i] = known[i];
+        index[known[i].sw] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < changes; i++) {
+        const struct fab_repair_change *c = &change[(uint32_t)key[i]];
+        uint32_t at = index[c->sw];
+        if (at < knowns && to[at].sw == c->sw)
+            to[at].now = c->now;
+        else
+            to[count++] = entry_of(c);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (to[i].base != to[i].now)
+            to[kept++] = to[i];
+    }
+    return kept;
+}
+
+/* key: the changes by LID, in the low half their index. */
+static void merge(struct fab_repair *r, struct fab_repair_delta *d, const uint64_t *key)
+{
+    for (; r->entries == 0 && d->entries < d->changes; d->entries++) /* the usual case */
+        d->entry[d->entries] = entry_of(&d->change[(uint32_t)key[d->entries]]);
+    if (r->entries == 0)
+        return;
+    for (size_t c = 0, e = 0; c < d->changes || e < r->entries;) {
+        uint32_t of_change = c < d->changes ? (uint32_t)(key[c] >> 32) : FAB_NONE;
+        uint32_t of_entry = e < r->entries ? r->entry[e].lid : FAB_NONE;
+        uint32_t lid = of_change < of_entry ? of_change : of_entry;
+        size_t c_end = c, e_end = e;
+        while (c_end < d->changes && (uint32_t)(key[c_end] >> 32) == lid)
+            c_end++;
+        while (e_end < r->entries && r->entry[e_end].lid == lid)
+            e_end++;
+        d->entries += merge_column(r->entry + e, e_end - e, d->change, key + c, c_end - c,
+                                   r->island, d->entry + d->entries);
+        c = c_end;
+        e = e_end;
+    }
+}
+
+static int make_entries(struct fab_repair *r, struct fab_repair_delta *d)
+{
+    unsigned bits = 32 - (unsigned)__builtin_clz(r->base->top | 1);
+    uint64_t *key = fab_alloc_array(d->changes, sizeof(*key));
+    uint64_t *room = fab_alloc_array(d->changes, sizeof(*room));
+    d->entry = fab_alloc_array(d->changes + r->entries, sizeof(*d->entry));
+    int status = key && room && d->entry ? FAB_OK : FAB_E_NOMEM;
+    if (status == FAB_OK) {
+        for (size_t i = 0; i < d->changes; i++)
+            key[i] = (uint64_t)d->change[i].lid << 32 | i;
+        merge(r, d, fab_repair_radix_sort(key, room, d->changes, 32, bits));
+    }
+    free(key);
+    free(room);
+    return status;
+}
+
+int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
+                      struct fab_repair_delta *ret)
+{
+    static const struct fab_repair_write none;
+    uint8_t *raw = fab_repair_decompress(packed);
+    const uint8_t *at = raw;
+    if (raw == NULL)
+        return FAB_E_NOMEM;
+    struct fab_repair_delta d = {.changes = fab_repair_get_number(&at),
+                                 .blocks = fab_repair_get_number(&at)};
+    struct unpacking u = {.r = r, .lft = lft, .d = &d};
+    d.steps = (uint32_t)fab_repair_get_number(&at);
+    d.cut = fab_repair_get_number(&at);
+    d.lost = fab_repair_get_number(&at);
+    d.set = (uint32_t)fab_repair_get_number(&at);
+    d.writes = fab_repair_get_number(&at);
+    d.change = fab_alloc_array(d.changes, sizeof(*d.change));
+    d.by_write = fab_alloc_array(d.changes, sizeof(*d.by_write));
+    d.write = fab_alloc_array(d.writes, sizeof(*d.write));
+    int status = d.change && d.by_write && d.write ? FAB_OK : FAB_E_NOMEM;
+    for (size_t i = 0; status == FAB_OK && i < d.writes; i++)
+        at = get_write(&u, at, i > 0 ? &d.write[i - 1] : &none, &d.write[i]);
+    free(raw);
+    if (status == FAB_OK) {
+        read_was(lft, &d);
+        status = make_entries(r, &d);
+    }
+    if (status == FAB_OK)
+        *ret = d;
+    else
+        fab_repair_delta_fini(&d);
+    return status;
+}

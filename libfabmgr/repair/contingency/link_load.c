@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which cable carries most paths, before and after a delta. All are counted once, block of columns
+ * by block; a delta then moves the paths that come to a changed entry first there: those of one
+ * column are the ends behind it (the tree of entries that lead here, up to other changed ones), and
+ * they leave the old way to the destination and take the new one. Nothing else moves.
+ */
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/repair/contingency/contingency.h"
+#include "libfabmgr/repair/internal.h"
+
+int fab_repair_load_init(struct fab_repair_load *l, const struct fab_repair *r)
+{
+    const struct fab_repair_network *b = r->base;
+    *l = (struct fab_repair_load){
+        .load = calloc((size_t)b->ports + 1, sizeof(*l->load)),
+        .change = calloc((size_t)b->ports + 1, sizeof(*l->change)),
+        .order = fab_alloc_array(b->ports, sizeof(*l->order)),
+        .index = fab_alloc_array((size_t)b->n + 1, sizeof(*l->index)),
+        .stack = fab_alloc_array((size_t)b->n + 1, sizeof(*l->stack)),
+    };
+    if (!l->load || !l->change || !l->order || !l->index || !l->stack) {
+        fab_repair_load_fini(l);
+        return FAB_E_NOMEM;
+    }
+    memset(l->index, 0xff, ((size_t)b->n + 1) * sizeof(*l->index));
+    return FAB_OK;
+}
+
+void fab_repair_load_fini(struct fab_repair_load *l)
+{
+    free(l->load);
+    free(l->change);
+    free(l->order);
+    free(l->marked);
+    free(l->index);
+    free(l->stack);
+    *l = (struct fab_repair_load){0};
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static void count_from(struct fab_repair_load *l, const struct fab_repair_network *b,
+                       const struct fab_lft *lft, uint32_t from, uint32_t lid)
+{
+    uint32_t sw = from;
+    for (uint32_t hops = 0; hops <= b->n && sw != b->home[lid]; hops++) {
+        uint32_t channel = fab_repair_channel(b, sw, fab_lft_row(lft, sw)[lid]);
+        if (channel == FAB_NONE)
+            return;
+        l->load[channel] += b->hosts[from];
+        sw = b->hop[channel];
+    }
+}
+
+struct busy {
+    uint64_t load;
+    uint32_t channel;
+};
+
+static int busier(const void *a, const void *b)
+{
+    const struct busy *x = a, *y = b;
+    if (x->load != y->load)
+        return x->load > y->load ? -1 : 1;
+    return x->channel < y->channel ? -1 : x->channel > y->channel;
+}
+
+/* Without memory there is no order: then nothing that did not change is looked at. */
+static void sort_channels(struct fab_repair_load *l, const struct fab_repair_network *b)
+{
+    struct busy *busy = fab_alloc_array(b->ports, sizeof(*busy));
+    l->channels = 0;
+    for (uint32_t port = 0; busy != NULL && port < b->ports; port++) {
+        if (b->hop[port] != FAB_NONE)
+            busy[l->channels++] = (struct busy){l->load[port], port};
+    }
+    if (busy != NULL)
+        qsort(busy, l->channels, sizeof(*busy), busier);
+    for (size_t i = 0; i < l->channels; i++)
+        l->order[i] = busy[i].channel;
+    free(busy);
+}
+
+bool fab_repair_load_count(struct fab_repair_load *l, const struct fab_repair *r,
+                           const struct fab_lft *lft)
+{
+    const struct fab_repair_network *b = r->base;
+    uint32_t end = l->next + FAB_LFT_BLOCK - l->next % FAB_LFT_BLOCK;
+    if (l->next > b->top)
+        return false;
+    end = end < b->top + 1 ? end : b->top + 1;
+    for (uint32_t sw = 0; sw < b->n; sw++) {
+        for (uint32_t lid = l->next; b->hosts[sw] > 0 && lid < end; lid++) {
+            if (fab_bits_get(b->ends, lid) && b->home[lid] != FAB_NONE)
+                count_from(l, b, lft, sw, lid);
+        }
+    }
+    l->next = end;
+    if (end > b->top)
+        sort_channels(l, b);
+    return end <= b->top;
+}
+
+/* ---- what a delta moves ---------------------------------------------------------------------- */
+
+struct moving {
+    struct fab_repair_load *l;
+    const struct fab_repair *r;
+    const struct fab_lft *lft;
+    const struct fab_repair_change *change; /* of the column */
+    uint32_t lid, home;
+};
+
+/* Ends whose packets come to no changed entry before this one. */
+static uint32_t ends_behind(const struct moving *m, uint32_t sw)
+{
+    const struct fab_repair_network *b = m->r->base;
+    uint32_t count = 0, ends = 0;
+    m->l->stack[count++] = sw;
+    for (uint32_t seen = 0; count > 0 && seen <= b->n; seen++) {
+        uint32_t at = m->l->stack[--count];
+        ends += b->hosts[at];
+        for (uint32_t port = b->first[at] + 1; port < b->first[at + 1]; port++) {
+            uint32_t from = b->hop[port];
+            if (from == FAB_NONE || from == m->home || m->l->index[from] != FAB_NONE ||
+                fab_lft_row(m->lft, from)[m->lid] != b->back[port] || count >= b->n)
+                continue;
+            m->l->stack[count++] = from;
+        }
+    }
+    return ends;
+}
+
+/* The same for all changed entries of the column at once, by walking every way: into stack[]. */
+static void find_ends_behind(const struct moving *m, size_t changes)
+{
+    const struct fab_repair_network *b = m->r->base;
+    memset(m->l->stack, 0, changes * sizeof(*m->l->stack));
+    for (uint32_t from = 0; from < b->n; from++) {
+        uint32_t sw = from;
+        if (b->hosts[from] == 0)
+            continue;
+        for (uint32_t hops = 0; hops <= b->n && m->l->index[sw] == FAB_NONE; hops++) {
+            uint32_t channel = fab_repair_channel(b, sw, fab_lft_row(m->lft, sw)[m->lid]);
+            if (sw == m->home || channel == FAB_NONE)
+                break;
+            sw = b->hop[channel];
+        }
+        if (m->l->index[sw] != FAB_NONE)
+            m->l->stack[m->l->index[sw]] += b->hosts[from];
+    }
+}
+
+static int move(struct fab_repair_load *l, uint32_t channel, uint64_t paths)
+{
+    if (l->marks == l->mark_room) {
+        void *more = fab_grow(l->marked, sizeof(*l->marked), l->marks + 1, &l->mark_room);
+        if (more == NULL)
+            return FAB_E_NOMEM;
+        l->marked = more;
+    }
+    l->marked[l->marks++] = channel;
+    l->change[channel] += paths;
+    return FAB_OK;
+}
+
+/* paths: to add, or their complement to take them away. */
+static int move_along(const struct moving *m, uint32_t sw, bool now, uint64_t paths)
+{
+    const struct fab_repair_network *b = m->r->base;
+    int status = FAB_OK;
+    for (uint32_t hops = 0; status == FAB_OK && hops <= b->n && sw != m->home; hops++) {
+        uint32_t i = m->l->index[sw];
+        uint8_t entry = now && i != FAB_NONE ? m->change[i].now : fab_lft_row(m->lft, sw)[m->lid];
+        uint32_t channel = fab_repair_channel(b, sw, entry);
+        if (channel == FAB_NONE)
+            break;
+        status = move(m->l, channel, paths);
+        sw = b->hop[channel];
+    }
+    return status;
+}
+
+static int move_column(struct moving *m, size_t changes)
+{
+    int status = FAB_OK;
+    for (size_t i = 0; i < changes; i++)
+        m->l->index[m->change[i].sw] = (uint32_t)i;
+    if (changes > 1)
+        find_ends_behind(m, changes);
+    else
+        m->l->stack[0] = ends_behind(m, m->change[0].sw);
+    for (size_t i = 0; status == FAB_OK && i < changes; i++) {
+        uint64_t ends = m->l->stack[i];
+        if (ends > 0)
+            status = move_along(m, m->change[i].sw, false, -ends);
+        if (status == FAB_OK && ends > 0)
+            status = move_along(m, m->change[i].sw, true, ends);
+    }
+    for (size_t i = 0; i < changes; i++)
+        m->l->index[m->change[i].sw] = FAB_NONE;
+    return status;
+}
+
+static int move_all(struct moving *m, const struct fab_repair_delta *d)
+{
+    const struct fab_repair_network *b = m->r->base;
+    int status = FAB_OK;
+    for (size_t i = 0, end; status == FAB_OK && i < d->changes; i = end) {
+        m->lid = d->change[i].lid;
+        m->home = b->home[m->lid];
+        m->change = d->change + i;
+        for (end = i; end < d->changes && d->change[end].lid == m->lid;)
+            end++;
+        if (fab_bits_get(b->ends, m->lid) && m->home != FAB_NONE)
+            status = move_column(m, end - i);
+    }
+    return status;
+}
+
+static void busiest(const struct fab_repair_load *l, const struct fab_repair *r, uint64_t *ret_load,
+                    uint32_t *ret_channel)
+{
+    struct busy most = {0, FAB_NONE};
+    for (size_t i = 0; i < l->marks; i++) {
+        struct busy one = {l->load[l->marked[i]] + l->change[l->marked[i]], l->marked[i]};
+        if (!fab_bits_get(r->dark, one.channel) && busier(&one, &most) < 0)
+            most = one;
+    }
+    for (size_t i = 0; i < l->channels; i++) {
+        struct busy one = {l->load[l->order[i]], l->order[i]};
+        if (fab_bits_get(r->dark, one.channel) || l->change[one.channel] != 0)
+            continue;
+        if (busier(&one, &most) < 0)
+            most = one;
+        break;
+    }
+    *ret_load = most.load;
+    *ret_channel = most.channel;
+}
+
+int fab_repair_load_after(struct fab_repair_load *l, struct fab_repair *r,
+                          const struct fab_lft *lft, const struct fab_repair_delta *d,
+                          uint64_t *ret_load, uint32_t *ret_channel)
+{
+    struct moving m = {.l = l, .r = r, .lft = lft};
+    int status = move_all(&m, d);
+    fab_repair_apply_dead(r, d);
+    if (status == FAB_OK)
+        busiest(l, r, ret_load, ret_channel);
+    fab_repair_undo_dead(r, d);
+    for (size_t i = 0; i < l->marks; i++)
+        l->change[l->marked[i]] = 0;
+    l->marks = 0;
+    return status;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ids are by kind, then GUID, so that two walks side by side find who is who. Cables of the
+ * baseline are those that were up; one that is known but not up is as good as none.
+ */
+#include "libfabmgr/repair/session/idmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+struct fab_repair_baseline {
+    uint32_t nodes, switches, ports;
+    uint64_t *guid;  /* [nodes] */
+    uint32_t *first; /* [nodes + 1] port ids */
+    uint32_t *peer;  /* [ports] over a cable that was up, or FAB_NONE */
+    uint32_t *lid;   /* [ports] */
+    uint8_t *lmc;    /* [ports] */
+};
+
+static uint32_t live_peer(const struct fab_fabric *f, uint32_t port)
+{
+    return fab_port_is_up(f, port) ? f->ports[port].peer : FAB_NONE;
+}
+
+static int allot(struct fab_repair_baseline *g, const struct fab_fabric *f)
+{
+    g->nodes = f->node_count;
+    g->switches = f->switch_count;
+    g->ports = f->port_count;
+    g->guid = fab_alloc_array((size_t)g->nodes + 1, sizeof(*g->guid));
+    g->first = fab_alloc_array((size_t)g->nodes + 1, sizeof(*g->first));
+    g->peer = fab_alloc_array((size_t)g->ports + 1, sizeof(*g->peer));
+    g->lid = fab_alloc_array((size_t)g->ports + 1, sizeof(*g->lid));
+    g->lmc = fab_alloc_array((size_t)g->ports + 1, sizeof(*g->lmc));
+    return g->guid && g->first && g->peer && g->lid && g->lmc ? FAB_OK : FAB_E_NOMEM;
+}
+
+int fab_repair_baseline_new(const struct fab_fabric *f, const struct fab_lids *lids,
+                            struct fab_repair_baseline **ret)
+{
+    struct fab_repair_baseline *g = calloc(1, sizeof(*g));
+    if (g == NULL || lids->port_count != f->port_count || allot(g, f) != FAB_OK) {
+        fab_repair_baseline_free(g);
+        return FAB_E_NOMEM;
+    }
+    for (uint32_t n = 0; n < g->nodes; n++) {
+        g->guid[n] = f->nodes[n].guid;
+        g->first[n] = f->nodes[n].first_port;
+    }
+    g->first[g->nodes] = g->ports;
+    for (uint32_t p = 0; p < g->ports; p++)
+        g->peer[p] = live_peer(f, p);
+    memcpy(g->lid, lids->base, g->ports * sizeof(*g->lid));
+    memcpy(g->lmc, lids->lmc, g->ports * sizeof(*g->lmc));
+    *ret = g;
+    return FAB_OK;
+}
+
+void fab_repair_baseline_free(struct fab_repair_baseline *g)
+{
+    if (g == NULL)
+        return;
+    free(g->guid);
+    free(g->first);
+    free(g->peer);
+    free(g->lid);
+    free(g->lmc);
+    free(g);
+}
+
+/* ---- who is who ------------------------------------------------------------------------------ */
+
+static bool same_node(const struct fab_repair_baseline *g, uint32_t n, const struct fab_fabric *f,
+                      uint32_t node)
+{
+    return g->guid[n] == f->nodes[node].guid &&
+           g->first[n + 1] - g->first[n] == f->nodes[node].num_ports + 1u;
+}
+
+/* Nodes [from, to) of f among [at, end) of the baseline, in order. */
+static bool match(const struct fab_repair_baseline *g, const struct fab_fabric *f,
+                  struct fab_repair_idmap *c, const uint32_t range[4])
+{
+    uint32_t at = range[2];
+    for (uint32_t node = range[0]; node < range[1]; node++, at++) {
+        while (at < range[3] && g->guid[at] < f->nodes[node].guid)
+            at++;
+        if (at == range[3] || !same_node(g, at, f, node))
+            return false;
+        c->to_baseline[node] = at;
+        c->to_current[at] = node;
+    }
+    return true;
+}
+
+static bool match_nodes(const struct fab_repair_baseline *g, const struct fab_fabric *f,
+                        struct fab_repair_idmap *c)
+{
+    return match(g, f, c, (uint32_t[4]){0, f->switch_count, 0, g->switches}) &&
+           match(g, f, c, (uint32_t[4]){f->switch_count, f->node_count, g->switches, g->nodes});
+}
+
+uint32_t fab_repair_idmap_to_baseline(const struct fab_repair_idmap *c,
+                                      const struct fab_repair_baseline *g,
+                                      const struct fab_fabric *f, uint32_t port)
+{
+    return port == FAB_NONE ? FAB_NONE
+                            : g->first[c->to_baseline[f->ports[port].node]] + f->ports[port].num;
+}
+
+/* No cable and no LID that the baseline does not have. */
+static bool nothing_new(const struct fab_repair_baseline *g, const struct fab_fabric *f,
+                        const struct fab_lids *lids, const struct fab_repair_idmap *c)
+{
+    for (uint32_t p = 0; p < f->port_count; p++) {
+        uint32_t old = fab_repair_idmap_to_baseline(c, g, f, p), peer = live_peer(f, p);
+        if (lids->base[p] != 0 && (lids->base[p] != g->lid[old] || lids->lmc[p] != g->lmc[old]))
+            return false;
+        if (peer != FAB_NONE && fab_repair_idmap_to_baseline(c, g, f, peer) != g->peer[old])
+            return false;
+    }
+    return true;
+}
+
+/* ---- what is missing ------------------------------------------------------------------------- */
+
+static uint32_t node_of(const struct fab_repair_baseline *g, uint32_t port)
+{
+    uint32_t low = 0, high = g->nodes;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (g->first[middle] <= port)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t fab_repair_idmap_to_current(const struct fab_repair_idmap *c,
+                                     const struct fab_repair_baseline *g,
+                                     const struct fab_fabric *f, uint32_t port)
+{
+    uint32_t node = node_of(g, port), now = c->to_current[node];
+    return now == FAB_NONE ? FAB_NONE : f->nodes[now].first_port + (port - g->first[node]);
+}
+
+static bool is_dead(const struct fab_repair_baseline *g, const struct fab_fabric *f,
+                    const struct fab_repair_idmap *c, uint32_t node, uint32_t port)
+{
+    uint32_t now = c->to_current[node];
+    return now == FAB_NONE ||
+           live_peer(f, f->nodes[now].first_port + (port - g->first[node])) == FAB_NONE;
+}
+
+/* Lists each dead cable once; with dead == NULL it counts them. */
+static uint32_t list_dead(const struct fab_repair_baseline *g, const struct fab_fabric *f,
+                          const struct fab_repair_idmap *c, uint32_t *dead)
+{
+    uint32_t count = 0;
+    for (uint32_t node = 0; node < g->switches; node++) {
+        for (uint32_t port = g->first[node]; port < g->first[node + 1]; port++) {
+            uint32_t peer = g->peer[port];
+            if (peer == FAB_NONE || peer < port || peer >= g->first[g->switches])
+                continue;
+            if (!is_dead(g, f, c, node, port) && !is_dead(g, f, c, node_of(g, peer), peer))
+                continue;
+            if (dead != NULL)
+                dead[count] = port;
+            count++;
+        }
+    }
+    return count;
+}
+
+int fab_repair_idmap_make(const struct fab_repair_baseline *g, const struct fab_fabric *f,
+                          const struct fab_lids *lids, struct fab_repair_idmap *ret)
+{
+    struct fab_repair_idmap c = {.now = f->node_count, .baseline = g->nodes};
+    int status = FAB_E_NOMEM;
+    c.to_baseline = fab_alloc_array((size_t)c.now + 1, sizeof(*c.to_baseline));
+    c.to_current = fab_alloc_array((size_t)c.baseline + 1, sizeof(*c.to_current));
+    if (c.to_baseline == NULL || c.to_current == NULL)
+        goto out;
+    memset(c.to_current, 0xff, (size_t)c.baseline * sizeof(*c.to_current));
+    status = FAB_E_NOT_FOUND;
+    if (lids->port_count != f->port_count || !match_nodes(g, f, &c) || !nothing_new(g, f, lids, &c))
+        goto out;
+    c.same = c.now == c.baseline;
+    c.deads = list_dead(g, f, &c, NULL);
+    c.dead = fab_alloc_array((size_t)c.deads + 1, sizeof(*c.dead));
+    status = c.dead != NULL ? FAB_OK : FAB_E_NOMEM;
+    if (status == FAB_OK)
+        (void)list_dead(g, f, &c, c.dead);
+out:
+    if (status == FAB_OK)
+        *ret = c;
+    else
+        fab_repair_idmap_fini(&c);
+    return status;
+}
+
+void fab_repair_idmap_fini(struct fab_repair_idmap *c)
+{
+    free(c->to_baseline);
+    free(c->to_current);
+    free(c->dead);
+    memset(c, 0, sizeof(*c));
+}

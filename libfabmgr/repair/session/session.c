@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What stands, and what follows from it: see stand.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/repair/session/session.h"
+
+void fab_repair_session_fini(struct fab_repair_session *t)
+{
+    fab_repair_free(t->state);
+    fab_repair_baseline_free(t->baseline);
+    fab_repair_idmap_fini(&t->idmap);
+    fab_lft_fini(&t->lft);
+    *t = (struct fab_repair_session){0};
+}
+
+int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_session *ret,
+                           char *why, size_t why_len)
+{
+    struct fab_repair_session t = {0};
+    int r = fab_repair_new(in, &t.state, why, why_len);
+    if (r == FAB_OK)
+        r = fab_repair_baseline_new(in->fabric, in->lids, &t.baseline);
+    if (r == FAB_OK)
+        r = fab_repair_idmap_make(t.baseline, in->fabric, in->lids, &t.idmap);
+    if (r == FAB_OK)
+        *ret = t;
+    else
+        fab_repair_session_fini(&t);
+    return r;
+}
+
+/* The tables by the ids of the baseline, as a copy if they were those of `former`. */
+static int own_tables(struct fab_repair_session *t, const struct fab_target *former)
+{
+    if (!t->idmap.same)
+        return FAB_OK;
+    int r = fab_lft_init(&t->lft, former->lft.switch_count, former->lft.top);
+    if (r == FAB_OK)
+        memcpy(t->lft.entries, former->lft.entries, t->lft.stride * t->lft.switch_count);
+    return r;
+}
+
+static int repair(struct fab_repair_session *t, const struct fab_repair_idmap *idmap)
+{
+    struct fab_repair_delta d = {0};
+    struct fab_repair_change at;
+    char why[200];
+    int r = fab_repair_plan(t->state, &t->lft, idmap->dead, idmap->deads, &d, why, sizeof(why));
+    if (r == FAB_OK)
+        r = fab_repair_prove(t->state, &t->lft, &d, &at);
+    if (r == FAB_OK && d.lost > 0)
+        r = FAB_E_NOT_FOUND;
+    if (r == FAB_OK)
+        fab_repair_commit(t->state, &t->lft, &d);
+    fab_repair_delta_fini(&d);
+    return r;
+}
+
+/* The rows of the switches that are there. */
+static int hand_out(struct fab_repair_session *t, uint32_t switches, struct fab_target *target)
+{
+    if (t->idmap.same) {
+        target->lft = t->lft;
+        t->lft = (struct fab_lft){0};
+        return FAB_OK;
+    }
+    int r = fab_lft_init(&target->lft, switches, target->lids.top);
+    size_t width = target->lft.stride < t->lft.stride ? target->lft.stride : t->lft.stride;
+    for (uint32_t sw = 0; r == FAB_OK && sw < switches; sw++)
+        memcpy(fab_lft_row(&target->lft, sw), fab_lft_row(&t->lft, t->idmap.to_baseline[sw]),
+               width);
+    return r;
+}
+
+int fab_repair_session_update(struct fab_repair_session *t, const struct fab_target *former,
+                              const struct fab_fabric *fabric, struct fab_target *target)
+{
+    struct fab_repair_idmap idmap;
+    int r = fab_repair_idmap_make(t->baseline, fabric, &target->lids, &idmap);
+    if (r != FAB_OK)
+        return r;
+    const struct fab_vls *v = &former->vls;
+    if (!idmap.same && fab_vls_many(v) && (v->of_lid || v->of_pair || v->port_class))
+        r = FAB_E_NOT_FOUND; /* lanes go by ids */
+    if (r == FAB_OK)
+        r = own_tables(t, former);
+    if (r == FAB_OK)
+        r = repair(t, &idmap);
+    if (r == FAB_OK)
+        r = fab_vls_copy(&former->vls, &target->vls);
+    if (r != FAB_OK) {
+        fab_repair_idmap_fini(&idmap);
+        return r;
+    }
+    fab_repair_idmap_fini(&t->idmap);
+    t->idmap = idmap;
+    memcpy(target->engine, former->engine, sizeof(target->engine));
+    memcpy(target->reason, former->reason, sizeof(target->reason));
+    return hand_out(t, fabric->switch_count, target);
+}
+
+/* ---- in place -------------------------------------------------------------------------------- */
+
+struct fab_lft *fab_repair_session_tables(struct fab_repair_session *t, struct fab_target *target)
+{
+    return t->idmap.same ? &target->lft : &t->lft;
+}
+
+uint32_t fab_repair_session_port(const struct fab_repair_session *t, const struct fab_fabric *f,
+                                 uint32_t port)
+{
+    return fab_repair_idmap_to_baseline(&t->idmap, t->baseline, f, port);
+}
+
+void fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
+                               struct fab_repair_delta *d)
+{
+    fab_repair_commit(t->state, fab_repair_session_tables(t, target), d);
+    for (size_t i = 0; i < d->changes && !t->idmap.same; i++) {
+        const struct fab_repair_change *c = &d->change[i];
+        uint32_t sw = t->idmap.to_current[c->sw];
+        if (sw != FAB_NONE && c->lid <= target->lft.top)
+            fab_lft_row(&target->lft, sw)[c->lid] = c->now;
+    }
+}

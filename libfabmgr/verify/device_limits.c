@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What devices can do: a linear forwarding table has LinearFDBCap entries (IBA 14.2.5.4; 0 is taken
+ * as not known), and a cable between switches has the data VLs that both its ends and the policy
+ * allow. Only VLs that packets go by are needed. On cables to ends the lanes are folded into those
+ * that there are: nothing waits behind an end, so there is no limit.
+ */
+#include "libfabmgr/verify/device_limits.h"
+
+#include <stdlib.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/verify/vl_walk.h"
+
+static int note(struct fab_verdict *v, uint32_t port, uint32_t need, uint32_t have)
+{
+    if (need <= have)
+        return FAB_OK;
+    v->beyond++;
+    if (v->witness.kind != FAB_OK)
+        return FAB_OK;
+    uint32_t *ports = malloc(sizeof(*ports));
+    if (ports == NULL)
+        return FAB_E_NOMEM;
+    ports[0] = port;
+    v->witness = (struct fab_witness){.kind = FAB_E_LIMIT,
+                                      .src = FAB_NONE,
+                                      .dst = FAB_NONE,
+                                      .ports = ports,
+                                      .port_count = 1,
+                                      .need = need,
+                                      .have = have};
+    return FAB_OK;
+}
+
+static int judge_table(const struct fab_verify_graph *net, uint32_t sw, struct fab_verdict *v)
+{
+    uint32_t cap = net->in->fabric->switches[sw].linear_fdb_cap;
+    return cap != 0 ? note(v, net->first[sw], net->in->lids->top + 1, cap) : FAB_OK;
+}
+
+/* VLs that packets may go out by; where they keep one all along, all that classes use. */
+static uint32_t used_of(const struct fab_verify_walk *w, uint32_t port)
+{
+    const struct fab_vls *v = w->net->in->vls;
+    uint32_t used = 0;
+    if (w->flow != NULL)
+        return w->flow->used[port];
+    if (w->net->hop[port] >= w->net->n || v == NULL || !fab_vls_many(v))
+        return 0;
+    for (uint8_t level = 0; level < fab_vls_levels(v); level++)
+        used |= 1u << v->vl[0][0][v->sl[level][0]];
+    return used;
+}
+
+static int judge_lanes(const struct fab_verify_walk *w, uint32_t port, struct fab_verdict *v)
+{
+    const struct fab_verify_input *in = w->net->in;
+    uint32_t used = used_of(w, port);
+    if (used <= 1)
+        return FAB_OK;
+    return note(v, port, 32 - (uint32_t)__builtin_clz(used),
+                fab_target_port_vls(in->fabric, in->policy, port));
+}
+
+int fab_verify_device_limits(const struct fab_verify_walk *w, struct fab_verdict *v)
+{
+    const struct fab_verify_graph *net = w->net;
+    int status = FAB_OK;
+    if (net->in->policy == NULL)
+        return FAB_OK;
+    for (uint32_t sw = 0; sw < net->n && status == FAB_OK; sw++)
+        status = judge_table(net, sw, v);
+    for (uint32_t port = 0; port < net->ports && status == FAB_OK; port++)
+        status = judge_lanes(w, port, v);
+    return status;
+}

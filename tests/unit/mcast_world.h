@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Multicast trees on a fabric where members come and go and cables fail, and their judge: a walk
+ * over the tables as switches do it. */
+#ifndef TESTS_UNIT_MCAST_WORLD_H
+#define TESTS_UNIT_MCAST_WORLD_H
+
+#include <string.h>
+
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/mcast/trees.h"
+#include "tests/unit/fabrics.h"
+
+#define GROUPS 4
+
+static inline uint16_t at(const struct fab_blocks *b, uint32_t id, uint32_t number, unsigned k)
+{
+    const uint16_t *entry = fab_blocks_get(b, id, number);
+    return entry != NULL ? entry[k] : 0;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+struct walk {
+    const struct fab_fabric *f;
+    const struct fab_blocks *tables;
+    uint16_t mlid;
+    bool *named;    /* [port_count] by the entry of its switch */
+    uint16_t *came; /* [port_count] how often a packet came in by this port, or out to an end */
+    uint32_t steps;
+};
+
+static inline struct walk walk_of(const struct fab_fabric *f, const struct fab_blocks *tables)
+{
+    struct walk w = {.f = f, .tables = tables};
+    w.named = calloc(f->port_count + 1, sizeof(*w.named));
+    w.came = calloc(f->port_count + 1, sizeof(*w.came));
+    return w;
+}
+
+static inline void walk_fini(struct walk *w)
+{
+    free(w->named);
+    free(w->came);
+}
+
+static inline void walk_take(struct walk *w, uint16_t mlid)
+{
+    w->mlid = mlid;
+    for (uint32_t port = 0; port < w->f->port_count; port++) {
+        const struct fab_port *p = &w->f->ports[port];
+        if (p->node >= w->f->switch_count)
+            return;
+        const uint16_t *entry = fab_blocks_get(w->tables, p->node, fab_mft_number(mlid, p->num));
+        w->named[port] =
+            entry != NULL && (entry[(mlid - FAB_MLID_FIRST) % 32] >> p->num % 16 & 1) != 0;
+    }
+}
+
+/* A packet that came into a switch by `in` goes out of all ports of the entry but that one. */
+static inline void forward(struct walk *w, uint32_t sw, uint32_t in)
+{
+    const struct fab_node *n = &w->f->nodes[sw];
+    if (++w->steps > w->f->switch_count)
+        ck_abort_msg("MLID 0x%x goes in a circle", w->mlid);
+    for (uint32_t port = n->first_port; port <= n->first_port + n->num_ports; port++) {
+        uint32_t peer = w->f->ports[port].peer;
+        if (port == in || !w->named[port])
+            continue;
+        if (w->f->ports[port].num == 0) {
+            w->came[port]++;
+            continue;
+        }
+        if (peer == FAB_NONE || !fab_port_is_up(w->f, port))
+            continue;
+        w->came[peer]++;
+        if (fab_node_is_switch(w->f, w->f->ports[peer].node))
+            forward(w, w->f->ports[peer].node, peer);
+    }
+}
+
+static inline void send_from(struct walk *w, uint32_t port)
+{
+    uint32_t node = w->f->ports[port].node;
+    memset(w->came, 0, w->f->port_count * sizeof(*w->came));
+    w->steps = 0;
+    if (fab_node_is_switch(w->f, node))
+        forward(w, node, port);
+    else if (fab_peer_node(w->f, port) < w->f->switch_count && fab_port_is_up(w->f, port))
+        forward(w, fab_peer_node(w->f, port), w->f->ports[port].peer);
+}
+
+/* ---- the world ------------------------------------------------------------------------------- */
+
+/* Members are ends, by number: adapters' ports, then switches' port 0. */
+struct world {
+    struct fab_fabric *whole, *now; /* without faults, and with them */
+    struct fab_mcast_trees *trees;
+    struct fab_prng r;
+    uint32_t ends;
+    uint32_t *end;             /* port ids of the whole one */
+    uint8_t (*member)[GROUPS]; /* [ends] 1 receives, 2 sends only */
+    uint64_t *dead;            /* bitset of ports of the whole one */
+};
+
+static inline void world_fini(struct world *w)
+{
+    fab_mcast_trees_free(w->trees);
+    fab_fabric_unref(w->now);
+    fab_fabric_unref(w->whole);
+    free(w->end);
+    free(w->member);
+    free(w->dead);
+}
+
+static inline uint16_t mlid_of(uint32_t group)
+{
+    return (uint16_t)(FAB_MLID_FIRST + 30 + group * 7); /* in several blocks */
+}
+
+static inline uint64_t guid_of(const struct world *w, uint32_t end)
+{
+    return w->whole->ports[w->end[end]].guid;
+}
+
+/* Of the switch that an end hangs on, by the snapshot of now; FAB_NONE: on none. */
+static inline uint32_t switch_of(const struct world *w, uint32_t port)
+{
+    if (port == FAB_NONE || fab_node_is_switch(w->now, w->now->ports[port].node))
+        return port == FAB_NONE ? FAB_NONE : w->now->ports[port].node;
+    uint32_t peer = fab_peer_node(w->now, port);
+    return peer < w->now->switch_count && fab_port_is_up(w->now, port) ? peer : FAB_NONE;
+}
+
+/* Which switches hold together. */
+static inline void find_islands(const struct world *w, uint32_t *island)
+{
+    const struct fab_fabric *f = w->now;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        island[sw] = sw;
+    for (bool again = true; again;) {
+        again = false;
+        for (uint32_t port = 0; port < f->port_count; port++) {
+            uint32_t peer = fab_peer_node(f, port), sw = f->ports[port].node;
+            if (sw >= f->switch_count || peer >= f->switch_count || !fab_port_is_up(f, port))
+                continue;
+            if (island[peer] < island[sw]) {
+                island[sw] = island[peer];
+                again = true;
+            }
+        }
+    }
+}
+
+/* A packet from one member comes to all receivers that the tree reaches, once, and to nobody else.
+ */
+static inline void judge_from(struct world *w, struct walk *walk, uint32_t group, uint32_t from)
+{
+    uint32_t port = fab_fabric_port_by_guid(w->now, guid_of(w, from));
+    if (!fab_mcast_trees_reaches(w->trees, walk->mlid, guid_of(w, from)))
+        return;
+    send_from(walk, port);
+    for (uint32_t to = 0; to < w->ends; to++) {
+        uint32_t out = fab_fabric_port_by_guid(w->now, guid_of(w, to));
+        if (to == from || switch_of(w, out) == FAB_NONE)
+            continue;
+        unsigned shall = w->member[to][group] == 1 &&
+                         fab_mcast_trees_reaches(w->trees, walk->mlid, guid_of(w, to));
+        if (walk->came[out] != shall) /* (Check writes a file for each assertion) */
+            ck_abort_msg("group %u: from %s to %s %u times, not %u", group,
+                         w->now->nodes[w->now->ports[port].node].desc,
+                         w->now->nodes[w->now->ports[out].node].desc, walk->came[out], shall);
+    }
+}
+
+/* It reaches all members of one island (adapters with two ports may look at several). */
+static inline void judge_reach(const struct world *w, uint32_t group, const uint32_t *island)
+{
+    uint32_t reached = FAB_NONE, missing = 0, members = 0, lost[400];
+    for (uint32_t end = 0; end < w->ends; end++) {
+        uint32_t sw = switch_of(w, fab_fabric_port_by_guid(w->now, guid_of(w, end)));
+        if (w->member[end][group] == 0 || sw == FAB_NONE)
+            continue;
+        members++;
+        if (!fab_mcast_trees_reaches(w->trees, mlid_of(group), guid_of(w, end))) {
+            lost[missing++] = island[sw];
+            continue;
+        }
+        if (reached != FAB_NONE && reached != island[sw])
+            ck_abort_msg("group %u reaches two islands", group);
+        reached = island[sw];
+    }
+    ck_assert(members == 0 || reached != FAB_NONE);
+    for (uint32_t i = 0; i < missing; i++)
+        ck_assert_uint_ne(lost[i], reached);
+}
+
+static inline void judge_group(struct world *w, struct walk *walk, const uint32_t *island,
+                               uint32_t group)
+{
+    walk_take(walk, mlid_of(group));
+    judge_reach(w, group, island);
+    for (uint32_t from = 0; from < w->ends; from++)
+        if (w->member[from][group] != 0)
+            judge_from(w, walk, group, from);
+}
+
+/* One group, or all: GROUPS. */
+static inline void judge(struct world *w, uint32_t changed)
+{
+    uint32_t *island = calloc(w->now->switch_count + 1, sizeof(*island));
+    struct walk walk = walk_of(w->now, fab_mcast_trees_tables(w->trees));
+    ck_assert_uint_lt(w->ends, 400);
+    find_islands(w, island);
+    for (uint32_t group = 0; group < GROUPS; group++)
+        if (changed == GROUPS || changed == group)
+            judge_group(w, &walk, island, group);
+    walk_fini(&walk);
+    free(island);
+}
+
+/* ---- what happens ---------------------------------------------------------------------------- */
+
+static inline void join(struct world *w, uint32_t end, uint32_t group, uint8_t how)
+{
+    ck_assert_int_eq(fab_mcast_trees_join(w->trees, mlid_of(group), guid_of(w, end), how == 1),
+                     FAB_OK);
+    w->member[end][group] = how;
+}
+
+static inline void leave(struct world *w, uint32_t end, uint32_t group)
+{
+    uint8_t how = w->member[end][group];
+    ck_assert_int_eq(fab_mcast_trees_leave(w->trees, mlid_of(group), guid_of(w, end), how == 1),
+                     FAB_OK);
+    w->member[end][group] = 0;
+}
+
+/* Returns the group. */
+static inline uint32_t change_member(struct world *w)
+{
+    uint32_t end = (uint32_t)fab_prng_below(&w->r, w->ends);
+    uint32_t group = (uint32_t)fab_prng_below(&w->r, GROUPS);
+    if (w->member[end][group] != 0)
+        leave(w, end, group);
+    else
+        join(w, end, group, fab_prng_chance(&w->r, 0.8) ? 1 : 2);
+    return group;
+}
+
+/* The fabric with the cables that are dead now, seen from the first adapter. */
+static inline void look(struct world *w)
+{
+    struct fab_builder *b = fab_builder_from(w->whole);
+    struct fab_fabric *damaged, *island;
+    uint32_t dropped;
+    for (uint32_t port = 0; port < w->whole->port_count; port++)
+        if (fab_bits_get(w->dead, port))
+            ck_assert_int_eq(
+                fab_builder_unlink(b, w->whole->ports[port].node, w->whole->ports[port].num), 0);
+    fab_builder_self(b, w->whole->ports[w->end[w->ends - 1]].node, 1);
+    damaged = sealed(b);
+    ck_assert_int_eq(fab_fabric_island(damaged, &island, &dropped), FAB_OK);
+    fab_fabric_unref(damaged);
+    fab_fabric_unref(w->now);
+    w->now = island;
+    ck_assert_int_eq(fab_mcast_trees_update(w->trees, w->now), FAB_OK);
+}
+
+static inline void world_init(struct world *w, struct fab_fabric *f, uint64_t seed)
+{
+    *w = (struct world){.whole = f, .now = fab_fabric_ref(f)};
+    fab_prng_init(&w->r, seed);
+    w->end = calloc(f->port_count, sizeof(*w->end));
+    for (uint32_t port = 0; port < f->port_count; port++)
+        if (fab_port_has_lid(f, port))
+            w->end[w->ends++] = port;
+    w->member = calloc(w->ends, sizeof(*w->member));
+    w->dead = fab_bits_new(f->port_count);
+    ck_assert_int_eq(fab_mcast_trees_new(f, &w->trees), FAB_OK);
+    look(w); /* random fabrics may have several islands */
+}
+
+static inline void set_dead(struct world *w, uint32_t port, bool dead)
+{
+    if (w->whole->ports[port].peer == FAB_NONE)
+        return;
+    fab_bits_put(w->dead, port, dead);
+    fab_bits_put(w->dead, w->whole->ports[port].peer, dead);
+}
+
+/* A cable dies or returns, or all of a switch; more return than die. */
+static inline uint32_t change_fabric(struct world *w)
+{
+    bool dies = fab_bits_count(w->dead, w->whole->port_count) < 8 && fab_prng_chance(&w->r, 0.6);
+    uint32_t sw = (uint32_t)fab_prng_below(&w->r, w->whole->switch_count);
+    const struct fab_node *n = &w->whole->nodes[sw];
+    if (fab_prng_chance(&w->r, 0.2)) {
+        for (uint32_t num = 1; num <= n->num_ports; num++)
+            set_dead(w, n->first_port + num, dies);
+    } else if (dies) {
+        set_dead(w, n->first_port + 1 + (uint32_t)fab_prng_below(&w->r, n->num_ports), true);
+    } else {
+        size_t from = fab_prng_below(&w->r, w->whole->port_count);
+        size_t port = fab_bits_next(w->dead, w->whole->port_count, from);
+        if (port < w->whole->port_count)
+            set_dead(w, (uint32_t)port, false);
+    }
+    look(w);
+    return GROUPS;
+}
+
+static inline void assert_nothing_left(const struct world *w)
+{
+    const struct fab_blocks *tables = fab_mcast_trees_tables(w->trees);
+    for (size_t i = 0; i < tables->count; i++)
+        for (unsigned k = 0; k < FAB_BLOCK_ENTRIES; k++)
+            ck_assert_uint_eq(tables->block[i].entry[k], 0);
+    ck_assert_uint_eq(fab_mcast_trees_count(w->trees), 0);
+}
+
+static inline void all_leave(struct world *w)
+{
+    for (uint32_t end = 0; end < w->ends; end++)
+        for (uint32_t group = 0; group < GROUPS; group++)
+            if (w->member[end][group] != 0)
+                leave(w, end, group);
+}
+
+#endif

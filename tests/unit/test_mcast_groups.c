@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Multicast groups: joins and leaves with their component masks and selectors, groups that come and
+ * go, and multicast LIDs: none is lost, none is given twice, and they are shared when they run
+ * short.
+ */
+#include <string.h>
+
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/mcast/groups.h"
+#include "tests/unit/fabrics.h"
+
+#define JOIN 0x10003u           /* MGID, PortGID, JoinState */
+#define CREATE (JOIN | 0x30c4u) /* Q_Key, TClass, P_Key, SL, FlowLabel */
+#define IPV4 UINT64_C(0xff12401bffff0000)
+#define IPV6 UINT64_C(0xff12601bffff0000)
+#define PREFIX UINT64_C(0xfe80000000000000)
+
+struct world {
+    struct fab_fabric *f;
+    struct fab_mcast_groups *g;
+};
+
+static struct world world_of(uint16_t cap)
+{
+    struct world w;
+    struct fab_fabric *f = leaf_spine(4, 2, 4);
+    ck_assert_int_eq(fab_fabric_clone(f, &w.f), FAB_OK);
+    fab_fabric_unref(f);
+    for (uint32_t sw = 0; sw < w.f->switch_count; sw++)
+        w.f->switches[sw].multicast_fdb_cap = cap;
+    ck_assert_int_eq(fab_mcast_groups_new(w.f, &w.g), FAB_OK);
+    return w;
+}
+
+static void world_fini(struct world *w)
+{
+    fab_mcast_groups_free(w->g);
+    fab_fabric_unref(w->f);
+}
+
+static uint64_t host(const struct world *w, uint32_t i)
+{
+    return w->f->ports[w->f->nodes[w->f->switch_count + i].first_port + 1].guid;
+}
+
+static struct fab_mc_member_record record(const struct world *w, uint32_t i, uint64_t high,
+                                          uint64_t low)
+{
+    return (struct fab_mc_member_record){.mgid = {high, low},
+                                         .port_gid = {PREFIX, host(w, i)},
+                                         .qkey = 0xb1b,
+                                         .pkey = 0xffff,
+                                         .join_state = FAB_JOIN_FULL};
+}
+
+static struct fab_mcast_request asking(const struct fab_mc_member_record *r, uint64_t mask)
+{
+    return (struct fab_mcast_request){
+        .record = r, .comp_mask = mask, .mtu = 4, .rate = 7, .life = 0x12};
+}
+
+static uint16_t join(struct world *w, const struct fab_mc_member_record *r, uint64_t mask,
+                     struct fab_mc_member_record *ret)
+{
+    struct fab_mcast_request ask = asking(r, mask);
+    return fab_mcast_groups_join(w->g, &ask, ret);
+}
+
+static uint16_t leave(struct world *w, const struct fab_mc_member_record *r, uint64_t mask)
+{
+    struct fab_mcast_request ask = asking(r, mask);
+    struct fab_mc_member_record answer;
+    return fab_mcast_groups_leave(w->g, &ask, &answer);
+}
+
+START_TEST(a_full_member_makes_a_group)
+{
+    struct world w = world_of(1024);
+    struct fab_mc_member_record r = record(&w, 1, IPV4, 0xffffffff), answer;
+    ck_assert_uint_eq(join(&w, &r, JOIN, &answer), FAB_SA_INSUFFICIENT_COMPONENTS);
+    ck_assert_uint_eq(join(&w, &r, CREATE & ~1u, &answer), FAB_SA_INSUFFICIENT_COMPONENTS);
+    r.join_state = FAB_JOIN_SENDER;
+    ck_assert_uint_eq(join(&w, &r, CREATE, &answer), FAB_SA_REQ_INVALID);
+    r.join_state = FAB_JOIN_FULL;
+    ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
+    ck_assert_uint_eq(answer.mlid, 0xc000);
+    ck_assert_uint_eq(answer.mtu, 4); /* the most that the port can */
+    ck_assert_uint_eq(answer.rate, 7);
+    ck_assert_uint_eq(answer.life, 0x12);
+    ck_assert_uint_eq(answer.scope, 2);
+    ck_assert_uint_eq(answer.join_state, FAB_JOIN_FULL);
+    ck_assert_uint_eq(answer.port_gid[1], host(&w, 1));
+    r = record(&w, 2, IPV4, 0xffffffff);
+    ck_assert_uint_eq(join(&w, &r, JOIN, &answer), 0);
+    ck_assert_uint_eq(fab_mcast_groups_find(w.g, r.mgid)->members, 2);
+    ck_assert(fab_mcast_trees_reaches(w.g->trees, 0xc000, host(&w, 1)));
+    ck_assert(fab_mcast_trees_reaches(w.g->trees, 0xc000, host(&w, 2)));
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(states_add_up_and_are_taken_away)
+{
+    struct world w = world_of(1024);
+    struct fab_mc_member_record r = record(&w, 1, IPV4, 1), s = record(&w, 2, IPV4, 1), answer;
+    ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
+    s.join_state = FAB_JOIN_SENDER;
+    ck_assert_uint_eq(join(&w, &s, JOIN, &answer), 0);
+    s.join_state = FAB_JOIN_NON_MEMBER;
+    ck_assert_uint_eq(join(&w, &s, JOIN, &answer), 0);
+    ck_assert_uint_eq(answer.join_state, FAB_JOIN_SENDER | FAB_JOIN_NON_MEMBER);
+    s.join_state = FAB_JOIN_FULL;
+    ck_assert_uint_eq(leave(&w, &s, JOIN), FAB_SA_REQ_INVALID); /* it is not that */
+    s.join_state = FAB_JOIN_NON_MEMBER;
+    ck_assert_uint_eq(leave(&w, &s, JOIN), 0);
+    ck_assert_uint_eq(leave(&w, &s, JOIN), FAB_SA_REQ_INVALID);
+    s.join_state = 0;
+    ck_assert_uint_eq(join(&w, &s, JOIN, &answer), FAB_SA_REQ_INVALID);
+    /* the last full member goes, and the group with it, its sender too */
+    ck_assert_uint_eq(fab_mcast_groups_find(w.g, r.mgid)->members, 2);
+    ck_assert_uint_eq(leave(&w, &r, JOIN), 0);
+    ck_assert_ptr_null(fab_mcast_groups_find(w.g, r.mgid));
+    ck_assert_uint_eq(fab_mcast_trees_count(w.g->trees), 0);
+    ck_assert_uint_eq(leave(&w, &r, JOIN), FAB_SA_REQ_INVALID);
+    world_fini(&w);
+}
+END_TEST
+
+static const struct {
+    uint64_t component;
+    uint8_t mtu_selector, mtu, rate_selector, rate, life_selector, life;
+    bool fits;
+} selectors[] = {
+    /* the group has MTU 4, rate 7 (40 Gb/s), lifetime 0x12 */
+    {0x30, FAB_SELECT_EXACTLY, 4, 0, 0, 0, 0, true},
+    {0x30, FAB_SELECT_EXACTLY, 5, 0, 0, 0, 0, false},
+    {0x30, FAB_SELECT_MORE, 3, 0, 0, 0, 0, true},
+    {0x30, FAB_SELECT_MORE, 4, 0, 0, 0, 0, false},
+    {0x30, FAB_SELECT_LESS, 5, 0, 0, 0, 0, true},
+    {0x30, FAB_SELECT_LESS, 4, 0, 0, 0, 0, false},
+    {0x30, FAB_SELECT_BEST, 0, 0, 0, 0, 0, true},
+    {0x20, 0, 5, 0, 0, 0, 0, true},                  /* without its selector it does not count */
+    {0x300, 0, 0, FAB_SELECT_MORE, 4, 0, 0, true},   /* 30 Gb/s */
+    {0x300, 0, 0, FAB_SELECT_MORE, 12, 0, 0, false}, /* 56 Gb/s */
+    {0x300, 0, 0, FAB_SELECT_LESS, 12, 0, 0, true},
+    {0x300, 0, 0, FAB_SELECT_EXACTLY, 7, 0, 0, true},
+    {0xc00, 0, 0, 0, 0, FAB_SELECT_LESS, 0x13, true},
+    {0xc00, 0, 0, 0, 0, FAB_SELECT_LESS, 0x12, false},
+};
+
+START_TEST(ranges_are_looked_at)
+{
+    struct world w = world_of(1024);
+    struct fab_mc_member_record r = record(&w, 1, IPV4, 1), answer;
+    ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
+    for (size_t i = 0; i < sizeof(selectors) / sizeof(*selectors); i++) {
+        r = record(&w, 2, IPV4, 1);
+        r.mtu_selector = selectors[i].mtu_selector;
+        r.mtu = selectors[i].mtu;
+        r.rate_selector = selectors[i].rate_selector;
+        r.rate = selectors[i].rate;
+        r.life_selector = selectors[i].life_selector;
+        r.life = selectors[i].life;
+        ck_assert_msg((join(&w, &r, JOIN | selectors[i].component, &answer) == 0) ==
+                          selectors[i].fits,
+                      "line %zu", i);
+    }
+    r = record(&w, 2, IPV4, 1);
+    r.qkey = 1;
+    ck_assert_uint_eq(join(&w, &r, JOIN | 4, &answer), FAB_SA_REQ_INVALID);
+    struct fab_mcast_request weak = asking(&r, JOIN);
+    weak.mtu = 3; /* its port could not take the packets */
+    ck_assert_uint_eq(fab_mcast_groups_join(w.g, &weak, &answer), FAB_SA_REQ_INVALID);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_new_group_has_the_most_that_fits)
+{
+    struct world w = world_of(1024);
+    struct fab_mc_member_record r = record(&w, 1, IPV4, 1), answer;
+    r.mtu_selector = FAB_SELECT_LESS;
+    r.mtu = 4;
+    r.rate_selector = FAB_SELECT_LESS;
+    r.rate = 7;
+    ck_assert_uint_eq(join(&w, &r, CREATE | 0x330, &answer), 0);
+    ck_assert_uint_eq(answer.mtu, 3);
+    ck_assert_uint_eq(answer.rate, 4); /* 30 Gb/s */
+    r = record(&w, 1, IPV4, 2);
+    r.mtu_selector = FAB_SELECT_EXACTLY;
+    r.mtu = 5; /* more than its port can */
+    ck_assert_uint_eq(join(&w, &r, CREATE | 0x30, &answer), FAB_SA_REQ_INVALID);
+    r.mtu_selector = FAB_SELECT_MORE;
+    r.mtu = 4;
+    ck_assert_uint_eq(join(&w, &r, CREATE | 0x30, &answer), FAB_SA_REQ_INVALID);
+    r.mgid[0] = PREFIX;
+    ck_assert_uint_eq(join(&w, &r, CREATE, &answer), FAB_SA_REQ_INVALID); /* no multicast GID */
+    r = record(&w, 1, 0, 0);
+    r.pkey = 0x8011;
+    ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
+    ck_assert_uint_eq(answer.mgid[0], UINT64_C(0xff12a01b80110000));
+    uint64_t first = answer.mgid[1];
+    ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
+    ck_assert_uint_ne(answer.mgid[1], first);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(the_configuration_fixes_groups)
+{
+    struct world w = world_of(1024);
+    struct fab_partitions *p;
+    struct fab_partitions_error e;
+    static const char text[] = "Default=0x7fff, ipoib: ALL=full;\n"
+                               "jobs=0x11, ipoib, mtu=5, rate=7, sl=2, scope=5: ALL=full;";
+    size_t left_out;
+    ck_assert_int_eq(fab_partitions_read(text, strlen(text), &p, &e), FAB_OK);
+    ck_assert_int_eq(fab_mcast_groups_configure(w.g, p, 0x12, &left_out), FAB_OK);
+    ck_assert_uint_eq(w.g->groups, 2);
+    const uint64_t jobs[2] = {UINT64_C(0xff15401b80110000), 0xffffffff};
+    const struct fab_mcast_group *g = fab_mcast_groups_find(w.g, jobs);
+    ck_assert_ptr_nonnull(g);
+    ck_assert_uint_eq(g->is.mtu, 5);
+    ck_assert_uint_eq(g->is.sl, 2);
+    ck_assert_uint_eq(g->is.pkey, 0x8011);
+    ck_assert_uint_eq(g->is.hop_limit, 255);
+    /* it outlives its members, until the configuration drops it */
+    struct fab_mc_member_record r = record(&w, 1, jobs[0], jobs[1]), answer;
+    r.pkey = 0x8011;
+    struct fab_mcast_request ask = asking(&r, JOIN);
+    ask.mtu = 5;
+    ck_assert_uint_eq(fab_mcast_groups_join(w.g, &ask, &answer), 0);
+    ck_assert_uint_eq(leave(&w, &r, JOIN), 0);
+    ck_assert_ptr_nonnull(fab_mcast_groups_find(w.g, jobs));
+    ck_assert_uint_eq(fab_mcast_groups_join(w.g, &ask, &answer), 0);
+    ck_assert_int_eq(fab_mcast_groups_configure(w.g, NULL, 0x12, &left_out), FAB_OK);
+    ck_assert_uint_eq(w.g->groups, 1); /* somebody is in it */
+    fab_mcast_groups_drop_member(w.g, host(&w, 1));
+    ck_assert_uint_eq(w.g->groups, 0);
+    fab_partitions_unref(p);
+    world_fini(&w);
+}
+END_TEST
+
+/* A port is a member by its own GUID and by an alias: two members, one branch of the tree. */
+START_TEST(aliases_are_members_of_their_port)
+{
+    struct world w = world_of(64);
+    const uint64_t alias = 0x1111;
+    struct fab_mc_member_record own = record(&w, 1, IPV4, 7), named = own, answer;
+    named.port_gid[1] = alias;
+    struct fab_mcast_request ask = asking(&named, CREATE);
+    ask.port_guid = host(&w, 1);
+    ck_assert_uint_eq(fab_mcast_groups_join(w.g, &ask, &answer), 0);
+    ck_assert_uint_eq(answer.port_gid[1], alias);
+    ck_assert(fab_mcast_trees_reaches(w.g->trees, answer.mlid, host(&w, 1)));
+    ck_assert_uint_eq(fab_mcast_trees_missing(w.g->trees, answer.mlid), 0);
+    ck_assert(fab_mcast_groups_has_member(w.g, alias) &&
+              !fab_mcast_groups_has_member(w.g, host(&w, 1)));
+    ck_assert_uint_eq(join(&w, &own, JOIN, &answer), 0);
+    ck_assert_uint_eq(w.g->group[0]->members, 2);
+    ck_assert_uint_eq(leave(&w, &own, JOIN), 0);
+    ck_assert(fab_mcast_trees_reaches(w.g->trees, answer.mlid, host(&w, 1)));
+    ck_assert_uint_eq(leave(&w, &named, JOIN), 0);
+    ck_assert_uint_eq(w.g->groups, 0);
+    ck_assert_uint_eq(fab_mcast_trees_count(w.g->trees), 0);
+    const struct fab_mcast_member kept = {
+        .gid = {0, alias}, .port_guid = host(&w, 2), .join_state = 1};
+    ck_assert_int_eq(fab_mcast_groups_restore(w.g, &answer), FAB_OK);
+    ck_assert_int_eq(fab_mcast_groups_restore_member(w.g, answer.mgid, &kept), FAB_OK);
+    ck_assert(fab_mcast_trees_reaches(w.g->trees, w.g->group[0]->is.mlid, host(&w, 2)));
+    fab_mcast_groups_drop_member(w.g, alias);
+    ck_assert_uint_eq(w.g->groups, 0);
+    ck_assert_uint_eq(fab_mcast_trees_count(w.g->trees), 0);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(lids_are_shared_when_they_run_short)
+{
+    struct world w = world_of(16);
+    struct fab_mc_member_record r, answer;
+    for (uint32_t i = 0; i < 14; i++) { /* two are kept from these */
+        r = record(&w, 1, IPV6, UINT64_C(0x1ff000000) + i);
+        ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
+        ck_assert_uint_eq(answer.mlid, 0xc000 + i);
+    }
+    r = record(&w, 2, IPV6, UINT64_C(0x1ff000101));
+    ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
+    ck_assert_uint_lt(answer.mlid, 0xc00e); /* of another solicited node */
+    uint16_t shared = answer.mlid;
+    r = record(&w, 2, UINT64_C(0xff12000000000000), 0);
+    for (uint32_t i = 14; i < 16; i++) {
+        r.mgid[1]++;
+        ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
+        ck_assert_uint_eq(answer.mlid, 0xc000 + i);
+    }
+    r.mgid[1]++;
+    ck_assert_uint_eq(join(&w, &r, CREATE, &answer), FAB_SA_NO_RESOURCES);
+    /* who shares a LID is reached until the last of the groups is gone */
+    ck_assert(fab_mcast_trees_reaches(w.g->trees, shared, host(&w, 2)));
+    ck_assert(fab_mcast_trees_reaches(w.g->trees, shared, host(&w, 1)));
+    r = record(&w, 2, IPV6, UINT64_C(0x1ff000101));
+    ck_assert_uint_eq(leave(&w, &r, JOIN), 0);
+    ck_assert(!fab_mcast_trees_reaches(w.g->trees, shared, host(&w, 2)));
+    ck_assert(fab_mcast_trees_reaches(w.g->trees, shared, host(&w, 1)));
+    world_fini(&w);
+}
+END_TEST
+
+/* Who has a LID by the groups, by the counts, and by the trees. */
+static void judge_lids(const struct world *w)
+{
+    uint32_t users[64] = {0};
+    for (size_t i = 0; i < w->g->groups; i++) {
+        const struct fab_mcast_group *group = w->g->group[i];
+        users[group->is.mlid - FAB_MLID_FIRST]++;
+        if (i > 0 && memcmp(group->is.mgid, w->g->group[i - 1]->is.mgid, 16) == 0)
+            ck_abort_msg("a group is there twice");
+        for (size_t m = 0; m < group->members; m++)
+            if (!fab_mcast_trees_reaches(w->g->trees, group->is.mlid, group->member[m].gid[1]))
+                ck_abort_msg("a member is not reached");
+    }
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < w->g->mlids; i++) {
+        if (users[i] != w->g->users[i])
+            ck_abort_msg("LID %u has %u groups, not %u", i, w->g->users[i], users[i]);
+        used += users[i] > 0;
+    }
+    if (fab_mcast_trees_count(w->g->trees) != used)
+        ck_abort_msg("%u trees of %u LIDs", fab_mcast_trees_count(w->g->trees), used);
+}
+
+START_TEST(no_lid_is_lost)
+{
+    struct world w = world_of(40);
+    struct fab_prng prng;
+    uint64_t seed = test_seed("no_lid_is_lost", 5);
+    struct fab_mc_member_record answer;
+    fab_prng_init(&prng, seed);
+    for (unsigned step = 0; step < 10000; step++) {
+        static const uint64_t kinds[] = {IPV4, IPV6, UINT64_C(0xff12000000000000)};
+        uint64_t kind = fab_prng_below(&prng, 3), low = fab_prng_below(&prng, 25);
+        struct fab_mc_member_record r = record(&w, (uint32_t)fab_prng_below(&prng, 16), kinds[kind],
+                                               kind == 1 ? UINT64_C(0x1ff000000) + low : low);
+        r.join_state = (uint8_t)fab_prng_below(&prng, 16);
+        if (fab_prng_chance(&prng, 0.01))
+            fab_mcast_groups_drop_member(w.g, r.port_gid[1]);
+        else if (fab_prng_chance(&prng, 0.6))
+            (void)join(&w, &r, CREATE, &answer);
+        else
+            (void)leave(&w, &r, JOIN);
+        judge_lids(&w);
+    }
+    for (uint32_t i = 0; i < 16; i++)
+        fab_mcast_groups_drop_member(w.g, host(&w, i));
+    ck_assert_uint_eq(w.g->groups, 0);
+    judge_lids(&w);
+    world_fini(&w);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("groups");
+    TCase *c = tcase_create("groups");
+    tcase_set_timeout(c, 30);
+    tcase_add_test(c, a_full_member_makes_a_group);
+    tcase_add_test(c, states_add_up_and_are_taken_away);
+    tcase_add_test(c, ranges_are_looked_at);
+    tcase_add_test(c, a_new_group_has_the_most_that_fits);
+    tcase_add_test(c, the_configuration_fixes_groups);
+    tcase_add_test(c, aliases_are_members_of_their_port);
+    tcase_add_test(c, lids_are_shared_when_they_run_short);
+    tcase_add_test(c, no_lid_is_lost);
+    suite_add_tcase(suite, c);
+    return test_run(suite);
+}

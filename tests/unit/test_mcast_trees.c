@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Multicast trees: from each member every other is reached exactly once, nobody else is, and
+ * nothing comes back; while members join and leave and cables and switches fail and return.
+ */
+#include "tests/unit/mcast_world.h"
+
+static void live(struct fab_fabric *f, uint64_t seed, unsigned steps)
+{
+    struct world w;
+    world_init(&w, f, seed);
+    for (unsigned step = 0; step < steps; step++) {
+        judge(&w, fab_prng_chance(&w.r, 0.25) ? change_fabric(&w) : change_member(&w));
+    }
+    all_leave(&w);
+    assert_nothing_left(&w);
+    world_fini(&w);
+}
+
+/* 10,000 steps in all. */
+START_TEST(whoever_joins_leaves_or_fails_each_reaches_each_once)
+{
+    uint64_t seed = test_seed("whoever_joins_leaves_or_fails", 1);
+    for (unsigned i = 0; i < 14; i++)
+        live(random_fabric(10 + i, 4, 1 + i % 3, seed + i), seed + i, 500);
+    live(leaf_spine(6, 4, 4), seed, 1500);
+    live(leaf_spine(4, 1, 3), seed, 500);
+    struct fab_torus_spec torus = {.dimensions = 2, .size = {4, 4}, .hosts = 1, .parallel = 1};
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(fab_generate_torus(&torus, &b), FAB_OK);
+    live(sealed(b), seed, 1000);
+}
+END_TEST
+
+/* ---- single things --------------------------------------------------------------------------- */
+
+static uint32_t differences(const struct fab_blocks *a, const struct fab_blocks *b)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < b->count; i++)
+        for (unsigned k = 0; k < FAB_BLOCK_ENTRIES; k++)
+            if (b->block[i].entry[k] != at(a, b->block[i].id, b->block[i].number, k)) {
+                count++;
+                break;
+            }
+    return count;
+}
+
+START_TEST(a_join_moves_its_branch_only)
+{
+    struct world w;
+    struct fab_blocks before;
+    world_init(&w, leaf_spine(6, 3, 4), 1);
+    /* ends are: port 0 of 9 switches, then hosts leaf by leaf */
+    uint32_t host = w.ends - 24;
+    join(&w, host, 0, 1);
+    join(&w, host + 4, 0, 1);
+    ck_assert_int_eq(fab_blocks_copy(fab_mcast_trees_tables(w.trees), &before), FAB_OK);
+    join(&w, host + 8, 0, 1); /* its leaf, and the spine */
+    ck_assert_uint_eq(differences(&before, fab_mcast_trees_tables(w.trees)), 2);
+    join(&w, host + 9, 0, 1); /* its leaf again */
+    ck_assert_uint_eq(differences(&before, fab_mcast_trees_tables(w.trees)), 2);
+    leave(&w, host + 9, 0);
+    leave(&w, host + 8, 0);
+    ck_assert_uint_eq(differences(&before, fab_mcast_trees_tables(w.trees)), 0);
+    /* two at one leaf need no spine */
+    leave(&w, host + 4, 0);
+    join(&w, host + 1, 0, 1);
+    uint32_t used = 0;
+    const struct fab_blocks *t = fab_mcast_trees_tables(w.trees);
+    for (size_t i = 0; i < t->count; i++)
+        used += t->block[i].entry[(mlid_of(0) - FAB_MLID_FIRST) % 32] != 0;
+    ck_assert_uint_eq(used, 1);
+    fab_blocks_fini(&before);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(what_did_not_fail_stays)
+{
+    struct world w;
+    struct fab_blocks before;
+    world_init(&w, leaf_spine(6, 3, 4), 1);
+    uint32_t host = w.ends - 24;
+    for (uint32_t i = 0; i < 24; i += 2)
+        join(&w, host + i, i / 2 % GROUPS, 1);
+    ck_assert_int_eq(fab_blocks_copy(fab_mcast_trees_tables(w.trees), &before), FAB_OK);
+    look(&w); /* nothing happened */
+    ck_assert_uint_eq(differences(&before, fab_mcast_trees_tables(w.trees)), 0);
+    ck_assert_uint_eq(differences(fab_mcast_trees_tables(w.trees), &before), 0);
+    fab_blocks_fini(&before);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(roots_are_used_alike)
+{
+    struct world w;
+    struct fab_blocks before = {0};
+    uint32_t used[3] = {0};
+    world_init(&w, leaf_spine(6, 3, 4), 1);
+    uint32_t host = w.ends - 24;
+    for (uint32_t mlid = 0; mlid < 30; mlid++)
+        for (uint32_t i = 0; i < 24; i += 5)
+            ck_assert_int_eq(fab_mcast_trees_join(w.trees, (uint16_t)(FAB_MLID_FIRST + mlid),
+                                                  guid_of(&w, host + i), true),
+                             FAB_OK);
+    /* spines have no hosts */
+    for (uint32_t sw = 0, spine = 0; sw < w.now->switch_count; sw++) {
+        bool leaf = false;
+        for (uint32_t num = 1; num <= w.now->nodes[sw].num_ports; num++)
+            leaf |=
+                fab_peer_node(w.now, w.now->nodes[sw].first_port + num) >= w.now->switch_count &&
+                w.now->ports[w.now->nodes[sw].first_port + num].peer != FAB_NONE;
+        for (unsigned k = 0; !leaf && k < 30; k++)
+            used[spine] += at(fab_mcast_trees_tables(w.trees), sw, 0, k) != 0;
+        spine += !leaf;
+    }
+    for (unsigned i = 0; i < 3; i++)
+        ck_assert_uint_eq(used[i], 10);
+    fab_blocks_fini(&before);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(the_smallest_table_counts)
+{
+    struct fab_fabric *f = leaf_spine(2, 2, 2), *small;
+    struct fab_mcast_trees *t;
+    uint32_t sw;
+    ck_assert_int_eq(fab_fabric_clone(f, &small), FAB_OK);
+    small->switches[2].multicast_fdb_cap = 5;
+    ck_assert_int_eq(fab_mcast_trees_new(small, &t), FAB_OK);
+    ck_assert_uint_eq(fab_mcast_trees_room(t, &sw), 5);
+    ck_assert_uint_eq(sw, 2);
+    uint64_t guid = small->ports[small->nodes[4].first_port + 1].guid;
+    ck_assert_int_eq(fab_mcast_trees_join(t, FAB_MLID_FIRST + 4, guid, true), FAB_OK);
+    ck_assert_int_eq(fab_mcast_trees_join(t, FAB_MLID_FIRST + 5, guid, true), FAB_E_RANGE);
+    ck_assert_int_eq(fab_mcast_trees_join(t, FAB_MLID_FIRST - 1, guid, true), FAB_E_RANGE);
+    ck_assert_int_eq(fab_mcast_trees_leave(t, FAB_MLID_FIRST, guid, true), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_mcast_trees_leave(t, FAB_MLID_FIRST + 4, guid, false), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_mcast_trees_join(t, FAB_MLID_FIRST + 4, 12345, true),
+                     FAB_OK); /* not there */
+    ck_assert_uint_eq(fab_mcast_trees_missing(t, FAB_MLID_FIRST + 4), 1);
+    fab_mcast_trees_free(t);
+    fab_fabric_unref(small);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("trees");
+    TCase *tcase = tcase_create("trees");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, whoever_joins_leaves_or_fails_each_reaches_each_once);
+    tcase_add_test(tcase, a_join_moves_its_branch_only);
+    tcase_add_test(tcase, what_did_not_fail_stays);
+    tcase_add_test(tcase, roots_are_used_alike);
+    tcase_add_test(tcase, the_smallest_table_counts);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The order of table writes: trees, rings and random fabrics lose cables and switches and get them
+ * back; each time the writes are applied one by one, in any order that the plan allows, and the
+ * mixture of old and new tables is looked at after every single one: no circle for any destination,
+ * nobody cut off who was not, no cycle of channels.
+ */
+#include "libfabmgr/plan/plan.h"
+#include "tests/unit/naive.h"
+#include "tests/unit/routing.h"
+
+struct change {
+    const struct fab_fabric *f; /* as it is now */
+    struct fab_target *target;
+    struct fab_observed at; /* what the switches hold */
+    struct fab_plan plan;
+    uint32_t from, to; /* table writes of the plan */
+};
+struct tally {
+    bool backwards; /* take no notice of what the plan says, and write the last first */
+    uint32_t changes, writes, waits, parts, unordered, loops, losses, cycles, checked;
+};
+
+/* ---- paths through the mixture -------------------------------------------------------------- */
+
+enum { ARRIVES = 0, DROPPED = 1, CIRCLES = 2 };
+
+static int walk(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t sw, uint32_t lid,
+                uint32_t owner)
+{
+    for (uint32_t hops = 0; hops <= f->switch_count; hops++) {
+        uint8_t entry = fab_lft_row(lft, sw)[lid];
+        uint32_t port = fab_port_id(f, sw, entry > f->nodes[sw].num_ports ? 0 : entry);
+        if (entry == 0 || entry > f->nodes[sw].num_ports)
+            return entry == 0 && port == owner ? ARRIVES : DROPPED;
+        if (!fab_port_is_up(f, port))
+            return DROPPED;
+        if (f->ports[port].peer == owner)
+            return ARRIVES;
+        sw = fab_peer_node(f, port);
+        if (!fab_node_is_switch(f, sw))
+            return DROPPED;
+    }
+    return CIRCLES;
+}
+
+/* Destinations of one block (or of all): what becomes of a packet at each switch. */
+static void look(const struct change *c, uint32_t first, uint32_t last, uint8_t *ret_fate)
+{
+    const struct fab_lids *lids = &c->target->lids;
+    for (uint32_t lid = first; lid <= last && lid <= lids->top; lid++)
+        for (uint32_t sw = 0; sw < c->f->switch_count; sw++)
+            ret_fate[(size_t)sw * c->at.lft.stride + lid] =
+                lids->owner[lid] == FAB_NONE
+                    ? DROPPED
+                    : (uint8_t)walk(c->f, &c->at.lft, sw, lid, lids->owner[lid]);
+}
+
+/* ---- carrying a plan out -------------------------------------------------------------------- */
+
+/* May write i go out, or take effect, when those of done[] have? */
+static bool may_go(const struct change *c, const bool *done, uint32_t i)
+{
+    bool behind = false; /* a barrier that i is behind */
+    for (uint32_t k = i + 1; k-- > c->from;) {
+        if (behind && c->plan.ops[k].awaited && !done[k])
+            return false;
+        behind = behind || c->plan.ops[k].barrier;
+    }
+    return true;
+}
+
+static uint32_t draw_next(const struct change *c, const bool *done, struct fab_prng *prng,
+                          bool in_order)
+{
+    uint32_t drawn = FAB_NONE, seen = 0;
+    for (uint32_t i = c->from; i < c->to; i++) {
+        if (done[i] || !may_go(c, done, i))
+            continue;
+        if (in_order)
+            return i;
+        if (fab_prng_below(prng, ++seen) == 0)
+            drawn = i;
+    }
+    return drawn;
+}
+
+static bool has_cycle(const struct change *c)
+{
+    struct fab_verdict v;
+    struct fab_verify_input in = {
+        .fabric = c->f, .lids = &c->target->lids, .lft = &c->at.lft, .max_hops = 64};
+    ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
+    bool cycle = !v.deadlock_free && v.witness.kind != FAB_E_LOOP;
+    fab_verify_verdict_fini(&v);
+    return cycle;
+}
+
+static void judge(struct change *c, const struct fab_plan_op *op, const uint8_t *before,
+                  uint8_t *fate, struct tally *t)
+{
+    uint32_t first = op->block * FAB_LFT_BLOCK, loops = 0, losses = 0;
+    look(c, first, first + FAB_LFT_BLOCK - 1, fate);
+    for (uint32_t lid = first; lid < first + FAB_LFT_BLOCK && lid <= c->target->lids.top; lid++) {
+        for (uint32_t sw = 0; sw < c->f->switch_count; sw++) {
+            size_t i = (size_t)sw * c->at.lft.stride + lid;
+            int now = fate[i];
+            loops += now == CIRCLES;
+            losses += now != ARRIVES && before[i] == ARRIVES &&
+                      walk(c->f, &c->target->lft, sw, lid, c->target->lids.owner[lid]) == ARRIVES;
+        }
+    }
+    t->loops += loops > 0;
+    t->losses += losses > 0;
+}
+
+static void apply(struct change *c, const struct fab_plan_op *op)
+{
+    struct fab_plan_input in = {.fabric = c->f, .target = c->target, .observed = &c->at};
+    uint8_t data[FAB_SMP_DATA];
+    uint32_t attr_mod;
+    ck_assert_int_eq(fab_plan_encode(&in, op, data, &attr_mod), FAB_OK);
+    ck_assert_uint_eq(attr_mod, op->block);
+    fab_plan_observed_set_block(&c->at, op->node, op->block, data);
+}
+
+/* Writes it all, as if devices answered in any order; in_order: one by one. */
+static void carry_out(struct change *c, struct fab_prng *prng, bool in_order, struct tally *t)
+{
+    size_t size = c->at.lft.stride * c->f->switch_count;
+    uint8_t *before = calloc(size, 1), *fate = calloc(size, 1);
+    bool *done = calloc(c->to + 1u, sizeof(*done));
+    look(c, 0, c->target->lids.top, before);
+    memcpy(fate, before, size);
+    for (uint32_t n = c->from; n < c->to; n++) {
+        uint32_t i = t->backwards ? c->to - 1 - (n - c->from) : draw_next(c, done, prng, in_order);
+        ck_assert_uint_ne(i, FAB_NONE);
+        const struct fab_plan_op *op = &c->plan.ops[i];
+        done[i] = true;
+        apply(c, op);
+        judge(c, op, before, fate, t);
+        if (n % 4 == 0) {
+            t->cycles += has_cycle(c);
+            t->checked++;
+        }
+        t->writes++;
+        t->waits += op->barrier;
+    }
+    if (!t->backwards)
+        ck_assert_mem_eq(c->at.lft.entries, c->target->lft.entries, size);
+    free(before);
+    free(fate);
+    free(done);
+}
+
+static struct fab_target *tables_of(const struct fab_fabric *f, const char *engine)
+{
+    struct fab_policy p;
+    struct fab_target *t = fab_target_new();
+    char why[160] = "";
+    fab_policy_defaults(&p);
+    assigned(f, &p, &t->lids);
+    struct fab_route_input in = {.fabric = f, .policy = &p, .lids = &t->lids};
+    int status = fab_route_engine_by_name(engine)->run(&in, &t->lft, &t->vls, why, sizeof(why));
+    fab_policy_fini(&p);
+    if (status == FAB_OK)
+        return t;
+    ck_assert_int_eq(status, FAB_E_UNSUPPORTED);
+    fab_target_unref(t);
+    return NULL;
+}
+
+static void plan(struct change *c)
+{
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    struct fab_plan_input in = {
+        .fabric = c->f, .policy = &p, .target = c->target, .observed = &c->at, .sm_lid = 1};
+    ck_assert_int_eq(fab_plan_make(&in, &c->plan), FAB_OK);
+    c->from = c->plan.stage_start[FAB_STAGE_ROUTES];
+    c->to = c->plan.stage_start[FAB_STAGE_ROUTES + 1];
+    fab_policy_fini(&p);
+}
+
+static uint32_t extra(const struct change *c)
+{
+    uint32_t parts = 0;
+    for (uint32_t i = c->from; i < c->to; i++)
+        parts += c->plan.ops[i].keep != 0;
+    return parts;
+}
+
+/* From the tables of one fabric to those of the other, which has the same nodes. */
+static void go(const struct fab_fabric *old, const struct fab_fabric *now, const char *engine,
+               struct fab_prng *prng, struct tally *t)
+{
+    struct fab_target *was = tables_of(old, engine), *is = tables_of(now, engine);
+    if (was != NULL && is != NULL) {
+        struct change c = {.f = now, .target = is};
+        ck_assert_uint_eq(was->lids.top, is->lids.top);
+        ck_assert_int_eq(fab_plan_observed_init(&c.at, now->switch_count, is->lids.top), FAB_OK);
+        for (uint32_t sw = 0; sw < now->switch_count; sw++)
+            for (uint32_t block = 0; block < c.at.blocks; block++)
+                fab_plan_observed_set_block(&c.at, sw, block,
+                                            fab_lft_row(&was->lft, sw) + block * FAB_LFT_BLOCK);
+        plan(&c);
+        ck_assert(!c.plan.unchecked);
+        t->changes++;
+        t->parts += extra(&c);
+        t->unordered += c.plan.unordered;
+        carry_out(&c, prng, fab_prng_chance(prng, 0.3), t);
+        fab_plan_fini(&c.plan);
+        fab_plan_observed_fini(&c.at);
+    }
+    fab_target_unref(was);
+    fab_target_unref(is);
+}
+
+/* One cable; or some, and all of those of a switch now and then: nodes stay, and so do LIDs. */
+static struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prng *prng, bool lone)
+{
+    struct fab_builder *b = fab_builder_from(f);
+    double rate = (double)(1 + fab_prng_below(prng, 4)) / (f->link_count + 1.0);
+    uint32_t dead = FAB_NONE, lost = FAB_NONE, seen = 0;
+    if (fab_prng_chance(prng, 0.3))
+        dead = (uint32_t)fab_prng_below(prng, f->switch_count);
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        const struct fab_port *p = &f->ports[port];
+        if (!naive_is_channel(f, port))
+            continue;
+        if (fab_prng_below(prng, ++seen) == 0)
+            lost = port;
+        if (!lone && (p->node == dead || fab_prng_chance(prng, rate)))
+            ck_assert_int_eq(fab_builder_unlink(b, p->node, p->num), FAB_OK);
+    }
+    if (lone && lost != FAB_NONE)
+        ck_assert_int_eq(fab_builder_unlink(b, f->ports[lost].node, f->ports[lost].num), FAB_OK);
+    return sealed(b);
+}
+
+/* Faults, more of them, and all mended. */
+static void there_and_back(struct fab_fabric *f, const char *engine, struct fab_prng *prng,
+                           bool lone, struct tally *t)
+{
+    struct fab_fabric *broken = with_faults(f, prng, lone);
+    struct fab_fabric *worse = with_faults(broken, prng, lone);
+    go(f, broken, engine, prng, t);
+    go(broken, worse, engine, prng, t);
+    go(worse, lone ? broken : f, engine, prng, t);
+    fab_fabric_unref(broken);
+    fab_fabric_unref(worse);
+    fab_fabric_unref(f);
+}
+
+static void report(const char *what, const struct tally *t)
+{
+    printf("# %s: %u changes, %u writes, %u waits, %u of them parts of a block, %u without an "
+           "order; after %u writes a "
+           "circle, "
+           "after %u a loss; %u of %u mixtures had a cycle of channels\n",
+           what, t->changes, t->writes, t->waits, t->parts, t->unordered, t->loops, t->losses,
+           t->cycles, t->checked);
+    fflush(stdout);
+}
+
+static struct fab_fabric *draw_a_tree(struct fab_prng *prng)
+{
+    static const uint32_t shapes[][2] = {{4, 3}, {6, 3}, {8, 2}, {4, 4}, {12, 2}};
+    const uint32_t *shape = shapes[fab_prng_below(prng, 5)];
+    return fat_tree(shape[0], shape[1], 1);
+}
+
+static void assert_safe(const char *what, const struct tally *t)
+{
+    report(what, t);
+    ck_assert_uint_gt(t->changes, 0);
+    ck_assert_uint_eq(t->loops, 0);
+    ck_assert_uint_eq(t->losses, 0);
+    ck_assert_uint_eq(t->unordered, 0);
+}
+
+START_TEST(trees)
+{
+    static const char *const engines[] = {"fattree", "updn"};
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("order of writes on trees", 51));
+    for (unsigned e = 0; e < 4; e++) {
+        struct tally t = {0};
+        char what[80];
+        for (unsigned i = 0; i < 40; i++)
+            there_and_back(draw_a_tree(&prng), engines[e % 2], &prng, e < 2, &t);
+        snprintf(what, sizeof(what), "%s, %s", engines[e % 2], e < 2 ? "lone cables" : "many");
+        assert_safe(what, &t);
+    }
+}
+END_TEST
+
+/* The judge above is worth something: it sees what goes wrong in a bad order. */
+START_TEST(a_bad_order_is_seen)
+{
+    struct fab_prng prng;
+    struct tally t = {.backwards = true};
+    fab_prng_init(&prng, test_seed("a bad order", 53));
+    for (unsigned i = 0; i < 40; i++)
+        there_and_back(draw_a_tree(&prng), "updn", &prng, false, &t);
+    report("backwards", &t);
+    ck_assert_uint_gt(t.loops, 0);
+    ck_assert_uint_gt(t.losses, 0);
+}
+END_TEST
+
+START_TEST(random_fabrics)
+{
+    uint64_t seed = test_seed("order of writes on random fabrics", 52);
+    struct fab_prng prng;
+    fab_prng_init(&prng, seed);
+    for (unsigned e = 0; e < 2; e++) {
+        struct tally t = {0};
+        for (unsigned i = 0; i < 100; i++)
+            there_and_back(random_fabric(3 + i % 25, 3 + i % 3, 2, seed + i), "updn", &prng, e == 0,
+                           &t);
+        assert_safe(e == 0 ? "random, lone cables" : "random, many", &t);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("order of writes");
+    TCase *tcase = tcase_create("mixtures");
+    tcase_set_timeout(tcase, 300);
+    tcase_add_test(tcase, trees);
+    tcase_add_test(tcase, a_bad_order_is_seen);
+    tcase_add_test(tcase, random_fabrics);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}

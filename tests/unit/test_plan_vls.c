@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which lanes are written to devices: a model of devices with SLtoVLMappingTables and VL
+ * arbitration takes what plans write, wide or pair by pair; after each plan it must hold what the
+ * target says, and the next plan must have nothing to write.
+ */
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/plan/plan.h"
+#include "tests/unit/routing.h"
+
+#define PORTS 40
+#define POWER_ON UINT64_C(0x0123456701234567) /* SL s on VL s mod 8 */
+
+struct devices {
+    uint64_t (*map)[PORTS][PORTS]; /* [nodes][in][out] */
+    struct fab_vlarb *arb;         /* [ports] */
+};
+struct world {
+    struct fab_fabric *f;
+    struct fab_policy p;
+    struct fab_target *t;
+    struct fab_observed known;
+    struct devices d;
+    uint32_t dumb; /* a node that takes no writes; 0: none */
+};
+
+static void power_on(struct world *w, uint32_t node)
+{
+    for (unsigned in = 0; in < PORTS; in++) {
+        for (unsigned out = 0; out < PORTS; out++)
+            w->d.map[node][in][out] = POWER_ON;
+    }
+    memset(&w->d.arb[w->f->nodes[node].first_port], 0,
+           (w->f->nodes[node].num_ports + 1u) * sizeof(*w->d.arb));
+}
+
+/* Consumes f. All ports are Active. */
+static struct world world_of(struct fab_fabric *f, uint8_t optimized)
+{
+    struct world w = {0};
+    ck_assert_int_eq(fab_fabric_clone(f, &w.f), FAB_OK);
+    fab_fabric_unref(f);
+    for (uint32_t port = 0; port < w.f->port_count; port++) {
+        if (fab_port_is_up(w.f, port))
+            w.f->ports[port].info.port_state = FAB_STATE_ACTIVE;
+    }
+    for (uint32_t sw = 0; sw < w.f->switch_count; sw++)
+        w.f->switches[sw].optimized_sl2vl = optimized;
+    fab_policy_defaults(&w.p);
+    w.t = routed(w.f, &w.p);
+    ck_assert_int_eq(fab_plan_observed_init(&w.known, w.f->switch_count, w.t->lids.top), FAB_OK);
+    w.d.map = calloc(w.f->node_count, sizeof(*w.d.map));
+    w.d.arb = calloc(w.f->port_count, sizeof(*w.d.arb));
+    for (uint32_t node = 0; node < w.f->node_count; node++)
+        power_on(&w, node);
+    return w;
+}
+
+static void world_fini(struct world *w)
+{
+    fab_target_unref(w->t);
+    fab_plan_observed_fini(&w->known);
+    fab_policy_fini(&w->p);
+    fab_fabric_unref(w->f);
+    free(w->d.map);
+    free(w->d.arb);
+}
+
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
+/* Trunks by the parity of their number in two classes, which matter as `kind` has it. */
+enum kind { ONE_LANE, BY_SL, BY_OUT, BY_IN, BY_BOTH };
+
+static bool is_trunk(const struct fab_fabric *f, uint32_t port)
+{
+    uint32_t peer = fab_peer_node(f, port);
+    return fab_node_is_switch(f, f->ports[port].node) && peer != FAB_NONE &&
+           fab_node_is_switch(f, peer);
+}
+
+static void set_lanes(struct world *w, enum kind kind, uint8_t count)
+{
+    struct fab_vls *v = &w->t->vls;
+    fab_vls_fini(v);
+    fab_vls_init(v, count);
+    v->classes = 3;
+    ck_assert_int_eq(fab_vls_by_class(v, w->f->port_count), FAB_OK);
+    for (uint32_t port = 0; port < w->f->port_count; port++) {
+        if (is_trunk(w->f, port))
+            v->port_class[port] = (uint8_t)(1 + w->f->ports[port].num % 2);
+    }
+    for (unsigned in = 0; in < 3; in++) {
+        for (unsigned out = 0; out < 3; out++) {
+            unsigned by = (kind == BY_OUT || kind == BY_BOTH ? out : 0) +
+                          (kind == BY_IN || kind == BY_BOTH ? 3 * in : 0);
+            for (unsigned sl = 0; sl < FAB_SLS; sl++)
+                v->vl[in][out][sl] = (uint8_t)((sl + by) % count);
+        }
+    }
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+static bool is_lanes(const struct fab_plan_op *op)
+{
+    return op->attr_id == FAB_ATTR_SL2VL || op->attr_id == FAB_ATTR_VLARB;
+}
+
+static void take_map(struct world *w, const struct fab_plan_op *op, uint32_t mod, uint64_t map)
+{
+    bool sw = fab_node_is_switch(w->f, op->node);
+    uint32_t num = sw ? 0 : w->f->ports[op->port].num;
+    if (sw && mod >> 16 != 0)
+        ck_assert_uint_eq(w->f->switches[op->node].optimized_sl2vl, 1);
+    for (uint32_t in = 0; in < PORTS; in++) {
+        for (uint32_t out = 0; out < PORTS; out++) {
+            if (sw ? (mod >> 17 & 1 || (mod >> 8 & 255) == in) &&
+                         (mod >> 16 & 1 || (mod & 255) == out)
+                   : in == num && out == num)
+                w->d.map[op->node][in][out] = map;
+        }
+    }
+}
+
+static void take(struct world *w, const struct fab_plan_input *in, const struct fab_plan_op *op)
+{
+    uint8_t data[FAB_SMP_DATA];
+    uint32_t mod = 0;
+    ck_assert_int_eq(fab_plan_encode(in, op, data, &mod), FAB_OK);
+    if (op->attr_id == FAB_ATTR_SL2VL) {
+        take_map(w, op, mod, fab_be64(data));
+        return;
+    }
+    ck_assert_uint_eq(mod >> 16, 1); /* low priority, first entries */
+    if (fab_node_is_switch(w->f, op->node))
+        ck_assert_uint_eq(mod & 0xffff, w->f->ports[op->port].num);
+    ck_assert_int_eq(fab_attr_unpack(&fab_attr_vlarb, data, sizeof(data), &w->d.arb[op->port]),
+                     FAB_OK);
+}
+
+static void assert_stage(const struct world *w, const struct fab_plan *p, uint32_t i)
+{
+    unsigned stage = 0;
+    while (i >= p->stage_start[stage + 1])
+        stage++;
+    const struct fab_plan_op *op = &p->ops[i];
+    if (!fab_node_is_switch(w->f, op->node))
+        ck_assert_uint_eq(stage, FAB_STAGE_ENDPORTS);
+    else if (op->attr_id == FAB_ATTR_VLARB)
+        ck_assert_uint_eq(stage, FAB_STAGE_VLARB);
+    else if (op->mod >> 16 == 3)
+        ck_assert_uint_eq(stage, FAB_STAGE_SL2VL);
+    else
+        ck_assert_uint_eq(stage, op->mod >> 16 ? FAB_STAGE_SL2VL_LINE : FAB_STAGE_SL2VL_PAIR);
+}
+
+/* Returns how many writes of lanes there were. */
+static uint32_t carry_out(struct world *w)
+{
+    struct fab_plan_input in = {
+        .fabric = w->f, .policy = &w->p, .target = w->t, .observed = &w->known, .sm_lid = 1};
+    struct fab_plan plan;
+    uint32_t writes = 0;
+    bool failed = false;
+    ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+    fab_plan_vls_begin(&in, &plan, &w->known);
+    for (uint32_t i = 0; i < plan.stage_start[FAB_STAGE_COUNT]; i++) {
+        const struct fab_plan_op *op = &plan.ops[i];
+        if (!is_lanes(op))
+            continue;
+        assert_stage(w, &plan, i);
+        writes++;
+        if (w->dumb != 0 && op->node == w->dumb)
+            failed = true;
+        else
+            take(w, &in, op);
+    }
+    ck_assert_int_eq(fab_plan_vls_done(&in, &w->known), FAB_OK);
+    if (failed)
+        fab_plan_observed_forget_vls(&w->known, w->f, w->dumb);
+    fab_plan_fini(&plan);
+    return writes;
+}
+
+static void assert_arbitration(const struct world *w, uint32_t port)
+{
+    struct fab_vlarb want;
+    struct fab_arb arb;
+    if (!fab_target_arb(w->f, &w->p, &w->t->vls, port, NULL, &arb))
+        return;
+    fab_arb_block(&arb, 1, &want);
+    ck_assert_int_eq(memcmp(&want, &w->d.arb[port], sizeof(want)), 0);
+}
+
+/* What the devices hold is what the target says, wherever a packet may pass. */
+static void assert_held(const struct world *w)
+{
+    const struct fab_fabric *f = w->f;
+    for (uint32_t out = 0; out < f->port_count; out++) {
+        uint32_t node = f->ports[out].node, first = f->nodes[node].first_port;
+        if (f->ports[out].num == 0 || !fab_port_is_up(f, out))
+            continue;
+        assert_arbitration(w, out);
+        bool sw = fab_node_is_switch(f, node);
+        for (uint32_t in = 0; in <= f->nodes[node].num_ports; in++) {
+            if (sw ? in != 0 && !fab_port_is_up(f, first + in) : first + in != out)
+                continue;
+            ck_assert_uint_eq(w->d.map[node][in][f->ports[out].num],
+                              fab_target_sl2vl(f, &w->p, &w->t->vls, first + in, out));
+        }
+    }
+}
+
+static uint32_t settle(struct world *w)
+{
+    uint32_t writes = carry_out(w);
+    assert_held(w);
+    ck_assert_uint_eq(carry_out(w), 0);
+    return writes;
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+START_TEST(one_lane_needs_no_write)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 1);
+    ck_assert_uint_eq(carry_out(&w), 0);
+    ck_assert_ptr_null(w.known.lanes.port);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(all_kinds_reach_all_devices)
+{
+    static const uint8_t counts[] = {2, 3, 8};
+    for (unsigned i = 0; i < 24; i++) {
+        struct world w = world_of(fat_tree(8, 2, 1), i % 2 ? 1 : 0);
+        set_lanes(&w, (enum kind)(BY_SL + i / 2 % 4), counts[i / 8]);
+        uint32_t writes = settle(&w);
+        ck_assert_uint_gt(writes, 0);
+        world_fini(&w);
+    }
+}
+END_TEST
+
+/* From any lanes to any others, one lane included, and back. */
+START_TEST(engines_change)
+{
+    struct fab_prng prng;
+    fab_prng_init(&prng, test_seed("changes of lanes", 31));
+    for (unsigned optimized = 0; optimized < 2; optimized++) {
+        struct world w = world_of(fat_tree(8, 2, 1), (uint8_t)optimized);
+        for (unsigned i = 0; i < 40; i++) {
+            enum kind kind = (enum kind)fab_prng_below(&prng, 5);
+            uint8_t count = (uint8_t)(kind == ONE_LANE ? 1 : 2 + fab_prng_below(&prng, 3));
+            bool was_known = w.known.lanes.port != NULL;
+            set_lanes(&w, kind, count);
+            uint32_t writes = carry_out(&w);
+            if (count > 1 || was_known)
+                assert_held(&w);
+            else
+                ck_assert_uint_eq(writes, 0);
+            ck_assert_uint_eq(carry_out(&w), 0);
+        }
+        world_fini(&w);
+    }
+}
+END_TEST
+
+/* 8 ports: 64 pairs with port 0 as in port. */
+START_TEST(wide_writes_are_few)
+{
+    static const struct {
+        enum kind kind;
+        uint32_t most; /* SL2VL writes a switch: all, then odd lines, then odd pairs */
+    } cases[] = {{BY_SL, 1}, {BY_OUT, 1 + 8}, {BY_IN, 1 + 8}, {BY_BOTH, 40}};
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world w = world_of(fat_tree(8, 2, 1), 1);
+        set_lanes(&w, cases[i].kind, 4);
+        uint32_t ends = w.f->node_count - w.f->switch_count, trunk_ports = 0;
+        for (uint32_t port = 0; port < w.f->port_count; port++)
+            trunk_ports += w.f->ports[port].num > 0 && fab_port_is_up(w.f, port);
+        uint32_t writes = settle(&w); /* VL arbitration of all ports, a table of each end */
+        ck_assert_uint_le(writes, trunk_ports + ends + cases[i].most * w.f->switch_count);
+        printf("# kind %u: %u writes, %u ports, %u ends, %u switches\n", cases[i].kind, writes,
+               trunk_ports, ends, w.f->switch_count);
+        world_fini(&w);
+    }
+}
+END_TEST
+
+START_TEST(a_port_that_comes_up_gets_its_pairs)
+{
+    for (unsigned optimized = 0; optimized < 2; optimized++) {
+        struct world w = world_of(fat_tree(8, 2, 1), (uint8_t)optimized);
+        uint32_t port = fab_port_id(w.f, 0, 1);
+        while (!is_trunk(w.f, port))
+            port++;
+        uint32_t peer = w.f->ports[port].peer;
+        w.f->ports[port].info.phys_state = FAB_PHYS_POLLING;
+        set_lanes(&w, BY_BOTH, 4);
+        (void)settle(&w);
+        w.f->ports[port].info.phys_state = FAB_PHYS_LINKUP;
+        uint32_t writes = settle(&w);
+        ck_assert_uint_gt(writes, 0);
+        ck_assert_uint_le(writes, 2 * (2 * 9 + 1)); /* of two switches: its pairs, arbitration */
+        /* Away and back again: it kept what it had. */
+        w.f->ports[port].info.phys_state = FAB_PHYS_POLLING;
+        ck_assert_uint_eq(carry_out(&w), 0);
+        w.f->ports[port].info.phys_state = FAB_PHYS_LINKUP;
+        ck_assert_uint_eq(settle(&w), 0);
+        /* Away while the lanes change. */
+        w.f->ports[port].info.phys_state = FAB_PHYS_POLLING;
+        set_lanes(&w, BY_IN, 3);
+        (void)settle(&w);
+        w.f->ports[port].info.phys_state = FAB_PHYS_LINKUP;
+        ck_assert_uint_gt(settle(&w), 0);
+        ck_assert_uint_ne(peer, FAB_NONE);
+        world_fini(&w);
+    }
+}
+END_TEST
+
+START_TEST(what_was_reset_is_written_anew)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 1);
+    set_lanes(&w, BY_BOTH, 4);
+    (void)settle(&w);
+    power_on(&w, 2);
+    fab_plan_observed_forget_vls(&w.known, w.f, 2);
+    uint32_t writes = settle(&w);
+    ck_assert_uint_gt(writes, 0);
+    uint32_t host = w.f->switch_count, port = w.f->nodes[host].first_port + 1;
+    power_on(&w, host);
+    w.f->ports[port].info.port_state = FAB_STATE_INIT;
+    ck_assert_uint_eq(carry_out(&w), 2); /* what it holds is not asked for */
+    w.f->ports[port].info.port_state = FAB_STATE_ACTIVE;
+    assert_held(&w);
+    ck_assert_uint_eq(carry_out(&w), 0);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(what_failed_is_tried_again)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    set_lanes(&w, BY_OUT, 4);
+    w.dumb = 3;
+    uint32_t all = carry_out(&w), again = carry_out(&w);
+    ck_assert_uint_gt(again, 0);
+    ck_assert_uint_lt(again, all / 5);
+    w.dumb = 0;
+    ck_assert_uint_eq(settle(&w), again);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_plan_that_breaks_off_leaves_doubts)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 1);
+    struct fab_plan plan;
+    set_lanes(&w, BY_OUT, 4);
+    (void)settle(&w);
+    set_lanes(&w, BY_IN, 4);
+    struct fab_plan_input in = {
+        .fabric = w.f, .policy = &w.p, .target = w.t, .observed = &w.known, .sm_lid = 1};
+    ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+    fab_plan_vls_begin(&in, &plan, &w.known);
+    for (uint32_t i = 0; i < plan.stage_start[FAB_STAGE_COUNT]; i += 2) {
+        if (is_lanes(&plan.ops[i]))
+            take(&w, &in, &plan.ops[i]);
+    }
+    fab_plan_fini(&plan);
+    set_lanes(&w, BY_OUT, 4); /* as it was before */
+    ck_assert_uint_gt(settle(&w), 0);
+    world_fini(&w);
+}
+END_TEST
+
+/* Ids change, knowledge stays. */
+START_TEST(knowledge_moves_with_the_nodes)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 1);
+    struct fab_observed moved;
+    set_lanes(&w, BY_BOTH, 4);
+    (void)settle(&w);
+    struct fab_builder *b = fab_builder_from(w.f);
+    ck_assert_int_eq(fab_builder_remove(b, 1), FAB_OK);
+    struct fab_fabric *now = sealed(b);
+    ck_assert_int_eq(fab_plan_observed_remap(&w.known, w.f, now, w.t->lids.top, &moved), FAB_OK);
+    ck_assert_uint_eq(moved.lanes.ports, now->port_count);
+    for (uint32_t node = 0; node < now->node_count; node++) {
+        uint32_t was = fab_fabric_node_by_guid(w.f, now->nodes[node].guid);
+        ck_assert_int_eq(memcmp(moved.lanes.port + now->nodes[node].first_port,
+                                w.known.lanes.port + w.f->nodes[was].first_port,
+                                (now->nodes[node].num_ports + 1u) * sizeof(*moved.lanes.port)),
+                         0);
+    }
+    fab_plan_observed_fini(&moved);
+    fab_fabric_unref(now);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(ends_with_fewer_lanes_fold_them)
+{
+    struct world w = world_of(leaf_spine(2, 2, 2), 1);
+    uint32_t port = w.f->nodes[w.f->switch_count].first_port + 1, peer = w.f->ports[port].peer;
+    struct fab_arb arb;
+    w.f->ports[port].info.vl_cap = 2;
+    set_lanes(&w, BY_SL, 4);
+    (void)settle(&w);
+    ck_assert_uint_eq(fab_target_sl2vl(w.f, &w.p, &w.t->vls, port, port),
+                      UINT64_C(0x0101010101010101));
+    ck_assert_uint_eq(fab_target_sl2vl(w.f, &w.p, &w.t->vls, peer, peer),
+                      UINT64_C(0x0101010101010101));
+    ck_assert_uint_eq(fab_target_vl(w.f, &w.p, &w.t->vls, peer, peer, 3), 1);
+    ck_assert(fab_target_arb(w.f, &w.p, &w.t->vls, port, NULL, &arb));
+    ck_assert_uint_eq(arb.lows, 2);
+    ck_assert_uint_eq(arb.low[0].weight, arb.low[1].weight);
+    w.f->ports[port].info.vlarb_low_cap = 1;
+    ck_assert(!fab_target_arb(w.f, &w.p, &w.t->vls, port, NULL, &arb));
+    w.f->ports[port].info.vl_cap = 1;
+    ck_assert_uint_eq(fab_target_sl2vl(w.f, &w.p, &w.t->vls, port, port), 0);
+    world_fini(&w);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        one_lane_needs_no_write,
+        all_kinds_reach_all_devices,
+        engines_change,
+        wide_writes_are_few,
+        a_port_that_comes_up_gets_its_pairs,
+        what_was_reset_is_written_anew,
+        what_failed_is_tried_again,
+        a_plan_that_breaks_off_leaves_doubts,
+        knowledge_moves_with_the_nodes,
+        ends_with_fewer_lanes_fold_them,
+    };
+    Suite *suite = suite_create("plan_lanes");
+    TCase *tcase = tcase_create("lanes");
+    tcase_set_timeout(tcase, 120);
+    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
