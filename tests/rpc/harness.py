@@ -20,6 +20,15 @@ WORK = tempfile.mkdtemp(prefix="fabric-rpc-")
 PATIENCE = 60
 
 
+def sanitized():
+    with open(os.path.join(BUILD, "tests/rpc/rpc_server"), "rb") as f:
+        return b"__asan_init" in f.read()
+
+
+# What bounds of memory and time are multiplied by.
+SLACK = 16 if sanitized() else 1
+
+
 def make_stubs():
     """Compiles the contract as any user would: protoc, and nothing of gRPC's own generator."""
     proto = os.path.join(SOURCE, "proto")
@@ -119,6 +128,17 @@ def fake(leaves=4, spines=2, hosts=4, delay_ms=20, events=0, address=None, env=N
     with running(command, said_ready, env) as process:
         process.address = address
         yield process
+
+
+def memory_kb(process):
+    """Resident memory of a program."""
+    with open(f"/proc/{process.pid}/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+
+
+def descriptors(process):
+    """How many files and sockets a program has open."""
+    return len(os.listdir(f"/proc/{process.pid}/fd"))
 
 
 @contextlib.contextmanager

@@ -15,9 +15,9 @@ import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 import http2
-from harness import (BUILD, PATIENCE, WORK, Fabric, channel, event_pb2, fails, fake, fake_fabric,
-                     load, main, node_pb2, port_pb2, running, said_ready, socket_path, status_pb2,
-                     wait_until)
+from harness import (BUILD, PATIENCE, SLACK, WORK, Fabric, channel, descriptors, event_pb2, fails,
+                     fake, fake_fabric, load, main, memory_kb, node_pb2, port_pb2, running,
+                     said_ready, socket_path, status_pb2, wait_until)
 
 Code = grpc.StatusCode
 SERVICE = "/fabric.v1.FabricService/"
@@ -308,14 +308,29 @@ def cancelled_calls_are_forgotten():
 
 
 def connections_break_in_the_middle():
+    """Whatever was under way on a connection that breaks ends with it, and leaves nothing behind."""
     with fake(delay_ms=200, events=5) as server:
+        before = descriptors(server)
         for _ in range(30):
             raw = http2.Raw(server.address)
             raw.send(http2.request(1, SERVICE + "Sweep") + http2.request(3, SERVICE + "WatchEvents")
                      + http2.request(5, SERVICE + "GetVerdict", b"\x08\x01"))
             raw.close()
+        wait_until(lambda: descriptors(server) <= before)
+        memory = memory_kb(server)
+        for _ in range(10):
+            for _ in range(30):
+                raw = http2.Raw(server.address)
+                raw.send(http2.request(1, SERVICE + "WatchEvents"))
+                raw.close()
+            wait_until(lambda: descriptors(server) <= before)
+        assert memory_kb(server) < memory + 8192 * SLACK, (memory, memory_kb(server))
         with channel(server.address) as c:
             assert Fabric(c).Sweep().message == "done"
+            stream = Fabric(c).WatchEvents()
+            first = next(stream).event.sequence
+            assert next(stream).event.sequence == first + 1
+            stream.cancel()
 
 
 # ---- events ------------------------------------------------------------------------------------
@@ -375,6 +390,33 @@ def who_falls_behind_is_told_where_to_resume():
         except grpc.RpcError as error:
             assert error.code() == Code.RESOURCE_EXHAUSTED, error
             assert f"after_sequence {last}" in error.details(), (error.details(), last)
+
+
+def followers_resume_at_the_edge_of_the_ring():
+    """4096 events are kept. Who resumes within them misses none; who resumes before them begins with the
+    oldest; who resumes at the newest waits for the next."""
+    kept = 4096
+    with fake_fabric(delay_ms=0) as f:
+        for _ in range(kept // 8 + 5):
+            for call in [f.Sweep(future=True) for _ in range(8)]:
+                call.result()
+        newest = f.ListEvents(page_size=1).events[0].sequence
+        oldest = newest - kept + 1
+        assert oldest > 4
+        for after in (1, oldest - 3, oldest - 2, oldest - 1, oldest, oldest + 1, newest - 2, newest - 1):
+            stream = f.WatchEvents(after_sequence=after)
+            expected = max(after + 1, oldest)
+            assert next(stream).event.sequence == expected, (after, oldest, newest)
+            if expected < newest:
+                assert next(stream).event.sequence == expected + 1
+            stream.cancel()
+        everything = [a.event.sequence for _, a in zip(range(kept), f.WatchEvents(after_sequence=oldest - 1))]
+        assert everything == list(range(oldest, newest + 1))
+        stream = f.WatchEvents(after_sequence=newest)
+        f.Sweep()
+        assert next(stream).event.sequence == newest + 1
+        stream.cancel()
+        fails(Code.OUT_OF_RANGE, lambda **a: list(f.WatchEvents(**a)), after_sequence=newest + 2)
 
 
 def clients_that_never_read_disturb_nobody():
@@ -475,23 +517,33 @@ def wrong_framing_is_an_error_and_no_more():
 
 
 def floods_are_bounded():
-    with fake() as server:
+    """A client that floods costs memory within bounds, nobody else waits, and all of it is given back."""
+    def flood(server, pieces):
         raw = http2.Raw(server.address)
         try:
-            for i in range(20000):
-                raw.send(http2.frame(http2.HEADERS, http2.END_HEADERS, 2 * i + 1,
-                                     http2.request_headers(SERVICE + "GetStatus"))
-                         + http2.frame(http2.RST, 0, 2 * i + 1, b"\0\0\0\x08"))
+            for piece in pieces:
+                raw.send(piece)
         except (BrokenPipeError, ConnectionResetError, socket.timeout):
             pass
-        raw.close()
-        raw = http2.Raw(server.address)
-        try:
-            raw.send(http2.frame(http2.PING, payload=b"12345678") * 20000)
-            raw.send(http2.settings() * 20000)
-        except (BrokenPipeError, ConnectionResetError, socket.timeout):
-            pass
-        raw.close()
+        return raw
+
+    with fake() as server, channel(server.address) as c:
+        f = Fabric(c)
+        f.GetStatus()
+        before, memory = descriptors(server), memory_kb(server)
+        reset = (http2.frame(http2.HEADERS, http2.END_HEADERS, 2 * i + 1,
+                             http2.request_headers(SERVICE + "GetStatus"))
+                 + http2.frame(http2.RST, 0, 2 * i + 1, b"\0\0\0\x08") for i in range(20000))
+        pings = [http2.frame(http2.PING, payload=b"12345678") * 20000, http2.settings() * 20000]
+        for pieces in (reset, pings):
+            raw = flood(server, pieces)
+            start = time.monotonic()
+            assert f.GetStatus(timeout=PATIENCE).status.generation > 0
+            assert time.monotonic() - start < 5 * SLACK
+            assert memory_kb(server) < memory + 32768 * SLACK, (memory, memory_kb(server))
+            raw.close()
+        wait_until(lambda: descriptors(server) <= before)
+        assert f.Sweep().message == "done"
         is_alive(server)
 
 
@@ -852,6 +904,7 @@ main([
     followers_choose_severity,
     many_followers,
     who_falls_behind_is_told_where_to_resume,
+    followers_resume_at_the_edge_of_the_ring,
     clients_that_never_read_disturb_nobody,
     garbage_is_answered_by_hanging_up,
     wrong_framing_is_an_error_and_no_more,

@@ -23,6 +23,7 @@ struct wire {
     struct transport base;
     uint32_t asked[LIDS]; /* for logs, by LID */
     uint32_t requests;    /* of class 0x21 */
+    uint32_t sets[LIDS];  /* of anything, by LID */
     uint64_t waiting, most_waiting;
     uint16_t lid; /* of this one the logs are spoiled */
     enum trick trick;
@@ -45,6 +46,7 @@ static int wire_send(struct transport *t, const struct transport_mad *mad)
     ck_assert_uint_lt(mad->addr.dlid, LIDS);
     wire.asked[mad->addr.dlid] += is_log(mad);
     wire.requests++;
+    wire.sets[mad->addr.dlid] += mad->bytes[3] == FAB_METHOD_SET;
     if (++wire.waiting > wire.most_waiting)
         wire.most_waiting = wire.waiting;
     return transport_send(lab.sim_transport, mad);
@@ -71,14 +73,18 @@ static void wire_receive(void *ctx, const struct transport_mad *mads, size_t cou
 
 /* ---- the scene ------------------------------------------------------------------------------- */
 
-static void begin(enum trick trick, uint16_t lid)
+static void bring_up(void)
 {
-    static const struct transport_ops ops = {.send = wire_send};
     lab_open_virtual(&lab, lab_leaf_spine(2, 2, HOSTS / 2), NULL);
     lab.config.counters.interval_s = 10;
     lab.config.policy.congestion.apply = true;
     sm_start(lab.sm);
     lab_run(&lab, 20, lab_is_idle, "the fabric is up");
+}
+
+static void start_cc(enum trick trick, uint16_t lid)
+{
+    static const struct transport_ops ops = {.send = wire_send};
     wire = (struct wire){.base = {.ops = &ops, .window_max = 256}, .trick = trick, .lid = lid};
     ck_assert_int_eq(transport_on_class(lab.sim_transport, FAB_CLASS_CC, wire_receive, &wire), 0);
     const struct cc_input in = {.loop = lab.loop,
@@ -87,6 +93,12 @@ static void begin(enum trick trick, uint16_t lid)
                                 .bus = lab.bus,
                                 .config = &lab.config};
     ck_assert_int_eq(cc_new(&in, &cc), 0);
+}
+
+static void begin(enum trick trick, uint16_t lid)
+{
+    bring_up();
+    start_cc(trick, lid);
 }
 
 static void end(void)
@@ -220,6 +232,67 @@ START_TEST(what_somebody_else_set_is_found)
 }
 END_TEST
 
+/* Before congestion control begins, somebody gives a host a key. */
+static void give_key(struct lab *l, const char *name, uint64_t key, uint8_t protect)
+{
+    uint8_t mad[FAB_MAD_SIZE], reply[FAB_MAD_SIZE], attr[FAB_GS_DATA] = {0};
+    const struct fab_mad head = {.mgmt_class = FAB_CLASS_CC,
+                                 .class_version = 2,
+                                 .method = FAB_METHOD_SET,
+                                 .tid = 9,
+                                 .attr_id = FAB_CC_KEY_INFO};
+    const struct fab_cc_key_info theirs = {.key = key, .protect = protect};
+    ck_assert_int_eq(fab_gmp_pack(&head, NULL, 0, mad), 0);
+    ck_assert_int_eq(fab_attr_pack(&fab_attr_cc_key_info, &theirs, attr, sizeof attr), 0);
+    memcpy(mad + FAB_CC_DATA, attr, sizeof attr);
+    ck_assert_int_eq(fab_sim_send(l->sim, lab_node(l, "host-0001"), 1, lid_of(name, 1), mad, reply),
+                     1);
+    ck_assert_uint_eq(fab_be16(reply + 4), 0);
+}
+
+/* Host 2 shows a key that is not ours, host 3 hides one, host 5 has ours already. */
+static void begin_with_keys(uint64_t ours)
+{
+    bring_up();
+    lab.config.policy.congestion.key = ours;
+    give_key(&lab, "host-0002", 77, 0);
+    give_key(&lab, "host-0003", 78, 1);
+    give_key(&lab, "host-0005", ours != 0 ? ours : 79, 1);
+    start_cc(HONEST, 0);
+}
+
+static bool all_but_two_stand(struct lab *l)
+{
+    (void)l;
+    return status().devices[CC_PROGRAMMED] == DEVICES - 2 && status().devices[CC_FOREIGN_KEY] == 2;
+}
+
+/* Devices that have somebody else's CC_Key, shown or hidden, are told of and never written, however
+ * often they are asked; one that has our key already is not given it again. */
+START_TEST(devices_with_a_foreign_key_are_left_alone)
+{
+    const uint64_t ours = 0x1234;
+    begin_with_keys(ours);
+    lab_run(&lab, 20, all_but_two_stand, "all devices but two are set");
+    uint16_t shown = lid_of("host-0002", 1), hidden = lid_of("host-0003", 1);
+    struct cc_device_status troubled[DEVICES];
+    ck_assert_uint_eq(cc_troubled(cc, troubled, DEVICES), 2);
+    for (unsigned i = 0; i < 2; i++)
+        ck_assert_int_eq(troubled[i].state, CC_FOREIGN_KEY);
+    ck_assert_uint_eq(wire.sets[shown] + wire.sets[hidden], 0);
+    ck_assert_uint_eq(wire.sets[lid_of("host-0005", 1)] + 1, wire.sets[lid_of("host-0006", 1)]);
+    lab_run_for(&lab, 3600);
+    ck_assert_uint_eq(wire.sets[shown] + wire.sets[hidden], 0);
+    ck_assert_uint_eq(status().devices[CC_FOREIGN_KEY], 2);
+    end();
+    begin_with_keys(0); /* without a key of ours none is asked for, and any Set is refused */
+    lab_run_for(&lab, 60);
+    ck_assert_uint_eq(status().devices[CC_PROGRAMMED], DEVICES - 3);
+    ck_assert_uint_eq(status().devices[CC_FOREIGN_KEY], 3);
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("congestion control of the daemon");
@@ -229,5 +302,6 @@ int main(void)
     tcase_add_test(t, logs_are_read_evenly_and_counted_once);
     tcase_add_test(t, who_has_no_log_is_left_alone);
     tcase_add_test(t, what_somebody_else_set_is_found);
+    tcase_add_test(t, devices_with_a_foreign_key_are_left_alone);
     return test_run(s);
 }

@@ -330,6 +330,8 @@ START_TEST(bears_a_cut)
 }
 END_TEST
 
+/* Nothing is delivered that was not recorded, each run ends, and the recording itself still replays
+ * without a difference afterwards. */
 START_TEST(bears_damage)
 {
     struct rig x;
@@ -339,15 +341,26 @@ START_TEST(bears_damage)
     loop_free(x.loop);
     x.loop = NULL;
     uint8_t *bytes = read_recording(&x, &len);
+    unsigned refused = 0, differ = 0;
+    replay(bytes, len, 0, false, o);
+    uint32_t total = o->stats.recorded_in + o->stats.recorded_out;
     srand((unsigned)test_seed("damage", 1));
     for (int i = 0; i < 60; i++) {
         uint8_t *bad = malloc(len);
         memcpy(bad, bytes, len);
         for (int n = rand() % 30; n >= 0; n--)
             bad[(size_t)rand() % (i % 2 ? len : 20000)] ^= (uint8_t)(1 << rand() % 8);
+        memset(&o->stats, 0, sizeof(o->stats));
         replay(bad, len, 0, true, o);
+        ck_assert_uint_le(o->stats.delivered, o->stats.recorded_in);
+        ck_assert_uint_le(o->stats.recorded_in + o->stats.recorded_out, total + 30);
+        refused += o->stats.recorded_in == 0;
+        differ += differences(o) > 0;
         free(bad);
     }
+    ck_assert_uint_gt(differ, 0);
+    ck_assert_uint_lt(refused, 60);
+    assert_replays(&x);
     free(bytes);
     free(o);
     end(&x);

@@ -291,6 +291,45 @@ START_TEST(ends_of_others_are_not_told)
 }
 END_TEST
 
+static uint16_t subscribe_to(unsigned host, uint16_t from, uint16_t to)
+{
+    struct fab_inform_info info = all_notices(128);
+    info.lid_begin = from;
+    info.lid_end = to;
+    return inform(host_lid(host), 0, &info);
+}
+
+/* A range of LIDs (IBA 13.4.8.3); LIDRangeEnd 0: one LID. Where there are partitions, the
+ * subscriber must share one with every port of the range. */
+START_TEST(ranges_of_lids_are_checked)
+{
+    open_scene(false);
+    struct fab_view *v = sm_view(scene.lab.sm);
+    uint16_t top = (uint16_t)v->target->lids.top, of[5];
+    fab_view_unref(v);
+    for (unsigned host = 0; host < 5; host++)
+        of[host] = host_lid(host);
+    ck_assert_uint_eq(of[2], of[1] + 1); /* what follows relies on this order */
+    ck_assert_uint_eq(subscribe_to(1, top, 0), 0);
+    ck_assert_uint_eq(subscribe_to(1, top, 0xbfff), 0); /* the end is cut */
+    ck_assert_uint_eq(subscribe_to(1, (uint16_t)(top + 1), 0), FAB_SA_REQ_INVALID);
+    ck_assert_uint_eq(subscribe_to(1, 1, top), 0);
+    ck_assert_uint_eq(sa_subscriptions(scene.sa)->count, 3);
+    make_partitions();
+    ck_assert_uint_eq(subscribe_to(1, of[1], 0), 0);
+    ck_assert_uint_eq(subscribe_to(1, of[1], of[1]), 0);
+    ck_assert_uint_eq(subscribe_to(1, of[4], of[4]), 0); /* blue as well */
+    ck_assert_uint_eq(subscribe_to(1, of[0], of[1]), 0); /* the manager is a full member of all */
+    ck_assert_uint_eq(subscribe_to(1, of[2], 0), FAB_SA_REQ_INVALID);
+    ck_assert_uint_eq(subscribe_to(1, of[1], of[2]),
+                      FAB_SA_REQ_INVALID); /* the last of the range */
+    ck_assert_uint_eq(subscribe_to(1, of[2], of[4]), FAB_SA_REQ_INVALID); /* the first */
+    ck_assert_uint_eq(subscribe_to(1, 1, top), FAB_SA_REQ_INVALID);
+    ck_assert_uint_eq(subscribe_to(1, 0xffff, 0), 0); /* of all that it may hear of */
+    close_scene();
+}
+END_TEST
+
 /* The agent and its manager go, without a word more to the store, and come again. */
 START_TEST(all_is_there_after_a_restart)
 {
@@ -335,6 +374,7 @@ int main(void)
     tcase_add_test(tcase, groups_are_told_when_made_and_gone);
     tcase_add_test(tcase, groups_of_others_are_not_told);
     tcase_add_test(tcase, ends_of_others_are_not_told);
+    tcase_add_test(tcase, ranges_of_lids_are_checked);
     tcase_add_test(tcase, all_is_there_after_a_restart);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
