@@ -342,6 +342,20 @@ void lab_relink(struct lab *lab, const char *node, uint8_t port)
     transport_sim_kick(lab->sim_transport);
 }
 
+void lab_exchange(struct lab *lab, const char *node, uint8_t port, const char *other,
+                  uint8_t other_port)
+{
+    struct fab_fabric *f = (struct fab_fabric *)(uintptr_t)fab_sim_fabric(lab->sim);
+    uint32_t a = fab_port_id(f, lab_node(lab, node), port);
+    uint32_t b = fab_port_id(f, lab_node(lab, other), other_port);
+    uint32_t far_a = f->ports[a].peer, far_b = f->ports[b].peer;
+    ck_assert(far_a != FAB_NONE && far_b != FAB_NONE);
+    f->ports[a].peer = far_b;
+    f->ports[far_b].peer = a;
+    f->ports[b].peer = far_a;
+    f->ports[far_a].peer = b;
+}
+
 void lab_repeat_traps(struct lab *lab)
 {
     for (int i = 0; i < 6; i++) {

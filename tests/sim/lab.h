@@ -77,6 +77,9 @@ void lab_forget_writes(struct lab *lab);
 /* Faults, with the traps that follow. The link is named by one end: node description and port. */
 void lab_unlink(struct lab *lab, const char *node, uint8_t port);
 void lab_relink(struct lab *lab, const char *node, uint8_t port);
+/* Two cables change places at those ends, and nothing tells of it. */
+void lab_exchange(struct lab *lab, const char *node, uint8_t port, const char *other,
+                  uint8_t other_port);
 uint64_t lab_random(struct lab *lab);
 /* A MAD that comes in without having been asked for. */
 void lab_receive(struct lab *lab, const uint8_t bytes[FAB_MAD_SIZE]);

@@ -14,6 +14,8 @@
 #include "fabricd/store/schema.h"
 #include "tests/unit/state_dir.h"
 
+#define NOBODY 65534 /* a user without privileges */
+
 /* Files may not grow: to SQLite that is a disk without space. */
 START_TEST(a_full_disk_loses_nothing_but_time)
 {
@@ -307,16 +309,51 @@ START_TEST(a_directory_that_cannot_be_written_says_why)
     ck_assert_ptr_nonnull(strstr(why, "--state-dir"));
     ck_assert_int_eq(store_open(file, &s, why, sizeof(why)), FAB_E_NOT_FOUND);
     ck_assert_int_eq(store_open("/proc/self", &s, why, sizeof(why)) != FAB_OK, 1);
-    if (geteuid() != 0) {
-        ck_assert_int_eq(chmod(dir, 0500), 0);
-        ck_assert_int_eq(store_open(dir, &s, why, sizeof(why)), FAB_E_DENIED);
-        ck_assert_ptr_nonnull(strstr(why, "make it writable for user"));
-        ck_assert_int_eq(chmod(dir, 0700), 0);
-        fill_store();
-        ck_assert_int_eq(chmod(db_path, 0440), 0);
-        ck_assert_int_eq(store_open(dir, &s, why, sizeof(why)), FAB_E_DENIED);
-        ck_assert_ptr_nonnull(strstr(why, "is not writable"));
+}
+END_TEST
+
+/* As a user without privileges: root may write everything, and becomes nobody for this test. */
+static uid_t become_somebody(void)
+{
+    uid_t was = geteuid();
+    if (was == 0) {
+        ck_assert_int_eq(chown(dir, NOBODY, (gid_t)-1), 0);
+        ck_assert_int_eq(seteuid(NOBODY), 0);
     }
+    return was;
+}
+
+static void assert_denied(const char *says)
+{
+    struct store *s = NULL;
+    char why[600] = "", user[40];
+    snprintf(user, sizeof(user), "for user %u", (unsigned)geteuid());
+    ck_assert_int_eq(store_open(dir, &s, why, sizeof(why)), FAB_E_DENIED);
+    ck_assert_msg(strstr(why, says) != NULL && strstr(why, user) != NULL, "%s", why);
+    ck_assert_ptr_null(s);
+}
+
+START_TEST(what_may_not_be_written_is_refused)
+{
+    uid_t was = become_somebody();
+    ck_assert_int_eq(chmod(dir, 0500), 0);
+    assert_denied("make it writable");
+    ck_assert_int_eq(chmod(dir, 0700), 0);
+    fill_store();
+    ck_assert_int_eq(chmod(db_path, 0440), 0);
+    assert_denied("is not writable");
+    ck_assert_int_eq(chmod(db_path, 0640), 0);
+    store_close(open_store());
+    ck_assert_int_eq(unlink(db_path), 0);
+    ck_assert_int_eq(chmod(dir, 0500), 0); /* the lock can be taken, no database made */
+    struct store *s = NULL;
+    char why[600] = "";
+    ck_assert_int_ne(store_open(dir, &s, why, sizeof(why)), FAB_OK);
+    ck_assert_str_ne(why, "");
+    ck_assert_int_ne(access(db_path, F_OK), 0);
+    ck_assert_int_eq(chmod(dir, 0700), 0);
+    store_close(open_store());
+    ck_assert_int_eq(seteuid(was), 0);
 }
 END_TEST
 
@@ -391,6 +428,7 @@ int main(void)
     tcase_add_test(tcase, a_log_without_its_database_is_not_played_into_a_new_one);
     tcase_add_test(tcase, one_manager_a_directory);
     tcase_add_test(tcase, a_directory_that_cannot_be_written_says_why);
+    tcase_add_test(tcase, what_may_not_be_written_is_refused);
     tcase_add_test(tcase, the_directory_is_made);
     tcase_add_test(tcase, an_older_schema_is_brought_up_after_a_copy);
     suite_add_tcase(suite, tcase);

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The manager and P_Key tables: ports that have no room for all partitions are named, and hold as
+ * many as fit. An adapter of the simulated fabric has room for 64 P_Keys, a port of a switch
+ * for 32. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/partition/partition.h"
+#include "tests/sim/lab.h"
+
+static uint64_t port_guid(struct lab *lab, const char *name)
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    return f->ports[fab_port_id(f, lab_node(lab, name), 1)].guid;
+}
+
+/* Full members of partitions 1 to `count`: one host, or (NULL) all hosts. */
+static void use_partitions(struct lab *lab, const char *host, unsigned count)
+{
+    char text[8192], who[40] = "ALL_CAS";
+    size_t len = 0;
+    struct fab_partitions_error e;
+    struct fab_partitions *p;
+    if (host)
+        snprintf(who, sizeof who, "0x%" PRIx64, port_guid(lab, host));
+    for (unsigned i = 1; i <= count; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "P%u=0x%x, defmember=full: %s;\n", i,
+                                i, who);
+    ck_assert_int_eq(fab_partitions_read(text, len, &p, &e), FAB_OK);
+    fab_partitions_unref(lab->config.policy.partitions);
+    lab->config.policy.partitions = p;
+    lab_forget_events(lab);
+    lab_forget_writes(lab);
+    ck_assert_int_eq(sm_reload(lab->sm), FAB_OK);
+    lab_run_for(lab, 1);
+    lab_run(lab, 20, lab_is_idle, "the partitions");
+    lab_assert_good(lab);
+}
+
+static unsigned told(struct lab *lab, const char *subject)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < lab->event_count; i++)
+        count += strcmp(lab->events[i].type, "partition-full") == 0 &&
+                 (!subject || strcmp(lab->events[i].subject, subject) == 0);
+    return count;
+}
+
+/* How many P_Keys a host holds by the tables that were published. */
+static uint32_t held(struct lab *lab, const char *host)
+{
+    struct fab_view *v = sm_view(lab->sm);
+    uint32_t port = fab_fabric_port_by_guid(v->fabric, port_guid(lab, host)), count = 0, used = 0;
+    const uint16_t *key = fab_pkeys_of(&v->target->pkeys, port, &count);
+    for (uint32_t i = 0; i < count; i++)
+        used += key[i] != 0;
+    fab_view_unref(v);
+    return used;
+}
+
+START_TEST(full_tables_are_told_of)
+{
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    use_partitions(&lab, "host-0006",
+                   31); /* and the default one: as many as the switch has room for */
+    ck_assert_uint_eq(told(&lab, NULL), 0);
+    ck_assert_uint_eq(held(&lab, "host-0006"), 32);
+    use_partitions(&lab, "host-0006", 32);
+    ck_assert_uint_eq(told(&lab, NULL), 1);
+    ck_assert_uint_eq(told(&lab, "leaf-002/2"), 1);
+    ck_assert_uint_eq(held(&lab, "host-0006"), 33);
+    use_partitions(&lab, "host-0006", 63);
+    ck_assert_uint_eq(told(&lab, NULL), 1);
+    ck_assert_uint_eq(held(&lab, "host-0006"), 64);
+    use_partitions(&lab, "host-0006", 70);
+    ck_assert_uint_eq(told(&lab, NULL), 2);
+    ck_assert_uint_eq(told(&lab, "leaf-002/2"), 1);
+    ck_assert_uint_eq(told(&lab, "host-0006/1"), 1);
+    ck_assert_uint_eq(held(&lab, "host-0006"), 64);
+    ck_assert_uint_eq(held(&lab, "host-0007"), 1); /* others have the default partition alone */
+    use_partitions(&lab, "host-0006", 5);
+    ck_assert_uint_eq(told(&lab, NULL), 0);
+    ck_assert_uint_eq(held(&lab, "host-0006"), 6);
+    lab_close(&lab);
+}
+END_TEST
+
+/* So many ports are named one by one; how many more there are is told in one event. */
+START_TEST(many_full_tables_are_counted)
+{
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    use_partitions(&lab, NULL, 40); /* 24 ports of switches before hosts */
+    ck_assert_uint_eq(told(&lab, NULL), FAB_PARTITION_OVERFLOWS + 1);
+    ck_assert_uint_eq(told(&lab, "fabric"), 1);
+    const struct lab_event *last = NULL;
+    for (unsigned i = 0; i < lab.event_count; i++)
+        if (strcmp(lab.events[i].type, "partition-full") == 0)
+            last = &lab.events[i];
+    ck_assert_str_eq(last->subject, "fabric");
+    ck_assert_msg(strtoul(last->message, NULL, 10) == 24 - FAB_PARTITION_OVERFLOWS, "%s",
+                  last->message);
+    ck_assert_uint_eq(held(&lab, "host-0020"), 41);
+    lab_close(&lab);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("sm partitions");
+    TCase *t = tcase_create("tables");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, full_tables_are_told_of);
+    tcase_add_test(t, many_full_tables_are_counted);
+    suite_add_tcase(s, t);
+    return test_run(s);
+}
