@@ -3,6 +3,8 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/thread_pool.h \
 	%D%/loop.c \
 	%D%/loop.h \
+	%D%/task.c \
+	%D%/task.h \
 	%D%/thread.h \
 	%D%/timeline.c \
 	%D%/timeline.h \

@@ -1,5 +1,67 @@
-fabricd_libfabricd_la_SOURCES += %D%/sm.h %D%/private.h %D%/core/phase.h %D%/sm.c %D%/core/runner.c %D%/core/phase_task.c \
-	%D%/mcast/multicast.c %D%/mcast/multicast_store.c %D%/mcast/mft_writes.c %D%/core/rounds.c %D%/model/model.c %D%/apply/partition.c %D%/model/paths.c %D%/model/names.c %D%/sweep/unresponsive.c %D%/apply/changes.c %D%/apply/guid_info.c %D%/ha/mastership.c %D%/fault/trap.c \
-	%D%/links/flapping.c %D%/links/isolation.c %D%/sweep/light_sweep.c %D%/links/port_setting.c %D%/sweep/discovery.c %D%/sweep/background_sweep.c %D%/sweep/snapshot.c %D%/ha/election.c %D%/apply/read_tables.c %D%/apply/address.c \
-	%D%/apply/route.c %D%/apply/classes.c %D%/fault/contingency.c %D%/fault/port_probe.c %D%/fault/local_repair.c %D%/apply/plan.c %D%/apply/program.c %D%/apply/lid_routed.c %D%/apply/readback.c %D%/apply/publish.c %D%/apply/reroutes.c \
-	%D%/apply/rebalance.c
+fabricd_libfabricd_la_SOURCES += \
+	%D%/apply/address.c \
+	%D%/apply/apply.h \
+	%D%/apply/changes.c \
+	%D%/apply/classes.c \
+	%D%/apply/guid_info.c \
+	%D%/apply/lid_routed.c \
+	%D%/apply/partition.c \
+	%D%/apply/plan.c \
+	%D%/apply/program.c \
+	%D%/apply/publish.c \
+	%D%/apply/read_tables.c \
+	%D%/apply/readback.c \
+	%D%/apply/rebalance.c \
+	%D%/apply/repair_state.c \
+	%D%/apply/reroutes.c \
+	%D%/apply/route.c \
+	%D%/apply/state.h \
+	%D%/core/core.h \
+	%D%/core/guids.c \
+	%D%/core/guids.h \
+	%D%/core/next_round.c \
+	%D%/core/next_round.h \
+	%D%/core/phase.h \
+	%D%/core/phase_task.c \
+	%D%/core/reply.c \
+	%D%/core/requests.c \
+	%D%/core/rounds.c \
+	%D%/core/runner.c \
+	%D%/core/state.h \
+	%D%/fault/contingency.c \
+	%D%/fault/fault.h \
+	%D%/fault/local_repair.c \
+	%D%/fault/port_probe.c \
+	%D%/fault/state.h \
+	%D%/fault/trap.c \
+	%D%/ha/election.c \
+	%D%/ha/ha.h \
+	%D%/ha/mastership.c \
+	%D%/ha/state.h \
+	%D%/links/flapping.c \
+	%D%/links/isolation.c \
+	%D%/links/links.h \
+	%D%/links/port_setting.c \
+	%D%/links/state.h \
+	%D%/mcast/mcast.h \
+	%D%/mcast/mft_writes.c \
+	%D%/mcast/multicast.c \
+	%D%/mcast/multicast_store.c \
+	%D%/mcast/state.h \
+	%D%/model/model.c \
+	%D%/model/model.h \
+	%D%/model/names.c \
+	%D%/model/paths.c \
+	%D%/sm.h \
+	%D%/sweep/background_sweep.c \
+	%D%/sweep/discovery.c \
+	%D%/sweep/heavy_sweep.c \
+	%D%/sweep/light_sweep.c \
+	%D%/sweep/snapshot.c \
+	%D%/sweep/state.h \
+	%D%/sweep/sweep.h \
+	%D%/sweep/unresponsive.c \
+	%D%/wiring/rounds.c \
+	%D%/wiring/sm.c \
+	%D%/wiring/wiring.c \
+	%D%/wiring/wiring.h

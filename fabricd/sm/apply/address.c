@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/apply/state.h"
 
 static void tell(struct sm *s, const struct fab_address_note *n)
 {
@@ -78,11 +78,10 @@ static void assign(void *ctx)
 
 static int enter(struct sm *s)
 {
-    static const struct sm_phase_work part = {assign, drop};
-    fab_target_unref(s->fresh);
-    s->fresh = NULL;
-    if (s->model.target && s->run.same && s->run.kind != SM_ROUND_REROUTE &&
-        s->run.kind != SM_ROUND_REBALANCE)
+    static const struct sm_phase_work assigning = {assign, drop};
+    fab_target_unref(s->apply->fresh);
+    s->apply->fresh = NULL;
+    if (s->model.target && s->run.same && s->run.round->engine == SM_ENGINE_IF_NEEDED)
         return FAB_OK;
     struct assignment *a = calloc(1, sizeof(*a));
     if (!a)
@@ -94,7 +93,7 @@ static int enter(struct sm *s)
         return FAB_E_NOMEM;
     }
     sm_model_lend(&s->model, &a->model);
-    return sm_phase_task_begin(s, &part, a);
+    return sm_phase_task_begin(s, &assigning, a);
 }
 
 static int leave(struct sm *s)
@@ -107,7 +106,7 @@ static int leave(struct sm *s)
     for (size_t i = 0; i < a->note_count && i < SM_EVENTS_A_ROUND; i++)
         tell(s, &a->notes[i]);
     if (r == FAB_OK) {
-        s->fresh = a->target;
+        s->apply->fresh = a->target;
         a->target = NULL;
         save_leases(s);
     }
@@ -115,5 +114,5 @@ static int leave(struct sm *s)
     return r;
 }
 
-const struct sm_phase sm_phase_address = {"addressing",       enter, NULL, NULL,
-                                          sm_phase_task_over, leave};
+const struct sm_phase sm_phase_address = {
+    .name = "addressing", .enter = enter, .finished = sm_phase_task_over, .leave = leave};

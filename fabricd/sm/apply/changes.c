@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/plural.h"
 
 #define SINGLY 8      /* as many of one kind are told one by one */
@@ -158,11 +158,11 @@ static void tell_all(struct sm *s, const struct fab_fabric *old, const struct fa
         return;
     const struct wording *w = &wordings[changes->kind];
     for (size_t i = 0; i < count; i++) {
-        sm_background_touch(s, changes[i].guid_a);
-        sm_background_touch(s, changes[i].guid_b);
+        sm_node_touched(s, changes[i].guid_a);
+        sm_node_touched(s, changes[i].guid_b);
     }
-    s->links_lost += changes->kind == FAB_CHANGE_LINK_REMOVED ? count : 0;
-    s->links_gained += changes->kind == FAB_CHANGE_LINK_ADDED ? count : 0;
+    s->apply->links_lost += changes->kind == FAB_CHANGE_LINK_REMOVED ? count : 0;
+    s->apply->links_gained += changes->kind == FAB_CHANGE_LINK_ADDED ? count : 0;
     const struct many many = {w->from_old ? old : now, changes, count};
     for (size_t i = 0; count <= SINGLY && i < count; i++)
         tell(s, old, now, &changes[i]);
@@ -174,24 +174,23 @@ static void tell_all(struct sm *s, const struct fab_fabric *old, const struct fa
 
 /* ---- from outside ---------------------------------------------------------------------------- */
 
-void sm_report_lost_links(struct sm *s)
+void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t count)
 {
     const struct fab_fabric *f = s->model.fabric;
-    struct fab_change *changes = calloc(s->cut.count + 1u, sizeof(*changes));
-    size_t count = 0;
-    for (uint32_t i = 0; changes && i < s->cut.count; i++) {
-        if (s->cut.cable[i].isolated)
-            continue; /* told when that was decided */
-        const struct fab_port *a = &f->ports[s->cut.cable[i].port];
-        const struct fab_port *b = &f->ports[s->cut.cable[i].peer];
-        changes[count++] = (struct fab_change){.kind = FAB_CHANGE_LINK_REMOVED,
-                                               .guid_a = f->nodes[a->node].guid,
-                                               .port_a = a->num,
-                                               .guid_b = f->nodes[b->node].guid,
-                                               .port_b = b->num};
+    struct fab_change *changes = calloc(count + 1u, sizeof(*changes));
+    size_t lost = 0;
+    for (uint32_t i = 0; changes && i < count; i++) {
+        if (link[i].isolated)
+            continue; /* reported when that was decided */
+        const struct fab_port *a = &f->ports[link[i].port], *b = &f->ports[link[i].peer];
+        changes[lost++] = (struct fab_change){.kind = FAB_CHANGE_LINK_REMOVED,
+                                              .guid_a = f->nodes[a->node].guid,
+                                              .port_a = a->num,
+                                              .guid_b = f->nodes[b->node].guid,
+                                              .port_b = b->num};
     }
     if (changes)
-        tell_all(s, f, f, changes, count);
+        tell_all(s, f, f, changes, lost);
     free(changes);
 }
 
@@ -220,10 +219,9 @@ static size_t drop_isolated(const struct sm *s, struct fab_change *changes, size
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct sm_flap *e = changes[i].kind == FAB_CHANGE_LINK_REMOVED
-                                      ? sm_flap_find(s, changes[i].guid_a, changes[i].port_a)
-                                      : NULL;
-        if (!e || !e->isolated || !e->out)
+        bool ours = changes[i].kind == FAB_CHANGE_LINK_REMOVED &&
+                    sm_is_isolated_out(s, changes[i].guid_a, changes[i].port_a);
+        if (!ours)
             changes[kept++] = changes[i];
     }
     return kept;

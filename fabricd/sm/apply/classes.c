@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/apply/state.h"
 #include "libfabmgr/route/route.h"
 
 #define PORTS_LOOKED_AT 1024
@@ -71,8 +71,8 @@ void sm_classes_report(struct sm *s, const struct sm_classes *now)
 {
     const struct fab_classes *c = s->policy.classes;
     char text[400];
-    bool same = memcmp(now, &s->classes, sizeof(*now)) == 0;
-    s->classes = *now;
+    bool same = memcmp(now, &s->apply->classes, sizeof(*now)) == 0;
+    s->apply->classes = *now;
     if (same || fab_classes_count(c) < 2)
         return;
     for (unsigned i = 0; i < now->report.notes; i++) {

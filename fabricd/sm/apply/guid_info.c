@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* GUIDInfo of ports (IBA 14.2.5.5), for those who keep alias GUIDs: the manager has the session
  * that subnet management goes by. */
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/status.h"
 
 int sm_guids_write(struct sm *s, uint16_t lid, uint32_t block, const struct fab_guid_block *guids,

@@ -6,7 +6,7 @@
  * are known to be in the switches, and none of them is about to change. If no answer comes all the
  * same, the further tries take the directed route (libfabmgr/mads).
  */
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/apply/state.h"
 
 #define MOST_HOPS 64
 

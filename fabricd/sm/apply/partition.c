@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/apply/state.h"
 
 static bool is_wanted(const struct sm *s)
 {
@@ -41,14 +41,14 @@ static uint32_t blocks_of(const struct sm *s, uint32_t port)
 
 static int enter_reading(struct sm *s)
 {
-    s->scan = (struct sm_scan){.index = is_wanted(s) ? 0 : s->model.fabric->port_count};
+    s->apply->scan = (struct sm_scan){.index = is_wanted(s) ? 0 : s->model.fabric->port_count};
     return FAB_OK;
 }
 
 /* The next block that is not known; false: none. */
 static bool find_block(struct sm *s)
 {
-    struct sm_scan *at = &s->scan;
+    struct sm_scan *at = &s->apply->scan;
     for (; at->index < s->model.fabric->port_count; at->index++, at->block = 0)
         for (; at->block < blocks_of(s, at->index); at->block++)
             if (!fab_blocks_get(&s->model.observed.pkeys, at->index, at->block) &&
@@ -62,13 +62,13 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     const struct fab_fabric *f = s->model.fabric;
     if (!find_block(s))
         return false;
-    uint32_t port = s->scan.index;
+    uint32_t port = s->apply->scan.index;
     ret->path = sm_model_path(&s->model, port);
     ret->attr_id = FAB_ATTR_PKEY_TABLE;
-    ret->attr_mod = s->scan.block;
+    ret->attr_mod = s->apply->scan.block;
     if (fab_node_is_switch(f, f->ports[port].node))
         ret->attr_mod |= (uint32_t)f->ports[port].num << 16;
-    ret->tag = (uint64_t)port << 32 | s->scan.block++;
+    ret->tag = (uint64_t)port << 32 | s->apply->scan.block++;
     return true;
 }
 
@@ -84,7 +84,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 
 static bool finished(const struct sm *s)
 {
-    return s->scan.index >= s->model.fabric->port_count;
+    return s->apply->scan.index >= s->model.fabric->port_count;
 }
 
 static void tell(struct sm *s, const struct fab_partition_report *r)
@@ -129,10 +129,10 @@ static void tell_refusals(struct sm *s)
     for (uint32_t sw = 0; sw < f->switch_count; sw++)
         if (refuses(s, sw) && count++ == 0)
             sm_node_name(f, sw, name);
-    if (count && count != s->unchecked)
+    if (count && count != s->apply->unchecked)
         bus_say(s->in.bus, EVENT_WARNING, "partition-unchecked", name, 0, 0,
                 "it does not check P_Keys as it is told, nor do %u other switches", count - 1);
-    s->unchecked = count;
+    s->apply->unchecked = count;
 }
 
 struct members {           /* all owned */
@@ -221,7 +221,10 @@ void sm_partition_told(struct sm *s, uint32_t port)
         (void)fab_held_pkeys_tell(&s->model.observed.pkeys, port, pkeys->enforce[port]);
 }
 
-const struct sm_phase sm_phase_pkeys = {"reading P_Keys", enter_reading, next,
-                                        answer,           finished,      NULL};
-const struct sm_phase sm_phase_partition = {"partitioning",     enter, NULL, NULL,
-                                            sm_phase_task_over, leave};
+const struct sm_phase sm_phase_pkeys = {.name = "reading P_Keys",
+                                        .enter = enter_reading,
+                                        .next = next,
+                                        .answer = answer,
+                                        .finished = finished};
+const struct sm_phase sm_phase_partition = {
+    .name = "partitioning", .enter = enter, .finished = sm_phase_task_over, .leave = leave};

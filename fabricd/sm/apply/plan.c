@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/apply/state.h"
 
 struct planning { /* all owned */
     struct sm_model model;
@@ -53,7 +53,7 @@ static void work(void *ctx)
 
 static int enter(struct sm *s)
 {
-    static const struct sm_phase_work part = {work, drop};
+    static const struct sm_phase_work planning = {work, drop};
     struct planning *p = calloc(1, sizeof(*p));
     if (!p)
         return FAB_E_NOMEM;
@@ -64,9 +64,10 @@ static int enter(struct sm *s)
     }
     p->in = sm_program_input(s);
     p->target = fab_target_ref(s->model.target);
-    p->copy = s->jobs || (s->model.view && s->model.view->fabric == s->model.fabric);
+    p->copy = loop_tasks_any(&s->model.readers) ||
+              (s->model.view && s->model.view->fabric == s->model.fabric);
     sm_model_lend(&s->model, &p->model);
-    return sm_phase_task_begin(s, &part, p);
+    return sm_phase_task_begin(s, &planning, p);
 }
 
 static int leave(struct sm *s)
@@ -80,4 +81,5 @@ static int leave(struct sm *s)
     return r;
 }
 
-const struct sm_phase sm_phase_plan = {"planning", enter, NULL, NULL, sm_phase_task_over, leave};
+const struct sm_phase sm_phase_plan = {
+    .name = "planning", .enter = enter, .finished = sm_phase_task_over, .leave = leave};

@@ -14,10 +14,10 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/plural.h"
 
-static void fini(struct sm_programming *p)
+void sm_program_fini(struct sm_programming *p)
 {
     fab_plan_fini(&p->plan);
     free(p->touched);
@@ -41,7 +41,7 @@ static bool tables_wait(const struct sm *s)
 static void note_unsure(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
-    struct sm_programming *p = &s->program;
+    struct sm_programming *p = &s->apply->program;
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         const struct fab_port_info *own = &f->ports[fab_port_id(f, sw, 0)].info;
         if (!f->switches[sw].port_state_change || own->sm_lid == p->in.sm_lid)
@@ -53,7 +53,7 @@ static void note_unsure(struct sm *s)
 
 void sm_program_tidy(struct sm *s)
 {
-    fab_plan_fini(&s->program.plan);
+    fab_plan_fini(&s->apply->program.plan);
 }
 
 struct fab_plan_input sm_program_input(const struct sm *s)
@@ -64,15 +64,15 @@ struct fab_plan_input sm_program_input(const struct sm *s)
         .target = s->model.target,
         .observed = &s->model.observed,
         .sm_lid = s->model.target->lids.base[s->model.fabric->self_port],
-        .tune = s->tune,
-        .ask = s->ask,
+        .tune = s->apply->tune,
+        .ask = s->apply->ask,
     };
 }
 
-int sm_program_take(struct sm *s, struct fab_plan *plan)
+static int take(struct sm *s, struct fab_plan *plan)
 {
-    struct sm_programming *p = &s->program;
-    fini(p);
+    struct sm_programming *p = &s->apply->program;
+    sm_program_fini(p);
     p->touched = calloc((size_t)s->model.fabric->node_count + 1, 1);
     p->asked = fab_bits_new(plan->stage_start[FAB_STAGE_COUNT]);
     if (!p->touched || !p->asked)
@@ -83,23 +83,33 @@ int sm_program_take(struct sm *s, struct fab_plan *plan)
     return FAB_OK;
 }
 
+int sm_program_repair(struct sm *s, struct fab_plan *plan)
+{
+    return take(s, plan);
+}
+
+uint32_t sm_program_failed(const struct sm *s)
+{
+    return s->apply->program.failed;
+}
+
 int sm_program_begin(struct sm *s, struct fab_plan *plan)
 {
-    int r = sm_program_take(s, plan);
+    int r = take(s, plan);
     if (r != FAB_OK)
         return r;
-    s->tune = false;
-    s->asking |= s->ask;
-    s->ask = false;
+    s->apply->tune = false;
+    s->apply->asking |= s->apply->ask;
+    s->apply->ask = false;
     note_unsure(s);
-    s->program.tables_wait = tables_wait(s);
+    s->apply->program.tables_wait = tables_wait(s);
     return FAB_OK;
 }
 
 /* A trap that came while the plan was made is heard now. */
 static int enter(struct sm *s)
 {
-    if (s->want.glance.count || s->want.suspects.count)
+    if (sm_fault_waits(s))
         sm_rebalance_yield(s);
     return FAB_OK;
 }
@@ -112,8 +122,9 @@ static bool all_sent(const struct sm_programming *p)
 /* A node that did not answer a write is not asked for the rest: it would only cost time. */
 static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_op *op)
 {
-    return s->program.touched[op->node] & SM_UNRESPONSIVE ? NULL
-                                                          : sm_model_path(&s->model, op->port);
+    return s->apply->program.touched[op->node] & SM_UNRESPONSIVE
+               ? NULL
+               : sm_model_path(&s->model, op->port);
 }
 
 /* A stage with nothing in it holds up nobody. */
@@ -127,9 +138,9 @@ static bool stage_is_awaited(const struct sm_programming *p)
 /* Steps over the border of a stage, if there is one here and all before it is answered. */
 static bool may_go_on(struct sm *s)
 {
-    struct sm_programming *p = &s->program;
+    struct sm_programming *p = &s->apply->program;
     while (p->stage < FAB_STAGE_COUNT && p->next == p->plan.stage_start[p->stage + 1]) {
-        if (s->run.outstanding && stage_is_awaited(p))
+        if (sm_run_outstanding(s) && stage_is_awaited(p))
             return false;
         p->stage++;
     }
@@ -145,8 +156,8 @@ static bool is_torn(const struct sm_programming *p, const struct fab_plan_op *op
 static void tear(struct sm *s, const struct fab_plan_op *op)
 {
     if (op->awaited)
-        s->program.torn[op->block / 64 % 16] |= UINT64_C(1) << op->block % 64;
-    sm_guids_add(&s->retry, s->model.fabric->nodes[op->node].guid);
+        s->apply->program.torn[op->block / 64 % 16] |= UINT64_C(1) << op->block % 64;
+    sm_request_retry_of(s, s->model.fabric->nodes[op->node].guid);
 }
 
 static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
@@ -158,7 +169,7 @@ static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
 /* Tables go by LID where they can: decided once for each switch. */
 static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
 {
-    uint8_t *touched = &s->program.touched[sw];
+    uint8_t *touched = &s->apply->program.touched[sw];
     if (!(*touched & (SM_BY_LID | SM_BY_PATH)))
         *touched |= sm_lid_route_to(s, sw) != 0 ? SM_BY_LID : SM_BY_PATH;
     if (*touched & SM_BY_LID) {
@@ -169,7 +180,7 @@ static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
 
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
-    struct sm_programming *p = &s->program;
+    struct sm_programming *p = &s->apply->program;
     while (!p->stopped && may_go_on(s)) {
         const struct fab_plan_op *op = &p->plan.ops[p->next];
         if (op->barrier && p->awaited)
@@ -199,12 +210,12 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
 
 static bool finished(const struct sm *s)
 {
-    return s->program.stopped || all_sent(&s->program);
+    return s->apply->program.stopped || all_sent(&s->apply->program);
 }
 
 void sm_program_stop(struct sm *s)
 {
-    s->program.stopped = true;
+    s->apply->program.stopped = true;
     sm_run_check(s);
 }
 
@@ -231,7 +242,7 @@ static void tell_failed(struct sm *s, const struct fab_plan_op *op, const struct
 
 static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
 {
-    struct sm_programming *p = &s->program;
+    struct sm_programming *p = &s->apply->program;
     bool known = p->touched[op->node] & SM_UNRESPONSIVE;
     p->failed++;
     tear(s, op);
@@ -242,7 +253,7 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
         fab_held_pkeys_forget(&s->model.observed.pkeys, op->port);
     if (a->status == FAB_E_TIMEOUT)
         p->touched[op->node] |= SM_UNRESPONSIVE;
-    if (!known && p->told++ < SM_EVENTS_A_ROUND)
+    if (!known && p->reported++ < SM_EVENTS_A_ROUND)
         tell_failed(s, op, a);
 }
 
@@ -266,15 +277,15 @@ static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint
     for (unsigned i = 0; i < FAB_LFT_BLOCK; i++) {
         if (data[i] == (known ? was[i] : FAB_LFT_NO_ROUTE))
             continue;
-        s->program.entries++;
-        s->program.to_ends += is_of_an_end(s, lid + i);
+        s->apply->program.entries++;
+        s->apply->program.to_ends += is_of_an_end(s, lid + i);
     }
 }
 
 static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8_t *data,
                          size_t len)
 {
-    struct sm_programming *p = &s->program;
+    struct sm_programming *p = &s->apply->program;
     struct fab_fabric *f = s->model.fabric;
     struct fab_port_info port;
     struct fab_switch_info sw;
@@ -290,12 +301,12 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
         if (fab_attr_unpack(&fab_attr_port_info, data, len, &port) != FAB_OK)
             return;
         f->ports[op->port].info = port;
-        sm_background_touch(s, f->nodes[op->node].guid);
+        sm_node_touched(s, f->nodes[op->node].guid);
         sm_partition_told(s, op->port);
     } else if (op->attr_id == FAB_ATTR_SWITCH_INFO) {
         if (fab_attr_unpack(&fab_attr_switch_info, data, len, &sw) == FAB_OK)
             f->switches[op->node] = sw;
-        sm_background_touch(s, f->nodes[op->node].guid);
+        sm_node_touched(s, f->nodes[op->node].guid);
     } else if (op->attr_id == FAB_ATTR_PKEY_TABLE) {
         if (fab_attr_unpack(&fab_attr_pkey_block, data, len, &keys) == FAB_OK)
             (void)fab_blocks_put(&s->model.observed.pkeys, op->port, op->block, keys.pkey);
@@ -304,7 +315,7 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
 
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
-    struct sm_programming *p = &s->program;
+    struct sm_programming *p = &s->apply->program;
     const struct fab_plan_op *op = &p->plan.ops[tag];
     p->awaited -= op->awaited;
     fab_bits_clear(p->asked, tag);
@@ -315,11 +326,10 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 }
 
 /* What does not answer may have as many tries as it takes, until somebody else waits for us. */
-void sm_program_stalled(struct sm *s)
+static void stalled(struct sm *s, uint64_t stalled_us)
 {
-    struct sm_programming *p = &s->program;
-    bool wanted = s->want.glance.count > 0 || s->want.suspects.count > 0;
-    if (!wanted || s->run.stalled_us < sm_first_try_us(s))
+    struct sm_programming *p = &s->apply->program;
+    if (!sm_fault_waits(s) || stalled_us < sm_first_try_us(s))
         return;
     for (uint32_t i = 0; i < p->next; i++)
         if (fab_bits_get(p->asked, i))
@@ -331,19 +341,19 @@ void sm_program_stalled(struct sm *s)
 static int keep_lanes(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
-    int r = fab_plan_vls_done(&s->program.in, &s->model.observed);
+    int r = fab_plan_vls_done(&s->apply->program.in, &s->model.observed);
     for (uint32_t node = 0; node < f->node_count; node++)
-        if (s->program.touched[node] & SM_LANES_FAILED)
+        if (s->apply->program.touched[node] & SM_LANES_FAILED)
             fab_plan_observed_forget_vls(&s->model.observed, f, node);
     return r;
 }
 
-static int leave_rewrite(struct sm *s)
+static int leave_repair(struct sm *s)
 {
-    struct sm_programming *p = &s->program;
+    struct sm_programming *p = &s->apply->program;
     if (!p->last_write_us)
         p->last_write_us = clock_now_us();
-    if (p->told > SM_EVENTS_A_ROUND)
+    if (p->reported > SM_EVENTS_A_ROUND)
         bus_say(s->in.bus, EVENT_WARNING, "node-silent", "fabric", 0, 0,
                 "%u write%s failed and %s tried again", p->failed, fab_s(p->failed),
                 fab_plural(p->failed, "is", "are"));
@@ -354,11 +364,21 @@ static int leave_rewrite(struct sm *s)
 
 static int leave(struct sm *s)
 {
-    int r = leave_rewrite(s);
+    int r = leave_repair(s);
     return r == FAB_OK ? keep_lanes(s) : r;
 }
 
 /* The plan is there already (sm_program_take), and is of tables alone. */
-const struct sm_phase sm_phase_program_repair = {"rewriting", NULL,     next,
-                                                 answer,      finished, leave_rewrite};
-const struct sm_phase sm_phase_program = {"programming", enter, next, answer, finished, leave};
+const struct sm_phase sm_phase_program_repair = {.name = "programming",
+                                                 .next = next,
+                                                 .answer = answer,
+                                                 .finished = finished,
+                                                 .leave = leave_repair,
+                                                 .stalled = stalled};
+const struct sm_phase sm_phase_program = {.name = "programming",
+                                          .enter = enter,
+                                          .next = next,
+                                          .answer = answer,
+                                          .finished = finished,
+                                          .leave = leave,
+                                          .stalled = stalled};

@@ -6,9 +6,11 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "fabricd/base/clock.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/apply/state.h"
+#include "fabricd/sm/mcast/mcast.h"
 #include "libfabmgr/base/plural.h"
 
 static bool has_tables(const struct fab_view *v)
@@ -29,15 +31,15 @@ int sm_publish(struct sm *s)
     int r = fab_policy_copy(&s->policy, &policy);
     if (r != FAB_OK)
         return r;
-    struct fab_verdict verdict = s->verdict; /* good, so without a witness to own */
+    struct fab_verdict verdict = s->apply->verdict; /* good, so without a witness to own */
     verdict.witness = (struct fab_witness){.kind = FAB_OK};
     struct fab_view *view =
-        fab_view_new(s->generation + 1, fab_fabric_ref(s->model.fabric),
+        fab_view_new(s->apply->generation + 1, fab_fabric_ref(s->model.fabric),
                      s->model.target ? fab_target_ref(s->model.target) : NULL, &policy, &verdict);
     if (!view)
         return FAB_E_NOMEM;
     view->published_us = (uint64_t)clock_unix_us();
-    s->generation++;
+    s->apply->generation++;
     fab_view_unref(s->model.view);
     s->model.view = view;
     return FAB_OK;
@@ -46,8 +48,8 @@ int sm_publish(struct sm *s)
 static int publish_and_tell(struct sm *s)
 {
     int r = sm_publish(s);
-    if (r == FAB_OK && s->on_publish)
-        s->on_publish(s->on_publish_ctx);
+    if (r == FAB_OK && s->apply->on_publish)
+        s->apply->on_publish(s->apply->on_publish_ctx);
     return r;
 }
 
@@ -66,7 +68,7 @@ static int publish(struct sm *s)
 {
     int r = publish_and_tell(s);
     if (r == FAB_OK && s->in.store)
-        store_put_view(s->in.store, s->model.view, sm_rounds[s->run.kind].name,
+        store_put_view(s->in.store, s->model.view, s->run.round->name,
                        clock_now_us() - s->run.started_us);
     return r;
 }
@@ -74,17 +76,17 @@ static int publish(struct sm *s)
 /* Someone asked for it, and waits to hear how long it took. */
 static void tell_reroute_for_nothing(struct sm *s)
 {
-    s->last_reroute_us = clock_now_us() - s->run.started_us;
+    s->apply->last_reroute_us = clock_now_us() - s->run.started_us;
     bus_say(s->in.bus, EVENT_INFO, "reroute-done", "fabric", 0, 0,
             "rerouted in %.1f ms: the tables are the same as before",
-            (double)s->last_reroute_us / 1e3);
+            (double)s->apply->last_reroute_us / 1e3);
 }
 
 /* Someone waits for the repair, nobody for what comes after it: that has a record of its own, and
  * the repair stays the last reroute. */
 static void tell_follow_up(struct sm *s)
 {
-    const struct sm_programming *p = &s->program;
+    const struct sm_programming *p = &s->apply->program;
     char what[64] = "only ways between switches";
     if (p->to_ends > 0)
         snprintf(what, sizeof(what), "%u of %u entries lead to hosts", p->to_ends, p->entries);
@@ -95,43 +97,44 @@ static void tell_follow_up(struct sm *s)
             fab_s(p->blocks), p->switches, fab_es(p->switches), what);
 }
 
-static void tell_reroute(struct sm *s)
+void sm_report_reroute(struct sm *s)
 {
-    const struct sm_programming *p = &s->program;
-    if (!has_tables(s->model.view) || !s->run.computed || s->run.kind == SM_ROUND_HEAVY)
+    const struct sm_programming *p = &s->apply->program;
+    if (!has_tables(s->model.view) || !s->run.computed || s->run.round->whole)
         return;
-    if (s->run.follows || s->run.kind == SM_ROUND_REBALANCE) {
+    if (s->run.follows || s->run.round->engine == SM_ENGINE_IF_BETTER) {
         s->run.follows ? tell_follow_up(s) : sm_rebalance_report(s);
         return;
     }
     if (p->blocks == 0) {
-        if (s->run.kind == SM_ROUND_REROUTE)
+        if (s->run.round->engine == SM_ENGINE_ANEW)
             tell_reroute_for_nothing(s);
         return;
     }
     uint64_t from = s->run.trap_us ? s->run.trap_us : s->run.started_us;
-    s->last_reroute_us = p->last_write_us - from;
+    s->apply->last_reroute_us = p->last_write_us - from;
     bus_say(s->in.bus, EVENT_INFO, "reroute-done", "fabric", 0, 0,
             "rerouted in %.1f ms from %s to the last table write: %u block%s on %u switch%s%s",
-            (double)s->last_reroute_us / 1e3, s->run.trap_us ? "the trap" : "the start", p->blocks,
-            fab_s(p->blocks), p->switches, fab_es(p->switches),
-            s->run.at_hand ? ", by a plan at hand" : "");
+            (double)s->apply->last_reroute_us / 1e3, s->run.trap_us ? "the trap" : "the start",
+            p->blocks, fab_s(p->blocks), p->switches, fab_es(p->switches),
+            s->run.by_contingency ? ", by a plan at hand" : "");
 }
 
 static void tell_sweep(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
-    if (s->run.kind != SM_ROUND_HEAVY)
+    if (!s->run.round->whole)
         return;
     uint32_t others = f->node_count - f->switch_count;
-    s->sweeps++;
-    s->last_sweep_us = clock_now_us() - s->run.started_us;
+    s->apply->sweeps++;
+    s->apply->last_sweep_us = clock_now_us() - s->run.started_us;
     bus_say(s->in.bus, EVENT_INFO, "sweep-done", "fabric", 0, 0,
             "%u switch%s, %u other node%s, %u link%s; %u silent place%s; wrote %u table block%s; "
             "%.1f ms, %" PRIu64 " MADs",
             f->switch_count, fab_es(f->switch_count), others, fab_s(others), f->link_count,
-            fab_s(f->link_count), s->silent_count, fab_s(s->silent_count), s->program.blocks,
-            fab_s(s->program.blocks), (double)s->last_sweep_us / 1e3, sent_in_round(s));
+            fab_s(f->link_count), s->model.unresponsive_count, fab_s(s->model.unresponsive_count),
+            s->apply->program.blocks, fab_s(s->apply->program.blocks),
+            (double)s->apply->last_sweep_us / 1e3, sent_in_round(s));
 }
 
 static void tell_tables(struct sm *s)
@@ -141,24 +144,25 @@ static void tell_tables(struct sm *s)
     bus_say(s->in.bus, EVENT_INFO, "tables-published", "fabric", 0, 0,
             "generation %" PRIu64 ": engine %s, proved free of deadlock, %" PRIu64
             " pairs reach each other, longest path %u switch%s; %s",
-            s->generation, s->model.target->engine, s->verdict.pairs, s->verdict.longest_path,
-            fab_es(s->verdict.longest_path), s->model.target->reason);
+            s->apply->generation, s->model.target->engine, s->apply->verdict.pairs,
+            s->apply->verdict.longest_path, fab_es(s->apply->verdict.longest_path),
+            s->model.target->reason);
 }
 
 /* Ports that were not reached are not asked again before they come up again. */
 static void note_asked(struct sm *s)
 {
-    if (s->asking && s->in.store)
+    if (s->apply->asking && s->in.store)
         store_put_asked(s->in.store);
-    s->asking = false;
+    s->apply->asking = false;
 }
 
 static void plan_retry(struct sm *s)
 {
-    if (s->program.failed || s->program.unsure)
-        sm_retry_later(s);
+    if (s->apply->program.failed || s->apply->program.unsure)
+        sm_request_retry(s);
     else
-        s->retry_delay_us = SM_RETRY_FIRST_US;
+        sm_request_retry_reset(s);
 }
 
 static int enter(struct sm *s)
@@ -167,9 +171,9 @@ static int enter(struct sm *s)
     const struct fab_view *old = s->model.view;
     bool old_tables = has_tables(old); /* it goes when the new one is published */
     int r = old ? sm_report_changes(s, old->fabric, s->model.fabric, &changes) : FAB_OK;
-    tell_reroute(s);
+    sm_report_reroute(s);
     bool others = old && old->target != s->model.target; /* half written when a fault came */
-    if (r == FAB_OK && (!old || others || changes || s->run.computed || s->program.writes))
+    if (r == FAB_OK && (!old || others || changes || s->run.computed || s->apply->program.writes))
         r = publish(s);
     if (r != FAB_OK)
         return r;
@@ -185,21 +189,69 @@ static int enter(struct sm *s)
     return FAB_OK;
 }
 
-/* After a repair: the view is out already, the store gets it after the look that follows. */
-static int enter_told(struct sm *s)
+const struct sm_phase sm_phase_publish = {.name = "publishing", .enter = enter};
+
+struct fab_census sm_census(struct sm *s)
 {
-    sm_report_lost_links(s);
-    for (uint32_t i = 0; i < s->cut.count; i++)
-        if (s->cut.cable[i].isolated)
-            sm_isolate_done(s, &s->cut.cable[i]);
-        else
-            sm_flap_note_down(s, s->model.fabric, &s->cut.cable[i]);
-    sm_multicast_repaired(s);
-    sm_flap_arm(s);
-    tell_reroute(s);
-    sm_reroute_record(s);
-    return FAB_OK;
+    const struct fab_view *v = s->model.view;
+    if (v && s->apply->counted != v->generation) {
+        fab_fabric_count(v->fabric, &s->apply->census);
+        s->apply->counted = v->generation;
+    }
+    return s->apply->census;
 }
 
-const struct sm_phase sm_phase_report_repair = {"telling", enter_told, NULL, NULL, NULL, NULL};
-const struct sm_phase sm_phase_publish = {"publishing", enter, NULL, NULL, NULL, NULL};
+void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx)
+{
+    s->apply->on_publish = fn;
+    s->apply->on_publish_ctx = ctx;
+}
+
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+void sm_apply_get_status(const struct sm *s, struct sm_status *ret)
+{
+    const struct sm_apply *a = s->apply;
+    uint64_t at = 0, now = clock_now_us();
+    ret->sweeps = a->sweeps;
+    ret->last_sweep_us = a->last_sweep_us;
+    ret->last_reroute_us = a->last_reroute_us;
+    ret->links_lost = a->links_lost;
+    ret->links_gained = a->links_gained;
+    ret->reroutes = a->reroute_times;
+    ret->repaired = sm_rebalance_entries(s);
+    ret->rebalance_due = sm_rebalance_due(s, &at);
+    ret->rebalance_in_us = at > now ? at - now : 0;
+}
+
+void sm_apply_reload(struct sm *s)
+{
+    s->apply->tune |= !fab_policy_tunes_alike(&s->policy, &s->in.config->policy);
+}
+
+int sm_apply_init(struct sm *s)
+{
+    s->apply = calloc(1, sizeof(*s->apply));
+    if (!s->apply)
+        return FAB_E_NOMEM;
+    s->apply->generation = s->in.store ? store_last_generation(s->in.store) : 0;
+    s->apply->ask = s->in.store && !store_was_asked(s->in.store);
+    return sm_rebalance_init(s);
+}
+
+void sm_apply_fini(struct sm *s)
+{
+    struct sm_apply *a = s->apply;
+    if (!a)
+        return;
+    sm_rebalance_fini(s);
+    sm_route_fini(s);
+    loop_tasks_orphan(&a->tasks);
+    sm_program_fini(&a->program);
+    fab_repair_session_fini(&a->repair.stand);
+    fab_target_unref(a->fresh);
+    fab_verify_verdict_fini(&a->verdict);
+    free(a->reroutes);
+    free(a);
+    s->apply = NULL;
+}

@@ -5,7 +5,7 @@
  * has to change. A switch fresh from power-on has LinearFDBTop 0 and is not asked. What was not
  * answered stays unknown and is written.
  */
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/apply/state.h"
 
 static uint32_t top_of(const struct sm *s, uint32_t sw)
 {
@@ -21,14 +21,14 @@ static int enter(struct sm *s)
     for (uint32_t sw = 0; sw < s->model.fabric->switch_count; sw++)
         if (top_of(s, sw) > top)
             top = top_of(s, sw);
-    s->scan = (struct sm_scan){0};
+    s->apply->scan = (struct sm_scan){0};
     return top ? sm_model_reserve(&s->model, top) : FAB_OK;
 }
 
 /* The next block that is not known; false: none. */
 static bool find_block(struct sm *s)
 {
-    struct sm_scan *at = &s->scan;
+    struct sm_scan *at = &s->apply->scan;
     const struct fab_fabric *f = s->model.fabric;
     for (; at->index < f->switch_count; at->index++, at->block = 0) {
         uint32_t top = top_of(s, at->index);
@@ -43,11 +43,11 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     if (!find_block(s))
         return false;
-    ret->path = &s->model.paths[s->scan.index];
+    ret->path = &s->model.paths[s->apply->scan.index];
     ret->attr_id = FAB_ATTR_LFT;
-    ret->attr_mod = s->scan.block;
-    ret->tag = (uint64_t)s->scan.index << 32 | s->scan.block;
-    s->scan.block++;
+    ret->attr_mod = s->apply->scan.block;
+    ret->tag = (uint64_t)s->apply->scan.index << 32 | s->apply->scan.block;
+    s->apply->scan.block++;
     return true;
 }
 
@@ -60,7 +60,12 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 
 static bool finished(const struct sm *s)
 {
-    return s->scan.index >= s->model.fabric->switch_count;
+    return s->apply->scan.index >= s->model.fabric->switch_count;
 }
 
-const struct sm_phase sm_phase_read_tables = {"reading", enter, next, answer, finished, NULL};
+const struct sm_phase sm_phase_read_tables = {.name = "reading tables",
+                                              .enter = enter,
+                                              .next = next,
+                                              .answer = answer,
+                                              .finished = finished,
+                                              .yields = SM_YIELDS};

@@ -6,7 +6,7 @@
  * refuses. The other ports of such switches, most of them without a cable, are read once more; one
  * that is not as it was makes its switch a suspect.
  */
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/apply/state.h"
 
 #include <stdlib.h>
 
@@ -26,8 +26,8 @@ static void note_written(const struct fab_plan *plan, enum fab_plan_stage stage,
 static int enter(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
-    struct sm_programming *p = &s->program;
-    s->scan = (struct sm_scan){.index = p->unsure ? 0 : switch_ports(f)};
+    struct sm_programming *p = &s->apply->program;
+    s->apply->scan = (struct sm_scan){.index = p->unsure ? 0 : switch_ports(f)};
     if (!p->unsure)
         return FAB_OK;
     p->unsure = 0;
@@ -43,23 +43,23 @@ static int enter(struct sm *s)
 static bool is_in_doubt(const struct sm *s, uint32_t port)
 {
     const struct fab_port *p = &s->model.fabric->ports[port];
-    return p->num != 0 && p->present && s->program.touched[p->node] & SM_UNSURE &&
-           !fab_bits_get(s->program.written, port) &&
+    return p->num != 0 && p->present && s->apply->program.touched[p->node] & SM_UNSURE &&
+           !fab_bits_get(s->apply->program.written, port) &&
            s->model.paths[p->node].hops != FAB_PATH_UNKNOWN;
 }
 
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
-    while (s->scan.index < switch_ports(f) && !is_in_doubt(s, s->scan.index))
-        s->scan.index++;
-    if (s->scan.index >= switch_ports(f))
+    while (s->apply->scan.index < switch_ports(f) && !is_in_doubt(s, s->apply->scan.index))
+        s->apply->scan.index++;
+    if (s->apply->scan.index >= switch_ports(f))
         return false;
-    const struct fab_port *port = &f->ports[s->scan.index];
+    const struct fab_port *port = &f->ports[s->apply->scan.index];
     ret->path = &s->model.paths[port->node];
     ret->attr_id = FAB_ATTR_PORT_INFO;
     ret->attr_mod = port->num;
-    ret->tag = s->scan.index++;
+    ret->tag = s->apply->scan.index++;
     return true;
 }
 
@@ -76,13 +76,14 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
     const struct fab_fabric *f = s->model.fabric;
     if (is_as_it_was(&f->ports[tag], a))
         return;
-    sm_guids_add(&s->retry, f->nodes[f->ports[tag].node].guid);
-    s->program.unsure++;
+    sm_request_retry_of(s, f->nodes[f->ports[tag].node].guid);
+    s->apply->program.unsure++;
 }
 
 static bool finished(const struct sm *s)
 {
-    return s->scan.index >= switch_ports(s->model.fabric);
+    return s->apply->scan.index >= switch_ports(s->model.fabric);
 }
 
-const struct sm_phase sm_phase_readback = {"checking", enter, next, answer, finished, NULL};
+const struct sm_phase sm_phase_readback = {
+    .name = "reading back", .enter = enter, .next = next, .answer = answer, .finished = finished};

@@ -17,7 +17,7 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/plural.h"
 #include "libfabmgr/study/quality.h"
 
@@ -30,13 +30,13 @@ static uint64_t quiet_us(const struct sm *s)
 
 uint64_t sm_rebalance_entries(const struct sm *s)
 {
-    return sm_repair_ready(s) ? fab_repair_overlay_size(s->mend.stand.state) : 0;
+    return sm_repair_ready(s) ? fab_repair_overlay_size(s->apply->repair.stand.state) : 0;
 }
 
 bool sm_rebalance_due(const struct sm *s, uint64_t *ret_at_us)
 {
-    const struct sm_rebalance *b = &s->rebalance;
-    if (quiet_us(s) == 0 || b->judged == s->generation || sm_rebalance_entries(s) == 0)
+    const struct sm_rebalance *b = &s->apply->rebalance;
+    if (quiet_us(s) == 0 || b->judged == s->apply->generation || sm_rebalance_entries(s) == 0)
         return false;
     uint64_t quiet = b->stirred_us + quiet_us(s), next = b->ended_us + RATE * quiet_us(s);
     *ret_at_us = b->ended_us > 0 && next > quiet ? next : quiet;
@@ -46,8 +46,9 @@ bool sm_rebalance_due(const struct sm *s, uint64_t *ret_at_us)
 void sm_rebalance_prepare(struct sm *s)
 {
     uint64_t at = 0, now = clock_now_us();
-    if (!s->want.rebalance && sm_rebalance_due(s, &at) && !loop_timer_pending(s->rebalance.timer))
-        loop_timer_set(s->rebalance.timer, at > now ? at - now : 0);
+    if (!sm_is_requested(s, SM_REQUEST_REBALANCE) && sm_rebalance_due(s, &at) &&
+        !loop_timer_pending(s->apply->rebalance.timer))
+        loop_timer_set(s->apply->rebalance.timer, at > now ? at - now : 0);
 }
 
 static void on_time(void *ctx)
@@ -56,31 +57,61 @@ static void on_time(void *ctx)
     uint64_t at = 0;
     if (sm_run_busy(s) || !sm_rebalance_due(s, &at))
         return; /* the end of the round asks again */
-    s->want.rebalance = clock_now_us() >= at;
+    if (clock_now_us() >= at)
+        sm_request(s, SM_REQUEST_REBALANCE);
+    else
+        sm_request_met(s, SM_REQUEST_REBALANCE);
     sm_rebalance_prepare(s);
     sm_schedule(s);
 }
 
 void sm_rebalance_begun(struct sm *s)
 {
-    struct sm_rebalance *b = &s->rebalance;
+    struct sm_rebalance *b = &s->apply->rebalance;
     if (b->asked)
         snprintf(s->run.cause, sizeof(s->run.cause), "rebalance, on request");
     else
         snprintf(s->run.cause, sizeof(s->run.cause), "rebalance, after %u s of quiet",
                  s->in.config->rebalance_s);
-    s->want.rebalance = b->asked = false;
-    b->said[0] = 0;
+    b->asked = false;
+    b->outcome[0] = 0;
+}
+
+/* A rebalance that no caller waits for is requested again when the fabric was quiet for long
+ * enough. */
+void sm_rebalance_postponed(struct sm *s, bool awaited)
+{
+    s->apply->rebalance.asked = awaited;
+    if (awaited)
+        sm_request(s, SM_REQUEST_REBALANCE);
+    else
+        sm_request_met(s, SM_REQUEST_REBALANCE);
+}
+
+const char *sm_rebalance_outcome(const struct sm *s)
+{
+    return s->apply->rebalance.outcome;
+}
+
+int sm_rebalance(struct sm *s, sm_done *done, void *ctx)
+{
+    int r = sm_wait(s, SM_ROUND_REBALANCE, done, ctx);
+    if (r != FAB_OK)
+        return r;
+    sm_request(s, SM_REQUEST_REBALANCE);
+    s->apply->rebalance.asked = true;
+    sm_schedule(s);
+    return FAB_OK;
 }
 
 /* Something happened: it is not quiet. */
 void sm_rebalance_yield(struct sm *s)
 {
-    s->rebalance.stirred_us = clock_now_us();
-    if (!sm_run_busy(s) || s->run.kind != SM_ROUND_REBALANCE)
+    s->apply->rebalance.stirred_us = clock_now_us();
+    if (!sm_run_busy(s) || s->run.round->engine != SM_ENGINE_IF_BETTER)
         return;
     if (sm_run_phase(s) == &sm_phase_program) {
-        snprintf(s->rebalance.said, sizeof(s->rebalance.said),
+        snprintf(s->apply->rebalance.outcome, sizeof(s->apply->rebalance.outcome),
                  "the rebalance made room for a fault; the look at that goes on with it");
         sm_program_stop(s);
     } else if (sm_run_phase(s) == &sm_phase_route)
@@ -91,14 +122,15 @@ void sm_rebalance_ended(struct sm *s, int status)
 {
     const struct reroute *c = &s->run.changed;
     bool changed = c->links_lost + c->links_gained + c->nodes_lost + c->nodes_gained > 0;
-    if (s->run.kind == SM_ROUND_LIGHT)
-        changed = s->want.suspects.count > 0;
-    if (s->run.kind == SM_ROUND_REBALANCE && s->run.computed)
-        s->rebalance.ended_us = clock_now_us();
-    if (s->run.kind == SM_ROUND_REBALANCE && status == FAB_OK && !s->program.stopped)
-        s->rebalance.judged = s->generation;
+    if (s->run.round->light)
+        changed = sm_requested_targets(s)->count > 0;
+    bool rebalanced = s->run.round->engine == SM_ENGINE_IF_BETTER;
+    if (rebalanced && s->run.computed)
+        s->apply->rebalance.ended_us = clock_now_us();
+    if (rebalanced && status == FAB_OK && !s->apply->program.stopped)
+        s->apply->rebalance.judged = s->apply->generation;
     if (changed || status != FAB_OK)
-        s->rebalance.stirred_us = clock_now_us();
+        s->apply->rebalance.stirred_us = clock_now_us();
     sm_rebalance_prepare(s);
 }
 
@@ -114,10 +146,10 @@ static bool same_tables(const struct fab_lft *a, const struct fab_lft *b)
 
 static bool is_stopped(void *ctx)
 {
-    return atomic_load((atomic_bool *)ctx);
+    return loop_task_is_cancelled(ctx);
 }
 
-static int score(const struct fab_fabric *f, const struct fab_target *t, atomic_bool *stop,
+static int score(const struct fab_fabric *f, const struct fab_target *t, struct loop_task *task,
                  uint64_t *ret)
 {
     const struct fab_quality_input in = {.fabric = f,
@@ -125,25 +157,25 @@ static int score(const struct fab_fabric *f, const struct fab_target *t, atomic_
                                          .lft = &t->lft,
                                          .seed = 1,
                                          .stopped = is_stopped,
-                                         .stopped_ctx = stop};
+                                         .stopped_ctx = task};
     struct fab_quality q;
     int r = fab_study_quality_measure(&in, &q);
     *ret = q.all.max * q.shift.max;
     return r;
 }
 
-int sm_rebalance_weigh(const struct fab_fabric *f, const struct fab_target *in_force,
-                       const struct fab_target *fresh, atomic_bool *stop, struct sm_gain *ret)
+int sm_rebalance_weigh(const struct fab_fabric *f, const struct fab_target *active,
+                       const struct fab_target *fresh, struct loop_task *task, struct sm_gain *ret)
 {
-    *ret = (struct sm_gain){.same = same_tables(&in_force->lft, &fresh->lft)};
-    int r = ret->same ? FAB_OK : score(f, in_force, stop, &ret->was);
-    return r != FAB_OK || ret->same ? r : score(f, fresh, stop, &ret->now);
+    *ret = (struct sm_gain){.same = same_tables(&active->lft, &fresh->lft)};
+    int r = ret->same ? FAB_OK : score(f, active, task, &ret->was);
+    return r != FAB_OK || ret->same ? r : score(f, fresh, task, &ret->now);
 }
 
 void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *why)
 {
-    char *said = s->rebalance.said;
-    size_t len = sizeof(s->rebalance.said);
+    char *said = s->apply->rebalance.outcome;
+    size_t len = sizeof(s->apply->rebalance.outcome);
     if (why)
         snprintf(said, len, "the tables in force stay: no engine gives others (%.150s)", why);
     else if (gain->same)
@@ -158,24 +190,25 @@ void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *
 
 void sm_rebalance_report(struct sm *s)
 {
-    const struct sm_programming *p = &s->program;
-    const struct sm_gain *gain = &s->rebalance.gain;
-    snprintf(s->rebalance.said, sizeof(s->rebalance.said),
+    const struct sm_programming *p = &s->apply->program;
+    const struct sm_gain *gain = &s->apply->rebalance.gain;
+    snprintf(s->apply->rebalance.outcome, sizeof(s->apply->rebalance.outcome),
              "rebalanced in %.1f ms: worst load times worst shift %" PRIu64 ", was %" PRIu64
              "; %u entr%s in %u block%s on %u switch%s",
              (double)(clock_now_us() - s->run.started_us) / 1e3, gain->now, gain->was, p->entries,
              fab_plural(p->entries, "y", "ies"), p->blocks, fab_s(p->blocks), p->switches,
              fab_es(p->switches));
-    bus_say(s->in.bus, EVENT_INFO, "rebalance-done", "fabric", 0, 0, "%s", s->rebalance.said);
+    bus_say(s->in.bus, EVENT_INFO, "rebalance-done", "fabric", 0, 0, "%s",
+            s->apply->rebalance.outcome);
 }
 
 int sm_rebalance_init(struct sm *s)
 {
-    s->rebalance.timer = loop_timer_new(s->in.loop, on_time, s);
-    return s->rebalance.timer ? FAB_OK : FAB_E_NOMEM;
+    s->apply->rebalance.timer = loop_timer_new(s->in.loop, on_time, s);
+    return s->apply->rebalance.timer ? FAB_OK : FAB_E_NOMEM;
 }
 
 void sm_rebalance_fini(struct sm *s)
 {
-    loop_timer_free(s->rebalance.timer);
+    loop_timer_free(s->apply->rebalance.timer);
 }

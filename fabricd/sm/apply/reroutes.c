@@ -6,53 +6,30 @@
  * Times begin with the trap, or with the round where there was none.
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "fabricd/base/clock.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/apply/state.h"
 
-void sm_cause_set(struct sm *s, const char *fmt, ...)
+void sm_reroute_begun(struct sm *s)
 {
-    va_list ap;
-    if (s->want.cause[0])
-        return;
-    va_start(ap, fmt);
-    vsnprintf(s->want.cause, sizeof(s->want.cause), fmt, ap);
-    va_end(ap);
-}
-
-static void cause_of_compute(struct sm *s)
-{
-    s->run.follows = s->tune ? 0 : s->left_out;
+    s->run.follows = s->apply->tune ? 0 : s->apply->left_out;
     if (s->run.follows)
         snprintf(s->run.cause, sizeof(s->run.cause),
                  "follow-up of reroute %" PRIu64 ", which left ways between switches out",
                  s->run.follows);
     else
-        snprintf(s->run.cause, sizeof(s->run.cause), "%s", s->tune ? "new settings" : "request");
+        snprintf(s->run.cause, sizeof(s->run.cause), "%s",
+                 s->apply->tune ? "new settings" : "request");
 }
 
-/* What is known of why this round runs; else what it is. */
-void sm_cause_take(struct sm *s)
+void sm_reroute_repaired(struct sm *s, bool lost)
 {
-    enum sm_round_kind kind = s->run.kind;
-    const char *cause = s->want.cause;
-    if (kind == SM_ROUND_REROUTE) {
-        cause_of_compute(s);
-        return;
-    }
-    if (!cause[0])
-        cause = kind == SM_ROUND_TARGETED ? "another look at what did not answer" : "sweep";
-    snprintf(s->run.cause, sizeof(s->run.cause), "%s", cause);
-    s->want.cause[0] = 0;
-}
-
-/* The look begins again: for the same cause. */
-void sm_cause_keep(struct sm *s)
-{
-    snprintf(s->want.cause, sizeof(s->want.cause), "%s", s->run.cause);
+    if (lost)
+        s->apply->left_out = s->apply->generation;
+    if (s->apply->left_out > 0)
+        sm_request(s, SM_REQUEST_REROUTE);
 }
 
 static void count_changes(const struct fab_change *changes, size_t count, struct reroute *r)
@@ -78,9 +55,9 @@ static uint64_t after(uint64_t from, uint64_t at)
 
 static struct reroute *next_place(struct sm *s)
 {
-    if (!s->reroutes)
-        s->reroutes = calloc(SM_REROUTES, sizeof(*s->reroutes));
-    return s->reroutes ? &s->reroutes[s->reroute_count++ % SM_REROUTES] : NULL;
+    if (!s->apply->reroutes)
+        s->apply->reroutes = calloc(SM_REROUTES, sizeof(*s->apply->reroutes));
+    return s->apply->reroutes ? &s->apply->reroutes[s->apply->reroute_count++ % SM_REROUTES] : NULL;
 }
 
 const uint32_t sm_reroute_bounds_us[SM_REROUTE_BOUNDS] = {
@@ -101,15 +78,15 @@ static void note_time(struct sm_reroute_times *t, uint64_t us)
 
 void sm_reroute_record(struct sm *s)
 {
-    const struct sm_programming *p = &s->program;
+    const struct sm_programming *p = &s->apply->program;
     const struct sm_run *run = &s->run;
-    bool asked = run->kind == SM_ROUND_REROUTE && run->computed;
+    bool asked = run->round->engine == SM_ENGINE_ANEW && run->computed;
     struct reroute *r = p->blocks || asked ? next_place(s) : NULL;
     if (!r)
         return;
     uint64_t from = run->trap_us ? run->trap_us : run->started_us;
     *r = run->changed;
-    r->generation = s->generation;
+    r->generation = s->apply->generation;
     r->time_us = clock_unix_us() - (int64_t)after(from, clock_now_us());
     snprintf(r->cause, sizeof(r->cause), "%s", run->cause);
     snprintf(r->engine, sizeof(r->engine), "%s", s->model.target->engine);
@@ -118,8 +95,8 @@ void sm_reroute_record(struct sm *s)
     r->proved_us = after(from, run->proved_us);
     r->first_write_us = p->blocks ? after(from, p->first_write_us) : 0;
     r->last_write_us = p->blocks ? after(from, p->last_write_us) : 0;
-    if (p->blocks && !run->follows && run->kind != SM_ROUND_REBALANCE)
-        note_time(&s->reroute_times, r->last_write_us);
+    if (p->blocks && !run->follows && run->round->engine != SM_ENGINE_IF_BETTER)
+        note_time(&s->apply->reroute_times, r->last_write_us);
     r->entries = p->entries;
     r->blocks = p->blocks;
     r->switches = p->switches;
@@ -130,12 +107,28 @@ void sm_reroute_record(struct sm *s)
 
 uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, uint32_t max)
 {
-    uint64_t kept = s->reroute_count < SM_REROUTES ? s->reroute_count : SM_REROUTES;
+    uint64_t kept = s->apply->reroute_count < SM_REROUTES ? s->apply->reroute_count : SM_REROUTES;
     uint32_t count = 0;
     for (uint64_t back = 1; back <= kept && count < max; back++) {
-        const struct reroute *r = &s->reroutes[(s->reroute_count - back) % SM_REROUTES];
+        const struct reroute *r =
+            &s->apply->reroutes[(s->apply->reroute_count - back) % SM_REROUTES];
         if (!before || r->generation < before)
             ret[count++] = *r;
     }
     return count;
+}
+
+/* From the first write to the last of the reroutes in memory. */
+uint32_t sm_table_write_rate(const struct sm *s)
+{
+    uint64_t blocks = 0, us = 0;
+    for (uint64_t i = 0; i < s->apply->reroute_count && i < SM_REROUTES; i++) {
+        const struct reroute *r = &s->apply->reroutes[i];
+        if (r->blocks < 8 || r->failed || r->last_write_us <= r->first_write_us)
+            continue;
+        blocks += r->blocks;
+        us += r->last_write_us - r->first_write_us;
+    }
+    uint64_t rate = us > 0 ? blocks * 1000000 / us : 0;
+    return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
 }

@@ -14,18 +14,16 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/apply/state.h"
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/study/choose_engine.h"
 
-struct sm_job {
-    struct sm_job *next;         /* of s->jobs */
-    struct sm *s;                /* NULL: it is gone */
+struct sm_route_job {
+    struct loop_task *task;      /* on the worker; NULL: it is over */
     struct sm_sealed of;         /* its target: in: lids; out: lft, engine */
     struct fab_target *former;   /* the tables before, or NULL */
     struct fab_target *in_force; /* of a rebalance: to be compared with */
     struct sm_gain gain;
-    atomic_bool stop;                /* nobody waits for it any more */
     struct fab_repair_session stand; /* of those, or empty */
     const struct fab_crew *crew;
     struct fab_verdict verdict;
@@ -52,14 +50,14 @@ static const char *failure(const struct fab_verdict *v)
 }
 
 /* Adds to the sentence about those that were passed over. */
-static void pass_over(struct sm_job *j, const char *engine, const char *why)
+static void pass_over(struct sm_route_job *j, const char *engine, const char *why)
 {
     size_t used = strlen(j->passed);
     snprintf(j->passed + used, sizeof(j->passed) - used, "%s%s: %s", used > 0 ? "; " : "", engine,
              why);
 }
 
-static int prove(struct sm_job *j)
+static int prove(struct sm_route_job *j)
 {
     struct fab_verify_input in = {
         .fabric = j->of.fabric,
@@ -77,7 +75,7 @@ static int prove(struct sm_job *j)
     return r;
 }
 
-static struct fab_route_input input(struct sm_job *j)
+static struct fab_route_input input(struct sm_route_job *j)
 {
     return (struct fab_route_input){.fabric = j->of.fabric,
                                     .policy = &j->of.policy,
@@ -86,7 +84,7 @@ static struct fab_route_input input(struct sm_job *j)
                                     .flawed = &j->flawed};
 }
 
-static int run_engine(struct sm_job *j, const struct fab_route_engine *engine)
+static int run_engine(struct sm_route_job *j, const struct fab_route_engine *engine)
 {
     struct fab_route_input in = input(j);
     uint64_t start = clock_now_us();
@@ -100,7 +98,7 @@ static int run_engine(struct sm_job *j, const struct fab_route_engine *engine)
 }
 
 /* The best for what is damaged, in place of the first that proved itself. */
-static int choose(struct sm_job *j, const struct fab_route_chain *chain, uint32_t taken)
+static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, uint32_t taken)
 {
     struct fab_target *t = j->of.target;
     struct fab_route_input in = input(j);
@@ -119,14 +117,14 @@ static int choose(struct sm_job *j, const struct fab_route_chain *chain, uint32_
 }
 
 /* Forgets what an engine made that is passed over. */
-static void discard(struct sm_job *j)
+static void discard(struct sm_route_job *j)
 {
     fab_verify_verdict_fini(&j->verdict);
     fab_lft_fini(&j->of.target->lft);
     fab_vls_fini(&j->of.target->vls);
 }
 
-static void give_reason(struct sm_job *j)
+static void give_reason(struct sm_route_job *j)
 {
     snprintf(j->of.target->reason, sizeof(j->of.target->reason), "%s%s%s", j->why,
              j->passed[0] ? "; passed over " : "", j->passed);
@@ -134,7 +132,7 @@ static void give_reason(struct sm_job *j)
 
 /* The first engine of the chain that takes this topology and proves itself, or for "auto" a better
  * one; if none does, the verdict is that of the last one. */
-static int route(struct sm_job *j)
+static int route(struct sm_route_job *j)
 {
     struct fab_route_chain chain;
     int r = fab_route_chain_parse(j->of.policy.engine, &chain, j->why, sizeof(j->why));
@@ -160,7 +158,7 @@ static int route(struct sm_job *j)
 }
 
 /* What stands, repaired; false: it takes an engine. */
-static bool follow(struct sm_job *j)
+static bool follow(struct sm_route_job *j)
 {
     if (!j->stand.state || !sm_classes_fit(&j->of.policy, &j->former->vls))
         return false;
@@ -178,7 +176,7 @@ static bool follow(struct sm_job *j)
 }
 
 /* The lanes of all classes, and the proof of what they do together. */
-static int compose(struct sm_job *j)
+static int compose(struct sm_route_job *j)
 {
     int r = sm_classes_compose(&j->of, &j->classes);
     j->composed = r == FAB_OK;
@@ -190,7 +188,7 @@ static int compose(struct sm_job *j)
 
 /* With lanes for every class, if an engine can do with so few; else with as many sets of them as
  * leave one enough. */
-static int route_classes(struct sm_job *j)
+static int route_classes(struct sm_route_job *j)
 {
     int r = FAB_OK;
     for (uint8_t sets = fab_classes_count(j->of.policy.classes);; sets /= 2) {
@@ -206,19 +204,19 @@ static int route_classes(struct sm_job *j)
     return r == FAB_OK && fab_verify_verdict_good(&j->verdict) ? compose(j) : r;
 }
 
-static void work(void *ctx)
+static void work(void *ctx, struct loop_task *task)
 {
-    struct sm_job *j = ctx;
+    struct sm_route_job *j = ctx;
     j->status = follow(j) ? FAB_OK : route_classes(j);
     if (j->in_force && j->status == FAB_OK && fab_verify_verdict_good(&j->verdict))
-        j->status = sm_rebalance_weigh(j->of.fabric, j->in_force, j->of.target, &j->stop, &j->gain);
+        j->status = sm_rebalance_weigh(j->of.fabric, j->in_force, j->of.target, task, &j->gain);
     if (j->status == FAB_OK && !fab_verify_verdict_good(&j->verdict))
         (void)fab_verify_witness_text(j->of.fabric, &j->verdict.witness, &j->witness);
 }
 
 /* ---- on the loop ---- */
 
-static void job_free(struct sm_job *j)
+static void job_free(struct sm_route_job *j)
 {
     if (!j)
         return;
@@ -231,88 +229,74 @@ static void job_free(struct sm_job *j)
     free(j);
 }
 
-void sm_jobs_orphan(struct sm *s)
+static void done(void *owner, void *ctx)
 {
-    for (struct sm_job *j = s->jobs; j; j = j->next) {
-        atomic_store(&j->stop, true);
-        j->s = NULL;
-    }
-    s->jobs = s->job = NULL;
-}
-
-static void unlist(struct sm *s, const struct sm_job *j)
-{
-    struct sm_job **at = &s->jobs;
-    while (*at != j)
-        at = &(*at)->next;
-    *at = j->next;
-}
-
-static void done(void *ctx)
-{
-    struct sm_job *j = ctx;
-    struct sm *s = j->s;
-    if (s)
-        loop_at(s->in.loop, "routing");
-    if (s)
-        unlist(s, j);
-    if (!s || s->job != j) {
-        log_debug("sm", "dropping tables that came too late");
-        job_free(j);
-        return;
-    }
+    struct sm_route_job *j = ctx;
     j->over = true;
-    sm_run_check(s);
+    j->task = NULL;
+    sm_run_check(owner);
 }
 
-/* One that is still at work drops itself when it is done. */
-void sm_job_drop(struct sm *s)
+static void drop(void *owner, void *ctx)
 {
-    struct sm_job *j = s->job;
-    s->job = NULL;
+    (void)owner;
+    log_debug("sm", "dropping tables that came too late");
+    job_free(ctx);
+}
+
+/* A job that the worker still has is dropped when it arrives. */
+static void drop_job(struct sm *s)
+{
+    struct sm_route_job *j = s->apply->job;
+    s->apply->job = NULL;
     if (j && j->over)
         job_free(j);
     else if (j)
-        atomic_store(&j->stop, true);
+        loop_task_cancel(j->task);
+}
+
+void sm_route_fini(struct sm *s)
+{
+    drop_job(s);
+    loop_tasks_orphan(&s->model.readers);
 }
 
 static int start(struct sm *s)
 {
-    struct sm_job *j = calloc(1, sizeof(*j));
+    static const struct loop_task_ops ops = {"routing", work, done, drop};
+    struct sm_route_job *j = calloc(1, sizeof(*j));
     if (!j)
         return FAB_E_NOMEM;
-    int r = sm_seal(s, s->fresh, &j->of);
+    int r = sm_seal(&s->model, &s->policy, s->apply->fresh, &j->of);
     if (r != FAB_OK) {
         free(j);
         return r;
     }
-    j->s = s;
     j->crew = loop_thread_pool(s->in.loop);
-    if (s->run.kind == SM_ROUND_REBALANCE && s->model.target)
+    if (s->run.round->engine == SM_ENGINE_IF_BETTER && s->model.target)
         j->in_force = fab_target_ref(s->model.target);
-    if (s->model.former && s->run.kind != SM_ROUND_REROUTE) {
+    if (s->model.former && s->run.round->engine != SM_ENGINE_ANEW) {
         j->former = fab_target_ref(s->model.former);
         sm_repair_lend(s, &j->stand);
     }
-    r = loop_work(s->in.loop, work, done, j);
-    if (r != FAB_OK) {
-        job_free(j);
-        return r;
-    }
-    j->next = s->jobs;
-    s->jobs = s->job = j;
-    return FAB_OK;
+    const struct loop_task_config config = {
+        .ops = &ops, .tasks = &s->model.readers, .owner = s, .ctx = j, .place = LOOP_TASK_LONG};
+    s->apply->job = j;
+    r = loop_task_start(s->in.loop, &config, &j->task);
+    if (r != FAB_OK)
+        s->apply->job = NULL;
+    return r;
 }
 
 static int enter(struct sm *s)
 {
-    sm_job_drop(s); /* of an aborted round */
-    return s->fresh ? start(s) : FAB_OK;
+    drop_job(s); /* of an aborted round */
+    return s->apply->fresh ? start(s) : FAB_OK;
 }
 
 static bool finished(const struct sm *s)
 {
-    return !s->job || s->job->over;
+    return !s->apply->job || s->apply->job->over;
 }
 
 /* "cycle: ...; leaf-1 port 3 -> ...; ...": events are lines. */
@@ -325,7 +309,7 @@ static void one_line(char *text)
         *at = ';';
 }
 
-static void raise_alarm(struct sm *s, const struct sm_job *j)
+static void raise_alarm(struct sm *s, const struct sm_route_job *j)
 {
     char what[160], pairs[48] = "";
     if (j->verdict.unreachable_pairs)
@@ -333,8 +317,7 @@ static void raise_alarm(struct sm *s, const struct sm_job *j)
                  j->verdict.unreachable_pairs);
     snprintf(what, sizeof(what), "%s (engine %.20s%s)", failure(&j->verdict), j->of.target->engine,
              pairs);
-    snprintf(s->alarm, sizeof(s->alarm), "%s%s%s", what, j->passed[0] ? "; passed over " : "",
-             j->passed);
+    sm_alarm_set(s, "%s%s%s", what, j->passed[0] ? "; passed over " : "", j->passed);
     if (j->witness)
         one_line(j->witness);
     bus_say(s->in.bus, EVENT_ERROR, "proof-failed", j->of.target->engine, 0, 0,
@@ -342,16 +325,16 @@ static void raise_alarm(struct sm *s, const struct sm_job *j)
             what, j->witness ? j->witness : "none");
 }
 
-static void tell_unsupported(struct sm *s, const struct sm_job *j)
+static void tell_unsupported(struct sm *s, const struct sm_route_job *j)
 {
-    snprintf(s->alarm, sizeof(s->alarm), "no engine takes this topology: %s", j->passed);
+    sm_alarm_set(s, "no engine takes this topology: %s", j->passed);
     bus_say(s->in.bus, EVENT_ERROR, "routing-refused", j->of.policy.engine, 0, 0,
             "no new tables%s: %s",
-            s->model.view && s->model.view->target ? ", the old ones stay" : "", s->alarm);
+            s->model.view && s->model.view->target ? ", the old ones stay" : "", sm_alarm(s));
 }
 
 /* Of a rebalance that does not come to better tables: nothing is wrong with those in force. */
-static bool keep(struct sm *s, const struct sm_job *j)
+static bool keep(struct sm *s, const struct sm_route_job *j)
 {
     bool good = j->status == FAB_OK && fab_verify_verdict_good(&j->verdict);
     if (!j->in_force || (j->status != FAB_OK && j->status != FAB_E_UNSUPPORTED) ||
@@ -362,7 +345,7 @@ static bool keep(struct sm *s, const struct sm_job *j)
 }
 
 /* OK: the tables are good. */
-static int judge(struct sm *s, struct sm_job *j)
+static int judge(struct sm *s, struct sm_route_job *j)
 {
     if (keep(s, j))
         return SM_ROUND_OVER;
@@ -382,11 +365,11 @@ static int judge(struct sm *s, struct sm_job *j)
         raise_alarm(s, j);
         return SM_ROUND_OVER;
     }
-    s->alarm[0] = 0;
+    sm_alarm_clear(s);
     if (j->composed)
         sm_classes_report(s, &j->classes);
-    fab_verify_verdict_fini(&s->verdict);
-    s->verdict = j->verdict;
+    fab_verify_verdict_fini(&s->apply->verdict);
+    s->apply->verdict = j->verdict;
     j->verdict = (struct fab_verdict){0};
     s->run.computed = true;
     s->run.computed_us = j->computed_us;
@@ -396,24 +379,29 @@ static int judge(struct sm *s, struct sm_job *j)
 
 static int leave(struct sm *s)
 {
-    struct sm_job *j = s->job;
+    struct sm_route_job *j = s->apply->job;
     if (!j)
         return FAB_OK;
-    s->job = NULL;
+    s->apply->job = NULL;
     int r = judge(s, j);
     if (r == FAB_OK) {
-        s->rebalance.gain = j->gain;
-        sm_model_take_target(&s->model, s->fresh);
-        s->left_out = 0;
+        s->apply->rebalance.gain = j->gain;
+        sm_model_take_target(&s->model, s->apply->fresh);
+        s->apply->left_out = 0;
         sm_repair_give_back(s, &j->stand);
     } else {
-        fab_target_unref(s->fresh);
+        fab_target_unref(s->apply->fresh);
         if (sm_publish_fabric(s) != FAB_OK)
             log_warning("sm", "the fabric that was found could not be published");
     }
     job_free(j);
-    s->fresh = NULL;
+    s->apply->fresh = NULL;
     return r;
 }
 
-const struct sm_phase sm_phase_route = {"routing", enter, NULL, NULL, finished, leave};
+const struct sm_phase sm_phase_route = {.name = "routing",
+                                        .enter = enter,
+                                        .finished = finished,
+                                        .leave = leave,
+                                        .abort = drop_job,
+                                        .yields = SM_YIELDS_OPTIONAL};

@@ -1,92 +1,102 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A part of a phase that takes long is computed on a worker, so that the loop answers others
- * meanwhile: a phase begins it when it is entered, is finished when it is over, and takes its
- * result when it is left. What it works on it owns, or has lent to it (sm_model_lend).
+ * Work of a phase that takes long is computed on a worker, so that the loop answers others
+ * meanwhile: a phase begins the work when it is entered, is finished when the work is over, and
+ * takes the result when it is left. What the work needs it owns, or the model has lent it
+ * (sm_model_lend).
  *
- * When the round is aborted meanwhile the part goes on, since a computation cannot be taken back;
- * no other round begins before it has returned what was lent.
+ * When the round is aborted meanwhile the worker goes on, since a computation cannot be
+ * interrupted; no other round begins before the work has returned what was lent to it.
  */
 #include <stdlib.h>
 
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/core/state.h"
+#include "libfabmgr/base/status.h"
 
 struct sm_phase_task {
-    struct sm *s; /* NULL: it is gone */
-    const struct sm_phase_work *part;
+    const struct sm_phase_work *work;
     void *ctx;
-    bool over, dropped;
+    struct loop_task *task; /* NULL: the worker did not get it */
+    bool over;              /* the result waits for the phase to take it */
 };
 
-static void work(void *ctx)
+static void work(void *ctx, struct loop_task *task)
 {
-    const struct sm_phase_task *a = ctx;
-    a->part->work(a->ctx);
+    const struct sm_phase_task *t = ctx;
+    (void)task;
+    t->work->work(t->ctx);
 }
 
-static void drop(struct sm *s, struct sm_phase_task *a)
+static void done(void *owner, void *ctx)
+{
+    struct sm_phase_task *t = ctx;
+    t->over = true;
+    sm_run_check(owner);
+}
+
+static void discard(struct sm *s, struct sm_phase_task *t)
 {
     if (s)
-        s->apart = NULL;
-    a->part->drop(s, a->ctx);
-    free(a);
+        s->core->task = NULL;
+    t->work->drop(s, t->ctx);
+    free(t);
 }
 
-static void done(void *ctx)
+static void drop(void *owner, void *ctx)
 {
-    struct sm_phase_task *a = ctx;
-    struct sm *s = a->s;
-    if (s && !a->dropped) {
-        a->over = true;
-        sm_run_check(s);
-        return;
-    }
-    drop(s, a);
-    if (s)
-        sm_schedule(s);
+    struct sm_phase_task *t = ctx;
+    bool was_awaited = t->task != NULL;
+    discard(owner, t);
+    if (owner && was_awaited)
+        sm_schedule(owner);
 }
 
-int sm_phase_task_begin(struct sm *s, const struct sm_phase_work *part, void *ctx)
+int sm_phase_task_begin(struct sm *s, const struct sm_phase_work *phase_work, void *ctx)
 {
-    struct sm_phase_task *a = malloc(sizeof(*a));
-    if (!a) {
-        part->drop(s, ctx);
+    static const struct loop_task_ops ops = {NULL, work, done, drop};
+    struct sm_phase_task *t = malloc(sizeof(*t));
+    if (!t) {
+        phase_work->drop(s, ctx);
         return FAB_E_NOMEM;
     }
-    *a = (struct sm_phase_task){.s = s, .part = part, .ctx = ctx};
-    s->apart = a;
-    int r = loop_work_short(s->in.loop, work, done, a);
-    if (r != FAB_OK)
-        drop(s, a);
-    return r;
+    *t = (struct sm_phase_task){.work = phase_work, .ctx = ctx};
+    s->core->task = t;
+    const struct loop_task_config config = {
+        .ops = &ops, .tasks = &s->core->tasks, .owner = s, .ctx = t, .place = LOOP_TASK_SHORT};
+    return loop_task_start(s->in.loop, &config, &t->task);
+}
+
+bool sm_phase_task_any(const struct sm *s)
+{
+    return s->core->task != NULL;
 }
 
 bool sm_phase_task_over(const struct sm *s)
 {
-    return !s->apart || s->apart->over;
+    return !s->core->task || s->core->task->over;
 }
 
 void *sm_phase_task_take(struct sm *s)
 {
-    struct sm_phase_task *a = s->apart;
-    void *ctx = a ? a->ctx : NULL;
-    s->apart = NULL;
-    free(a);
+    struct sm_phase_task *t = s->core->task;
+    void *ctx = t ? t->ctx : NULL;
+    s->core->task = NULL;
+    free(t);
     return ctx;
 }
 
 void sm_phase_task_abort(struct sm *s)
 {
-    if (s->apart && s->apart->over)
-        drop(s, s->apart);
-    else if (s->apart)
-        s->apart->dropped = true;
+    struct sm_phase_task *t = s->core->task;
+    if (t && t->over)
+        discard(s, t);
+    else if (t)
+        loop_task_cancel(t->task);
 }
 
 void sm_phase_task_orphan(struct sm *s)
 {
     sm_phase_task_abort(s);
-    if (s->apart)
-        s->apart->s = NULL;
-    s->apart = NULL;
+    loop_tasks_orphan(&s->core->tasks);
+    s->core->task = NULL;
 }

@@ -1,48 +1,66 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The runner of rounds. It is the source of the session's requests while a phase runs, counts what
- * is unanswered, and goes on to the next phase when the running one is finished.
+ * The runner of rounds. It is the source of the session's requests while a phase runs, counts the
+ * requests without an answer, and goes on to the next phase when the running one is finished.
  *
  * A phase never ends inside a callback of the session: the end is noticed there and acted upon in
- * the next turn of the loop, so that no phase has to think about being called from within itself.
+ * the next iteration of the loop, so that no phase has to allow for being called from within
+ * itself.
  */
 #include <string.h>
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/core/state.h"
+#include "libfabmgr/base/status.h"
+
+#define STALL_US 10000u /* how often a phase that has `stalled` is asked */
+
+bool sm_run_busy(const struct sm *s)
+{
+    return s->core->phases != NULL;
+}
+
+const struct sm_phase *sm_run_phase(const struct sm *s)
+{
+    return s->core->phases ? *s->core->phases : NULL;
+}
+
+uint32_t sm_run_outstanding(const struct sm *s)
+{
+    return s->core->outstanding;
+}
 
 static bool finished(const struct sm *s)
 {
     const struct sm_phase *phase = sm_run_phase(s);
-    return phase && s->run.outstanding == 0 && (!phase->finished || phase->finished(s));
+    return phase && s->core->outstanding == 0 && (!phase->finished || phase->finished(s));
 }
 
 void sm_run_check(struct sm *s)
 {
-    if (!loop_timer_pending(s->run.advance) && finished(s))
-        loop_timer_set(s->run.advance, 0);
+    if (!loop_timer_pending(s->core->advance) && finished(s))
+        loop_timer_set(s->core->advance, 0);
 }
 
-static void run_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *answer)
+static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *answer)
 {
     struct sm *s = ctx;
-    s->run.outstanding--;
-    s->run.answered = true;
+    s->core->outstanding--;
+    s->core->answered = true;
     sm_run_phase(s)->answer(s, tag, answer);
-    if (s->run.outstanding == 0)
+    if (s->core->outstanding == 0)
         sm_run_check(s);
 }
 
-static bool run_next(void *ctx, struct fab_mads_request *ret)
+static bool next_of_phase(struct sm *s, struct fab_mads_request *ret)
 {
-    struct sm *s = ctx;
     const struct sm_phase *phase = sm_run_phase(s);
     ret->mgmt_class = FAB_CLASS_SMP_DIRECTED;
     ret->method = FAB_METHOD_GET;
     ret->m_key = s->policy.m_key;
     ret->dlid = 0xffff;
-    ret->done = run_answer;
+    ret->done = on_answer;
     ret->ctx = s;
     if (!phase || !phase->next || !phase->next(s, ret)) {
         sm_run_check(s);
@@ -50,65 +68,57 @@ static bool run_next(void *ctx, struct fab_mads_request *ret)
     }
     if (ret->method == FAB_METHOD_GET)
         memset(ret->data, 0, sizeof(ret->data));
-    s->run.outstanding++;
+    s->core->outstanding++;
     return true;
 }
 
-/* What runs beside a round comes after it, but for a few writes of multicast tables. */
-static bool any_next(void *ctx, struct fab_mads_request *ret)
+/* Other requests wait until those of the round are sent, except a few writes of multicast tables;
+ * a local repair does not even wait for these. */
+static bool next_request(void *ctx, struct fab_mads_request *ret)
 {
     struct sm *s = ctx;
-    bool mends = s->run.phases && s->run.kind == SM_ROUND_REPAIR;
-    return (!mends && sm_mfts_next(s, true, ret)) || run_next(ctx, ret) ||
-           sm_mfts_next(s, false, ret) || sm_background_next(ctx, ret);
+    bool urgent = sm_run_busy(s) && s->run.round->probes;
+    return (!urgent && s->wiring->first_requests(s, ret)) || next_of_phase(s, ret) ||
+           s->wiring->last_requests(s, ret);
 }
 
-/* The session asks its source again, which may have had nothing a moment ago. */
 void sm_run_pump(struct sm *s)
 {
-    fab_mads_source(s->mads, any_next, s);
+    fab_mads_source(s->mads, next_request, s);
     agent_pump(s->agent);
 }
 
 void sm_run_give_up(struct sm *s)
 {
     fab_mads_cancel(s->mads, s);
-    s->run.outstanding = 0;
+    s->core->outstanding = 0;
     sm_run_pump(s);
     sm_run_check(s);
 }
 
-/* Phases that do not wait for all tries at what does not answer. */
-static void (*stalled(const struct sm *s))(struct sm *)
-{
-    const struct sm_phase *phase = sm_run_phase(s);
-    return phase == &sm_phase_probe                                          ? sm_probe_stalled
-           : phase == &sm_phase_program_repair || phase == &sm_phase_program ? sm_program_stalled
-                                                                             : NULL;
-}
-
-/* Once in a while, as long as one of them runs. */
 static void watch_stall(struct sm *s)
 {
-    if (stalled(s) && !loop_timer_pending(s->run.stall))
-        loop_timer_set(s->run.stall, SM_STALL_US);
+    const struct sm_phase *phase = sm_run_phase(s);
+    if (phase && phase->stalled && !loop_timer_pending(s->core->stall))
+        loop_timer_set(s->core->stall, STALL_US);
 }
 
 static void on_stall(void *ctx)
 {
     struct sm *s = ctx;
-    void (*tell)(struct sm *) = stalled(s);
-    s->run.stalled_us = s->run.answered ? 0 : s->run.stalled_us + SM_STALL_US;
-    s->run.answered = false;
-    if (tell && s->run.outstanding > 0 && s->run.stalled_us > 0)
-        tell(s);
+    struct sm_core *c = s->core;
+    const struct sm_phase *phase = sm_run_phase(s);
+    c->stalled_us = c->answered ? 0 : c->stalled_us + STALL_US;
+    c->answered = false;
+    if (phase && phase->stalled && c->outstanding > 0 && c->stalled_us > 0)
+        phase->stalled(s, c->stalled_us);
     watch_stall(s);
 }
 
 static void begin_phase(struct sm *s)
 {
-    s->run.answered = true;
-    s->run.stalled_us = 0;
+    s->core->answered = true;
+    s->core->stalled_us = 0;
     sm_run_pump(s);
     watch_stall(s);
     sm_run_check(s);
@@ -116,12 +126,12 @@ static void begin_phase(struct sm *s)
 
 static void end_round(struct sm *s, int status)
 {
-    s->run.phases = NULL;
+    s->core->phases = NULL;
     sm_round_ended(s, status);
 }
 
-/* Leaves a finished phase and enters the next one; the one after that has its own turn of the loop,
- * so that nobody who asks waits for more than one. */
+/* Leaves a finished phase and enters the next one. The phase after that has its own iteration of
+ * the loop, so that other users of the loop wait for one phase at most. */
 static void advance(void *ctx)
 {
     struct sm *s = ctx;
@@ -129,11 +139,11 @@ static void advance(void *ctx)
         const struct sm_phase *phase = sm_run_phase(s);
         loop_at(s->in.loop, phase->name);
         int r = phase->leave ? phase->leave(s) : FAB_OK;
-        const struct sm_phase *next = s->run.phases[1];
+        const struct sm_phase *next = s->core->phases[1];
         if (r == FAB_OK && next) {
             log_debug("sm", "%s", next->name);
             loop_at(s->in.loop, next->name);
-            s->run.phases++;
+            s->core->phases++;
             r = next->enter ? next->enter(s) : FAB_OK;
         }
         if (r != FAB_OK || !next) {
@@ -149,17 +159,17 @@ void sm_run_start(struct sm *s, enum sm_round_kind kind)
 {
     struct fab_mads_stats stats;
     fab_mads_stats(s->mads, &stats);
-    s->run.kind = kind;
-    s->run.surveyed = false;
-    s->run.outstanding = 0;
-    s->run.started_us = clock_now_us();
-    s->run.sent_before = stats.sent;
-    s->run.same = s->run.computed = s->run.at_hand = false;
-    s->run.follows = 0;
-    s->run.known_us = s->run.computed_us = s->run.proved_us = 0;
-    s->run.changed = (struct reroute){0};
-    s->run.phases = sm_rounds[kind].phases;
-    log_debug("sm", "%s begins", sm_rounds[kind].name);
+    struct sm_run *run = &s->run;
+    run->round = &s->wiring->rounds[kind];
+    run->from_background = run->same = run->computed = run->by_contingency = false;
+    run->started_us = clock_now_us();
+    run->sent_before = stats.sent;
+    run->follows = 0;
+    run->known_us = run->computed_us = run->proved_us = 0;
+    run->changed = (struct reroute){0};
+    s->core->outstanding = 0;
+    s->core->phases = run->round->phases;
+    log_debug("sm", "%s begins", run->round->name);
     sm_round_begun(s);
     const struct sm_phase *first = sm_run_phase(s);
     loop_at(s->in.loop, first->name);
@@ -173,24 +183,25 @@ void sm_run_start(struct sm *s, enum sm_round_kind kind)
 
 void sm_run_abort(struct sm *s)
 {
+    const struct sm_phase *phase = sm_run_phase(s);
     fab_mads_cancel(s->mads, s);
-    loop_timer_cancel(s->run.advance);
-    s->run.outstanding = 0;
-    s->run.phases = NULL;
+    loop_timer_cancel(s->core->advance);
+    s->core->outstanding = 0;
+    s->core->phases = NULL;
     sm_phase_task_abort(s);
-    sm_port_abort(s);
+    if (phase && phase->abort)
+        phase->abort(s);
 }
 
-int sm_run_init(struct sm *s)
+int sm_runner_init(struct sm *s)
 {
-    s->run.advance = loop_timer_new(s->in.loop, advance, s);
-    s->run.stall = loop_timer_new(s->in.loop, on_stall, s);
-    return s->run.advance && s->run.stall ? FAB_OK : FAB_E_NOMEM;
+    s->core->advance = loop_timer_new(s->in.loop, advance, s);
+    s->core->stall = loop_timer_new(s->in.loop, on_stall, s);
+    return s->core->advance && s->core->stall ? FAB_OK : FAB_E_NOMEM;
 }
 
-void sm_run_fini(struct sm *s)
+void sm_runner_fini(struct sm *s)
 {
-    loop_timer_free(s->run.advance);
-    loop_timer_free(s->run.stall);
-    s->run.advance = s->run.stall = NULL;
+    loop_timer_free(s->core->advance);
+    loop_timer_free(s->core->stall);
 }

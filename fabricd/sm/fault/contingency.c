@@ -14,15 +14,15 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/fault/state.h"
 
 #define QUIET_US 1000000u /* how long nothing has happened before it begins */
 #define SLICE_US 4000u
 #define PAUSE_US 4000u
 #define SLICE_CASES 64
+#define WRITE_RATE 25000 /* table blocks a second, as long as none were written */
 
 struct sm_contingency_job {
-    struct sm *s; /* NULL: nobody wants it any more */
     struct fab_repair_contingency_maker *maker;
     struct fab_target *target; /* whose tables are still to be copied, or NULL */
     size_t room;               /* bytes left for plans */
@@ -48,10 +48,11 @@ static void make_one(struct sm_contingency_job *j)
     j->room -= c->plan ? c->plan_len : 0;
 }
 
-static void work(void *ctx)
+static void work(void *ctx, struct loop_task *task)
 {
     struct sm_contingency_job *j = ctx;
     uint64_t end = clock_now_us() + SLICE_US;
+    (void)task;
     if (j->target)
         j->status = fab_repair_contingency_set_tables(j->maker, &j->target->lft);
     for (unsigned i = 0; j->status == FAB_OK && i < SLICE_CASES && clock_now_us() < end; i++) {
@@ -79,7 +80,7 @@ static size_t budget(const struct sm *s)
 
 static size_t room(const struct sm *s)
 {
-    size_t used = s->ahead.all.memory, most = budget(s);
+    size_t used = s->fault->contingency.all.memory, most = budget(s);
     return used < most ? most - used : 0;
 }
 
@@ -87,7 +88,7 @@ static int take(struct sm *s, struct sm_contingency_job *j)
 {
     int r = FAB_OK;
     for (uint32_t i = 0; i < j->count; i++) {
-        int one = fab_repair_contingencies_add(&s->ahead.all, &j->made[i]);
+        int one = fab_repair_contingencies_add(&s->fault->contingency.all, &j->made[i]);
         r = r == FAB_OK ? one : r;
     }
     j->count = 0;
@@ -96,7 +97,7 @@ static int take(struct sm *s, struct sm_contingency_job *j)
 
 static void finish(struct sm *s, int status)
 {
-    struct sm_contingency_state *a = &s->ahead;
+    struct sm_contingency_state *a = &s->fault->contingency;
     fab_repair_contingency_end(a->maker);
     a->maker = NULL;
     if (status != FAB_E_NOT_FOUND)
@@ -105,50 +106,51 @@ static void finish(struct sm *s, int status)
               a->all.plans, a->all.memory);
 }
 
-static void done(void *ctx)
+static void done(void *owner, void *ctx)
 {
+    struct sm *s = owner;
     struct sm_contingency_job *j = ctx;
-    struct sm *s = j->s;
-    if (s) {
-        loop_at(s->in.loop, "looking ahead");
-        int status = take(s, j);
-        s->ahead.job = NULL;
-        s->ahead.maker = j->maker;
-        s->ahead.load = fab_repair_contingency_load(j->maker);
-        j->maker = NULL;
-        status = j->status == FAB_OK ? status : j->status;
-        if (status == FAB_OK)
-            loop_timer_set(s->ahead.timer, PAUSE_US);
-        else
-            finish(s, status);
-    }
+    struct sm_contingency_state *a = &s->fault->contingency;
+    int status = take(s, j);
+    a->task = NULL;
+    a->maker = j->maker;
+    a->load = fab_repair_contingency_load(j->maker);
+    j->maker = NULL;
+    status = j->status == FAB_OK ? status : j->status;
+    if (status == FAB_OK)
+        loop_timer_set(a->timer, PAUSE_US);
+    else
+        finish(s, status);
     job_free(j);
+}
+
+static void drop_job(void *owner, void *ctx)
+{
+    (void)owner;
+    job_free(ctx);
 }
 
 static int go_on(struct sm *s, struct fab_target *target)
 {
+    static const struct loop_task_ops ops = {"computing contingencies", work, done, drop_job};
+    struct sm_contingency_state *a = &s->fault->contingency;
     struct sm_contingency_job *j = calloc(1, sizeof(*j));
     if (!j)
         return FAB_E_NOMEM;
-    j->s = s;
-    j->maker = s->ahead.maker;
+    j->maker = a->maker;
     j->target = target ? fab_target_ref(target) : NULL;
     j->room = room(s);
-    s->ahead.job = j;
-    s->ahead.maker = NULL;
-    int r = loop_work(s->in.loop, work, done, j);
-    if (r != FAB_OK) {
-        s->ahead.job = NULL;
-        job_free(j);
-    }
-    return r;
+    a->maker = NULL;
+    const struct loop_task_config config = {
+        .ops = &ops, .tasks = &s->fault->tasks, .owner = s, .ctx = j, .place = LOOP_TASK_LONG};
+    return loop_task_start(s->in.loop, &config, &a->task);
 }
 
 /* Tables by the ids of the baseline, where those are others, belong to the loop: copied here. */
 static int begin(struct sm *s)
 {
-    struct sm_contingency_state *a = &s->ahead;
-    const struct fab_repair_session *t = &s->mend.stand;
+    struct sm_contingency_state *a = &s->fault->contingency;
+    const struct fab_repair_session *t = sm_repair_stand_of(s);
     int r = fab_repair_contingency_begin(t->state, &a->maker);
     if (r == FAB_OK && !t->idmap.same)
         r = fab_repair_contingency_set_tables(a->maker, &t->lft);
@@ -161,9 +163,8 @@ static int begin(struct sm *s)
 
 static void drop(struct sm_contingency_state *a)
 {
-    if (a->job)
-        a->job->s = NULL;
-    a->job = NULL;
+    loop_task_cancel(a->task);
+    a->task = NULL;
     fab_repair_contingency_end(a->maker);
     a->maker = NULL;
     fab_repair_contingencies_fini(&a->all);
@@ -173,11 +174,11 @@ static void drop(struct sm_contingency_state *a)
 static void on_time(void *ctx)
 {
     struct sm *s = ctx;
-    struct sm_contingency_state *a = &s->ahead;
-    loop_at(s->in.loop, "looking ahead");
-    if (sm_run_busy(s) || a->job || !sm_repair_ready(s))
+    struct sm_contingency_state *a = &s->fault->contingency;
+    loop_at(s->in.loop, "computing contingencies");
+    if (sm_run_busy(s) || a->task || !sm_repair_ready(s))
         return; /* the end of the round asks again */
-    bool good = fab_repair_contingencies_valid(&a->all, s->mend.stand.state);
+    bool good = fab_repair_contingencies_valid(&a->all, sm_repair_stand_of(s)->state);
     if (!good)
         drop(a);
     int r = good && a->maker ? go_on(s, NULL) : good ? FAB_OK : begin(s);
@@ -187,12 +188,12 @@ static void on_time(void *ctx)
 
 void sm_contingency_prepare(struct sm *s)
 {
-    struct sm_contingency_state *a = &s->ahead;
+    struct sm_contingency_state *a = &s->fault->contingency;
     bool ready = sm_repair_ready(s),
-         good = ready && fab_repair_contingencies_valid(&a->all, s->mend.stand.state);
+         good = ready && fab_repair_contingencies_valid(&a->all, sm_repair_stand_of(s)->state);
     if (!good && a->all.base)
         drop(a);
-    if (budget(s) == 0 || !ready || sm_run_busy(s) || a->job)
+    if (budget(s) == 0 || !ready || sm_run_busy(s) || a->task)
         return;
     if (!good)
         loop_timer_set(a->timer, QUIET_US);
@@ -203,48 +204,35 @@ void sm_contingency_prepare(struct sm *s)
 int sm_contingency_find(struct sm *s, const uint32_t *dead, size_t count,
                         struct fab_repair_delta *ret)
 {
-    struct fab_repair_session *t = &s->mend.stand;
-    return fab_repair_contingencies_find(
-        &s->ahead.all, t->state, fab_repair_session_tables(t, s->model.target), dead, count, ret);
+    struct fab_repair_session *t = sm_repair_stand(s);
+    return fab_repair_contingencies_find(&s->fault->contingency.all, t->state,
+                                         fab_repair_session_tables(t, s->model.target), dead, count,
+                                         ret);
 }
 
 int sm_contingency_init(struct sm *s)
 {
-    s->ahead.timer = loop_timer_new(s->in.loop, on_time, s);
-    return s->ahead.timer ? FAB_OK : FAB_E_NOMEM;
+    s->fault->contingency.timer = loop_timer_new(s->in.loop, on_time, s);
+    return s->fault->contingency.timer ? FAB_OK : FAB_E_NOMEM;
 }
 
 void sm_contingency_fini(struct sm *s)
 {
-    drop(&s->ahead);
-    loop_timer_free(s->ahead.timer);
+    drop(&s->fault->contingency);
+    loop_timer_free(s->fault->contingency.timer);
 }
 
 /* ---- for readers ----------------------------------------------------------------------------- */
 
-/* Blocks a second of the reroutes in memory: what they wrote, from the first write to the last. */
-static uint32_t write_rate(const struct sm *s)
-{
-    uint64_t blocks = 0, us = 0;
-    for (uint64_t i = 0; i < s->reroute_count && i < SM_REROUTES; i++) {
-        const struct reroute *r = &s->reroutes[i];
-        if (r->blocks < 8 || r->failed || r->last_write_us <= r->first_write_us)
-            continue;
-        blocks += r->blocks;
-        us += r->last_write_us - r->first_write_us;
-    }
-    uint64_t rate = us > 0 ? blocks * 1000000 / us : 0;
-    return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
-}
-
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
 {
-    const struct sm_contingency_state *a = &s->ahead;
-    bool good = sm_repair_ready(s) && fab_repair_contingencies_valid(&a->all, s->mend.stand.state);
-    uint32_t rate = write_rate(s);
+    const struct sm_contingency_state *a = &s->fault->contingency;
+    bool good =
+        sm_repair_ready(s) && fab_repair_contingencies_valid(&a->all, sm_repair_stand_of(s)->state);
+    uint32_t rate = sm_table_write_rate(s);
     *ret = (struct sm_contingencies){
         .budget = budget(s),
-        .rate = rate > 0 ? rate : SM_WRITE_RATE,
+        .rate = rate > 0 ? rate : WRITE_RATE,
         .rate_measured = rate > 0,
     };
     if (!good)
@@ -252,14 +240,14 @@ void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
     ret->all = &a->all;
     ret->cases = a->cases;
     ret->load = a->load;
-    ret->under_way = a->maker || a->job;
+    ret->under_way = a->maker || a->task;
     ret->working = a->maker ? fab_repair_contingency_memory(a->maker) : 0;
 }
 
 /* Ids of the baseline as those of the fabric. */
 static uint32_t port_now(const struct sm *s, uint32_t port)
 {
-    const struct fab_repair_session *t = &s->mend.stand;
+    const struct fab_repair_session *t = sm_repair_stand_of(s);
     return port != FAB_NONE
                ? fab_repair_idmap_to_current(&t->idmap, t->baseline, s->model.fabric, port)
                : FAB_NONE;
@@ -270,14 +258,15 @@ void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency 
 {
     *ret = *row;
     ret->busiest = port_now(s, row->busiest);
-    ret->id = row->is_switch ? s->mend.stand.idmap.to_current[row->id] : port_now(s, row->id);
+    ret->id =
+        row->is_switch ? sm_repair_stand_of(s)->idmap.to_current[row->id] : port_now(s, row->id);
     ret->peer = port_now(s, row->peer);
 }
 
 const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
                                                        uint32_t id)
 {
-    const struct fab_repair_session *t = &s->mend.stand;
+    const struct fab_repair_session *t = sm_repair_stand_of(s);
     struct sm_contingencies all;
     sm_get_contingencies(s, &all);
     if (!all.all || (is_switch && id >= s->model.fabric->switch_count))

@@ -1,36 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "glancing": what became of the switches that traps name? One PortInfo a port, all at once,
- * and nothing else is asked: enough to know a cable between two switches that died, which is what
- * cannot wait. One that is to be isolated goes along as if it had died. It is compared with what is
- * known; the rest (a cable that came, a host, another speed) is left to the scoped look that
- * follows, at once when there is something of that kind.
+ * Phase "probing ports": what became of the links of the switches that traps name. One
+ * SubnGet(PortInfo) a port, all at once, and nothing else: enough to find a link between two
+ * switches that failed, which is what cannot wait. A link that is to be isolated is treated as if
+ * it had failed.
+ *
+ * The answers are compared with what is known. Everything else that changed (a new link, a host,
+ * another speed) is left to a targeted sweep. That sweep also checks what the probe found: it
+ * follows at once when there was more to see, else when no trap came for CHECK_US.
  */
 #include <stdlib.h>
 
 #include "fabricd/base/clock.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/fault/state.h"
 
-#define GATHER_US 20000u
+#define CHECK_US 100000u /* from a probe to the sweep that checks it */
 
-static void step_over(struct sm *s)
-{
-    s->scan.index++;
-    s->scan.block = 1;
-}
+/* ---- the phase ------------------------------------------------------------------------------- */
 
 static int enter(struct sm *s)
 {
-    sm_probe_fini(&s->cut);
-    s->scan = (struct sm_scan){.block = 1};
+    sm_probe_fini(&s->fault->probe);
+    s->fault->next_suspect = 0;
+    s->fault->next_port = 1;
     return FAB_OK;
 }
 
-/* The suspect that is asked now, when it is a switch that can be reached. */
-static const struct fab_path *suspect(struct sm *s, uint32_t *ret_node)
+static void next_suspect(struct sm *s)
+{
+    s->fault->next_suspect++;
+    s->fault->next_port = 1;
+}
+
+/* The route to the suspect whose ports are probed now. NULL: it is not a switch, or no route to it
+ * is known. */
+static const struct fab_path *path_to_suspect(struct sm *s, uint32_t *ret_node)
 {
     const struct fab_fabric *f = s->model.fabric;
-    uint32_t node = fab_fabric_node_by_guid(f, s->suspects.guid[s->scan.index]);
+    uint32_t node = fab_fabric_node_by_guid(f, s->run.suspects.guid[s->fault->next_suspect]);
     if (node == FAB_NONE || !fab_node_is_switch(f, node) ||
         s->model.paths[node].hops == FAB_PATH_UNKNOWN)
         return NULL;
@@ -38,44 +45,30 @@ static const struct fab_path *suspect(struct sm *s, uint32_t *ret_node)
     return &s->model.paths[node];
 }
 
-/* Traps that came while we were looking: a switch that dies makes dozens, and one change of them
- * all is less work, and better, than dozens of changes. Not for ever. */
-static void gather(struct sm *s)
-{
-    struct sm_guids *came = &s->want.glance, later = {0};
-    if (came->count == 0 || came->many || clock_now_us() - s->run.started_us > GATHER_US)
-        return;
-    for (uint32_t i = 0; i < came->count; i++) {
-        bool known = sm_guids_have(&s->suspects, came->guid[i]);
-        sm_guids_add(known || s->suspects.count == SM_MAX_SUSPECTS ? &later : &s->suspects,
-                     came->guid[i]);
-    }
-    *came = later;
-}
-
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
-    if (s->scan.index >= s->suspects.count)
-        gather(s);
-    for (; s->scan.index < s->suspects.count; step_over(s)) {
+    struct sm_fault *x = s->fault;
+    if (x->next_suspect >= s->run.suspects.count)
+        sm_probe_join(s);
+    for (; x->next_suspect < s->run.suspects.count; next_suspect(s)) {
         uint32_t node = FAB_NONE;
-        ret->path = suspect(s, &node);
-        if (s->scan.block == 1)
-            sm_guids_add(&s->cut.mute, s->suspects.guid[s->scan.index]);
+        ret->path = path_to_suspect(s, &node);
+        if (x->next_port == 1)
+            sm_guids_add(&x->probe.silent, s->run.suspects.guid[x->next_suspect]);
         if (ret->path == NULL)
-            s->cut.more = true;
-        if (ret->path == NULL || s->scan.block > f->nodes[node].num_ports)
+            x->probe.more = true;
+        if (ret->path == NULL || x->next_port > f->nodes[node].num_ports)
             continue;
         ret->attr_id = FAB_ATTR_PORT_INFO;
-        ret->attr_mod = s->scan.block;
-        ret->tag = fab_port_id(f, node, (uint8_t)s->scan.block++);
+        ret->attr_mod = x->next_port;
+        ret->tag = fab_port_id(f, node, (uint8_t)x->next_port++);
         return true;
     }
     return false;
 }
 
-static bool is_trunk(const struct fab_fabric *f, uint32_t port)
+static bool is_isl(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = fab_peer_node(f, port);
     return peer != FAB_NONE && fab_node_is_switch(f, peer);
@@ -95,93 +88,176 @@ static bool differs(const struct fab_port_info *was, const struct fab_port_info 
              was->speed_ext_active != now->speed_ext_active));
 }
 
+static void compare(struct sm *s, uint32_t port, const struct fab_port_info *now)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    struct sm_probe *p = &s->fault->probe;
+    const struct sm_link link = {.port = port,
+                                 .peer = f->ports[port].peer,
+                                 .isolated = is_up(now) && sm_isolate_due(s, port)};
+    if (fab_port_is_up(f, port) && is_isl(f, port) && (!is_up(now) || link.isolated))
+        p->more |= sm_probe_add(p, &link) != FAB_OK;
+    else
+        p->more |= differs(&f->ports[port].info, now);
+}
+
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     const struct fab_fabric *f = s->model.fabric;
     uint32_t port = (uint32_t)tag;
+    struct sm_probe *p = &s->fault->probe;
     struct fab_port_info now;
     if (a->status != FAB_OK ||
         fab_attr_unpack(&fab_attr_port_info, a->data, a->len, &now) != FAB_OK) {
-        s->cut.more = true;
+        p->more = true;
         return;
     }
-    sm_guids_remove(&s->cut.mute, f->nodes[f->ports[port].node].guid);
-    if (sm_flap_probed(s, port, is_up(&now)))
-        return;
-    const struct sm_link cable = {.port = port,
-                                  .peer = f->ports[port].peer,
-                                  .isolated = is_up(&now) && sm_isolate_due(s, port)};
-    if (fab_port_is_up(f, port) && is_trunk(f, port) && (!is_up(&now) || cable.isolated))
-        s->cut.more |= sm_probe_add(&s->cut, &cable) != FAB_OK;
-    else
-        s->cut.more |= differs(&f->ports[port].info, &now);
+    sm_guids_remove(&p->silent, f->nodes[f->ports[port].node].guid);
+    enum sm_flap_probe held = sm_flap_probed(s, port, is_up(&now));
+    p->held += held == SM_FLAP_HELD_CHANGED;
+    if (held == SM_FLAP_NOT_HELD)
+        compare(s, port, &now);
 }
 
 static bool finished(const struct sm *s)
 {
-    return s->scan.index >= s->suspects.count;
-}
-
-/* Another glance at those that did not answer this one would be in vain, too: until a look has
- * ended or the ways have changed, their traps are left to the look. */
-static void note_mute(struct sm *s)
-{
-    const struct sm_guids *mute = &s->cut.mute;
-    for (uint32_t i = 0; i < mute->count; i++) {
-        sm_guids_add(&s->mute, mute->guid[i]);
-        if (!sm_guids_have(&s->want.glance, mute->guid[i]))
-            continue;
-        sm_guids_remove(&s->want.glance, mute->guid[i]);
-        sm_request_target(s, mute->guid[i]);
-    }
+    return s->fault->next_suspect >= s->run.suspects.count;
 }
 
 static int leave(struct sm *s)
 {
-    note_mute(s);
+    const struct sm_guids *silent = &s->fault->probe.silent;
+    for (uint32_t i = 0; i < silent->count; i++)
+        sm_probe_unanswered(s, silent->guid[i]);
     s->run.known_us = clock_now_us();
     sm_flap_arm(s);
-    return s->cut.count == 0 ? SM_ROUND_OVER : FAB_OK;
+    return s->fault->probe.count == 0 ? SM_ROUND_OVER : FAB_OK;
 }
 
-/* A cable that is known to be dead does not wait for a switch that hangs; else one try is given to
- * it. The look that follows asks again. */
-void sm_probe_stalled(struct sm *s)
+/* The repair of a link that is known to have failed does not wait for a switch that hangs.
+ * Otherwise the probe waits for the first try only; the sweep that follows asks again. */
+static void stalled(struct sm *s, uint64_t stalled_us)
 {
-    if (s->cut.count == 0 && s->run.stalled_us < sm_first_try_us(s))
+    struct sm_probe *p = &s->fault->probe;
+    bool tried = stalled_us >= sm_first_try_us(s);
+    if (p->count == 0 && !tried)
         return;
-    s->cut.more = true;
-    if (s->run.stalled_us < sm_first_try_us(s))
-        s->cut.mute = (struct sm_guids){0}; /* it was not waited for them */
+    p->more = true;
+    if (!tried)
+        p->silent = (struct sm_guids){0}; /* they may still answer: the probe did not wait */
     sm_run_give_up(s);
 }
 
-const struct sm_phase sm_phase_probe = {"glancing", enter, next, answer, finished, leave};
+const struct sm_phase sm_phase_probe = {.name = "probing ports",
+                                        .enter = enter,
+                                        .next = next,
+                                        .answer = answer,
+                                        .finished = finished,
+                                        .leave = leave,
+                                        .stalled = stalled};
 
-/* ---- the cables that died -------------------------------------------------------------------- */
+/* ---- the sweep that checks it ---------------------------------------------------------------- */
 
-static bool has(const struct sm_probe *c, uint32_t port)
+/* A switch that did not answer may be behind one that hangs: all switches on the route to it. */
+static void add_path(const struct sm *s, uint64_t guid, struct sm_guids *to)
 {
-    for (uint32_t i = 0; i < c->count; i++)
-        if (c->cable[i].port == port || c->cable[i].peer == port)
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t node = fab_fabric_node_by_guid(f, guid), at = f->ports[f->self_port].node;
+    const struct fab_path *path = node != FAB_NONE ? &s->model.paths[node] : NULL;
+    if (path == NULL || path->hops == FAB_PATH_UNKNOWN)
+        return;
+    for (unsigned hop = 1; hop < path->hops && at != FAB_NONE; hop++) {
+        at = fab_peer_node(f, fab_port_id(f, at, path->port[hop]));
+        if (at != FAB_NONE)
+            sm_guids_add(to, f->nodes[at].guid);
+    }
+}
+
+static void request_check(struct sm *s)
+{
+    sm_request_targets(s, &s->fault->unchecked);
+    s->fault->unchecked = (struct sm_guids){0};
+}
+
+/* What a link does that is held down needs no check; the next light sweep finds the rest. */
+void sm_probe_ended(struct sm *s, int status)
+{
+    struct sm_guids *to = &s->fault->unchecked;
+    const struct sm_probe *p = &s->fault->probe;
+    const struct fab_fabric *f = s->model.fabric;
+    if (status == FAB_OK && p->held && !p->count && !p->more)
+        return;
+    for (uint32_t i = 0; i < s->run.suspects.count; i++)
+        sm_guids_add(to, s->run.suspects.guid[i]);
+    for (uint32_t i = 0; i < p->silent.count; i++)
+        add_path(s, p->silent.guid[i], to);
+    for (uint32_t i = 0; i < p->count; i++)
+        sm_guids_add(to, f->nodes[f->ports[p->link[i].peer].node].guid);
+    if (status != FAB_OK || p->more || sm_program_failed(s))
+        request_check(s);
+    else if (!loop_timer_pending(s->fault->check_timer))
+        loop_timer_set(s->fault->check_timer, CHECK_US);
+}
+
+bool sm_probe_unchecked(const struct sm *s)
+{
+    return s->fault->unchecked.count > 0;
+}
+
+static void on_check(void *ctx)
+{
+    struct sm *s = ctx;
+    request_check(s);
+    sm_schedule(s);
+}
+
+/* ---- what was found -------------------------------------------------------------------------- */
+
+static bool has(const struct sm_probe *p, uint32_t port)
+{
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->link[i].port == port || p->link[i].peer == port)
             return true;
     return false;
 }
 
-int sm_probe_add(struct sm_probe *c, const struct sm_link *cable)
+int sm_probe_add(struct sm_probe *p, const struct sm_link *link)
 {
-    if (has(c, cable->port))
+    if (has(p, link->port))
         return FAB_OK;
-    struct sm_link *more = realloc(c->cable, (c->count + 1) * sizeof(*more));
+    struct sm_link *more = realloc(p->link, (p->count + 1) * sizeof(*more));
     if (more == NULL)
         return FAB_E_NOMEM;
-    c->cable = more;
-    c->cable[c->count++] = *cable;
+    p->link = more;
+    p->link[p->count++] = *link;
     return FAB_OK;
 }
 
-void sm_probe_fini(struct sm_probe *c)
+void sm_probe_fini(struct sm_probe *p)
 {
-    free(c->cable);
-    *c = (struct sm_probe){0};
+    free(p->link);
+    *p = (struct sm_probe){0};
+}
+
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+int sm_fault_init(struct sm *s)
+{
+    s->fault = calloc(1, sizeof(*s->fault));
+    if (!s->fault)
+        return FAB_E_NOMEM;
+    s->fault->check_timer = loop_timer_new(s->in.loop, on_check, s);
+    return s->fault->check_timer ? sm_contingency_init(s) : FAB_E_NOMEM;
+}
+
+void sm_fault_fini(struct sm *s)
+{
+    if (!s->fault)
+        return;
+    sm_contingency_fini(s);
+    loop_tasks_orphan(&s->fault->tasks);
+    loop_timer_free(s->fault->check_timer);
+    sm_probe_fini(&s->fault->probe);
+    free(s->fault);
+    s->fault = NULL;
 }

@@ -3,16 +3,18 @@
  * Phase "electing": asks every port that says it hosts a subnet manager (IsSM) for its SMInfo, and
  * lets the role machine decide (IBA 14.4.1).
  */
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/ha/state.h"
+
+#define CAP_IS_SM 0x2u /* PortInfo CapabilityMask, IBA 14.2.5.6 */
 
 static int enter(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
-    struct sm_sminfo *x = &s->sminfo;
+    struct sm_sminfo *x = &s->ha->sminfo;
     x->count = x->asked = x->info_count = 0;
     for (uint32_t p = 0; p < f->port_count && x->count < SM_MAX_OTHERS; p++) {
         const struct fab_port *port = &f->ports[p];
-        if (port->present && p != f->self_port && (port->info.cap_mask & SM_CAP_IS_SM) &&
+        if (port->present && p != f->self_port && (port->info.cap_mask & CAP_IS_SM) &&
             fab_port_has_lid(f, p) && sm_model_path(&s->model, p))
             x->ports[x->count++] = p;
     }
@@ -21,7 +23,7 @@ static int enter(struct sm *s)
 
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
-    struct sm_sminfo *x = &s->sminfo;
+    struct sm_sminfo *x = &s->ha->sminfo;
     if (x->asked == x->count)
         return false;
     ret->path = sm_model_path(&s->model, x->ports[x->asked]);
@@ -33,7 +35,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
 
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
-    struct sm_sminfo *x = &s->sminfo;
+    struct sm_sminfo *x = &s->ha->sminfo;
     struct fab_sm_info info;
     if (a->status != FAB_OK || fab_attr_unpack(&fab_attr_sm_info, a->data, a->len, &info) != FAB_OK)
         return;
@@ -46,21 +48,26 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 
 static bool finished(const struct sm *s)
 {
-    return s->sminfo.asked == s->sminfo.count;
+    return s->ha->sminfo.asked == s->ha->sminfo.count;
 }
 
 static int leave(struct sm *s)
 {
     sm_ha_elect(s);
-    return s->role.state == FAB_SM_MASTER ? FAB_OK : SM_ROUND_OVER;
+    return sm_is_master(s) ? FAB_OK : SM_ROUND_OVER;
 }
 
 uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max)
 {
-    const struct sm_sminfo *x = &s->sminfo;
+    const struct sm_sminfo *x = &s->ha->sminfo;
     for (uint32_t i = 0; i < x->info_count && i < max; i++)
         ret[i] = x->infos[i];
     return x->info_count;
 }
 
-const struct sm_phase sm_phase_sminfo = {"electing", enter, next, answer, finished, leave};
+const struct sm_phase sm_phase_sminfo = {.name = "electing",
+                                         .enter = enter,
+                                         .next = next,
+                                         .answer = answer,
+                                         .finished = finished,
+                                         .leave = leave};

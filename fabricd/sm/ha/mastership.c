@@ -8,46 +8,48 @@
  * anew.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fabricd/base/log.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/ha/state.h"
+#include "fabricd/sm/mcast/mcast.h"
 
 #define POLL_US 1000000u
 
 static void became_master(struct sm *s)
 {
-    s->master_guid = s->role.guid;
-    s->master_lid = 0;
-    loop_timer_cancel(s->poll_timer);
+    s->ha->master_guid = s->role.guid;
+    s->ha->master_lid = 0;
+    loop_timer_cancel(s->ha->poll_timer);
     bus_say(s->in.bus, EVENT_INFO, "sm-master", s->in.transport->name, s->role.guid, 0,
             "this subnet manager is master (priority %u)", s->role.priority);
 }
 
 static void became_standby(struct sm *s)
 {
-    const struct sm_sminfo *x = &s->sminfo;
+    const struct sm_sminfo *x = &s->ha->sminfo;
     sm_model_forget(&s->model);
     sm_multicast_forget(s);
-    s->master_guid = s->role.master_guid;
-    s->master_path.hops = FAB_PATH_UNKNOWN;
+    s->ha->master_guid = s->role.master_guid;
+    s->ha->master_path.hops = FAB_PATH_UNKNOWN;
     for (uint32_t i = 0; i < x->info_count; i++)
-        if (x->infos[i].guid == s->master_guid) {
-            s->master_path = x->info_paths[i];
-            s->master_lid = x->info_lids[i];
+        if (x->infos[i].guid == s->ha->master_guid) {
+            s->ha->master_path = x->info_paths[i];
+            s->ha->master_lid = x->info_lids[i];
         }
     bus_say(s->in.bus, EVENT_INFO, "sm-standby", s->in.transport->name, s->role.guid, 0,
             "standing by: the subnet manager at 0x%016" PRIx64 " is master; it is asked every "
             "second, and replaced when it falls silent",
-            s->master_guid);
-    loop_timer_set(s->poll_timer, POLL_US);
+            s->ha->master_guid);
+    loop_timer_set(s->ha->poll_timer, POLL_US);
 }
 
 void sm_ha_elect(struct sm *s)
 {
     uint8_t before = s->role.state;
-    fab_smstate_discovered(&s->role, s->sminfo.infos, s->sminfo.info_count);
-    if (s->role.state == FAB_SM_MASTER && before != FAB_SM_MASTER)
+    fab_smstate_discovered(&s->role, s->ha->sminfo.infos, s->ha->sminfo.info_count);
+    if (sm_is_master(s) && before != FAB_SM_MASTER)
         became_master(s);
     if (s->role.state == FAB_SM_STANDBY)
         became_standby(s);
@@ -57,8 +59,9 @@ void sm_ha_elect(struct sm *s)
 
 static void take_over(struct sm *s)
 {
-    bus_say(s->in.bus, EVENT_WARNING, "sm-master-lost", s->in.transport->name, s->master_guid, 0,
-            "the master at 0x%016" PRIx64 " does not answer any more; taking over", s->master_guid);
+    bus_say(s->in.bus, EVENT_WARNING, "sm-master-lost", s->in.transport->name, s->ha->master_guid,
+            0, "the master at 0x%016" PRIx64 " does not answer any more; taking over",
+            s->ha->master_guid);
     sm_request_heavy(s);
     sm_schedule(s);
 }
@@ -75,7 +78,7 @@ static void on_poll_answer(void *ctx, uint64_t tag, const struct fab_mads_answer
     if (fab_smstate_poll(&s->role, good ? &info : NULL))
         take_over(s);
     else
-        loop_timer_set(s->poll_timer, POLL_US);
+        loop_timer_set(s->ha->poll_timer, POLL_US);
 }
 
 static void on_poll(void *ctx)
@@ -87,13 +90,13 @@ static void on_poll(void *ctx)
         .attr_id = FAB_ATTR_SM_INFO,
         .m_key = s->policy.m_key,
         .dlid = 0xffff,
-        .path = &s->master_path,
+        .path = &s->ha->master_path,
         .done = on_poll_answer,
         .ctx = s,
     };
     if (s->role.state != FAB_SM_STANDBY)
         return;
-    if (s->master_path.hops == FAB_PATH_UNKNOWN || fab_mads_submit(s->mads, &req) != FAB_OK) {
+    if (s->ha->master_path.hops == FAB_PATH_UNKNOWN || fab_mads_submit(s->mads, &req) != FAB_OK) {
         const struct fab_mads_answer none = {.status = FAB_E_TIMEOUT};
         on_poll_answer(s, 0, &none);
         return;
@@ -108,7 +111,7 @@ static void own_info(struct sm *s, uint8_t data[FAB_SMP_DATA])
     struct fab_sm_info info = {
         .guid = s->role.guid,
         .sm_key = s->policy.sm_key,
-        .activity = ++s->activity,
+        .activity = ++s->ha->activity,
         .priority = s->role.priority,
         .state = s->role.state,
     };
@@ -138,33 +141,64 @@ void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fa
     uint16_t status = 0;
     if (head->method == FAB_METHOD_SET)
         status = control(s, head->attr_mod, data, len);
-    if (before != FAB_SM_MASTER && s->role.state == FAB_SM_MASTER)
+    if (before != FAB_SM_MASTER && sm_is_master(s))
         became_master(s);
     if (before == FAB_SM_NOT_ACTIVE && s->role.state == FAB_SM_STANDBY)
         became_standby(s); /* the polls of the master had ended */
     own_info(s, own);
     sm_reply(s, mad, FAB_METHOD_GET_RESP, status, own);
-    if (before == FAB_SM_MASTER && s->role.state != FAB_SM_MASTER) {
+    if (before == FAB_SM_MASTER && !sm_is_master(s)) {
         sm_model_forget(&s->model);
         sm_multicast_forget(s);
-        sm_background_drop(s);
-    }
-    if (before == FAB_SM_MASTER && s->role.state != FAB_SM_MASTER && sm_run_busy(s)) {
-        sm_run_abort(s);
-        sm_round_ended(s, FAB_OK);
+        s->wiring->mastership_lost(s);
+        sm_round_interrupt(s);
     }
     sm_schedule(s);
 }
 
+uint64_t sm_ha_master_guid(const struct sm *s)
+{
+    return s->ha->master_guid;
+}
+
+uint32_t sm_ha_master_lid(const struct sm *s)
+{
+    return s->ha->master_lid;
+}
+
+static int set_is_sm(struct sm *s, bool on)
+{
+    return s->in.transport->ops->set_is_sm(s->in.transport, on);
+}
+
+void sm_ha_announce(struct sm *s)
+{
+    s->ha->announced = set_is_sm(s, true) == FAB_OK;
+    if (!s->ha->announced)
+        log_warning("sm",
+                    "port %s could not be marked as that of a subnet manager (IsSM); other "
+                    "managers will not see us",
+                    s->in.transport->name);
+}
+
 int sm_ha_init(struct sm *s)
 {
+    s->ha = calloc(1, sizeof(*s->ha));
+    if (!s->ha)
+        return FAB_E_NOMEM;
     fab_smstate_init(&s->role, s->in.transport->port_guid, s->policy.sm_priority);
-    s->master_path.hops = FAB_PATH_UNKNOWN;
-    s->poll_timer = loop_timer_new(s->in.loop, on_poll, s);
-    return s->poll_timer ? FAB_OK : FAB_E_NOMEM;
+    s->ha->master_path.hops = FAB_PATH_UNKNOWN;
+    s->ha->poll_timer = loop_timer_new(s->in.loop, on_poll, s);
+    return s->ha->poll_timer ? FAB_OK : FAB_E_NOMEM;
 }
 
 void sm_ha_fini(struct sm *s)
 {
-    loop_timer_free(s->poll_timer);
+    if (!s->ha)
+        return;
+    if (s->ha->announced)
+        (void)set_is_sm(s, false);
+    loop_timer_free(s->ha->poll_timer);
+    free(s->ha);
+    s->ha = NULL;
 }

@@ -19,7 +19,8 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/links/state.h"
+#include "libfabmgr/base/status.h"
 
 #define FLAPS_MOST 1024 /* cables whose falls are remembered */
 #define STEADY_S 10     /* where nothing is held: up for so long, it flaps no more */
@@ -45,9 +46,9 @@ static bool ends_at(const struct sm_flap *e, uint64_t guid, uint8_t port)
 
 struct sm_flap *sm_flap_find(const struct sm *s, uint64_t guid, uint8_t port)
 {
-    for (uint32_t i = 0; i < s->flaps.count; i++)
-        if (ends_at(&s->flaps.list[i], guid, port))
-            return &s->flaps.list[i];
+    for (uint32_t i = 0; i < s->links->count; i++)
+        if (ends_at(&s->links->list[i], guid, port))
+            return &s->links->list[i];
     return NULL;
 }
 
@@ -55,28 +56,28 @@ static void drop_quiet(struct sm *s)
 {
     struct fab_damping_rule rule = rule_of(s);
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < s->flaps.count; i++)
-        if (s->flaps.list[i].out || s->flaps.list[i].isolated ||
-            !fab_damping_quiet(&s->flaps.list[i].damping, &rule, clock_now_us()))
-            s->flaps.list[kept++] = s->flaps.list[i];
-    s->flaps.count = kept;
+    for (uint32_t i = 0; i < s->links->count; i++)
+        if (s->links->list[i].out || s->links->list[i].isolated ||
+            !fab_damping_quiet(&s->links->list[i].damping, &rule, clock_now_us()))
+            s->links->list[kept++] = s->links->list[i];
+    s->links->count = kept;
 }
 
 /* A place for one more, or NULL: too many bounce, or there is no memory. */
 struct sm_flap *sm_flap_room(struct sm *s)
 {
-    if (s->flaps.count == s->flaps.room)
+    if (s->links->count == s->links->room)
         drop_quiet(s);
-    if (s->flaps.count < s->flaps.room)
-        return &s->flaps.list[s->flaps.count++];
-    uint32_t more = s->flaps.room ? s->flaps.room * 2 : 16;
+    if (s->links->count < s->links->room)
+        return &s->links->list[s->links->count++];
+    uint32_t more = s->links->room ? s->links->room * 2 : 16;
     struct sm_flap *list =
-        more <= FLAPS_MOST ? reallocarray(s->flaps.list, more, sizeof(*list)) : NULL;
+        more <= FLAPS_MOST ? reallocarray(s->links->list, more, sizeof(*list)) : NULL;
     if (!list)
         return NULL;
-    s->flaps.list = list;
-    s->flaps.room = more;
-    return &list[s->flaps.count++];
+    s->links->list = list;
+    s->links->room = more;
+    return &list[s->links->count++];
 }
 
 struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const struct sm_link *c)
@@ -85,12 +86,12 @@ struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const stru
     struct sm_flap *e = sm_flap_room(s);
     if (!e)
         return NULL;
-    *e = (struct sm_flap){.trunk = true};
+    *e = (struct sm_flap){.isl = true};
     for (int i = 0; i < 2; i++) {
         const struct fab_port *p = &f->ports[end[i]];
         e->guid[i] = f->nodes[p->node].guid;
         e->port[i] = p->num;
-        e->trunk &= fab_node_is_switch(f, p->node);
+        e->isl &= fab_node_is_switch(f, p->node);
         sm_port_name(f, end[i], e->place[i]);
     }
     return e;
@@ -102,19 +103,18 @@ static void tell_flapping(struct sm *s, const struct sm_flap *e)
 {
     const struct config_flapping *c = &s->in.config->flapping;
     uint64_t now = clock_now_us(), seconds = e->damping.hold_us / 1000000;
-    if (now - s->flaps.told_us > TOLD_AGAIN_US) {
-        s->flaps.told = 0;
-        s->flaps.told_us = now;
+    if (now - s->links->reported_us > TOLD_AGAIN_US) {
+        s->links->reported = 0;
+        s->links->reported_us = now;
     }
-    if (++s->flaps.told == SM_EVENTS_A_ROUND + 1)
+    if (++s->links->reported == SM_EVENTS_A_ROUND + 1)
         bus_say(s->in.bus, EVENT_WARNING, "link-flapping", "fabric", 0, 0,
                 "more links fall again and again than are told of one by one");
-    if (s->flaps.told > SM_EVENTS_A_ROUND)
+    if (s->links->reported > SM_EVENTS_A_ROUND)
         return;
-    const char *what = e->trunk && c->hold_down_s
-                           ? "routes keep away from it, where others suffice, "
-                             "until it has been up for"
-                           : "it counts as steady again after being up for";
+    const char *what = e->isl && c->hold_down_s ? "routes keep away from it, where others suffice, "
+                                                  "until it has been up for"
+                                                : "it counts as steady again after being up for";
     bus_say(s->in.bus, EVENT_WARNING, "link-flapping", e->place[0], e->guid[0], e->port[0],
             "link %s - %s falls again and again, %llu times so far: %s %llu s", e->place[0],
             e->place[1], (unsigned long long)e->damping.falls, what, (unsigned long long)seconds);
@@ -160,18 +160,19 @@ void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fa
         sm_flap_note_down(s, old, &cable);
 }
 
-bool sm_flap_probed(struct sm *s, uint32_t port, bool up)
+enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct sm_flap *e = sm_flap_find(s, f->nodes[f->ports[port].node].guid, f->ports[port].num);
-    if (!e || !e->out || up == (e->damping.up_us != 0))
-        return e && e->out;
+    if (!e || !e->out)
+        return SM_FLAP_NOT_HELD;
+    if (up == (e->damping.up_us != 0))
+        return SM_FLAP_HELD;
     if (up)
         fab_damping_rose(&e->damping, clock_now_us());
     else
         fell(s, e);
-    s->cut.held++;
-    return true;
+    return SM_FLAP_HELD_CHANGED;
 }
 
 /* ---- leaving out ----------------------------------------------------------------------------- */
@@ -249,8 +250,8 @@ static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
 /* What each entry is in the new snapshot. at[]: its port where it is up and to be out. */
 static void take_in(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
-    for (uint32_t i = 0; i < s->flaps.count; i++) {
-        struct sm_flap *e = &s->flaps.list[i];
+    for (uint32_t i = 0; i < s->links->count; i++) {
+        struct sm_flap *e = &s->links->list[i];
         uint32_t port = sm_flap_up_at(f, e);
         at[i] = FAB_NONE;
         if (unseen(f, e))
@@ -263,24 +264,24 @@ static void take_in(struct sm *s, const struct fab_fabric *f, uint32_t *at)
             fab_damping_rose(&e->damping, clock_now_us());
         else if (e->damping.up_us)
             fell(s, e);
-        if (e->isolated || (e->damping.held && e->trunk && s->in.config->flapping.hold_down_s > 0))
+        if (e->isolated || (e->damping.held && e->isl && s->in.config->flapping.hold_down_s > 0))
             at[i] = port;
     }
 }
 
 void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
-                        struct fab_isolation_cable *cable, uint32_t *entry, size_t *ret_count)
+                        struct fab_isolation_cable *link, uint32_t *entry, size_t *ret_count)
 {
     size_t n = 0;
     for (int former = 1; former >= 0; former--)
-        for (uint32_t i = 0; i < s->flaps.count; i++) {
-            const struct sm_flap *e = &s->flaps.list[i];
+        for (uint32_t i = 0; i < s->links->count; i++) {
+            const struct sm_flap *e = &s->links->list[i];
             bool away = at[i] == FAB_NONE;
             if (e->out != (former == 1) || (away && !stays_out(e) && !unseen(f, e)))
                 continue;
-            cable[n].port = at[i];
+            link[n].port = at[i];
             for (int end = 0; end < 2; end++)
-                cable[n].node[end] = fab_fabric_node_by_guid(f, e->guid[end]);
+                link[n].node[end] = fab_fabric_node_by_guid(f, e->guid[end]);
             entry[n++] = i;
         }
     *ret_count = n;
@@ -289,7 +290,7 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
 /* at[]: those that may not be left out become FAB_NONE. */
 static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
-    size_t count = 0, room = s->flaps.count + 1u;
+    size_t count = 0, room = s->links->count + 1u;
     struct fab_isolation_cable *cable = calloc(room, sizeof(*cable));
     struct fab_isolation *got = calloc(room, sizeof(*got));
     uint32_t *entry = calloc(room, sizeof(*entry));
@@ -328,9 +329,9 @@ static void look_for_ways(struct sm *s, const struct fab_fabric *now)
     const struct fab_fabric *was = s->model.fabric;
     if (!was || now->node_count >= was->node_count)
         return;
-    for (uint32_t i = 0; i < s->flaps.count; i++)
-        if (s->flaps.list[i].out && unseen(now, &s->flaps.list[i]))
-            suspect_ends(s, &s->flaps.list[i]);
+    for (uint32_t i = 0; i < s->links->count; i++)
+        if (s->links->list[i].out && unseen(now, &s->links->list[i]))
+            suspect_ends(s, &s->links->list[i]);
 }
 
 static void put_out(struct sm *s, struct fab_fabric *f, struct sm_flap *e, uint32_t at)
@@ -346,17 +347,17 @@ static void put_out(struct sm *s, struct fab_fabric *f, struct sm_flap *e, uint3
 int sm_flap_exclude(struct sm *s, struct fab_fabric *f)
 {
     find_unseen(s, f);
-    if (s->flaps.count == 0)
+    if (s->links->count == 0)
         return FAB_OK;
-    uint32_t *at = calloc(s->flaps.count, sizeof(*at));
+    uint32_t *at = calloc(s->links->count, sizeof(*at));
     if (!at)
         return FAB_E_NOMEM;
     take_in(s, f, at);
     int r = choose(s, f, at);
     if (r == FAB_OK)
         look_for_ways(s, f);
-    for (uint32_t i = 0; r == FAB_OK && i < s->flaps.count; i++)
-        put_out(s, f, &s->flaps.list[i], at[i]);
+    for (uint32_t i = 0; r == FAB_OK && i < s->links->count; i++)
+        put_out(s, f, &s->links->list[i], at[i]);
     free(at);
     sm_flap_arm(s);
     return r;
@@ -384,8 +385,8 @@ static void on_due(void *ctx)
 {
     struct sm *s = ctx;
     uint64_t now = clock_now_us();
-    for (uint32_t i = 0; i < s->flaps.count; i++) {
-        struct sm_flap *e = &s->flaps.list[i];
+    for (uint32_t i = 0; i < s->links->count; i++) {
+        struct sm_flap *e = &s->links->list[i];
         uint64_t due = fab_damping_due(&e->damping);
         if (due == 0 || due > now)
             continue;
@@ -403,15 +404,15 @@ static void on_due(void *ctx)
 void sm_flap_arm(struct sm *s)
 {
     uint64_t now = clock_now_us(), first = 0;
-    for (uint32_t i = 0; i < s->flaps.count; i++) {
-        uint64_t due = fab_damping_due(&s->flaps.list[i].damping);
+    for (uint32_t i = 0; i < s->links->count; i++) {
+        uint64_t due = fab_damping_due(&s->links->list[i].damping);
         if (due != 0 && (first == 0 || due < first))
             first = due;
     }
     if (first == 0)
-        loop_timer_cancel(s->flaps.timer);
+        loop_timer_cancel(s->links->timer);
     else
-        loop_timer_set(s->flaps.timer, first > now ? first - now : 0);
+        loop_timer_set(s->links->timer, first > now ? first - now : 0);
 }
 
 int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
@@ -460,11 +461,11 @@ static struct sm_flapping describe(const struct sm_flap *e)
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < s->flaps.count; i++) {
-        if (s->flaps.list[i].damping.falls == 0)
+    for (uint32_t i = 0; i < s->links->count; i++) {
+        if (s->links->list[i].damping.falls == 0)
             continue; /* isolated for another reason */
         if (n < max)
-            ret[n] = describe(&s->flaps.list[i]);
+            ret[n] = describe(&s->links->list[i]);
         n++;
     }
     return n;
@@ -473,19 +474,38 @@ uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
 uint32_t sm_flap_held(const struct sm *s)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < s->flaps.count; i++)
-        n += s->flaps.list[i].out && !s->flaps.list[i].isolated;
+    for (uint32_t i = 0; i < s->links->count; i++)
+        n += s->links->list[i].out && !s->links->list[i].isolated;
     return n;
 }
 
-int sm_flap_init(struct sm *s)
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+int sm_links_init(struct sm *s)
 {
-    s->flaps.timer = loop_timer_new(s->in.loop, on_due, s);
-    return s->flaps.timer ? FAB_OK : FAB_E_NOMEM;
+    s->links = calloc(1, sizeof(*s->links));
+    if (!s->links)
+        return FAB_E_NOMEM;
+    s->links->timer = loop_timer_new(s->in.loop, on_due, s);
+    int r = s->links->timer ? FAB_OK : FAB_E_NOMEM;
+    if (r == FAB_OK && s->in.store)
+        r = store_load_disabled(s->in.store, &s->links->disabled, &s->links->disabled_count);
+    return r == FAB_OK ? sm_isolate_load(s) : r;
 }
 
-void sm_flap_fini(struct sm *s)
+void sm_links_fini(struct sm *s)
 {
-    loop_timer_free(s->flaps.timer);
-    free(s->flaps.list);
+    struct sm_links *l = s->links;
+    if (!l)
+        return;
+    loop_timer_free(l->timer);
+    for (struct sm_port_op *op = l->waiting, *next; op; op = next) {
+        next = op->next;
+        free(op);
+    }
+    free(l->op);
+    free(l->disabled);
+    free(l->list);
+    free(l);
+    s->links = NULL;
 }

@@ -15,7 +15,8 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/links/state.h"
+#include "libfabmgr/base/status.h"
 
 /* ---- kept ------------------------------------------------------------------------------------ */
 
@@ -36,7 +37,7 @@ static void keep(struct sm *s, const struct sm_flap *e)
 static void take_row(struct sm_flap *e, const struct store_isolated *row)
 {
     *e = (struct sm_flap){
-        .trunk = true, .isolated = true, .operated = row->operated, .isolated_us = row->since_us};
+        .isl = true, .isolated = true, .operated = row->operated, .isolated_us = row->since_us};
     for (int i = 0; i < 2; i++) {
         e->guid[i] = row->guid[i];
         e->port[i] = row->port[i];
@@ -75,13 +76,13 @@ static const struct fab_fabric *known(const struct sm *s)
 static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
 {
     const struct fab_fabric *f = known(s);
-    size_t count = 0, room = s->flaps.count + 1u;
+    size_t count = 0, room = s->links->count + 1u;
     struct fab_isolation_cable *cable = calloc(room, sizeof(*cable));
     struct fab_isolation *got = calloc(room, sizeof(*got));
     uint32_t *entry = calloc(room, sizeof(*entry)), *at = calloc(room, sizeof(*at));
     int r = cable && got && entry && at ? FAB_OK : FAB_E_NOMEM;
-    for (uint32_t i = 0; r == FAB_OK && i < s->flaps.count; i++)
-        at[i] = s->flaps.list[i].isolated ? sm_flap_up_at(f, &s->flaps.list[i]) : FAB_NONE;
+    for (uint32_t i = 0; r == FAB_OK && i < s->links->count; i++)
+        at[i] = s->links->list[i].isolated ? sm_flap_up_at(f, &s->links->list[i]) : FAB_NONE;
     if (r == FAB_OK) {
         sm_flap_candidates(s, f, at, cable, entry, &count);
         cable[count++] = (struct fab_isolation_cable){.port = port};
@@ -173,13 +174,19 @@ static void isolate(struct sm *s, struct sm_flap *e, bool operated, const char *
     if (e->out)
         return;
     sm_cause_set(s, "isolation of %.64s", e->place[0]);
-    if (sm_repair_ready(s)) {
-        sm_guids_add(&s->want.glance, e->guid[0]);
+    if (sm_can_repair(s)) {
+        sm_request_probe(s, e->guid[0]);
     } else {
         sm_request_target(s, e->guid[0]);
         sm_request_target(s, e->guid[1]);
     }
     sm_schedule(s);
+}
+
+bool sm_is_isolated_out(const struct sm *s, uint64_t node_guid, uint8_t port)
+{
+    const struct sm_flap *e = sm_flap_find(s, node_guid, port);
+    return e && e->isolated && e->out;
 }
 
 bool sm_isolate_due(const struct sm *s, uint32_t port)
@@ -262,20 +269,13 @@ static uint8_t phys_state(const struct sm *s, const struct sm_flap *e, int end)
                : FAB_PHYS_NOP;
 }
 
-static bool is_operators(const struct sm *s, uint64_t guid, uint8_t port)
-{
-    for (size_t i = 0; i < s->disabled_count; i++)
-        if (s->disabled[i].node_guid == guid && s->disabled[i].port == port)
-            return true;
-    return false;
-}
-
 void sm_isolate_end(struct sm *s, struct sm_flap *e)
 {
     e->isolated = false;
     keep(s, e);
     for (int i = 0; i < 2; i++)
-        if (phys_state(s, e, i) == FAB_PHYS_DISABLED && !is_operators(s, e->guid[i], e->port[i]) &&
+        if (phys_state(s, e, i) == FAB_PHYS_DISABLED &&
+            !sm_port_is_operators(s, e->guid[i], e->port[i]) &&
             sm_port_request(s, e->guid[i], e->port[i], true, ", as its cable is released") !=
                 FAB_OK)
             log_error("sm", "out of memory: %s stays disabled", e->place[i]);
@@ -285,8 +285,8 @@ void sm_isolate_settle(struct sm *s)
 {
     if (s->in.config->counters.on_errors != CONFIG_ON_ERRORS_DISABLE)
         return;
-    for (uint32_t i = 0; i < s->flaps.count; i++) {
-        struct sm_flap *e = &s->flaps.list[i];
+    for (uint32_t i = 0; i < s->links->count; i++) {
+        struct sm_flap *e = &s->links->list[i];
         if (!e->isolated || !e->out || e->setting || phys_state(s, e, 0) != FAB_PHYS_LINKUP)
             continue;
         e->setting = sm_port_request(s, e->guid[0], e->port[0], false,
@@ -304,8 +304,8 @@ uint32_t sm_isolated_count(const struct sm *s)
 uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t max)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < s->flaps.count; i++) {
-        const struct sm_flap *e = &s->flaps.list[i];
+    for (uint32_t i = 0; i < s->links->count; i++) {
+        const struct sm_flap *e = &s->links->list[i];
         if (!e->isolated)
             continue;
         if (n < max) {

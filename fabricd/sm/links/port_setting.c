@@ -11,7 +11,8 @@
 #include <string.h>
 
 #include "fabricd/base/log.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/links/state.h"
+#include "libfabmgr/base/status.h"
 
 static const char disabled_before[] = ", as an operator had disabled it before";
 
@@ -116,9 +117,9 @@ static const char *objection(const struct fab_fabric *f, uint32_t node, uint32_t
 
 static struct store_port *find_disabled(const struct sm *s, uint64_t guid, uint8_t port)
 {
-    for (size_t i = 0; i < s->disabled_count; i++)
-        if (s->disabled[i].node_guid == guid && s->disabled[i].port == port)
-            return &s->disabled[i];
+    for (size_t i = 0; i < s->links->disabled_count; i++)
+        if (s->links->disabled[i].node_guid == guid && s->links->disabled[i].port == port)
+            return &s->links->disabled[i];
     return NULL;
 }
 
@@ -126,21 +127,27 @@ static void keep(struct sm *s, uint64_t guid, uint8_t port, bool disabled)
 {
     struct store_port *at = find_disabled(s, guid, port);
     if (at && !disabled)
-        *at = s->disabled[--s->disabled_count];
+        *at = s->links->disabled[--s->links->disabled_count];
     if (!at && disabled) {
-        struct store_port *more = realloc(s->disabled, (s->disabled_count + 1) * sizeof(*more));
+        struct store_port *more =
+            realloc(s->links->disabled, (s->links->disabled_count + 1) * sizeof(*more));
         if (more) {
-            s->disabled = more;
-            more[s->disabled_count++] = (struct store_port){guid, port};
+            s->links->disabled = more;
+            more[s->links->disabled_count++] = (struct store_port){guid, port};
         }
     }
     if (s->in.store)
         store_put_disabled(s->in.store, guid, port, disabled);
 }
 
+bool sm_port_is_operators(const struct sm *s, uint64_t guid, uint8_t port)
+{
+    return find_disabled(s, guid, port) != NULL;
+}
+
 static void enqueue(struct sm *s, struct sm_port_op *op)
 {
-    struct sm_port_op **at = &s->want.ports;
+    struct sm_port_op **at = &s->links->waiting;
     while (*at)
         at = &(*at)->next;
     *at = op;
@@ -174,8 +181,8 @@ static bool is_up_again(const struct fab_fabric *f, const struct store_port *d)
 
 void sm_port_recheck(struct sm *s)
 {
-    for (size_t i = 0; i < s->disabled_count; i++) {
-        const struct store_port *d = &s->disabled[i];
+    for (size_t i = 0; i < s->links->disabled_count; i++) {
+        const struct store_port *d = &s->links->disabled[i];
         if (is_up_again(s->model.fabric, d) &&
             sm_port_request(s, d->node_guid, d->port, false, disabled_before) != FAB_OK)
             log_error("sm", "out of memory: a disabled port stays enabled");
@@ -192,15 +199,15 @@ static void say(const struct sm_port_op *op, int status, const char *text)
 
 static void finish(struct sm *s, int status, const char *text)
 {
-    struct sm_port_op *op = s->port_op;
-    s->port_op = NULL;
+    struct sm_port_op *op = s->links->op;
+    s->links->op = NULL;
     say(op, status, text);
     free(op);
 }
 
-void sm_port_abort(struct sm *s)
+static void abort_op(struct sm *s)
 {
-    if (s->port_op)
+    if (s->links->op)
         finish(s, FAB_E_BUSY, "the request was interrupted; try again");
 }
 
@@ -231,12 +238,12 @@ static int check(struct sm *s, const struct sm_port_op *op, uint32_t *ret_port)
 static int enter(struct sm *s)
 {
     uint32_t port;
-    s->port_op = s->want.ports;
-    s->want.ports = s->port_op->next;
-    s->scan = (struct sm_scan){0};
-    int r = check(s, s->port_op, &port);
+    s->links->op = s->links->waiting;
+    s->links->waiting = s->links->op->next;
+    s->links->op_sent = false;
+    int r = check(s, s->links->op, &port);
     if (r == FAB_OK)
-        s->scan.index = port;
+        s->links->op_port = port;
     return r;
 }
 
@@ -244,12 +251,12 @@ static int enter(struct sm *s)
 static bool find_path(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
-    uint32_t port = s->scan.index, node = f->ports[port].node;
+    uint32_t port = s->links->op_port, node = f->ports[port].node;
     const struct fab_path *usual = sm_model_path(&s->model, port);
-    if (fab_node_is_switch(f, node) && way_around(f, node, port, &s->port_path))
+    if (fab_node_is_switch(f, node) && way_around(f, node, port, &s->links->op_path))
         return true;
     if (usual)
-        s->port_path = *usual;
+        s->links->op_path = *usual;
     return usual != NULL;
 }
 
@@ -257,56 +264,60 @@ static bool find_path(struct sm *s)
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
-    const struct fab_port *port = &f->ports[s->scan.index];
+    const struct fab_port *port = &f->ports[s->links->op_port];
     struct fab_port_info want = port->info;
-    if (s->scan.block++ || !find_path(s))
+    if (s->links->op_sent)
+        return false;
+    s->links->op_sent = true;
+    if (!find_path(s))
         return false;
     if (s->model.target) {
         const struct fab_lids *lids = &s->model.target->lids;
-        fab_target_port_info(f, &s->policy, lids, s->scan.index, lids->base[f->self_port], &want);
+        fab_target_port_info(f, &s->policy, lids, s->links->op_port, lids->base[f->self_port],
+                             &want);
     }
     want.port_state = FAB_STATE_NOP;
-    want.phys_state = s->port_op->enable ? FAB_PHYS_POLLING : FAB_PHYS_DISABLED;
+    want.phys_state = s->links->op->enable ? FAB_PHYS_POLLING : FAB_PHYS_DISABLED;
     memset(ret->data, 0, sizeof(ret->data));
     if (fab_attr_pack(&fab_attr_port_info, &want, ret->data, sizeof(ret->data)) != FAB_OK)
         return false;
-    ret->path = &s->port_path;
+    ret->path = &s->links->op_path;
     ret->method = FAB_METHOD_SET;
     ret->attr_id = FAB_ATTR_PORT_INFO;
     ret->attr_mod = port->num;
     ret->tag = 0;
-    s->port_status = FAB_E_TIMEOUT;
+    s->links->op_status = FAB_E_TIMEOUT;
     return true;
 }
 
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     (void)tag;
-    s->port_status = a->status;
+    s->links->op_status = a->status;
 }
 
 static bool finished(const struct sm *s)
 {
-    return s->scan.block > 0;
+    return s->links->op_sent;
 }
 
 /* The next request may come before the next look, and must know of this one. */
 static int note_state(struct sm *s, bool enabled)
 {
-    int r = sm_model_writable(&s->model, s->jobs != NULL);
-    sm_background_touch(s, s->port_op->node_guid);
+    int r = sm_model_writable(&s->model, loop_tasks_any(&s->model.readers));
+    sm_node_touched(s, s->links->op->node_guid);
     if (r == FAB_OK)
-        s->model.fabric->ports[s->scan.index].info.phys_state =
+        s->model.fabric->ports[s->links->op_port].info.phys_state =
             enabled ? FAB_PHYS_POLLING : FAB_PHYS_DISABLED;
     return r;
 }
 
 static int leave(struct sm *s)
 {
-    const struct sm_port_op *op = s->port_op;
+    const struct sm_port_op *op = s->links->op;
     char name[SM_PLACE_LEN], text[SM_PLACE_LEN + 80];
-    sm_port_name(s->model.fabric, s->scan.index, name);
-    bool good = s->port_status == FAB_OK;
+    sm_port_name(s->model.fabric, s->links->op_port, name);
+    bool good = s->links->op_status == FAB_OK;
     snprintf(text, sizeof(text), "%s %s%s", name, good ? "" : "could not be ",
              op->enable ? "enabled" : "disabled");
     if (good && !op->note)
@@ -316,7 +327,7 @@ static int leave(struct sm *s)
                 op->node_guid, op->port, "%s%s", text, op->note ? op->note : "");
     sm_request_target(s, op->node_guid);
     int r = good ? note_state(s, op->enable) : FAB_OK;
-    finish(s, s->port_status, text);
+    finish(s, s->links->op_status, text);
     return r;
 }
 
@@ -334,4 +345,24 @@ int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, sm_
     return r;
 }
 
-const struct sm_phase sm_phase_port = {"setting a port", enter, next, answer, finished, leave};
+bool sm_port_waits(const struct sm *s)
+{
+    return s->links->waiting != NULL;
+}
+
+void sm_port_forget(struct sm *s, void *ctx)
+{
+    for (struct sm_port_op *op = s->links->waiting; op; op = op->next)
+        if (op->ctx == ctx)
+            op->done = NULL;
+    if (s->links->op && s->links->op->ctx == ctx)
+        s->links->op->done = NULL;
+}
+
+const struct sm_phase sm_phase_port = {.name = "setting a port",
+                                       .enter = enter,
+                                       .next = next,
+                                       .answer = answer,
+                                       .finished = finished,
+                                       .leave = leave,
+                                       .abort = abort_op};

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "fabricd/base/log.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/mcast/state.h"
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/size.h"
 
@@ -44,7 +44,7 @@ static void plan_fini(struct sm_multicast *m)
 /* What was written and not answered is not known. */
 void sm_mfts_drop(struct sm *s)
 {
-    struct sm_multicast *m = &s->multicast;
+    struct sm_multicast *m = s->mcast;
     if (!m->busy)
         return;
     fab_mads_cancel(s->mads, m);
@@ -56,7 +56,7 @@ void sm_mfts_drop(struct sm *s)
 
 void sm_mfts_open_all(struct sm *s)
 {
-    memset(s->multicast.open, 0xff, sizeof(s->multicast.open));
+    memset(s->mcast->open, 0xff, sizeof(s->mcast->open));
 }
 
 /* ---- planning ---------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ static int make_plan(struct sm_multicast *m)
     const struct fab_plan_mft_input in = {.net = net_of(m),
                                           .want = fab_mcast_trees_tables(m->groups->trees),
                                           .held = &m->held,
-                                          .silent = m->silents ? m->silent : NULL,
+                                          .silent = m->unresponsives ? m->unresponsive : NULL,
                                           .groups = m->open};
     fab_mcast_trees_take_changed(m->groups->trees, m->open);
     int r = fab_plan_mft_make(&in, &m->plan);
@@ -98,7 +98,7 @@ static int make_plan(struct sm_multicast *m)
     m->busy = stage_ops(m)->count > 0;
     if (m->busy)
         r = begin_stage(m);
-    else if (!m->silents)
+    else if (!m->unresponsives)
         m->retry_us = RETRY_US;
     if (!m->busy)
         memset(m->open, 0, sizeof(m->open));
@@ -109,7 +109,7 @@ static int make_plan(struct sm_multicast *m)
 
 int sm_mfts_go_on(struct sm *s)
 {
-    struct sm_multicast *m = &s->multicast;
+    struct sm_multicast *m = s->mcast;
     if (!m->busy)
         return make_plan(m);
     if (m->outstanding || m->next < stage_ops(m)->count)
@@ -137,9 +137,9 @@ static void failed(struct sm_multicast *m, uint32_t sw)
 {
     char name[SM_PLACE_LEN];
     m->failed = true;
-    if (!fab_bits_take(m->silent, sw))
+    if (!fab_bits_take(m->unresponsive, sw))
         return;
-    m->silents++;
+    m->unresponsives++;
     sm_place_name(m->s->model.fabric, net_of(m)->guid[sw], 0, name);
     bus_say(m->s->in.bus, EVENT_WARNING, "multicast-silent", name, net_of(m)->guid[sw], 0,
             "%s does not take its multicast table: groups keep away from it for now", name);
@@ -176,7 +176,7 @@ static const struct fab_path *path_to(const struct sm_multicast *m, uint32_t sw)
     const struct sm_model *model = &m->s->model;
     uint32_t node = fab_fabric_node_by_guid(model->fabric, net_of(m)->guid[sw]);
     bool known = node != FAB_NONE && model->paths[node].hops != FAB_PATH_UNKNOWN;
-    return known && !fab_bits_get(m->silent, sw) ? &model->paths[node] : NULL;
+    return known && !fab_bits_get(m->unresponsive, sw) ? &model->paths[node] : NULL;
 }
 
 static void fill(struct sm_multicast *m, size_t i, struct fab_mads_request *ret)
@@ -199,10 +199,10 @@ static void fill(struct sm_multicast *m, size_t i, struct fab_mads_request *ret)
         fab_put_be16(ret->data + 2 * e, op->entry[e]);
 }
 
-bool sm_mfts_next(struct sm *s, bool urgent, struct fab_mads_request *ret)
+bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret)
 {
-    struct sm_multicast *m = &s->multicast;
-    if (!m->busy || (urgent && ops_left(m) > FEW))
+    struct sm_multicast *m = s->mcast;
+    if (!m->busy || (few && ops_left(m) > FEW))
         return false;
     while (m->next < stage_ops(m)->count) {
         size_t i = m->next++;
@@ -228,14 +228,14 @@ bool sm_mfts_next(struct sm *s, bool urgent, struct fab_mads_request *ret)
 static void on_retry(void *ctx)
 {
     struct sm *s = ctx;
-    struct sm_multicast *m = &s->multicast;
+    struct sm_multicast *m = s->mcast;
     m->retry_us = m->retry_us < 32 * RETRY_US ? m->retry_us * 2 : m->retry_us;
-    for (uint32_t sw = 0; m->groups && m->silents && sw < net_of(m)->switches; sw++)
-        if (fab_bits_get(m->silent, sw)) {
+    for (uint32_t sw = 0; m->groups && m->unresponsives && sw < net_of(m)->switches; sw++)
+        if (fab_bits_get(m->unresponsive, sw)) {
             fab_plan_mft_forget(&m->held, sw);
-            fab_bits_clear(m->silent, sw);
+            fab_bits_clear(m->unresponsive, sw);
         }
-    m->silents = 0;
+    m->unresponsives = 0;
     sm_mfts_open_all(s);
     sm_multicast_kick(s);
 }
@@ -252,50 +252,50 @@ static int move_held(struct sm_multicast *m, const struct fab_fabric *now)
         return r;
     }
     fab_blocks_fini(&m->held);
-    free(m->silent);
+    free(m->unresponsive);
     m->held = held;
-    m->silent = silent;
+    m->unresponsive = silent;
     return FAB_OK;
 }
 
 /* The trees follow: what switches hold, by the ids that they will have. */
 int sm_mfts_move(struct sm *s, const struct fab_fabric *now)
 {
-    struct sm_multicast *m = &s->multicast;
-    bool stays = m->silent && fab_mcast_net_same_switches(net_of(m), now);
-    if (stays && !m->silents)
+    struct sm_multicast *m = s->mcast;
+    bool stays = m->unresponsive && fab_mcast_net_same_switches(net_of(m), now);
+    if (stays && !m->unresponsives)
         return FAB_OK;
-    for (uint32_t sw = 0; m->silents && sw < net_of(m)->switches; sw++)
-        if (fab_bits_get(m->silent, sw))
+    for (uint32_t sw = 0; m->unresponsives && sw < net_of(m)->switches; sw++)
+        if (fab_bits_get(m->unresponsive, sw))
             fab_plan_mft_forget(&m->held, sw);
     int r = move_held(m, now);
     if (r != FAB_OK)
         return r;
-    m->silents = 0;
+    m->unresponsives = 0;
     sm_mfts_open_all(s);
     return FAB_OK;
 }
 
 void sm_mfts_reset(struct sm *s)
 {
-    struct sm_multicast *m = &s->multicast;
+    struct sm_multicast *m = s->mcast;
     fab_blocks_fini(&m->held);
-    free(m->silent);
-    m->silent = NULL;
-    m->silents = 0;
+    free(m->unresponsive);
+    m->unresponsive = NULL;
+    m->unresponsives = 0;
     sm_mfts_open_all(s);
 }
 
 int sm_mfts_init(struct sm *s)
 {
-    s->multicast.retry_us = RETRY_US;
-    s->multicast.retry = loop_timer_new(s->in.loop, on_retry, s);
-    return s->multicast.retry ? FAB_OK : FAB_E_NOMEM;
+    s->mcast->retry_us = RETRY_US;
+    s->mcast->retry = loop_timer_new(s->in.loop, on_retry, s);
+    return s->mcast->retry ? FAB_OK : FAB_E_NOMEM;
 }
 
 void sm_mfts_fini(struct sm *s)
 {
-    struct sm_multicast *m = &s->multicast;
+    struct sm_multicast *m = s->mcast;
     plan_fini(m);
     loop_timer_free(m->retry);
     sm_mfts_reset(s);

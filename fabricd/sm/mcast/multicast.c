@@ -15,7 +15,7 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/mcast/state.h"
 #include "libfabmgr/base/size.h"
 
 #define RETRY_US 1000000u
@@ -30,8 +30,8 @@ static bool is_there(const struct fab_fabric *f, uint64_t guid)
 
 void sm_multicast_kick(struct sm *s)
 {
-    if (!loop_timer_pending(s->multicast.timer))
-        loop_timer_set(s->multicast.timer, 0);
+    if (!loop_timer_pending(s->mcast->timer))
+        loop_timer_set(s->mcast->timer, 0);
 }
 
 /* ---- groups -----------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ void sm_multicast_kick(struct sm *s)
 
 static int make_groups(struct sm *s)
 {
-    struct sm_multicast *m = &s->multicast;
+    struct sm_multicast *m = s->mcast;
     int r = fab_mcast_groups_new(s->model.fabric, &m->groups);
     if (r != FAB_OK)
         return r;
@@ -55,11 +55,11 @@ static int make_groups(struct sm *s)
 static void tell_full(struct sm *s, size_t left_out)
 {
     const struct fab_fabric *f = s->model.fabric;
-    uint32_t sw, room = fab_mcast_trees_room(s->multicast.groups->trees, &sw);
+    uint32_t sw, room = fab_mcast_trees_room(s->mcast->groups->trees, &sw);
     char name[SM_PLACE_LEN] = "fabric";
-    if (s->multicast.full)
+    if (s->mcast->full)
         return;
-    s->multicast.full = true;
+    s->mcast->full = true;
     if (sw < f->switch_count)
         sm_node_name(f, sw, name);
     if (room == 0)
@@ -69,7 +69,7 @@ static void tell_full(struct sm *s, size_t left_out)
         bus_say(s->in.bus, EVENT_ERROR, "multicast-full", name, 0, 0,
                 "no multicast LID is left: the smallest table has %u entries, %zu groups have "
                 "them; %zu of the configuration and all new ones are refused",
-                room, s->multicast.groups->groups, left_out);
+                room, s->mcast->groups->groups, left_out);
 }
 
 /* Groups of the partitions; where nobody configured any, that of IP over InfiniBand. */
@@ -77,15 +77,15 @@ static int configure(struct sm *s)
 {
     struct fab_partitions *open = NULL;
     size_t left_out = 0;
-    s->multicast.groups->most = s->in.config->multicast.mlids;
-    s->multicast.groups->share = s->in.config->multicast.share;
+    s->mcast->groups->most = s->in.config->multicast.mlids;
+    s->mcast->groups->share = s->in.config->multicast.share;
     int r = s->policy.partitions ? FAB_OK : fab_partitions_open(&open);
     if (r != FAB_OK)
         return r;
-    r = fab_mcast_groups_configure(s->multicast.groups, open ? open : s->policy.partitions,
+    r = fab_mcast_groups_configure(s->mcast->groups, open ? open : s->policy.partitions,
                                    s->policy.subnet_timeout, &left_out);
     fab_partitions_unref(open);
-    s->multicast.configured = r == FAB_OK || r == FAB_E_LIMIT;
+    s->mcast->configured = r == FAB_OK || r == FAB_E_LIMIT;
     if (r == FAB_E_LIMIT)
         tell_full(s, left_out);
     return r == FAB_E_LIMIT ? FAB_OK : r;
@@ -117,7 +117,7 @@ static int note_absent(struct sm_multicast *m, struct fab_map *noted,
 
 static void note_absents(struct sm *s)
 {
-    struct sm_multicast *m = &s->multicast;
+    struct sm_multicast *m = s->mcast;
     const struct fab_fabric *f = s->model.fabric;
     struct fab_map noted = {0};
     size_t kept = 0;
@@ -138,7 +138,7 @@ static void note_absents(struct sm *s)
 /* Those whose time is over leave, some at a time; the timer is set for the next one. */
 static void drop_absents(struct sm *s)
 {
-    struct sm_multicast *m = &s->multicast;
+    struct sm_multicast *m = s->mcast;
     uint64_t now = clock_now_us(), patience = (uint64_t)s->in.config->multicast.absent_s * 1000000;
     uint64_t next = UINT64_MAX;
     for (size_t i = 0; i < m->absents;) {
@@ -159,7 +159,7 @@ static void drop_absents(struct sm *s)
 static void on_absent(void *ctx)
 {
     struct sm *s = ctx;
-    if (!s->multicast.groups || s->role.state != FAB_SM_MASTER)
+    if (!s->mcast->groups || !sm_is_master(s))
         return;
     drop_absents(s);
     sm_multicast_kick(s);
@@ -183,7 +183,7 @@ static int note_tops(struct sm_multicast *m, const struct fab_fabric *f)
 /* A switch whose LinearFDBTop is not what it was may have been reset: its tables are not known. */
 void sm_multicast_swept(struct sm *s)
 {
-    struct sm_multicast *m = &s->multicast;
+    struct sm_multicast *m = s->mcast;
     const struct fab_fabric *f = s->model.fabric;
     const struct fab_mcast_net *n = m->groups ? fab_mcast_trees_net(m->groups->trees) : NULL;
     for (uint32_t was = 0; n && m->top && was < n->switches; was++) {
@@ -200,14 +200,14 @@ void sm_multicast_swept(struct sm *s)
 void sm_multicast_forget(struct sm *s)
 {
     sm_mfts_drop(s);
-    fab_blocks_fini(&s->multicast.held);
+    fab_blocks_fini(&s->mcast->held);
     sm_mfts_open_all(s);
-    s->multicast.stale = true;
+    s->mcast->stale = true;
 }
 
 static int follow(struct sm *s)
 {
-    struct sm_multicast *m = &s->multicast;
+    struct sm_multicast *m = s->mcast;
     const struct fab_fabric *f = s->model.fabric;
     bool follows = m->groups; /* new ones do from the start */
     sm_mfts_drop(s);
@@ -232,7 +232,7 @@ static int follow(struct sm *s)
 
 static int catch_up(struct sm *s)
 {
-    struct sm_multicast *m = &s->multicast;
+    struct sm_multicast *m = s->mcast;
     int r = !m->groups || m->stale ? follow(s) : FAB_OK;
     return r == FAB_OK && !m->configured ? configure(s) : r;
 }
@@ -240,7 +240,7 @@ static int catch_up(struct sm *s)
 static void run(void *ctx)
 {
     struct sm *s = ctx;
-    if (s->role.state != FAB_SM_MASTER || !s->model.fabric || !s->model.view)
+    if (!sm_is_master(s) || !s->model.fabric || !s->model.view)
         return;
     loop_at(s->in.loop, "multicast");
     int r = catch_up(s);
@@ -249,10 +249,10 @@ static void run(void *ctx)
     if (r != FAB_OK) {
         log_warning("sm", "multicast tables wait: %s", fab_status_text(r));
         sm_mfts_drop(s);
-        s->multicast.stale = true;
-        loop_timer_set(s->multicast.timer, RETRY_US);
+        s->mcast->stale = true;
+        loop_timer_set(s->mcast->timer, RETRY_US);
     }
-    if (s->multicast.busy)
+    if (s->mcast->busy)
         sm_run_pump(s);
 }
 
@@ -261,26 +261,29 @@ static void run(void *ctx)
 
 void sm_multicast_changed(struct sm *s)
 {
-    s->multicast.stale = true;
+    s->mcast->stale = true;
     sm_multicast_kick(s);
 }
 
 void sm_multicast_repaired(struct sm *s)
 {
-    s->multicast.stale = true;
-    if (!loop_timer_pending(s->multicast.timer))
-        loop_timer_set(s->multicast.timer, MENDED_US);
+    s->mcast->stale = true;
+    if (!loop_timer_pending(s->mcast->timer))
+        loop_timer_set(s->mcast->timer, MENDED_US);
 }
 
 void sm_multicast_reload(struct sm *s)
 {
-    s->multicast.configured = false;
+    s->mcast->configured = false;
     sm_multicast_kick(s);
 }
 
 int sm_multicast_init(struct sm *s)
 {
-    struct sm_multicast *m = &s->multicast;
+    struct sm_multicast *m = calloc(1, sizeof(*m));
+    if (!m)
+        return FAB_E_NOMEM;
+    s->mcast = m;
     m->s = s;
     m->timer = loop_timer_new(s->in.loop, run, s);
     m->absent_timer = loop_timer_new(s->in.loop, on_absent, s);
@@ -289,19 +292,23 @@ int sm_multicast_init(struct sm *s)
 
 void sm_multicast_fini(struct sm *s)
 {
-    struct sm_multicast *m = &s->multicast;
+    struct sm_multicast *m = s->mcast;
+    if (!m)
+        return;
     sm_mfts_fini(s);
     loop_timer_free(m->timer);
     loop_timer_free(m->absent_timer);
     fab_mcast_groups_free(m->groups);
     free(m->top);
     free(m->absent);
+    free(m);
+    s->mcast = NULL;
 }
 
 static bool is_ready(struct sm *s)
 {
-    return s->role.state == FAB_SM_MASTER && s->model.fabric && s->model.view &&
-           (s->multicast.groups || catch_up(s) == FAB_OK);
+    return sm_is_master(s) && s->model.fabric && s->model.view &&
+           (s->mcast->groups || catch_up(s) == FAB_OK);
 }
 
 uint16_t sm_mgroup_join(struct sm *s, const struct fab_mcast_request *ask,
@@ -309,7 +316,7 @@ uint16_t sm_mgroup_join(struct sm *s, const struct fab_mcast_request *ask,
 {
     if (!is_ready(s))
         return FAB_SMP_BUSY;
-    uint16_t status = fab_mcast_groups_join(s->multicast.groups, ask, ret);
+    uint16_t status = fab_mcast_groups_join(s->mcast->groups, ask, ret);
     if (status == FAB_SA_NO_RESOURCES)
         tell_full(s, 0);
     sm_multicast_kick(s);
@@ -321,32 +328,32 @@ uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mcast_request *ask,
 {
     if (!is_ready(s))
         return FAB_SMP_BUSY;
-    size_t before = s->multicast.groups->groups;
-    uint16_t status = fab_mcast_groups_leave(s->multicast.groups, ask, ret);
-    s->multicast.full &= s->multicast.groups->groups == before;
+    size_t before = s->mcast->groups->groups;
+    uint16_t status = fab_mcast_groups_leave(s->mcast->groups, ask, ret);
+    s->mcast->full &= s->mcast->groups->groups == before;
     sm_multicast_kick(s);
     return status;
 }
 
 const struct fab_mcast_groups *sm_mgroups(const struct sm *s)
 {
-    return s->multicast.groups;
+    return s->mcast->groups;
 }
 
 void sm_on_mgroup(struct sm *s, sm_mgroup_fn *fn, void *ctx)
 {
-    s->on_mgroup = fn;
-    s->on_mgroup_ctx = ctx;
+    s->mcast->on_mgroup = fn;
+    s->mcast->on_mgroup_ctx = ctx;
 }
 
 const uint16_t *sm_mft_block(const struct sm *s, uint32_t sw, uint32_t number)
 {
-    return fab_blocks_get(&s->multicast.held, sw, number);
+    return fab_blocks_get(&s->mcast->held, sw, number);
 }
 
 void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret)
 {
-    const struct sm_multicast *m = &s->multicast;
+    const struct sm_multicast *m = s->mcast;
     *ret = (struct sm_multicast_status){.pending = m->busy || m->stale || !m->groups,
                                         .writes = m->writes};
     if (!m->groups)
@@ -359,6 +366,6 @@ void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret)
         ret->mlids += m->groups->users[i] > 0;
     ret->room = fab_mcast_trees_room(m->groups->trees, &sw);
     ret->smallest = sw != FAB_NONE ? fab_mcast_trees_net(m->groups->trees)->guid[sw] : 0;
-    ret->silent = m->silents;
+    ret->silent = m->unresponsives;
     ret->absent = (uint32_t)m->absents;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "fabricd/base/log.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/mcast/state.h"
 #include "libfabmgr/sa/aliases.h"
 
 static void on_group(void *ctx, const struct fab_mcast_group *group, bool made)
@@ -18,8 +18,8 @@ static void on_group(void *ctx, const struct fab_mcast_group *group, bool made)
     struct sm *s = ctx;
     if (s->in.store)
         store_put_group(s->in.store, &group->is, made);
-    if (s->on_mgroup)
-        s->on_mgroup(s->on_mgroup_ctx, &group->is, made);
+    if (s->mcast->on_mgroup)
+        s->mcast->on_mgroup(s->mcast->on_mgroup_ctx, &group->is, made);
 }
 
 static void on_member(void *ctx, const struct fab_mcast_group *group,
@@ -39,7 +39,7 @@ static int load_groups(struct sm *s)
     size_t count = 0, lost = 0;
     int r = store_load_groups(s->in.store, &row, &count);
     for (size_t i = 0; i < count && r == FAB_OK; i++) {
-        r = fab_mcast_groups_restore(s->multicast.groups, &row[i]);
+        r = fab_mcast_groups_restore(s->mcast->groups, &row[i]);
         lost += r == FAB_E_LIMIT;
         r = r == FAB_E_LIMIT ? FAB_OK : r;
     }
@@ -74,7 +74,7 @@ static int load_members(struct sm *s)
                                           .proxy_join = row[i].proxy_join};
         memcpy(member.gid, row[i].port_gid, sizeof(member.gid));
         member.port_guid = fab_aliases_port(&aliases, member.gid[1]);
-        r = fab_mcast_groups_restore_member(s->multicast.groups, row[i].mgid, &member);
+        r = fab_mcast_groups_restore_member(s->mcast->groups, row[i].mgid, &member);
         r = r == FAB_E_NOT_FOUND ? FAB_OK : r;
     }
     log_debug("sm", "multicast memberships of before: %zu", count);
@@ -92,7 +92,7 @@ int sm_multicast_load(struct sm *s)
         log_error("sm", "multicast groups of before could not be read: %s", fab_status_text(r));
         r = FAB_OK;
     }
-    s->multicast.groups->listener =
+    s->mcast->groups->listener =
         (struct fab_mcast_listener){.ctx = s, .group = on_group, .member = on_member};
     return r;
 }

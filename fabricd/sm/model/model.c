@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/model/model.h"
 
 static bool same_ids(const struct fab_fabric *a, const struct fab_fabric *b)
 {
@@ -293,14 +293,16 @@ void sm_model_fini(struct sm_model *m)
     free(m->paths);
     free(m->port_paths);
     free(m->leases);
+    free(m->unresponsive);
 }
 
-int sm_seal(const struct sm *s, const struct fab_target *target, struct sm_sealed *ret)
+int sm_seal(const struct sm_model *m, const struct fab_policy *policy,
+            const struct fab_target *target, struct sm_sealed *ret)
 {
-    int r = fab_policy_copy(&s->policy, &ret->policy);
+    int r = fab_policy_copy(policy, &ret->policy);
     if (r != FAB_OK)
         return r;
-    ret->fabric = fab_fabric_ref(s->model.fabric);
+    ret->fabric = fab_fabric_ref(m->fabric);
     ret->target = fab_target_ref(target);
     return FAB_OK;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/model/model.h"
 
 static void clean(char *text)
 {

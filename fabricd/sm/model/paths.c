@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/model/model.h"
 
 /* The way over the cable that ends in `port`; false: there is none. */
 static bool over_its_cable(const struct sm_model *m, uint32_t port, struct fab_path *ret)

@@ -17,12 +17,12 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/sweep/state.h"
 
 #define ALONE_MOST 16 /* requests in flight while no round runs */
 #define BESIDE_MOST 4 /* and while one does */
 #define TOUCHED_MOST 1024
-#define LOOKS_MOST 16
+#define PASSES_MOST 16
 
 /* ---- what others touch meanwhile ------------------------------------------------------------- */
 
@@ -36,12 +36,12 @@ static bool is_among(const uint64_t *guid, uint32_t count, uint64_t what)
 
 bool sm_background_touched(const struct sm *s, uint64_t guid)
 {
-    return is_among(s->survey.touched, s->survey.touched_count, guid);
+    return is_among(s->sweep->background.touched, s->sweep->background.touched_count, guid);
 }
 
 void sm_background_touch(struct sm *s, uint64_t guid)
 {
-    struct sm_background *v = &s->survey;
+    struct sm_background *v = &s->sweep->background;
     if (!guid || !sm_background_active(s) || sm_background_touched(s, guid))
         return;
     if (!v->touched)
@@ -51,13 +51,7 @@ void sm_background_touch(struct sm *s, uint64_t guid)
         return;
     }
     sm_background_drop(s); /* too much happened: begin anew */
-    s->want.sweep = true;
-}
-
-void sm_background_touch_all(struct sm *s, const struct sm_guids *g)
-{
-    for (uint32_t i = 0; i < g->count; i++)
-        sm_background_touch(s, g->guid[i]);
+    sm_request(s, SM_REQUEST_BACKGROUND);
 }
 
 /* ---- places that do not answer --------------------------------------------------------------- */
@@ -74,24 +68,23 @@ static int keep_silent(struct sm_background *v)
 {
     uint32_t count, kept;
     const struct fab_silent *found = fab_discover_silent(v->discover, &count);
-    struct fab_silent *list = calloc((size_t)count + v->silent_count + 1, sizeof(*list));
+    struct fab_silent *list = calloc((size_t)count + v->unresponsive_count + 1, sizeof(*list));
     if (!list)
         return FAB_E_NOMEM;
     for (kept = 0; kept < count; kept++)
         list[kept] = found[kept];
-    for (uint32_t i = 0; i < v->silent_count; i++)
-        if (!looked_at(v, &v->silent[i]))
-            list[kept++] = v->silent[i];
-    free(v->silent);
-    v->silent = list;
-    v->silent_count = kept;
+    for (uint32_t i = 0; i < v->unresponsive_count; i++)
+        if (!looked_at(v, &v->unresponsive[i]))
+            list[kept++] = v->unresponsive[i];
+    free(v->unresponsive);
+    v->unresponsive = list;
+    v->unresponsive_count = kept;
     return FAB_OK;
 }
 
 /* ---- from look to look, on the worker -------------------------------------------------------- */
 
-struct sm_background_job {
-    struct sm *s;                  /* NULL: nobody wants it any more */
+struct job {
     struct fab_discover *discover; /* in: a look that ended, or NULL; out: one that begins */
     struct fab_fabric *fabric;     /* what was found */
     uint64_t *suspects;            /* to be looked at again, or NULL */
@@ -100,9 +93,10 @@ struct sm_background_job {
     int status;
 };
 
-static void work(void *ctx)
+static void work(void *ctx, struct loop_task *task)
 {
-    struct sm_background_job *j = ctx;
+    struct job *j = ctx;
+    (void)task;
     if (j->discover) {
         struct fab_fabric *found = NULL;
         j->status = fab_discover_result(j->discover, &found);
@@ -120,7 +114,7 @@ static void work(void *ctx)
     j->status = fab_discover_new(&config, &j->discover);
 }
 
-static void job_free(struct sm_background_job *j)
+static void job_free(struct job *j)
 {
     fab_discover_free(j->discover);
     fab_fabric_unref(j->fabric);
@@ -135,40 +129,42 @@ static void failed(struct sm *s, int status)
     sm_schedule(s);
 }
 
-static void take(struct sm_background *v, struct sm_background_job *j)
+static void take(struct sm_background *v, struct job *j)
 {
-    v->job = NULL;
+    v->task = NULL;
     v->discover = j->discover;
     v->fabric = j->fabric;
     free(v->asked);
     v->asked = j->suspects;
     v->asked_count = j->suspect_count;
-    v->looks += v->discover != NULL;
+    v->passes += v->discover != NULL;
     free(j);
 }
 
-static void done(void *ctx)
+static void done(void *owner, void *ctx)
 {
-    struct sm_background_job *j = ctx;
-    struct sm *s = j->s;
-    if (!s) {
-        job_free(j);
-        return;
-    }
+    struct sm *s = owner;
+    struct job *j = ctx;
     int status = j->status;
-    take(&s->survey, j);
+    take(&s->sweep->background, j);
     if (status != FAB_OK)
         failed(s, status);
-    else if (s->survey.discover)
+    else if (s->sweep->background.discover)
         sm_run_pump(s);
     else
         sm_schedule(s);
 }
 
-/* What was touched since the look began is looked at next, if there is anything. */
-static void set_suspects(struct sm_background *v, struct sm_background_job *j)
+static void drop_job(void *owner, void *ctx)
 {
-    if (v->touched_count == 0 || v->looks >= LOOKS_MOST)
+    (void)owner;
+    job_free(ctx);
+}
+
+/* What was touched since the look began is looked at next, if there is anything. */
+static void set_suspects(struct sm_background *v, struct job *j)
+{
+    if (v->touched_count == 0 || v->passes >= PASSES_MOST)
         return;
     j->suspects = v->touched;
     j->suspect_count = v->touched_count;
@@ -178,26 +174,24 @@ static void set_suspects(struct sm_background *v, struct sm_background_job *j)
 
 static void go_on(struct sm *s)
 {
-    struct sm_background *v = &s->survey;
-    struct sm_background_job *j = calloc(1, sizeof(*j));
+    static const struct loop_task_ops ops = {NULL, work, done, drop_job};
+    struct sm_background *v = &s->sweep->background;
+    struct job *j = calloc(1, sizeof(*j));
     int r = j && v->discover ? keep_silent(v) : j ? FAB_OK : FAB_E_NOMEM;
     if (r != FAB_OK) {
         free(j);
         failed(s, r);
         return;
     }
-    *j = (struct sm_background_job){
-        .s = s, .discover = v->discover, .fabric = v->fabric, .m_key = s->policy.m_key};
+    *j = (struct job){.discover = v->discover, .fabric = v->fabric, .m_key = s->policy.m_key};
     set_suspects(v, j);
     v->discover = NULL;
     v->fabric = NULL;
-    v->job = j;
-    r = loop_work_short(s->in.loop, work, done, j);
-    if (r == FAB_OK)
-        return;
-    v->job = NULL;
-    job_free(j);
-    failed(s, r);
+    const struct loop_task_config config = {
+        .ops = &ops, .tasks = &s->sweep->tasks, .owner = s, .ctx = j, .place = LOOP_TASK_SHORT};
+    r = loop_task_start(s->in.loop, &config, &v->task);
+    if (r != FAB_OK)
+        failed(s, r);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -216,7 +210,7 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 
 bool sm_background_next(struct sm *s, struct fab_mads_request *ret)
 {
-    struct sm_background *v = &s->survey;
+    struct sm_background *v = &s->sweep->background;
     struct fab_discover_ask ask;
     if (!v->discover || v->outstanding >= (sm_run_busy(s) ? BESIDE_MOST : ALONE_MOST))
         return false;
@@ -242,7 +236,7 @@ bool sm_background_next(struct sm *s, struct fab_mads_request *ret)
 static void on_nothing(void *ctx)
 {
     struct sm *s = ctx;
-    struct sm_background *v = &s->survey;
+    struct sm_background *v = &s->sweep->background;
     if (v->discover && v->outstanding == 0 && fab_discover_done(v->discover))
         go_on(s);
 }
@@ -251,75 +245,75 @@ static void on_nothing(void *ctx)
 
 bool sm_background_active(const struct sm *s)
 {
-    return s->survey.discover || s->survey.job || s->survey.fabric;
+    return s->sweep->background.discover || s->sweep->background.task ||
+           s->sweep->background.fabric;
+}
+
+bool sm_background_behind(const struct sm *s)
+{
+    return s->sweep->background.touched_count > 0;
 }
 
 bool sm_background_ready(const struct sm *s)
 {
-    const struct sm_background *v = &s->survey;
-    return v->fabric && !v->discover && (v->touched_count == 0 || v->looks >= LOOKS_MOST);
+    const struct sm_background *v = &s->sweep->background;
+    return v->fabric && !v->discover && (v->touched_count == 0 || v->passes >= PASSES_MOST);
 }
 
-void sm_background_schedule(struct sm *s)
+static void begin(struct sm *s)
 {
-    const struct sm_background *v = &s->survey;
-    if (v->fabric && !v->discover && !v->job && !sm_background_ready(s))
-        go_on(s);
-    else if (s->want.sweep && s->model.view && !s->want.full && !sm_background_active(s))
-        sm_background_begin(s);
-}
-
-/* Those who wait for a sweep wait for this one. */
-static void take_waiters(struct sm *s)
-{
-    for (struct sm_waiter *w = s->waiters; w; w = w->next)
-        w->surveyed |= w->kind == SM_ROUND_HEAVY;
-}
-
-void sm_background_begin(struct sm *s)
-{
-    struct sm_background *v = &s->survey;
+    struct sm_background *v = &s->sweep->background;
     const struct fab_discover_config config = {.m_key = s->policy.m_key};
     struct fab_mads_stats stats;
-    s->want.sweep = false;
+    sm_request_met(s, SM_REQUEST_BACKGROUND);
     if (fab_discover_new(&config, &v->discover) != FAB_OK) {
         sm_request_heavy(s);
         return;
     }
     fab_mads_stats(s->mads, &stats);
-    v->looks = 1;
+    v->passes = 1;
     v->started_us = clock_now_us();
     v->sent_before = stats.sent;
-    take_waiters(s);
+    sm_wait_for_background(s);
     log_debug("sm", "survey begins");
     sm_run_pump(s);
 }
 
+void sm_background_schedule(struct sm *s)
+{
+    const struct sm_background *v = &s->sweep->background;
+    if (v->fabric && !v->discover && !v->task && !sm_background_ready(s))
+        go_on(s);
+    else if (sm_is_requested(s, SM_REQUEST_BACKGROUND) && s->model.view &&
+             !sm_is_requested(s, SM_REQUEST_HEAVY) && !sm_background_active(s))
+        begin(s);
+}
+
 void sm_background_drop(struct sm *s)
 {
-    struct sm_background *v = &s->survey;
+    struct sm_background *v = &s->sweep->background;
     if (s->mads)
         fab_mads_cancel(s->mads, v);
     loop_timer_cancel(v->timer);
-    if (v->job)
-        v->job->s = NULL;
+    loop_task_cancel(v->task);
     fab_discover_free(v->discover);
     fab_fabric_unref(v->fabric);
     free(v->touched);
     free(v->asked);
-    free(v->silent);
+    free(v->unresponsive);
     *v = (struct sm_background){.s = s, .timer = v->timer};
 }
 
 int sm_background_init(struct sm *s)
 {
-    s->survey = (struct sm_background){.s = s, .timer = loop_timer_new(s->in.loop, on_nothing, s)};
-    return s->survey.timer ? FAB_OK : FAB_E_NOMEM;
+    s->sweep->background =
+        (struct sm_background){.s = s, .timer = loop_timer_new(s->in.loop, on_nothing, s)};
+    return s->sweep->background.timer ? FAB_OK : FAB_E_NOMEM;
 }
 
 void sm_background_fini(struct sm *s)
 {
     sm_background_drop(s);
-    loop_timer_free(s->survey.timer);
-    s->survey.timer = NULL;
+    loop_timer_free(s->sweep->background.timer);
+    s->sweep->background.timer = NULL;
 }

@@ -7,12 +7,13 @@
  * believed: the whole fabric is looked at instead.
  */
 #include "fabricd/base/log.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/links/links.h"
+#include "fabricd/sm/sweep/state.h"
 
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     struct fab_discover_ask ask;
-    if (!s->discover || !fab_discover_next(s->discover, &ask))
+    if (!s->sweep->discover || !fab_discover_next(s->sweep->discover, &ask))
         return false;
     ret->path = ask.path;
     ret->attr_id = ask.attr_id;
@@ -25,13 +26,13 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     bool good = a->status == FAB_OK && a->len >= FAB_SMP_DATA;
     int status = good || a->status != FAB_OK ? a->status : FAB_E_FORMAT;
-    if (fab_discover_answer(s->discover, tag, status, good ? a->data : NULL) != FAB_OK)
+    if (fab_discover_answer(s->sweep->discover, tag, status, good ? a->data : NULL) != FAB_OK)
         log_error("sm", "out of memory during discovery; a part of the fabric is missed");
 }
 
 static bool finished(const struct sm *s)
 {
-    return !s->discover || fab_discover_done(s->discover);
+    return !s->sweep->discover || fab_discover_done(s->sweep->discover);
 }
 
 static bool odd(const struct sm *s, const struct fab_fabric *now)
@@ -58,22 +59,19 @@ static bool is_kept_silent(const struct sm *s, const struct fab_fabric *now,
 static bool look_wider(struct sm *s, const struct fab_fabric *now)
 {
     uint32_t count, i = 0;
-    const struct fab_silent *silent = fab_discover_silent(s->discover, &count);
+    const struct fab_silent *silent = fab_discover_silent(s->sweep->discover, &count);
     while (i < count && !is_kept_silent(s, now, &silent[i]))
         i++;
     if (i == count)
         return false;
-    s->want.trap_us = s->run.trap_us;
-    sm_cause_keep(s);
-    s->look_again = true;
-    sm_request_heavy(s);
+    sm_round_widen(s);
     return true;
 }
 
 /* True when the result of a scoped look is not to be taken as it is. */
 static bool dismiss(struct sm *s, const struct fab_fabric *now)
 {
-    if (s->run.kind != SM_ROUND_TARGETED)
+    if (!s->run.round->scoped)
         return false;
     if (!odd(s, now))
         return look_wider(s, now);
@@ -86,11 +84,16 @@ static bool dismiss(struct sm *s, const struct fab_fabric *now)
  */
 int sm_sweep_judge(struct sm *s)
 {
-    if (dismiss(s, s->found))
+    if (dismiss(s, s->sweep->found))
         return SM_ROUND_OVER;
-    if (s->found->self_port == FAB_NONE)
+    if (s->sweep->found->self_port == FAB_NONE)
         return FAB_E_UNREACHABLE;
-    return sm_flap_exclude(s, s->found);
+    return sm_flap_exclude(s, s->sweep->found);
 }
 
-const struct sm_phase sm_phase_discover = {"discovering", NULL, next, answer, finished, NULL};
+const struct sm_phase sm_phase_discover = {.name = "discovering",
+                                           .next = next,
+                                           .answer = answer,
+                                           .finished = finished,
+                                           .yields = SM_YIELDS,
+                                           .restarts = true};

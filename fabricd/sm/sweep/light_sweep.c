@@ -5,11 +5,11 @@
  * suspect, and so are the places that were silent before. Suspects lead to a scoped look; if no
  * switch answers, the fault is near us, and everything is looked at.
  */
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/sweep/state.h"
 
 static int enter(struct sm *s)
 {
-    s->scan = (struct sm_scan){0};
+    s->sweep->next_switch = s->sweep->unanswered = 0;
     sm_unresponsive_suspect(s);
     if (s->model.fabric->switch_count == 0)
         sm_request_heavy(s);
@@ -18,16 +18,16 @@ static int enter(struct sm *s)
 
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
-    struct sm_scan *at = &s->scan;
+    uint32_t *at = &s->sweep->next_switch;
     const struct fab_fabric *f = s->model.fabric;
-    while (at->index < f->switch_count && s->model.paths[at->index].hops == FAB_PATH_UNKNOWN)
-        at->index++;
-    if (at->index >= f->switch_count)
+    while (*at < f->switch_count && s->model.paths[*at].hops == FAB_PATH_UNKNOWN)
+        (*at)++;
+    if (*at >= f->switch_count)
         return false;
-    ret->path = &s->model.paths[at->index];
+    ret->path = &s->model.paths[*at];
     ret->attr_id = FAB_ATTR_SWITCH_INFO;
     ret->attr_mod = 0;
-    ret->tag = at->index++;
+    ret->tag = (*at)++;
     return true;
 }
 
@@ -49,7 +49,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
     struct fab_switch_info info;
     if (a->status != FAB_OK ||
         fab_attr_unpack(&fab_attr_switch_info, a->data, a->len, &info) != FAB_OK) {
-        s->scan.unanswered++;
+        s->sweep->unanswered++;
         sm_request_target(s, f->nodes[sw].guid);
         suspect_neighbours(s, sw);
     } else if (info.port_state_change || info.linear_fdb_top != f->switches[sw].linear_fdb_top) {
@@ -59,17 +59,22 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 
 static bool finished(const struct sm *s)
 {
-    return s->scan.index >= s->model.fabric->switch_count;
+    return s->sweep->next_switch >= s->model.fabric->switch_count;
 }
 
 static int leave(struct sm *s)
 {
-    s->light_aborts = 0;
-    if (s->want.suspects.count && !s->want.trap_us)
-        sm_cause_set(s, "light look");
-    if (s->scan.unanswered && s->scan.unanswered == s->model.fabric->switch_count)
+    if (sm_requested_targets(s)->count && !sm_trap_waits(s))
+        sm_cause_set(s, "light sweep");
+    if (s->sweep->unanswered && s->sweep->unanswered == s->model.fabric->switch_count)
         sm_request_heavy(s);
     return FAB_OK;
 }
 
-const struct sm_phase sm_phase_light = {"looking", enter, next, answer, finished, leave};
+const struct sm_phase sm_phase_light = {.name = "light sweep",
+                                        .enter = enter,
+                                        .next = next,
+                                        .answer = answer,
+                                        .finished = finished,
+                                        .leave = leave,
+                                        .yields = SM_YIELDS};

@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "fabricd/base/clock.h"
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/mcast/mcast.h"
+#include "fabricd/sm/sweep/state.h"
 
 struct look { /* all owned */
     struct fab_discover *discover;
@@ -65,14 +66,14 @@ static void prepare(void *ctx)
  * meanwhile, or nothing. */
 static int set_out(const struct sm *s, struct look *l)
 {
-    const uint64_t *suspects = s->suspects.guid;
-    l->suspect_count = s->suspects.count;
-    if (s->run.kind == SM_ROUND_TARGETED) {
+    const uint64_t *suspects = s->run.suspects.guid;
+    l->suspect_count = s->run.suspects.count;
+    if (s->run.round->scoped) {
         l->base = fab_fabric_ref(s->model.fabric);
-    } else if (s->run.surveyed && sm_background_ready(s)) {
-        l->base = fab_fabric_ref(s->survey.fabric);
-        l->suspect_count = s->survey.touched_count;
-        suspects = s->survey.touched;
+    } else if (s->run.from_background && sm_background_ready(s)) {
+        l->base = fab_fabric_ref(s->sweep->background.fabric);
+        l->suspect_count = s->sweep->background.touched_count;
+        suspects = s->sweep->background.touched;
     } else {
         return FAB_OK;
     }
@@ -87,14 +88,15 @@ static int set_out(const struct sm *s, struct look *l)
 /* True: nobody touched anything while the survey was made, nothing is to be asked again. */
 static bool is_found(const struct sm *s)
 {
-    return s->run.surveyed && sm_background_ready(s) && s->survey.touched_count == 0;
+    return s->run.from_background && sm_background_ready(s) &&
+           s->sweep->background.touched_count == 0;
 }
 
 static int enter_prepare(struct sm *s)
 {
-    static const struct sm_phase_work part = {prepare, drop};
-    fab_discover_free(s->discover);
-    s->discover = NULL;
+    static const struct sm_phase_work prepare_work = {prepare, drop};
+    fab_discover_free(s->sweep->discover);
+    s->sweep->discover = NULL;
     if (is_found(s))
         return FAB_OK;
     struct look *l = calloc(1, sizeof(*l));
@@ -106,7 +108,7 @@ static int enter_prepare(struct sm *s)
         look_free(l);
         return r;
     }
-    return sm_phase_task_begin(s, &part, l);
+    return sm_phase_task_begin(s, &prepare_work, l);
 }
 
 static int leave_prepare(struct sm *s)
@@ -115,7 +117,7 @@ static int leave_prepare(struct sm *s)
     if (!l)
         return FAB_OK;
     int r = l->status;
-    s->discover = l->discover;
+    s->sweep->discover = l->discover;
     l->discover = NULL;
     look_free(l);
     return r;
@@ -131,21 +133,21 @@ static void seal(void *ctx)
 
 static int enter_seal(struct sm *s)
 {
-    static const struct sm_phase_work part = {seal, drop};
-    fab_fabric_unref(s->found);
-    s->found = NULL;
-    if (!s->discover) {
-        s->found = s->survey.fabric;
-        s->survey.fabric = NULL;
+    static const struct sm_phase_work seal_work = {seal, drop};
+    fab_fabric_unref(s->sweep->found);
+    s->sweep->found = NULL;
+    if (!s->sweep->discover) {
+        s->sweep->found = s->sweep->background.fabric;
+        s->sweep->background.fabric = NULL;
         return FAB_OK;
     }
     struct look *l = calloc(1, sizeof(*l));
     if (!l)
         return FAB_E_NOMEM;
-    l->discover = s->discover;
-    s->discover = NULL;
+    l->discover = s->sweep->discover;
+    s->sweep->discover = NULL;
     l->base = s->model.fabric ? fab_fabric_ref(s->model.fabric) : NULL;
-    return sm_phase_task_begin(s, &part, l);
+    return sm_phase_task_begin(s, &seal_work, l);
 }
 
 static int leave_seal(struct sm *s)
@@ -154,9 +156,9 @@ static int leave_seal(struct sm *s)
     if (!l)
         return sm_sweep_judge(s);
     int r = l->status;
-    s->discover = l->discover;
+    s->sweep->discover = l->discover;
     l->discover = NULL;
-    s->found = l->fabric;
+    s->sweep->found = l->fabric;
     l->fabric = NULL;
     look_free(l);
     return r == FAB_OK ? sm_sweep_judge(s) : r;
@@ -172,32 +174,33 @@ static void adopt(void *ctx)
     l->status = sm_model_adopt(&l->model, fabric, &l->same);
 }
 
-static int note_silent_of(struct sm *s, const struct fab_discover *d, bool scoped)
+static int note_unresponsive_of(struct sm *s, const struct fab_discover *d, bool scoped)
 {
     uint32_t count;
     const struct fab_silent *silent = d ? fab_discover_silent(d, &count) : NULL;
     return d ? sm_unresponsive_update(s, silent, count, scoped) : FAB_OK;
 }
 
-static int note_silent(struct sm *s)
+static int note_unresponsive(struct sm *s)
 {
-    if (!s->run.surveyed)
-        return note_silent_of(s, s->discover, s->run.kind == SM_ROUND_TARGETED);
-    int r = sm_unresponsive_update(s, s->survey.silent, s->survey.silent_count, false);
-    return r == FAB_OK ? note_silent_of(s, s->discover, true) : r;
+    if (!s->run.from_background)
+        return note_unresponsive_of(s, s->sweep->discover, s->run.round->scoped);
+    int r = sm_unresponsive_update(s, s->sweep->background.unresponsive,
+                                   s->sweep->background.unresponsive_count, false);
+    return r == FAB_OK ? note_unresponsive_of(s, s->sweep->discover, true) : r;
 }
 
 static int enter_adopt(struct sm *s)
 {
-    static const struct sm_phase_work part = {adopt, drop};
+    static const struct sm_phase_work adopt_work = {adopt, drop};
     struct look *l = calloc(1, sizeof(*l));
     if (!l)
         return FAB_E_NOMEM;
-    l->fabric = s->found;
-    s->found = NULL;
+    l->fabric = s->sweep->found;
+    s->sweep->found = NULL;
     l->lent = true;
     sm_model_lend(&s->model, &l->model);
-    return sm_phase_task_begin(s, &part, l);
+    return sm_phase_task_begin(s, &adopt_work, l);
 }
 
 static int leave_adopt(struct sm *s)
@@ -212,16 +215,18 @@ static int leave_adopt(struct sm *s)
         sm_model_take_target(&s->model, NULL);
     look_free(l);
     if (r == FAB_OK)
-        r = note_silent(s);
+        r = note_unresponsive(s);
     s->run.known_us = clock_now_us();
-    fab_discover_free(s->discover);
-    s->discover = NULL;
+    fab_discover_free(s->sweep->discover);
+    s->sweep->discover = NULL;
     return r;
 }
 
-const struct sm_phase sm_phase_prepare = {"preparing", enter_prepare,      NULL,
-                                          NULL,        sm_phase_task_over, leave_prepare};
-const struct sm_phase sm_phase_seal = {"sealing", enter_seal,         NULL,
-                                       NULL,      sm_phase_task_over, leave_seal};
-const struct sm_phase sm_phase_adopt = {"adopting", enter_adopt,        NULL,
-                                        NULL,       sm_phase_task_over, leave_adopt};
+const struct sm_phase sm_phase_prepare = {.name = "preparing",
+                                          .enter = enter_prepare,
+                                          .finished = sm_phase_task_over,
+                                          .leave = leave_prepare};
+const struct sm_phase sm_phase_seal = {
+    .name = "sealing", .enter = enter_seal, .finished = sm_phase_task_over, .leave = leave_seal};
+const struct sm_phase sm_phase_adopt = {
+    .name = "adopting", .enter = enter_adopt, .finished = sm_phase_task_over, .leave = leave_adopt};

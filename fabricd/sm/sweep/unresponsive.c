@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fabricd/sm/private.h"
+#include "fabricd/sm/sweep/state.h"
 
 static bool same_place(const struct fab_silent *a, const struct fab_silent *b)
 {
@@ -40,7 +40,8 @@ static void tell(struct sm *s, const struct fab_silent *place)
 
 static bool was_suspect(const struct sm *s, uint64_t guid)
 {
-    return s->run.surveyed ? sm_background_touched(s, guid) : sm_guids_have(&s->suspects, guid);
+    return s->run.from_background ? sm_background_touched(s, guid)
+                                  : sm_guids_have(&s->run.suspects, guid);
 }
 
 /* Whether the look that runs has asked there again. */
@@ -52,7 +53,8 @@ static bool looked_at(const struct sm *s, const struct fab_silent *place)
 int sm_unresponsive_update(struct sm *s, const struct fab_silent *found, uint32_t count,
                            bool scoped)
 {
-    struct fab_silent *list = calloc((size_t)count + s->silent_count + 1, sizeof(*list));
+    struct fab_silent *list =
+        calloc((size_t)count + s->model.unresponsive_count + 1, sizeof(*list));
     if (!list)
         return FAB_E_NOMEM;
     uint32_t n = 0, told = 0;
@@ -60,37 +62,38 @@ int sm_unresponsive_update(struct sm *s, const struct fab_silent *found, uint32_
         if (listed(list, n, &found[i]))
             continue;
         list[n++] = found[i];
-        if (!listed(s->silent, s->silent_count, &found[i]) && told++ < SM_EVENTS_A_ROUND)
+        if (!listed(s->model.unresponsive, s->model.unresponsive_count, &found[i]) &&
+            told++ < SM_EVENTS_A_ROUND)
             tell(s, &found[i]);
     }
     if (told > SM_EVENTS_A_ROUND)
         bus_say(s->in.bus, EVENT_WARNING, "node-silent", "fabric", 0, 0,
                 "%u more places do not answer", told - SM_EVENTS_A_ROUND);
-    for (uint32_t i = 0; scoped && i < s->silent_count; i++)
-        if (!looked_at(s, &s->silent[i]) && !listed(list, n, &s->silent[i]))
-            list[n++] = s->silent[i];
-    free(s->silent);
-    s->silent = list;
-    s->silent_count = n;
+    for (uint32_t i = 0; scoped && i < s->model.unresponsive_count; i++)
+        if (!looked_at(s, &s->model.unresponsive[i]) && !listed(list, n, &s->model.unresponsive[i]))
+            list[n++] = s->model.unresponsive[i];
+    free(s->model.unresponsive);
+    s->model.unresponsive = list;
+    s->model.unresponsive_count = n;
     return FAB_OK;
 }
 
 void sm_unresponsive_suspect(struct sm *s)
 {
-    for (uint32_t i = 0; i < s->silent_count; i++) {
-        sm_request_target(s, s->silent[i].near_guid);
-        sm_request_target(s, s->silent[i].guid); /* known, but not all of it: no cable leads there
-                                                  that is not known already */
+    for (uint32_t i = 0; i < s->model.unresponsive_count; i++) {
+        sm_request_target(s, s->model.unresponsive[i].near_guid);
+        sm_request_target(s, s->model.unresponsive[i].guid); /* known, but not all of it: no cable
+                                                  leads there that is not known already */
     }
 }
 
 uint32_t sm_unresponsive_ports(const struct sm *s, struct sm_unresponsive *ret, uint32_t max)
 {
-    uint32_t n = s->silent_count < max ? s->silent_count : max;
+    uint32_t n = s->model.unresponsive_count < max ? s->model.unresponsive_count : max;
     for (uint32_t i = 0; i < n; i++) {
-        sm_place_name(s->model.fabric, s->silent[i].near_guid, s->silent[i].near_port,
-                      ret[i].place);
-        ret[i].status = s->silent[i].status;
+        sm_place_name(s->model.fabric, s->model.unresponsive[i].near_guid,
+                      s->model.unresponsive[i].near_port, ret[i].place);
+        ret[i].status = s->model.unresponsive[i].status;
     }
     return n;
 }

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What local repairs start from: a state of the active tables (libfabmgr/repair), made on the
+ * worker when no round runs. With it a repair takes time that depends on what the failed links
+ * carried, and not on the size of the fabric.
+ *
+ * The state belongs to one set of tables (model.tables). When an engine makes new tables, the state
+ * goes along with the computation, which brings it up to date if it can
+ * (fab_repair_session_update).
+ */
+#include <stdlib.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/sm/apply/state.h"
+#include "libfabmgr/repair/repair.h"
+
+struct making { /* all owned */
+    struct sm_sealed of;
+    uint64_t tables;
+    struct fab_repair_session stand;
+    char why[200];
+    int status;
+};
+
+static void making_free(struct making *j)
+{
+    fab_repair_session_fini(&j->stand);
+    sm_sealed_fini(&j->of);
+    free(j);
+}
+
+static void work(void *ctx, struct loop_task *task)
+{
+    struct making *j = ctx;
+    const struct fab_repair_input in = {.fabric = j->of.fabric,
+                                        .policy = &j->of.policy,
+                                        .lids = &j->of.target->lids,
+                                        .lft = &j->of.target->lft,
+                                        .vls = &j->of.target->vls};
+    (void)task;
+    j->status = fab_repair_session_new(&in, &j->stand, j->why, sizeof(j->why));
+}
+
+static void take(struct sm *s, struct making *j)
+{
+    struct sm_repair_state *r = &s->apply->repair;
+    if (j->status != FAB_OK) {
+        log_debug("sm", "an engine has to answer faults: %s",
+                  j->why[0] ? j->why : fab_status_text(j->status));
+        return;
+    }
+    fab_repair_session_fini(&r->stand);
+    r->stand = j->stand;
+    r->tables = j->tables;
+    j->stand = (struct fab_repair_session){0};
+    log_debug("sm", "ready for local repairs labels=\"%s\" memory=%zu",
+              fab_repair_label_source(r->stand.state), fab_repair_memory(r->stand.state));
+}
+
+static void go_on(struct sm *s)
+{
+    s->apply->repair.task = NULL;
+    sm_repair_prepare(s);
+    s->wiring->repair_state_made(s);
+    sm_rebalance_prepare(s);
+}
+
+static void done(void *owner, void *ctx)
+{
+    struct sm *s = owner;
+    take(s, ctx);
+    making_free(ctx);
+    go_on(s);
+}
+
+/* It is of tables that are not active any more, or there was no memory. */
+static void drop(void *owner, void *ctx)
+{
+    struct sm *s = owner;
+    making_free(ctx);
+    if (s && s->apply->repair.task)
+        go_on(s);
+}
+
+static int start(struct sm *s)
+{
+    static const struct loop_task_ops ops = {"preparing for local repairs", work, done, drop};
+    struct sm_repair_state *r = &s->apply->repair;
+    struct making *j = calloc(1, sizeof(*j));
+    if (!j)
+        return FAB_E_NOMEM;
+    int status = sm_seal(&s->model, &s->policy, s->model.target, &j->of);
+    if (status != FAB_OK) {
+        free(j);
+        return status;
+    }
+    j->tables = r->asked = s->model.tables;
+    const struct loop_task_config config = {.ops = &ops,
+                                            .tasks = &s->apply->tasks,
+                                            .owner = s,
+                                            .ctx = j,
+                                            .place =
+                                                s->in.recorded ? LOOP_TASK_INLINE : LOOP_TASK_LONG,
+                                            .generation = &s->model.tables};
+    return loop_task_start(s->in.loop, &config, &r->task);
+}
+
+void sm_repair_prepare(struct sm *s)
+{
+    const struct sm_repair_state *r = &s->apply->repair;
+    if (sm_run_busy(s) || !s->model.view || !s->model.target || r->task ||
+        r->asked == s->model.tables || s->apply->program.stopped || !sm_is_master(s))
+        return;
+    if (start(s) != FAB_OK)
+        log_debug("sm", "no memory to prepare for local repairs");
+}
+
+bool sm_repair_ready(const struct sm *s)
+{
+    const struct sm_repair_state *r = &s->apply->repair;
+    return r->stand.state && r->tables == s->model.tables && !s->apply->program.stopped &&
+           s->model.view && s->model.target && sm_is_master(s);
+}
+
+struct fab_repair_session *sm_repair_stand(struct sm *s)
+{
+    return &s->apply->repair.stand;
+}
+
+const struct fab_repair_session *sm_repair_stand_of(const struct sm *s)
+{
+    return &s->apply->repair.stand;
+}
+
+void sm_repair_forget(struct sm *s)
+{
+    fab_repair_session_fini(&s->apply->repair.stand);
+    s->apply->repair.asked = 0;
+}
+
+void sm_repair_lend(struct sm *s, struct fab_repair_session *ret)
+{
+    struct sm_repair_state *r = &s->apply->repair;
+    bool good = s->model.former && r->tables == s->model.tables;
+    *ret = good ? r->stand : (struct fab_repair_session){0};
+    if (good)
+        r->stand = (struct fab_repair_session){0};
+}
+
+void sm_repair_give_back(struct sm *s, struct fab_repair_session *t)
+{
+    struct sm_repair_state *r = &s->apply->repair;
+    if (!t->state)
+        return;
+    fab_repair_session_fini(&r->stand);
+    r->stand = *t;
+    r->tables = r->asked = s->model.tables;
+    *t = (struct fab_repair_session){0};
+}

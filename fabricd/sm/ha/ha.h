@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Other subnet managers, for the other folders of fabricd/sm (IBA 14.4). */
+#ifndef FABRICD_SM_HA_HA_H
+#define FABRICD_SM_HA_HA_H
+
+#include "fabricd/sm/core/core.h"
+
+int sm_ha_init(struct sm *s); /* NOMEM */
+void sm_ha_fini(struct sm *s);
+/* Marks our port with IsSM (PortInfo CapabilityMask, IBA 14.2.5.6), by which others find us. */
+void sm_ha_announce(struct sm *s);
+/* SMInfo that another manager asks for, or sets. */
+void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
+                  const uint8_t *data, size_t len);
+uint64_t sm_ha_master_guid(const struct sm *s);
+uint32_t sm_ha_master_lid(const struct sm *s); /* of another manager, as it last answered */
+
+extern const struct sm_phase sm_phase_sminfo;
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of rounds: which phases each has, and what distinguishes it from the others. */
+#include "fabricd/sm/apply/apply.h"
+#include "fabricd/sm/fault/fault.h"
+#include "fabricd/sm/ha/ha.h"
+#include "fabricd/sm/links/links.h"
+#include "fabricd/sm/sweep/sweep.h"
+#include "fabricd/sm/wiring/wiring.h"
+
+/* clang-format off */
+#define APPLY                                                                                      \
+    &sm_phase_address, &sm_phase_route, &sm_phase_pkeys, &sm_phase_partition, &sm_phase_plan,      \
+    &sm_phase_program, &sm_phase_readback, &sm_phase_publish, NULL
+/* clang-format on */
+
+static const struct sm_phase *const sweep_phases[] = {
+    &sm_phase_prepare, &sm_phase_discover,    &sm_phase_seal, &sm_phase_adopt,
+    &sm_phase_sminfo,  &sm_phase_read_tables, APPLY};
+static const struct sm_phase *const apply_phases[] = {APPLY};
+static const struct sm_phase *const light_phases[] = {&sm_phase_light, NULL};
+static const struct sm_phase *const port_phases[] = {&sm_phase_port, NULL};
+static const struct sm_phase *const repair_phases[] = {
+    &sm_phase_probe, &sm_phase_repair, &sm_phase_program_repair, &sm_phase_report_repair, NULL};
+
+#define SERVES(kind) (1u << SM_ROUND_##kind)
+
+const struct sm_round sm_rounds[SM_ROUND_KINDS] = {
+    [SM_ROUND_NONE] = {.name = "none"},
+    [SM_ROUND_HEAVY] = {.name = "heavy sweep",
+                        .phases = sweep_phases,
+                        .serves = SERVES(HEAVY) | SERVES(REROUTE),
+                        .on_failure = SM_FAILURE_RETRY,
+                        .whole = true,
+                        .targets = true,
+                        .causes = true,
+                        .informs = true,
+                        .begun = sm_heavy_begun,
+                        .ended = sm_heavy_ended,
+                        .postponed = sm_heavy_postponed},
+    [SM_ROUND_TARGETED] = {.name = "targeted sweep",
+                           .phases = sweep_phases,
+                           .serves = SERVES(TARGETED),
+                           .on_failure = SM_FAILURE_HEAVY_SWEEP,
+                           .targets = true,
+                           .scoped = true,
+                           .causes = true,
+                           .informs = true},
+    [SM_ROUND_REROUTE] = {.name = "reroute",
+                          .phases = apply_phases,
+                          .meets = SM_REQUEST_REROUTE,
+                          .serves = SERVES(REROUTE),
+                          .engine = SM_ENGINE_ANEW,
+                          .on_failure = SM_FAILURE_RETRY,
+                          .informs = true,
+                          .begun = sm_reroute_begun},
+    [SM_ROUND_REBALANCE] = {.name = "rebalance",
+                            .phases = apply_phases,
+                            .meets = SM_REQUEST_REBALANCE,
+                            .serves = SERVES(REBALANCE),
+                            .engine = SM_ENGINE_IF_BETTER,
+                            .on_failure = SM_FAILURE_RETRY,
+                            .informs = true,
+                            .begun = sm_rebalance_begun,
+                            .postponed = sm_rebalance_postponed,
+                            .outcome = sm_rebalance_outcome},
+    [SM_ROUND_LIGHT] = {.name = "light sweep",
+                        .phases = light_phases,
+                        .meets = SM_REQUEST_LIGHT,
+                        .serves = SERVES(LIGHT),
+                        .on_failure = SM_FAILURE_HEAVY_SWEEP,
+                        .light = true,
+                        .informs = true},
+    [SM_ROUND_PORT] = {.name = "port request", .phases = port_phases, .serves = SERVES(PORT)},
+    [SM_ROUND_REPAIR] = {.name = "local repair",
+                         .phases = repair_phases,
+                         .serves = SERVES(REPAIR),
+                         .probes = true,
+                         .causes = true,
+                         .informs = true,
+                         .ended = sm_probe_ended},
+};

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The subnet manager from outside: making it, starting it, its status. What it does is in the
+ * folders beside this one; fabricd/sm/README.md shows the way through them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/apply/apply.h"
+#include "fabricd/sm/fault/fault.h"
+#include "fabricd/sm/ha/ha.h"
+#include "fabricd/sm/links/links.h"
+#include "fabricd/sm/mcast/mcast.h"
+#include "fabricd/sm/sweep/sweep.h"
+#include "fabricd/sm/wiring/wiring.h"
+#include "libfabmgr/base/status.h"
+
+static void on_unsolicited(void *ctx, const struct transport_mad *mad)
+{
+    struct sm *s = ctx;
+    struct fab_mad head;
+    const uint8_t *data;
+    size_t len;
+    if (mad->qp != 0 || fab_mad_unpack(mad->bytes, mad->len, &head, &data, &len) != FAB_OK)
+        return;
+    if (head.mgmt_class != FAB_CLASS_SMP_LID && head.mgmt_class != FAB_CLASS_SMP_DIRECTED)
+        return;
+    if (head.method == FAB_METHOD_TRAP)
+        sm_on_trap(s, mad, &head, data, len);
+    else if (head.attr_id == FAB_ATTR_SM_INFO &&
+             (head.method == FAB_METHOD_GET || head.method == FAB_METHOD_SET))
+        sm_on_sminfo(s, mad, &head, data, len);
+}
+
+static int new_agent(struct sm *s)
+{
+    const struct config_smp *smp = &s->in.config->smp;
+    uint32_t bears = s->in.transport->window_max ? s->in.transport->window_max : 16;
+    uint32_t window = smp->window && smp->window < bears ? smp->window : bears;
+    struct fab_mads_config config = {
+        .window_start = window < 16 ? window : 16,
+        .window_max = window,
+        .timeout_us = (uint64_t)smp->timeout_ms * 1000,
+        .retries = smp->retries,
+        .tid_seed = (uint32_t)clock_now_us() ^ (uint32_t)clock_unix_us(),
+    };
+    int r = agent_new(s->in.loop, s->in.transport, &config, on_unsolicited, s, &s->agent);
+    if (r == FAB_OK)
+        s->mads = agent_mads(s->agent);
+    return r;
+}
+
+/* By rank: a folder may call those before it. */
+static int init_folders(struct sm *s)
+{
+    static int (*const inits[])(struct sm * s) = {sm_core_init,  sm_multicast_init, sm_ha_init,
+                                                  sm_links_init, sm_apply_init,     sm_sweep_init,
+                                                  sm_fault_init};
+    int r = FAB_OK;
+    for (size_t i = 0; i < sizeof(inits) / sizeof(*inits) && r == FAB_OK; i++)
+        r = inits[i](s);
+    return r;
+}
+
+int sm_new(const struct sm_input *in, struct sm **ret)
+{
+    struct sm *s = calloc(1, sizeof(*s));
+    if (!s)
+        return FAB_E_NOMEM;
+    s->in = *in;
+    s->wiring = &sm_wiring;
+    int r = fab_policy_copy(&in->config->policy, &s->policy);
+    if (r == FAB_OK && in->store)
+        r = store_load_leases(in->store, &s->model.leases, &s->model.lease_count);
+    if (r == FAB_OK)
+        r = new_agent(s);
+    if (r == FAB_OK)
+        r = init_folders(s);
+    if (r != FAB_OK) {
+        sm_free(s);
+        return r;
+    }
+    *ret = s;
+    return FAB_OK;
+}
+
+void sm_start(struct sm *s)
+{
+    sm_ha_announce(s);
+    sm_request_heavy(s);
+    sm_schedule(s);
+}
+
+int sm_reload(struct sm *s)
+{
+    struct fab_policy policy;
+    int r = fab_policy_copy(&s->in.config->policy, &policy);
+    if (r != FAB_OK)
+        return r;
+    sm_apply_reload(s);
+    fab_policy_fini(&s->policy);
+    s->policy = policy;
+    if (sm_background_active(s))
+        sm_request(s, SM_REQUEST_BACKGROUND);
+    sm_background_drop(s);
+    s->role.priority = policy.sm_priority;
+    sm_repair_forget(s);
+    sm_model_take_target(&s->model, NULL);
+    if (sm_run_busy(s)) { /* its plan may be of the old policy */
+        sm_run_abort(s);
+        sm_request_heavy(s);
+    }
+    sm_request(s, SM_REQUEST_REROUTE);
+    sm_multicast_reload(s);
+    sm_schedule(s);
+    return FAB_OK;
+}
+
+void sm_free(struct sm *s)
+{
+    if (!s)
+        return;
+    sm_core_stop(s);
+    sm_fault_fini(s);
+    sm_sweep_fini(s);
+    sm_apply_fini(s);
+    sm_links_fini(s);
+    sm_ha_fini(s);
+    sm_multicast_fini(s);
+    agent_free(s->agent);
+    sm_core_fini(s);
+    sm_model_fini(&s->model);
+    fab_policy_fini(&s->policy);
+    free(s);
+}
+
+/* ---- asking ---- */
+
+static const char *state_name(const struct sm *s)
+{
+    bool master = sm_is_master(s);
+    if (sm_run_busy(s))
+        return sm_run_phase(s)->name;
+    if (master &&
+        (sm_requested_targets(s)->count ||
+         sm_is_requested(s, SM_REQUEST_HEAVY | SM_REQUEST_BACKGROUND) || sm_probe_unchecked(s)))
+        return "settling"; /* more traps may come before the next sweep */
+    if (master)
+        return sm_background_active(s) ? "background sweep" : "idle";
+    return fab_smstate_name(s->role.state);
+}
+
+void sm_get_status(const struct sm *s, struct sm_status *ret)
+{
+    struct fab_mads_stats stats;
+    fab_mads_stats(s->mads, &stats);
+    const struct fab_view *v = s->model.view;
+    bool ours = sm_is_master(s) && v && v->target;
+    *ret = (struct sm_status){
+        .role = s->role.state,
+        .state = state_name(s),
+        .generation = v ? v->generation : 0,
+        .smps_sent = stats.sent,
+        .smps_retried = stats.retried,
+        .smps_timed_out = stats.timed_out,
+        .window = stats.window,
+        .in_flight = stats.in_flight,
+        .silent = s->model.unresponsive_count,
+        .master_guid = sm_ha_master_guid(s),
+        .master_lid = ours ? v->target->lids.base[v->fabric->self_port] : sm_ha_master_lid(s),
+        .uptime_us = sm_uptime_us(s),
+        .links_held = sm_flap_held(s),
+        .links_isolated = sm_isolated_count(s),
+        .ready = sm_repair_ready(s),
+    };
+    snprintf(ret->alarm, sizeof(ret->alarm), "%s", sm_alarm(s));
+    sm_apply_get_status(s, ret);
+}
+
+bool sm_is_quiet(const struct sm *s)
+{
+    return sm_is_master(s) && !sm_run_busy(s) && !sm_fault_waits(s) && s->model.view != NULL;
+}
+
+struct fab_view *sm_view(const struct sm *s)
+{
+    return s->model.view ? fab_view_ref(s->model.view) : NULL;
+}
+
+int sm_reroute(struct sm *s, sm_done *done, void *ctx)
+{
+    int r = sm_wait(s, SM_ROUND_REROUTE, done, ctx);
+    if (r != FAB_OK)
+        return r;
+    sm_request(s, SM_REQUEST_REROUTE);
+    sm_schedule(s);
+    return FAB_OK;
+}
+
+void sm_forget(struct sm *s, void *ctx)
+{
+    sm_wait_forget(s, ctx);
+    sm_port_forget(s, ctx);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the core asks of the folders above it, and tells them. */
+#include "fabricd/sm/wiring/wiring.h"
+
+#include "fabricd/sm/apply/apply.h"
+#include "fabricd/sm/fault/fault.h"
+#include "fabricd/sm/links/links.h"
+#include "fabricd/sm/mcast/mcast.h"
+#include "fabricd/sm/sweep/sweep.h"
+
+static bool first_requests(struct sm *s, struct fab_mads_request *ret)
+{
+    return sm_mfts_next(s, true, ret);
+}
+
+static bool last_requests(struct sm *s, struct fab_mads_request *ret)
+{
+    return sm_mfts_next(s, false, ret) || sm_background_next(s, ret);
+}
+
+static void add_facts(const struct sm *s, struct sm_facts *facts)
+{
+    facts->port = sm_port_waits(s);
+    facts->background_ready = sm_background_ready(s);
+    facts->background_behind = sm_background_behind(s);
+}
+
+static void round_ended(struct sm *s, int status)
+{
+    sm_program_tidy(s);
+    sm_repair_prepare(s);
+    sm_rebalance_ended(s, status);
+}
+
+const struct sm_wiring sm_wiring = {.rounds = sm_rounds,
+                                    .first_requests = first_requests,
+                                    .last_requests = last_requests,
+                                    .repair_ready = sm_repair_ready,
+                                    .before_choice = sm_background_schedule,
+                                    .add_facts = add_facts,
+                                    .round_ended = round_ended,
+                                    .round_over = sm_contingency_prepare,
+                                    .repair_state_made = sm_contingency_prepare,
+                                    .node_touched = sm_background_touch,
+                                    .mastership_lost = sm_background_drop};
