@@ -357,7 +357,7 @@ static int start_pm(struct daemon *d)
     return pm_new(&in, &d->pm);
 }
 
-static void see_congestion(void *ctx, struct fab_congestion_seen *ret)
+static void see_congestion(void *ctx, struct fab_congestion_observed *ret)
 {
     pm_congestion_seen(ctx, ret);
 }

@@ -26,12 +26,12 @@
 
 static void tell_settings(struct transport *recorder, const char *path)
 {
-    char *text = malloc(FAB_RECORD_BODY_MAX + 1u);
+    char *text = malloc(FAB_RECORDING_BODY_MAX + 1u);
     FILE *file = text ? fopen(path, "re") : NULL;
-    size_t len = file ? fread(text, 1, FAB_RECORD_BODY_MAX + 1u, file) : 0;
+    size_t len = file ? fread(text, 1, FAB_RECORDING_BODY_MAX + 1u, file) : 0;
     if (len > 0)
         transport_record_settings(recorder, text, len);
-    if (len == 0 || len > FAB_RECORD_BODY_MAX)
+    if (len == 0 || len > FAB_RECORDING_BODY_MAX)
         log_warning("record", "%s is not in the recording; keep a copy of it for the replay", path);
     if (file)
         fclose(file);
@@ -64,27 +64,27 @@ int recording_tell_state(struct transport *recorder, struct store *store, const 
 struct state {
     struct fab_reader at;
     uint8_t mad[FAB_MAD_SIZE];
-    struct fab_record_entry entry;
+    struct fab_recording_entry entry;
 };
 
 static bool state_first(struct state *s, const struct recording *r)
 {
-    struct fab_record_header header;
+    struct fab_recording_header header;
     s->at = fab_reader(r->bytes, r->len);
-    return fab_record_unpack_header(&s->at, &header) == FAB_OK;
+    return fab_recording_unpack_header(&s->at, &header) == FAB_OK;
 }
 
 static bool state_next(struct state *s)
 {
-    return fab_record_unpack(&s->at, s->mad, &s->entry) == FAB_OK &&
-           s->entry.kind != FAB_RECORD_OUT && s->entry.kind != FAB_RECORD_IN;
+    return fab_recording_unpack(&s->at, s->mad, &s->entry) == FAB_OK &&
+           s->entry.kind != FAB_RECORDING_OUT && s->entry.kind != FAB_RECORDING_IN;
 }
 
 static void find_settings(struct recording *r)
 {
     struct state s;
     for (bool good = state_first(&s, r); good && state_next(&s);)
-        if (s.entry.kind == FAB_RECORD_SETTINGS) {
+        if (s.entry.kind == FAB_RECORDING_SETTINGS) {
             r->settings = (const char *)s.entry.bytes;
             r->settings_len = s.entry.len;
         }
@@ -159,7 +159,7 @@ static size_t count_leases(const struct recording *r)
     struct state s;
     size_t count = 0;
     for (bool good = state_first(&s, r); good && state_next(&s);)
-        count += s.entry.kind == FAB_RECORD_LEASE;
+        count += s.entry.kind == FAB_RECORDING_LEASE;
     return count;
 }
 
@@ -171,11 +171,11 @@ int recording_restore(const struct recording *r, struct store *store)
     if (!leases)
         return FAB_E_NOMEM;
     for (bool good = state_first(&s, r); good && state_next(&s);) {
-        const struct fab_record_entry *e = &s.entry;
-        if (e->kind == FAB_RECORD_LEASE)
+        const struct fab_recording_entry *e = &s.entry;
+        if (e->kind == FAB_RECORDING_LEASE)
             leases[count++] =
                 (struct fab_lease){.port_guid = e->guid, .lid = e->lid, .lmc = e->small};
-        if (e->kind == FAB_RECORD_DISABLED)
+        if (e->kind == FAB_RECORDING_DISABLED)
             store_put_disabled(store, e->guid, e->small, true);
     }
     if (count) { /* it was no new store, so hosts had been asked to register */
@@ -191,14 +191,15 @@ int recording_restore(const struct recording *r, struct store *store)
 
 bool recording_report(struct transport *replay)
 {
-    struct fab_player_stats s;
+    struct fab_recording_player_stats s;
     transport_replay_stats(replay, &s);
     transport_replay_log_missing(replay);
     printf("replayed:    %u MADs sent and %u received, of %u and %u in the recording\n", s.asked,
            s.delivered, s.recorded_out, s.recorded_in);
     printf("differences: %u (%u sent now only, %u sent in the recording only)\n",
-           s.strange + s.missing, s.strange, s.missing);
-    if (s.beyond)
-        printf("not judged:  %u that are sent now in the last second of the recording\n", s.beyond);
-    return s.strange + s.missing == 0;
+           s.unexpected + s.missing, s.unexpected, s.missing);
+    if (s.not_judged)
+        printf("not judged:  %u that are sent now in the last second of the recording\n",
+               s.not_judged);
+    return s.unexpected + s.missing == 0;
 }

@@ -25,7 +25,7 @@ static void print_name(const char *label, const char *name)
     putchar('\n');
 }
 
-static void print_header(const struct fab_record_header *h)
+static void print_header(const struct fab_recording_header *h)
 {
     print_name("port", h->name);
     print_name("fabricd", h->version);
@@ -48,11 +48,11 @@ static void print_fields(const uint8_t *mad)
         printf("      %s\n", line);
 }
 
-static void print_mad(const struct fab_record_entry *e, bool verbose)
+static void print_mad(const struct fab_recording_entry *e, bool verbose)
 {
     char text[400];
-    bool out = e->kind == FAB_RECORD_OUT;
-    fab_record_describe(e->bytes, out ? e->addr.dlid : e->addr.slid, text, sizeof(text));
+    bool out = e->kind == FAB_RECORDING_OUT;
+    fab_recording_describe(e->bytes, out ? e->addr.dlid : e->addr.slid, text, sizeof(text));
     printf("%s %s%s\n", out ? ">" : "<", text,
            !e->failed ? ""
            : out      ? " (not sent)"
@@ -64,32 +64,32 @@ static void print_mad(const struct fab_record_entry *e, bool verbose)
 static void print_end(uint8_t reason)
 {
     static const char *const reasons[] = {
-        [FAB_RECORD_STOPPED] = "the manager stopped",
-        [FAB_RECORD_FULL] = "the file reached its limit",
-        [FAB_RECORD_BEHIND] = "the disk could not keep up",
+        [FAB_RECORDING_STOPPED] = "the manager stopped",
+        [FAB_RECORDING_LIMIT] = "the file reached its limit",
+        [FAB_RECORDING_DISK_SLOW] = "the disk could not keep up",
     };
-    bool known = reason >= FAB_RECORD_STOPPED && reason <= FAB_RECORD_BEHIND;
+    bool known = reason >= FAB_RECORDING_STOPPED && reason <= FAB_RECORDING_DISK_SLOW;
     printf("# the end: %s\n", known ? reasons[reason] : "for an unknown reason");
 }
 
-static void print_entry(const struct fab_record_entry *e, bool verbose)
+static void print_entry(const struct fab_recording_entry *e, bool verbose)
 {
     printf("%" PRIu64 ".%06" PRIu64 " ", e->time_us / 1000000, e->time_us % 1000000);
     switch (e->kind) {
-    case FAB_RECORD_OUT:
-    case FAB_RECORD_IN:
+    case FAB_RECORDING_OUT:
+    case FAB_RECORDING_IN:
         print_mad(e, verbose);
         break;
-    case FAB_RECORD_LEASE:
+    case FAB_RECORDING_LEASE:
         printf("# lease of LID %u, LMC %u, for port 0x%016" PRIx64 "\n", e->lid, e->small, e->guid);
         break;
-    case FAB_RECORD_DISABLED:
+    case FAB_RECORDING_DISABLED:
         printf("# disabled: port %u of node 0x%016" PRIx64 "\n", e->small, e->guid);
         break;
-    case FAB_RECORD_SETTINGS:
+    case FAB_RECORDING_SETTINGS:
         printf("# settings, %u bytes\n", e->len);
         break;
-    case FAB_RECORD_END:
+    case FAB_RECORDING_END:
         print_end(e->small);
         break;
     default:
@@ -101,10 +101,10 @@ static void print_entry(const struct fab_record_entry *e, bool verbose)
 static int print(const char *path, const uint8_t *bytes, size_t len, bool verbose)
 {
     struct fab_reader r = fab_reader(bytes, len);
-    struct fab_record_header header;
-    struct fab_record_entry e = {0};
+    struct fab_recording_header header;
+    struct fab_recording_entry e = {0};
     uint8_t mad[FAB_MAD_SIZE];
-    int status = fab_record_unpack_header(&r, &header);
+    int status = fab_recording_unpack_header(&r, &header);
     if (status != FAB_OK) {
         fprintf(stderr, "fabsim: %s: %s\n", path,
                 status == FAB_E_UNSUPPORTED ? "a recording of a later version of fabricd"
@@ -112,13 +112,13 @@ static int print(const char *path, const uint8_t *bytes, size_t len, bool verbos
         return CMD_FAILED;
     }
     print_header(&header);
-    while (e.kind != FAB_RECORD_END && fab_read_left(&r) > 0 &&
-           (status = fab_record_unpack(&r, mad, &e)) == FAB_OK)
+    while (e.kind != FAB_RECORDING_END && fab_read_left(&r) > 0 &&
+           (status = fab_recording_unpack(&r, mad, &e)) == FAB_OK)
         print_entry(&e, verbose);
     if (status == FAB_E_FORMAT)
         fprintf(stderr, "fabsim: %s: damaged at byte %zu; all before is good\n", path,
                 len - fab_read_left(&r));
-    else if (e.kind != FAB_RECORD_END)
+    else if (e.kind != FAB_RECORDING_END)
         fprintf(stderr, "fabsim: %s: cut short, as by a crash; all before is good\n", path);
     return CMD_OK;
 }

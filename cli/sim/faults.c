@@ -176,19 +176,23 @@ static int hear(const struct order *o, struct place at)
 
 static int late(const struct order *o, struct place at)
 {
-    return fab_sim_late(o->sim, at.node, whole(o, "by", 0), whole(o, "spread", 0));
+    return fab_sim_delay(o->sim, at.node, whole(o, "by", 0), whole(o, "spread", 0));
 }
 
-static const char *const lies[] = {
-    [FAB_SIM_HONEST] = "nothing",  [FAB_SIM_BUSY] = "busy",      [FAB_SIM_REFUSES] = "refusals",
-    [FAB_SIM_GARBAGE] = "garbage", [FAB_SIM_BITS] = "bits",      [FAB_SIM_SHORT] = "zeros",
-    [FAB_SIM_TWIN] = "twin",       [FAB_SIM_STRANGE] = "strange"};
+static const char *const lies[] = {[FAB_SIM_CORRUPT_NONE] = "none",
+                                   [FAB_SIM_CORRUPT_BUSY] = "busy",
+                                   [FAB_SIM_CORRUPT_UNSUPPORTED] = "unsupported",
+                                   [FAB_SIM_CORRUPT_RANDOM] = "random",
+                                   [FAB_SIM_CORRUPT_BIT_FLIP] = "bit-flip",
+                                   [FAB_SIM_CORRUPT_ZEROS] = "zeros",
+                                   [FAB_SIM_CORRUPT_DUPLICATE_GUID] = "duplicate-guid",
+                                   [FAB_SIM_CORRUPT_WRONG_TID] = "wrong-tid"};
 
 static int lie(const struct order *o, struct place at)
 {
     for (unsigned i = 0; i < sizeof lies / sizeof lies[0]; i++)
         if (strcmp(lies[i], o->word) == 0)
-            return fab_sim_lie(o->sim, at.node, (enum fab_sim_lie)i, number(o, "rate", 1));
+            return fab_sim_corrupt(o->sim, at.node, (enum fab_sim_corrupt)i, number(o, "rate", 1));
     return FAB_E_INVAL;
 }
 
@@ -198,7 +202,7 @@ static int lock(const struct order *o, struct place at)
     double protect = number(o, "protect", 1), lease_s = number(o, "lease", 0) / 1e6;
     if (!parse_integer(o->word, UINT64_MAX, &key) || protect > 3 || lease_s > UINT16_MAX)
         return FAB_E_INVAL;
-    return fab_sim_key(o->sim, at.node, key, (uint8_t)protect, (uint16_t)lease_s);
+    return fab_sim_set_m_key(o->sim, at.node, key, (uint8_t)protect, (uint16_t)lease_s);
 }
 
 static int trap(const struct order *o, struct place at)
@@ -214,8 +218,8 @@ static int storm(const struct order *o, struct place at)
     uint64_t which;
     if (!parse_integer(o->word, UINT16_MAX, &which))
         return FAB_E_INVAL;
-    return fab_sim_storm(o->sim, at.node, (uint16_t)which, (uint64_t)number(o, "every", 10000),
-                         whole(o, "count", 100));
+    return fab_sim_trap_storm(o->sim, at.node, (uint16_t)which, (uint64_t)number(o, "every", 10000),
+                              whole(o, "count", 100));
 }
 
 static int rise(const struct order *o, struct place at)
@@ -223,7 +227,7 @@ static int rise(const struct order *o, struct place at)
     enum fab_sim_counter counter;
     if (fab_sim_counter_by_name(o->word, &counter) != FAB_OK)
         return FAB_E_INVAL;
-    return fab_sim_rise(o->sim, at.node, at.port, counter, number(o, "rate", 0));
+    return fab_sim_increment(o->sim, at.node, at.port, counter, number(o, "rate", 0));
 }
 
 static int congest(const struct order *o, struct place at)
@@ -245,7 +249,7 @@ static int congest(const struct order *o, struct place at)
 
 static int weather(const struct order *o, struct place at)
 {
-    struct fab_sim_weather weather = {
+    struct fab_sim_impairments weather = {
         .loss = number(o, "loss", 0),
         .duplicate = number(o, "duplicate", 0),
         .delay = number(o, "delay", 0),
@@ -255,7 +259,7 @@ static int weather(const struct order *o, struct place at)
     (void)at;
     if (weather.loss > 1 || weather.duplicate > 1 || weather.delay > 1)
         return FAB_E_INVAL;
-    fab_sim_set_weather(o->sim, &weather);
+    fab_sim_set_impairments(o->sim, &weather);
     return FAB_OK;
 }
 
@@ -271,13 +275,13 @@ static int loss(const struct order *o, struct place at)
 
 static int pace(const struct order *o, struct place at)
 {
-    struct fab_sim_pace pace = fab_sim_pace(o->sim);
+    struct fab_sim_timing pace = fab_sim_timing(o->sim);
     (void)at;
     pace.hop_us = whole(o, "hop", pace.hop_us);
     pace.answer_us = whole(o, "answer", pace.answer_us);
     pace.train_us = whole(o, "train", pace.train_us);
     pace.trap_us = whole(o, "trap", pace.trap_us);
-    fab_sim_set_pace(o->sim, &pace);
+    fab_sim_set_timing(o->sim, &pace);
     return FAB_OK;
 }
 
@@ -303,8 +307,8 @@ static const struct fault faults[] = {
      "a link comes up narrower or slower"},
     {"noise", NULL, CABLE, NULL, "share ber ", noise, "NODE/PORT [share=1%|ber=1e-9]",
      "a cable spoils so many packets, or bits; alone: none"},
-    {"mend", NULL, CABLE, NULL, "", mend, "NODE/PORT", "full rate and no noise"},
-    {"rise", NULL, PORT, "COUNTER", "rate ", rise, "NODE/PORT COUNTER [rate=10]",
+    {"repair", NULL, CABLE, NULL, "", mend, "NODE/PORT", "full rate and no noise"},
+    {"increment", NULL, PORT, "COUNTER", "rate ", rise, "NODE/PORT COUNTER [rate=10]",
      "PortXmitWait, say, rises by so many a second; without a rate, no longer"},
     {"congest", NULL, PORT, "LID", "from sl qp to ", congest,
      "NODE/PORT LID [from=LID] [sl=0] [qp=N] [to=N]",
@@ -316,23 +320,23 @@ static const struct fault faults[] = {
     {"reboot", NULL, NODES, NULL, "boot step ", reboot, "NODE [boot=3s] [step=10ms]", "off and on"},
     {"silence", NULL, NODES, NULL, "", silence, "NODE",
      "a node answers nothing; it still forwards"},
-    {"hear", "wake", NODES, NULL, "", hear, "NODE", "it answers again"},
-    {"late", NULL, NODES, NULL, "by spread ", late, "NODE [by=50ms] [spread=10ms]",
+    {"respond", "wake", NODES, NULL, "", hear, "NODE", "it answers again"},
+    {"delay", NULL, NODES, NULL, "by spread ", late, "NODE [by=50ms] [spread=10ms]",
      "it answers so much later; alone: at once"},
-    {"lie", NULL, NODES, "LIE", "rate ", lie,
-     "NODE busy|refusals|garbage|bits|zeros|twin|strange|nothing [rate=1%]",
+    {"corrupt", NULL, NODES, "LIE", "rate ", lie,
+     "NODE busy|unsupported|random|bit-flip|zeros|duplicate-guid|wrong-tid|none [rate=1%]",
      "that share of its answers is wrong; nothing: it is honest again"},
-    {"lock", NULL, NODES, "0xKEY", "protect lease ", lock, "NODE 0xKEY [protect=1] [lease=10s]",
+    {"set-mkey", NULL, NODES, "0xKEY", "protect lease ", lock, "NODE 0xKEY [protect=1] [lease=10s]",
      "another manager's M_Key; 0 takes it off"},
     {"trap", NULL, PORT, "NUMBER", "", trap, "NODE/PORT NUMBER",
      "128-131, 144, 145, 256-259, until it is repressed"},
     {"storm", NULL, NODES, "NUMBER", "every count ", storm, "NODE NUMBER [every=10ms] [count=100]",
      "so many traps, repressed or not"},
 
-    {"weather", NULL, NOTHING, NULL, "loss duplicate delay by spread ", weather,
+    {"impair", NULL, NOTHING, NULL, "loss duplicate delay by spread ", weather,
      "[loss=1%] [duplicate=1%] [delay=5% by=1ms spread=20ms]", "befalls any MAD; alone: calm"},
     {"loss", NULL, NOTHING, "SHARE", "", loss, "SHARE", "that share of MADs gets lost: 1% or 0.01"},
-    {"pace", NULL, NOTHING, NULL, "hop answer train trap ", pace,
+    {"timing", NULL, NOTHING, NULL, "hop answer train trap ", pace,
      "[hop=1us] [answer=10us] [train=20ms] [trap=1s]",
      "a cable, an agent, a link's training, a trap's repeating take so long"},
 };

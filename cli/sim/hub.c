@@ -209,7 +209,7 @@ void hub_tick(struct hub *h, uint64_t now_ms)
 
 /* Puts a mail into the packet: header fields that are not in the mail stay as they are. Who got it:
  * HUB_CLIENTS if nobody did. */
-static unsigned give_mail(struct hub *h, const struct fab_sim_mail *m, uint8_t *packet)
+static unsigned give_mail(struct hub *h, const struct fab_sim_delivery *m, uint8_t *packet)
 {
     struct place at = {.node = m->node, .port = m->port};
     unsigned id = addressee(h, &at, m->mad);
@@ -220,7 +220,7 @@ static unsigned give_mail(struct hub *h, const struct fab_sim_mail *m, uint8_t *
 }
 
 /* A trap, or what was late. */
-static void give_bare(struct hub *h, const struct fab_sim_mail *m)
+static void give_bare(struct hub *h, const struct fab_sim_delivery *m)
 {
     uint8_t packet[HUB_PACKET_SIZE] = {0};
     uint8_t mgmt_class = m->mad[CLASS_AT];
@@ -236,8 +236,8 @@ static void give_bare(struct hub *h, const struct fab_sim_mail *m)
 
 void hub_collect(struct hub *h)
 {
-    struct fab_sim_mail m;
-    while (fab_sim_outbox(h->sim, &m))
+    struct fab_sim_delivery m;
+    while (fab_sim_receive(h->sim, &m))
         give_bare(h, &m);
 }
 
@@ -252,8 +252,8 @@ static bool same_mad(const uint8_t *a, const uint8_t *b)
 static unsigned forward(struct hub *h, const uint8_t *packet)
 {
     unsigned reached = HUB_CLIENTS;
-    struct fab_sim_mail m;
-    while (fab_sim_outbox(h->sim, &m)) {
+    struct fab_sim_delivery m;
+    while (fab_sim_receive(h->sim, &m)) {
         uint8_t copy[HUB_PACKET_SIZE];
         memcpy(copy, packet, sizeof copy);
         if (same_mad(m.mad, packet + MAD_AT))
@@ -341,7 +341,7 @@ void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len)
         turn_round(packet);
         hide_wide_errors(packet + MAD_AT);
         (void)give(h, client, packet);
-    } else if (reached != HUB_CLIENTS || (status == 0 && fab_sim_under_way(h->sim))) {
+    } else if (reached != HUB_CLIENTS || (status == 0 && fab_sim_in_flight(h->sim))) {
         remember(h, client, reached, packet);
     } else {
         lost(h, client, packet);

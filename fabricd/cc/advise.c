@@ -27,13 +27,13 @@ static uint32_t logged_fan_in(const struct cc *cc)
 static unsigned advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN],
                        uint32_t *ret_kinds)
 {
-    struct fab_congestion_seen seen = {0};
+    struct fab_congestion_observed seen = {0};
     struct cc_status s;
     cc_get_status(cc, &s);
     if (cc->in.seen)
         cc->in.seen(cc->in.seen_ctx, &seen);
     seen.logged_fan_in = s.log_events > 0 ? logged_fan_in(cc) : 0;
-    struct fab_congestion_assumed assumed = {
+    struct fab_congestion_configured assumed = {
         .apply = s.apply,
         .off = s.profile == FAB_CONGESTION_OFF,
         .fan_in = s.fan_in,

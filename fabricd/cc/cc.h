@@ -25,7 +25,7 @@ struct cc_input {
     struct bus *bus;
     const struct config *config; /* lives as long as the cc */
     /* What counters say, for advice; or NULL. */
-    void (*seen)(void *ctx, struct fab_congestion_seen *ret);
+    void (*seen)(void *ctx, struct fab_congestion_observed *ret);
     void *seen_ctx;
 };
 int cc_new(const struct cc_input *in, struct cc **ret);

@@ -103,7 +103,7 @@ static int make_settings(struct cc_work *w)
         .hops = w->hops,
         .table_blocks = blocks,
         .fan_in = fan_in,
-        .crowd = crowd,
+        .port_fan_in = crowd,
     };
     if (r == FAB_OK)
         r = fab_congestion_compute(&in, &w->settings);

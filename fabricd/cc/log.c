@@ -49,8 +49,8 @@ static bool take(struct cc *cc, struct cc_device *d, const struct fab_mads_answe
     uint32_t events;
     if (d->log != NULL)
         log = *d->log;
-    if (a->len < AT_LOG || fab_congestion_log_take(&log, d->num == 0, a->data + AT_LOG,
-                                                   a->len - AT_LOG, now, &events) != FAB_OK)
+    if (a->len < AT_LOG || fab_congestion_log_update(&log, d->num == 0, a->data + AT_LOG,
+                                                     a->len - AT_LOG, now, &events) != FAB_OK)
         return false;
     keep(d, &log);
     d->logged_us = now;
@@ -165,6 +165,6 @@ void cc_crowds(const struct cc *cc, uint16_t *senders, uint32_t lids)
     span = span > OF_LATE_US ? span : OF_LATE_US;
     for (uint32_t i = 0; i < cc->device_count; i++)
         if (cc->devices[i].log != NULL && cc->devices[i].num != 0)
-            fab_congestion_log_crowds(cc->devices[i].log, now > span ? now - span : 0, senders,
-                                      lids);
+            fab_congestion_log_incasts(cc->devices[i].log, now > span ? now - span : 0, senders,
+                                       lids);
 }

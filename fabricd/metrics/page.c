@@ -181,7 +181,7 @@ static void multicast(struct fab_text *to, const struct sm_multicast_status *m)
 
 static void congestion(struct fab_text *to, const struct pm *pm, const struct cc *cc)
 {
-    struct fab_congestion_seen seen;
+    struct fab_congestion_observed seen;
     struct cc_status s;
     cc_get_status(cc, &s);
     pm_congestion_seen(pm, &seen);
@@ -193,7 +193,7 @@ static void congestion(struct fab_text *to, const struct pm *pm, const struct cc
     counter(to, "congestion_log_events", s.log_events, "Events that congestion logs told of.");
     counter(to, "congestion_changed", s.changed,
             "Times that a device had other settings than it was given.");
-    gauge(to, "congestion_endports_marked", seen.crowded_ends,
+    gauge(to, "congestion_endports_marked", seen.congested_endports,
           "Endports that receive marked packets (FECN).");
     gauge(to, "congestion_endports_throttled", seen.slowed,
           "Endports that receive notifications (BECN) and send more slowly.");

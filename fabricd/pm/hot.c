@@ -136,18 +136,18 @@ void pm_hot_sort(struct pm_hot *all, uint32_t count)
 
 static void count(void *ctx, const struct pm_hot *hot)
 {
-    struct fab_congestion_seen *seen = ctx;
-    seen->crowded_ends += hot->fecn > 0;
-    seen->lasting_ends += hot->fecn > 0 && hot->lasts;
+    struct fab_congestion_observed *seen = ctx;
+    seen->congested_endports += hot->fecn > 0;
+    seen->persistent_endports += hot->fecn > 0 && hot->lasts;
     seen->slowed += hot->becn > 0;
     seen->congested_ports += hot->events > 0;
     seen->waiting += hot->waits_permille >= WAITS_PERMILLE;
-    if (hot->waits_permille > seen->waits_most_permille)
-        seen->waits_most_permille = hot->waits_permille;
+    if (hot->waits_permille > seen->max_wait_permille)
+        seen->max_wait_permille = hot->waits_permille;
 }
 
-void pm_congestion_seen(const struct pm *pm, struct fab_congestion_seen *ret)
+void pm_congestion_seen(const struct pm *pm, struct fab_congestion_observed *ret)
 {
-    *ret = (struct fab_congestion_seen){0};
+    *ret = (struct fab_congestion_observed){0};
     each_hot(pm, count, ret);
 }

@@ -63,7 +63,7 @@ struct pm_hot {
  * are. */
 uint32_t pm_hot_ports(const struct pm *pm, struct pm_hot *ret, uint32_t max);
 void pm_hot_sort(struct pm_hot *all, uint32_t count);
-void pm_congestion_seen(const struct pm *pm, struct fab_congestion_seen *ret);
+void pm_congestion_seen(const struct pm *pm, struct fab_congestion_observed *ret);
 
 /* Cables whose counters rose of late. The times are Unix time. */
 struct pm_link_end {

@@ -260,16 +260,16 @@ void get_port_congestion(struct call *c, const void *request)
 
 /* ---- RoCE ------------------------------------------------------------------------------------ */
 
-static Fabric__V1__RoceSetting *convert_roce(struct answer *a, const struct fab_roce *r)
+static Fabric__V1__RoceSetting *convert_roce(struct answer *a, const struct fab_congestion_roce *r)
 {
     Fabric__V1__RoceSetting *m = ANSWER_NEW(a, Fabric__V1__RoceSetting, fabric__v1__roce_setting);
-    struct fab_congestion_reason reasons[FAB_ROCE_VALUES];
+    struct fab_congestion_reason reasons[FAB_CONGESTION_ROCE_VALUES];
     if (m == NULL)
         return NULL;
     m->mbps = r->speed;
     m->ports = r->ports;
     m->edge = r->edge;
-    unsigned count = fab_roce_explain(r, reasons);
+    unsigned count = fab_congestion_roce_explain(r, reasons);
     m->values = answer_alloc(a, count, sizeof *m->values);
     for (unsigned i = 0; m->values != NULL && i < count; i++)
         m->values[m->n_values++] =
@@ -282,9 +282,9 @@ static void answer_roce(struct inquiry *q, const struct fab_congestion *s)
     Fabric__V1__GetRoceResponse m = FABRIC__V1__GET_ROCE_RESPONSE__INIT;
     const struct fab_policy *policy = &call_rpc(q->call)->in.config->policy;
     struct answer a = {0};
-    struct fab_roce *all = NULL;
+    struct fab_congestion_roce *all = NULL;
     size_t count = 0;
-    int r = fab_roce_compute(s, q->view->fabric, policy, &all, &count);
+    int r = fab_congestion_roce_compute(s, q->view->fabric, policy, &all, &count);
     m.generation = q->view->generation;
     m.settings = answer_alloc(&a, count, sizeof *m.settings);
     for (size_t i = 0; m.settings != NULL && i < count; i++)

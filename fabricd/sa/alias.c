@@ -28,7 +28,7 @@ enum { FIRST_GUID = 4 }; /* its component; LID, BlockNum and two reserved fields
 static void on_written(void *ctx, uint64_t tag, const struct fab_mads_answer *answer)
 {
     struct sa *s = (struct sa *)((char *)ctx - offsetof(struct sa, aliases));
-    struct fab_alias_block *b = &s->aliases.row[tag];
+    struct fab_sa_alias_block *b = &s->aliases.row[tag];
     s->aliases_written--;
     if (answer->status == FAB_OK)
         return;
@@ -40,7 +40,7 @@ static void on_written(void *ctx, uint64_t tag, const struct fab_mads_answer *an
 
 static void write_block(struct sa *s, const struct fab_view *v, uint32_t row)
 {
-    struct fab_alias_block *b = &s->aliases.row[row];
+    struct fab_sa_alias_block *b = &s->aliases.row[row];
     uint32_t port = fab_fabric_port_by_guid(v->fabric, b->port_guid);
     struct fab_guid_block block;
     if (port == FAB_NONE || v->target->lids.base[port] == 0) {
@@ -82,7 +82,7 @@ int sa_alias_start(struct sa *s)
     if (r == FAB_OK && s->in.store)
         r = store_load_aliases(s->in.store, &kept, &count);
     for (size_t i = 0; r == FAB_OK && i < count; i++)
-        if (fab_aliases_put(&s->aliases, kept[i].port_guid, kept[i].place, kept[i].guid) ==
+        if (fab_sa_aliases_set(&s->aliases, kept[i].port_guid, kept[i].place, kept[i].guid) ==
             FAB_E_NOMEM)
             r = FAB_E_NOMEM;
     free(kept);
@@ -95,7 +95,7 @@ void sa_alias_stop(struct sa *s)
 {
     sm_guids_cancel(s->in.sm, &s->aliases);
     loop_timer_free(s->alias_timer);
-    fab_aliases_fini(&s->aliases);
+    fab_sa_aliases_fini(&s->aliases);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------
@@ -130,8 +130,8 @@ static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, stru
         return FAB_SA_NO_RECORDS;
     uint32_t cap = c->v->fabric->ports[c->port].info.guid_cap;
     c->own = c->v->fabric->ports[c->port].guid;
-    c->first = c->record.block * FAB_ALIAS_BLOCK;
-    c->end = c->first + FAB_ALIAS_BLOCK < cap ? c->first + FAB_ALIAS_BLOCK : cap;
+    c->first = c->record.block * FAB_SA_ALIAS_BLOCK;
+    c->end = c->first + FAB_SA_ALIAS_BLOCK < cap ? c->first + FAB_SA_ALIAS_BLOCK : cap;
     c->places = (uint8_t)(req->comp_mask >> FIRST_GUID);
     if (c->first >= cap)
         return FAB_SA_NO_RECORDS;
@@ -149,9 +149,9 @@ static bool is_of_a_port(const void *ctx, uint64_t guid)
 
 static uint64_t guid_at(const struct change *c, uint32_t place)
 {
-    const struct fab_alias_block *b =
-        fab_aliases_block(&c->s->aliases, c->own, place / FAB_ALIAS_BLOCK);
-    return b != NULL ? b->guid[place % FAB_ALIAS_BLOCK] : 0;
+    const struct fab_sa_alias_block *b =
+        fab_sa_aliases_block(&c->s->aliases, c->own, place / FAB_SA_ALIAS_BLOCK);
+    return b != NULL ? b->guid[place % FAB_SA_ALIAS_BLOCK] : 0;
 }
 
 /* guid 0: nothing. A name that is somebody's leaves the place as it was. NOMEM. */
@@ -160,7 +160,7 @@ static int put(const struct change *c, uint32_t place, uint64_t guid)
     uint64_t old = guid_at(c, place);
     if (guid != 0 && is_of_a_port(c->v, guid))
         return FAB_OK;
-    int r = fab_aliases_put(&c->s->aliases, c->own, place, guid);
+    int r = fab_sa_aliases_set(&c->s->aliases, c->own, place, guid);
     if (r != FAB_OK)
         return r == FAB_E_NOMEM ? r : FAB_OK;
     const struct store_alias kept = {
@@ -176,7 +176,7 @@ static uint16_t may_rename(const struct change *c, bool set)
     const struct fab_mcast_groups *groups = sm_mgroups(c->s->in.sm);
     uint16_t status = 0;
     for (uint32_t place = c->first; status == 0 && place < c->end; place++) {
-        uint64_t old = guid_at(c, place), now = c->record.table.guid[place % FAB_ALIAS_BLOCK];
+        uint64_t old = guid_at(c, place), now = c->record.table.guid[place % FAB_SA_ALIAS_BLOCK];
         bool stays = old == 0 || (set && (now == 0 || now == old));
         if (!(c->places >> (place - c->first) & 1) || stays)
             continue;
@@ -191,10 +191,11 @@ static uint16_t may_rename(const struct change *c, bool set)
 /* What is wanted at a place: what is asked for, or what is there, or something new. */
 static uint64_t wanted_at(const struct change *c, uint32_t place)
 {
-    uint64_t guid = c->record.table.guid[place % FAB_ALIAS_BLOCK];
+    uint64_t guid = c->record.table.guid[place % FAB_SA_ALIAS_BLOCK];
     if (guid == 0)
         guid = guid_at(c, place);
-    return guid != 0 ? guid : fab_aliases_make(&c->s->aliases, c->own, place, is_of_a_port, c->v);
+    return guid != 0 ? guid
+                     : fab_sa_aliases_generate(&c->s->aliases, c->own, place, is_of_a_port, c->v);
 }
 
 static uint16_t change(struct sa *s, const struct fab_sa_request *req, bool set,
@@ -210,7 +211,7 @@ static uint16_t change(struct sa *s, const struct fab_sa_request *req, bool set,
             status = FAB_SA_NO_RESOURCES;
     if (status != 0)
         return status;
-    for (uint32_t place = c.first; place < c.first + FAB_ALIAS_BLOCK; place++)
+    for (uint32_t place = c.first; place < c.first + FAB_SA_ALIAS_BLOCK; place++)
         c.record.table.guid[place - c.first] = place == 0 ? c.own : guid_at(&c, place);
     loop_timer_set(s->alias_timer, 0);
     return fab_rec_pack(&fab_guid_info_record, &c.record, ret_data, FAB_SA_DATA_LEN) == FAB_OK

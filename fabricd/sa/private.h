@@ -38,10 +38,10 @@ struct sa_jobs { /* first in, first out */
 
 struct sa {
     struct sa_input in;
-    struct fab_sa_list list[SA_LISTS];
-    struct sa_registry *registry; /* registry.h */
-    struct fab_aliases aliases;   /* alias.c */
-    uint32_t aliases_written;     /* blocks under way */
+    struct fab_sa_source list[SA_LISTS];
+    struct sa_registry *registry;  /* registry.h */
+    struct fab_sa_aliases aliases; /* alias.c */
+    uint32_t aliases_written;      /* blocks under way */
     struct loop_timer *alias_timer;
     struct sa_view *view; /* of the last request; NULL: none yet */
     uint64_t generation;

@@ -25,10 +25,10 @@ static const struct kind {
 void sa_registered_init(struct sa *s)
 {
     for (size_t i = 0; i < SA_LISTS; i++)
-        s->list[i] = (struct fab_sa_list){s, kinds[i].next, kinds[i].judges};
+        s->list[i] = (struct fab_sa_source){s, kinds[i].next, kinds[i].judges};
 }
 
-const struct fab_sa_list *sa_registered_list(const struct sa *s, uint16_t attr_id)
+const struct fab_sa_source *sa_registered_list(const struct sa *s, uint16_t attr_id)
 {
     for (size_t i = 0; i < SA_LISTS; i++)
         if (kinds[i].attr_id == attr_id && kinds[i].next != NULL)
@@ -61,7 +61,7 @@ void sa_registered_change(struct sa *s, const struct transport_mad *mad,
         sa_refuse(s, mad, status);
         return;
     }
-    fab_sa_answer_head(mad->bytes, status, 0, answer);
+    fab_sa_answer_header(mad->bytes, status, 0, answer);
     memcpy(answer + FAB_SA_DATA, data, sizeof(data));
     s->stats.answered++;
     s->stats.refused += status != 0;

@@ -58,7 +58,7 @@ void sa_send_len(struct sa *s, const struct transport_mad *to, const uint8_t *ma
 void sa_refuse(struct sa *s, const struct transport_mad *request, uint16_t status)
 {
     uint8_t answer[FAB_MAD_SIZE];
-    fab_sa_answer_head(request->bytes, status, 0, answer);
+    fab_sa_answer_header(request->bytes, status, 0, answer);
     memcpy(answer + FAB_SA_DATA, request->bytes + FAB_SA_DATA, FAB_SA_DATA_LEN);
     s->stats.answered++;
     s->stats.refused++;

@@ -35,7 +35,7 @@ static void tell_managers(const struct sa *s, struct fab_sa *sa)
 {
     struct fab_sm_info others[FAB_SA_MANAGERS];
     uint32_t count = sm_others(s->in.sm, others, FAB_SA_MANAGERS);
-    (void)fab_sa_use_managers(sa, others, count < FAB_SA_MANAGERS ? count : FAB_SA_MANAGERS);
+    (void)fab_sa_set_managers(sa, others, count < FAB_SA_MANAGERS ? count : FAB_SA_MANAGERS);
 }
 
 /* Prepares what was published since. */
@@ -51,7 +51,7 @@ static void take_view(struct sa *s)
         free(v);
         goto out;
     }
-    fab_sa_use_aliases(v->sa, &s->aliases);
+    fab_sa_set_aliases(v->sa, &s->aliases);
     tell_managers(s, v->sa);
     v->refs = 1;
     sa_view_unref(s->view);

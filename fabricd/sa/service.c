@@ -46,7 +46,7 @@ static bool given(const struct fab_sa_request *req, const char *name)
 
 struct change {
     const struct fab_view *view;
-    const struct fab_aliases *aliases;
+    const struct fab_sa_aliases *aliases;
     const struct fab_sa_request *req;
     struct fab_service service;
     struct fab_service_record record;
@@ -81,7 +81,7 @@ static bool is_served(const struct change *c)
         return false;
     if (c->record.gid[0] >> 56 == MULTICAST)
         return true;
-    uint64_t alias_of = fab_aliases_port(c->aliases, c->record.gid[1]);
+    uint64_t alias_of = fab_sa_aliases_port(c->aliases, c->record.gid[1]);
     uint32_t port =
         fab_fabric_port_by_guid(c->view->fabric, alias_of ? alias_of : c->record.gid[1]);
     return port != FAB_NONE && fab_port_has_lid(c->view->fabric, port) &&

@@ -159,7 +159,7 @@ static void finish_get(struct sa *s, struct sa_job *job)
         sa_refuse(s, &job->request,
                   job->records == 0 ? FAB_SA_NO_RECORDS : FAB_SA_TOO_MANY_RECORDS);
     } else {
-        fab_sa_answer_head(job->request.bytes, 0, 0, answer);
+        fab_sa_answer_header(job->request.bytes, 0, 0, answer);
         memcpy(answer + FAB_SA_DATA, job->bytes + FAB_SA_DATA, job->len - FAB_SA_DATA);
         s->stats.answered++;
         sa_send(s, &job->request, answer);
@@ -179,8 +179,8 @@ static void finish(struct sa *s, struct sa_job *job, int result)
         finish_get(s, job);
         return;
     }
-    fab_sa_answer_head(job->request.bytes, 0, job->records ? fab_rec_stride(job->query.rec) : 0,
-                       head);
+    fab_sa_answer_header(job->request.bytes, 0, job->records ? fab_rec_stride(job->query.rec) : 0,
+                         head);
     memcpy(job->bytes, head, FAB_SA_DATA);
     s->stats.answered++;
     s->stats.tables++;

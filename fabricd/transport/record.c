@@ -44,17 +44,17 @@ static void say_stopped(struct recorder *r, enum event_severity severity, const 
 }
 
 /* Ends the recording; what it holds so far is good. */
-static void stop(struct recorder *r, enum fab_record_end end, const char *reason)
+static void stop(struct recorder *r, enum fab_recording_end end, const char *reason)
 {
     struct tape *tape = r->tape;
-    uint8_t *room = tape_room(tape, FAB_RECORD_ENTRY_MAX);
-    const struct fab_record_entry e = {
-        .kind = FAB_RECORD_END, .time_us = clock_now_us() - r->began_us, .small = (uint8_t)end};
+    uint8_t *room = tape_room(tape, FAB_RECORDING_ENTRY_MAX);
+    const struct fab_recording_entry e = {
+        .kind = FAB_RECORDING_END, .time_us = clock_now_us() - r->began_us, .small = (uint8_t)end};
     if (room)
-        tape_advance(tape, fab_record_pack(&e, room));
+        tape_advance(tape, fab_recording_pack(&e, room));
     r->tape = NULL;
     int error = tape_close(tape);
-    if (error || end != FAB_RECORD_STOPPED)
+    if (error || end != FAB_RECORDING_STOPPED)
         say_stopped(r, EVENT_WARNING, error ? strerror(error) : reason);
 }
 
@@ -64,10 +64,10 @@ static uint8_t *room_for(struct recorder *r, size_t size)
     uint8_t *room = NULL;
     if (!r->tape)
         return NULL;
-    if (r->limit && r->written + size + FAB_RECORD_ENTRY_MAX > r->limit)
-        stop(r, FAB_RECORD_FULL, "the file has reached its limit (--record-limit)");
+    if (r->limit && r->written + size + FAB_RECORDING_ENTRY_MAX > r->limit)
+        stop(r, FAB_RECORDING_LIMIT, "the file has reached its limit (--record-limit)");
     else if (!(room = tape_room(r->tape, size)))
-        stop(r, FAB_RECORD_BEHIND, "the disk cannot keep up");
+        stop(r, FAB_RECORDING_DISK_SLOW, "the disk cannot keep up");
     return room;
 }
 
@@ -80,11 +80,11 @@ static void advance(struct recorder *r, size_t size)
     r->flush_set = true;
 }
 
-static void append(struct recorder *r, const struct fab_record_entry *e)
+static void append(struct recorder *r, const struct fab_recording_entry *e)
 {
-    uint8_t *room = room_for(r, FAB_RECORD_ENTRY_MAX);
+    uint8_t *room = room_for(r, FAB_RECORDING_ENTRY_MAX);
     if (room)
-        advance(r, fab_record_pack(e, room));
+        advance(r, fab_recording_pack(e, room));
 }
 
 static void on_flush(void *ctx)
@@ -96,7 +96,7 @@ static void on_flush(void *ctx)
     tape_flush(r->tape);
     int error = tape_error(r->tape);
     if (error)
-        stop(r, FAB_RECORD_STOPPED, strerror(error));
+        stop(r, FAB_RECORDING_STOPPED, strerror(error));
 }
 
 /* ---- MADs ---- */
@@ -104,7 +104,7 @@ static void on_flush(void *ctx)
 static void append_mad(struct recorder *r, uint8_t kind, uint64_t now,
                        const struct transport_mad *mad, bool failed)
 {
-    const struct fab_record_entry e = {
+    const struct fab_recording_entry e = {
         .kind = kind,
         .failed = failed,
         .time_us = now - r->began_us,
@@ -130,7 +130,7 @@ static int record_send(struct transport *base, const struct transport_mad *mad)
     struct recorder *r = (struct recorder *)base;
     int status = transport_send(r->to, mad);
     if (status != FAB_E_BUSY && r->tape)
-        append_mad(r, FAB_RECORD_OUT, sent_at(r), mad, status != FAB_OK);
+        append_mad(r, FAB_RECORDING_OUT, sent_at(r), mad, status != FAB_OK);
     return status;
 }
 
@@ -139,7 +139,7 @@ static void record_receive(void *ctx, const struct transport_mad *mads, size_t c
     struct recorder *r = ctx;
     r->now_us = r->tape ? clock_now_us() : 0;
     for (size_t i = 0; i < count && r->tape; i++)
-        append_mad(r, FAB_RECORD_IN, r->now_us, &mads[i], mads[i].failed);
+        append_mad(r, FAB_RECORDING_IN, r->now_us, &mads[i], mads[i].failed);
     r->in_batch = true;
     r->batch_out = 1;
     transport_hand_up(&r->base, mads, count);
@@ -157,26 +157,26 @@ static int record_set_is_sm(struct transport *base, bool is_sm)
 void transport_record_lease(struct transport *t, uint64_t guid, uint16_t lid, uint8_t lmc)
 {
     append((struct recorder *)t,
-           &(struct fab_record_entry){
-               .kind = FAB_RECORD_LEASE, .guid = guid, .lid = lid, .small = lmc});
+           &(struct fab_recording_entry){
+               .kind = FAB_RECORDING_LEASE, .guid = guid, .lid = lid, .small = lmc});
 }
 
 void transport_record_disabled(struct transport *t, uint64_t node_guid, uint8_t port)
 {
-    append(
-        (struct recorder *)t,
-        &(struct fab_record_entry){.kind = FAB_RECORD_DISABLED, .guid = node_guid, .small = port});
+    append((struct recorder *)t, &(struct fab_recording_entry){.kind = FAB_RECORDING_DISABLED,
+                                                               .guid = node_guid,
+                                                               .small = port});
 }
 
 void transport_record_settings(struct transport *t, const char *text, size_t len)
 {
     struct recorder *r = (struct recorder *)t;
-    uint8_t *room = len <= FAB_RECORD_BODY_MAX ? room_for(r, FAB_RECORD_PREFIX + len) : NULL;
+    uint8_t *room = len <= FAB_RECORDING_BODY_MAX ? room_for(r, FAB_RECORDING_PREFIX + len) : NULL;
     if (!room)
         return;
-    fab_record_pack_settings(0, (uint16_t)len, room);
-    memcpy(room + FAB_RECORD_PREFIX, text, len);
-    advance(r, FAB_RECORD_PREFIX + len);
+    fab_recording_pack_settings(0, (uint16_t)len, room);
+    memcpy(room + FAB_RECORDING_PREFIX, text, len);
+    advance(r, FAB_RECORDING_PREFIX + len);
 }
 
 /* ---- opening and closing ---- */
@@ -185,7 +185,7 @@ static void record_close(struct transport *base)
 {
     struct recorder *r = (struct recorder *)base;
     if (r->tape)
-        stop(r, FAB_RECORD_STOPPED, NULL);
+        stop(r, FAB_RECORDING_STOPPED, NULL);
     transport_on_receive(r->to, NULL, NULL);
     loop_timer_free(r->flush_timer);
     free(r->path);
@@ -197,15 +197,15 @@ static const struct transport_ops record_ops = {
 
 static void write_header(struct recorder *r)
 {
-    struct fab_record_header h = {
+    struct fab_recording_header h = {
         .window = r->to->window_max, .began_us = clock_unix_us(), .port_guid = r->to->port_guid};
     snprintf(h.version, sizeof(h.version), "%s", fab_version());
     snprintf(h.name, sizeof(h.name), "%s", r->to->name);
-    uint8_t *room = room_for(r, FAB_RECORD_HEADER);
+    uint8_t *room = room_for(r, FAB_RECORDING_HEADER);
     if (!room)
         return;
-    fab_record_pack_header(&h, room);
-    advance(r, FAB_RECORD_HEADER);
+    fab_recording_pack_header(&h, room);
+    advance(r, FAB_RECORDING_HEADER);
 }
 
 int transport_record_open(struct loop *l, struct transport *to, struct bus *bus, const char *path,

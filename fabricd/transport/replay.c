@@ -22,7 +22,7 @@ struct replay {
     struct transport base;
     struct loop_timer *timer;
     uint64_t timer_at;
-    struct fab_player *player;
+    struct fab_recording_player *player;
     loop_fn *done; /* NULL: called */
     void *done_ctx;
     uint32_t shown;
@@ -31,7 +31,7 @@ struct replay {
 
 static void arm(struct replay *r)
 {
-    uint64_t now = clock_now_us(), at = fab_player_deadline(r->player, now);
+    uint64_t now = clock_now_us(), at = fab_recording_player_deadline(r->player, now);
     if (at == UINT64_MAX)
         at = now; /* the end, which is told by the timer */
     if (loop_timer_pending(r->timer) && r->timer_at <= at)
@@ -40,7 +40,7 @@ static void arm(struct replay *r)
     loop_timer_set(r->timer, at > now ? at - now : 0);
 }
 
-static void keep(struct transport_mad *to, const struct fab_record_entry *e)
+static void keep(struct transport_mad *to, const struct fab_recording_entry *e)
 {
     to->addr = e->addr;
     to->qp = e->qp;
@@ -53,12 +53,12 @@ static void keep(struct transport_mad *to, const struct fab_record_entry *e)
 static size_t receive(struct replay *r)
 {
     uint8_t bytes[FAB_MAD_SIZE];
-    struct fab_record_entry e;
+    struct fab_recording_entry e;
     size_t count = 0;
-    bool got = fab_player_receive(r->player, clock_now_us(), bytes, &e);
+    bool got = fab_recording_player_receive(r->player, clock_now_us(), bytes, &e);
     while (got) {
         keep(&r->batch[count++], &e);
-        got = count < BATCH && fab_player_more(r->player, bytes, &e);
+        got = count < BATCH && fab_recording_player_more(r->player, bytes, &e);
     }
     return count;
 }
@@ -68,7 +68,7 @@ static void on_timer(void *ctx)
     struct replay *r = ctx;
     size_t count = receive(r);
     transport_hand_up(&r->base, r->batch, count);
-    if (fab_player_deadline(r->player, clock_now_us()) != UINT64_MAX) {
+    if (fab_recording_player_deadline(r->player, clock_now_us()) != UINT64_MAX) {
         arm(r);
     } else if (r->done) {
         loop_fn *done = r->done;
@@ -77,22 +77,24 @@ static void on_timer(void *ctx)
     }
 }
 
-static void show(const char *what, const struct fab_record_entry *e)
+static void show(const char *what, const struct fab_recording_entry *e)
 {
     char text[400];
-    fab_record_describe(e->bytes, e->addr.dlid, text, sizeof(text));
+    fab_recording_describe(e->bytes, e->addr.dlid, text, sizeof(text));
     log_warning("replay", "%s: %s", what, text);
 }
 
 static int replay_send(struct transport *base, const struct transport_mad *mad)
 {
     struct replay *r = (struct replay *)base;
-    const struct fab_record_entry e = {.kind = FAB_RECORD_OUT,
-                                       .addr = mad->addr,
-                                       .qp = mad->qp,
-                                       .len = mad->len,
-                                       .bytes = mad->bytes};
-    if (fab_player_send(r->player, clock_now_us(), &e) == FAB_PLAYER_STRANGE && r->shown++ < SHOWN)
+    const struct fab_recording_entry e = {.kind = FAB_RECORDING_OUT,
+                                          .addr = mad->addr,
+                                          .qp = mad->qp,
+                                          .len = mad->len,
+                                          .bytes = mad->bytes};
+    if (fab_recording_player_send(r->player, clock_now_us(), &e) ==
+            FAB_RECORDING_PLAYER_UNEXPECTED &&
+        r->shown++ < SHOWN)
         show("sent now, but not in the recording", &e);
     arm(r);
     return FAB_OK;
@@ -109,7 +111,7 @@ static void replay_close(struct transport *base)
 {
     struct replay *r = (struct replay *)base;
     loop_timer_free(r->timer);
-    fab_player_free(r->player);
+    fab_recording_player_free(r->player);
     free(r->batch);
     free(r);
 }
@@ -119,7 +121,7 @@ static const struct transport_ops replay_ops = {
 
 static void describe(struct replay *r)
 {
-    const struct fab_record_header *h = fab_player_header(r->player);
+    const struct fab_recording_header *h = fab_recording_player_header(r->player);
     r->base.ops = &replay_ops;
     r->base.port_guid = h->port_guid;
     r->base.window_max = h->window ? h->window : WINDOW;
@@ -128,7 +130,7 @@ static void describe(struct replay *r)
 
 static void tell_tail(const struct replay *r)
 {
-    int tail = fab_player_tail(r->player);
+    int tail = fab_recording_player_tail(r->player);
     if (tail == FAB_E_TRUNCATED)
         log_warning("replay", "the recording was cut short: it is replayed up to there");
     else if (tail != FAB_OK)
@@ -144,7 +146,7 @@ int transport_replay_open(struct loop *l, const uint8_t *bytes, size_t len, loop
         *r = (struct replay){.done = done, .done_ctx = ctx};
         r->timer = loop_timer_new(l, on_timer, r);
         r->batch = calloc(BATCH, sizeof(*r->batch));
-        status = fab_player_new(bytes, len, clock_now_us(), &r->player);
+        status = fab_recording_player_new(bytes, len, clock_now_us(), &r->player);
     }
     if (status != FAB_OK || !r->timer || !r->batch) {
         snprintf(why, why_len, "%s",
@@ -162,17 +164,17 @@ int transport_replay_open(struct loop *l, const uint8_t *bytes, size_t len, loop
     return FAB_OK;
 }
 
-void transport_replay_stats(struct transport *t, struct fab_player_stats *ret)
+void transport_replay_stats(struct transport *t, struct fab_recording_player_stats *ret)
 {
-    fab_player_stats(((struct replay *)t)->player, ret);
+    fab_recording_player_stats(((struct replay *)t)->player, ret);
 }
 
 void transport_replay_log_missing(struct transport *t)
 {
     uint8_t bytes[FAB_MAD_SIZE];
-    struct fab_record_entry e;
+    struct fab_recording_entry e;
     uint32_t cursor = 0;
     for (int i = 0; i < SHOWN; i++)
-        if (fab_player_missing(((struct replay *)t)->player, &cursor, bytes, &e))
+        if (fab_recording_player_missing(((struct replay *)t)->player, &cursor, bytes, &e))
             show("sent in the recording, but not now", &e);
 }

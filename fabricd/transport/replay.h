@@ -10,7 +10,7 @@
  * recording is used up. bytes stay the caller's. why[]: what is wrong with them. */
 int transport_replay_open(struct loop *l, const uint8_t *bytes, size_t len, loop_fn *done,
                           void *ctx, struct transport **ret, char *why, size_t why_len);
-void transport_replay_stats(struct transport *t, struct fab_player_stats *ret);
+void transport_replay_stats(struct transport *t, struct fab_recording_player_stats *ret);
 /* Logs a first few of what was sent then and not now; what was sent now and not then was logged as
  * it happened. */
 void transport_replay_log_missing(struct transport *t);

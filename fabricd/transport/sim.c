@@ -83,8 +83,8 @@ static struct transport_mad *gather(struct sim_transport *t)
 /* Mail for us is taken as long as there is room; mail for others goes nowhere. */
 static void take_mail(struct sim_transport *t)
 {
-    struct fab_sim_mail mail;
-    while (t->gathering.count < BATCH && fab_sim_outbox(t->sim, &mail)) {
+    struct fab_sim_delivery mail;
+    while (t->gathering.count < BATCH && fab_sim_receive(t->sim, &mail)) {
         if (mail.node != t->node || mail.port != t->port)
             continue;
         struct transport_mad *m = gather(t);

@@ -32,10 +32,10 @@ __attribute__((format(printf, 3, 4))) static void say(struct advice *a, enum kin
     a->kinds |= 1u << kind;
 }
 
-static void advise_fan_in(struct advice *a, const struct fab_congestion_seen *seen,
-                          const struct fab_congestion_assumed *assumed)
+static void advise_fan_in(struct advice *a, const struct fab_congestion_observed *seen,
+                          const struct fab_congestion_configured *assumed)
 {
-    uint32_t share = seen->crowded_ends > 0 ? seen->slowed / seen->crowded_ends : 0;
+    uint32_t share = seen->congested_endports > 0 ? seen->slowed / seen->congested_endports : 0;
     if (seen->logged_fan_in >= share && seen->logged_fan_in > assumed->fan_in)
         say(a, FAN_IN,
             "logs name %u senders that were slowed down for one end, and %u are counted on: set "
@@ -45,24 +45,24 @@ static void advise_fan_in(struct advice *a, const struct fab_congestion_seen *se
         say(a, FAN_IN,
             "%u senders were slowed down for %u ends, about %u for each, and %u are counted on: "
             "set congestion.fan_in to %u or more",
-            seen->slowed, seen->crowded_ends, share, assumed->fan_in, share);
+            seen->slowed, seen->congested_endports, share, assumed->fan_in, share);
 }
 
-static void advise_controlled(struct advice *a, const struct fab_congestion_seen *seen,
-                              const struct fab_congestion_assumed *assumed)
+static void advise_controlled(struct advice *a, const struct fab_congestion_observed *seen,
+                              const struct fab_congestion_configured *assumed)
 {
     advise_fan_in(a, seen, assumed);
-    if (seen->crowded_ends > 0 && seen->slowed == 0)
+    if (seen->congested_endports > 0 && seen->slowed == 0)
         say(a, NOBODY_SLOWED,
             "marked packets come to %u ends and no sender is told of it: do the adapters support "
             "it, and is it switched on there?",
-            seen->crowded_ends);
-    else if (seen->lasting_ends > 0 && seen->waits_most_permille >= WAITS_MUCH)
+            seen->congested_endports);
+    else if (seen->persistent_endports > 0 && seen->max_wait_permille >= WAITS_MUCH)
         say(a, NOT_HELD,
             "marked packets keep coming to %u ends and their senders are told, yet %u ports wait "
             "for credits, one of them %u %% of its time: the crowd is not held back; a greater "
             "increase (profile incast) slows it down sooner",
-            seen->lasting_ends, seen->waiting, seen->waits_most_permille / 10);
+            seen->persistent_endports, seen->waiting, seen->max_wait_permille / 10);
     if (assumed->unsupported * 10 > assumed->devices)
         say(a, UNSUPPORTED,
             "%u of %u devices are without support: their traffic is not held back, nor protected",
@@ -74,19 +74,19 @@ static void advise_controlled(struct advice *a, const struct fab_congestion_seen
             assumed->changed);
 }
 
-unsigned fab_congestion_advise(const struct fab_congestion_seen *seen,
-                               const struct fab_congestion_assumed *assumed,
+unsigned fab_congestion_advise(const struct fab_congestion_observed *seen,
+                               const struct fab_congestion_configured *assumed,
                                char ret[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN],
                                uint32_t *ret_kinds)
 {
     struct advice a = {.text = ret};
     if (assumed->apply && !assumed->off)
         advise_controlled(&a, seen, assumed);
-    else if (seen->waits_most_permille >= WAITS_MUCH)
+    else if (seen->max_wait_permille >= WAITS_MUCH)
         say(&a, NOT_APPLIED,
             "%u ports wait for credits, one of them %u %% of its time: congestion control "
             "(congestion.apply) would hold back those that crowd others",
-            seen->waiting, seen->waits_most_permille / 10);
+            seen->waiting, seen->max_wait_permille / 10);
     if (ret_kinds)
         *ret_kinds = a.kinds;
     return a.count;

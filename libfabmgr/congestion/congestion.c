@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Settings of all ports. A port's basis is gathered first; ports of the same basis share a setting,
- * which is derived once (derive.c). What is known of the fabric as a whole is in survey.c.
+ * which is derived once (derive.c). What is known of the fabric as a whole is in summary.c.
  */
 #include "libfabmgr/congestion/congestion.h"
 
@@ -11,7 +11,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/congestion/derive.h"
-#include "libfabmgr/congestion/survey.h"
+#include "libfabmgr/congestion/summary.h"
 
 #define NS_A_METRE 5
 #define CROWD_MOST 512 /* senders that are counted on where nothing is told of them */
@@ -24,7 +24,7 @@ struct bases { /* different ones, in the order in which they were met */
 struct work {
     const struct fab_congestion_input *in;
     const struct fab_policy_congestion *policy;
-    struct survey survey;
+    struct fab_congestion_summary fab_congestion_summary;
     uint32_t all;                          /* ends but one, or CROWD_MOST; rounded */
     uint32_t by_class[FAB_CONGESTION_SLS]; /* likewise, where fewer by class */
     struct fab_congestion_basis common;
@@ -43,11 +43,12 @@ static uint32_t rounded(uint32_t n)
     return power >= 4 && power / 4 * 3 >= n ? power / 4 * 3 : power;
 }
 
-/* Of an adapter whose partitions let so many crowd the ends that it sends to, 0: any; by SL as its
- * classes do. */
-static void count_on(const struct work *w, uint32_t crowd, struct fab_congestion_basis *b)
+/* Of an adapter whose partitions let so many port_fan_in the ends that it sends to, 0: any; by SL
+ * as its classes do. */
+static void count_on(const struct work *w, uint32_t port_fan_in, struct fab_congestion_basis *b)
 {
-    uint32_t by_hand = w->policy->fan_in, by_job = crowd > 0 ? rounded(crowd) : UINT32_MAX;
+    uint32_t by_hand = w->policy->fan_in,
+             by_job = port_fan_in > 0 ? rounded(port_fan_in) : UINT32_MAX;
     b->fan_in = 0;
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
         uint32_t by_class = w->by_class[sl], count = by_job < by_class ? by_job : by_class;
@@ -77,8 +78,8 @@ static void see_classes(struct work *w)
 static uint32_t greatest_crowd(const struct fab_congestion_input *in)
 {
     uint32_t most = 0;
-    for (uint32_t p = 0; in->crowd != NULL && p < in->fabric->port_count; p++)
-        most = in->crowd[p] > most ? in->crowd[p] : most;
+    for (uint32_t p = 0; in->port_fan_in != NULL && p < in->fabric->port_count; p++)
+        most = in->port_fan_in[p] > most ? in->port_fan_in[p] : most;
     return most;
 }
 
@@ -100,7 +101,7 @@ static void see_times(struct work *w)
 
 static void gather(struct work *w)
 {
-    const struct survey *s = &w->survey;
+    const struct fab_congestion_summary *s = &w->fab_congestion_summary;
     uint32_t most = fab_mtu_bytes(w->in->policy->max_mtu);
     uint32_t hops = w->in->hops > 0 ? w->in->hops : s->hops;
     w->common = (struct fab_congestion_basis){
@@ -156,14 +157,14 @@ static int place(struct work *w, uint32_t port, uint16_t *ret)
     b.rate = fab_link_rate(&f->ports[port].info);
     if (!fab_node_is_switch(f, node)) {
         b.entries = entries_of(w->in, node);
-        count_on(w, w->in->crowd != NULL ? w->in->crowd[port] : 0, &b);
+        count_on(w, w->in->port_fan_in != NULL ? w->in->port_fan_in[port] : 0, &b);
         return find(&w->adapters, &b, ret);
     }
     uint32_t to = fab_peer_node(f, port);
     b.edge = !fab_node_is_switch(f, to);
-    b.up = !b.edge && w->survey.rank[to] > w->survey.rank[node];
-    b.down = !b.edge && w->survey.rank[to] < w->survey.rank[node];
-    b.taper = b.edge ? 100 : w->survey.taper[node];
+    b.up = !b.edge && w->fab_congestion_summary.rank[to] > w->fab_congestion_summary.rank[node];
+    b.down = !b.edge && w->fab_congestion_summary.rank[to] < w->fab_congestion_summary.rank[node];
+    b.taper = b.edge ? 100 : w->fab_congestion_summary.taper[node];
     return find(&w->ports, &b, ret);
 }
 
@@ -174,7 +175,7 @@ static int place_all(struct work *w, uint16_t *of_port)
     for (uint32_t p = 0; rc == FAB_OK && p < f->port_count; p++) {
         of_port[p] = FAB_CONGESTION_NONE;
         bool of_switch = fab_node_is_switch(f, f->ports[p].node);
-        if (of_switch ? f->ports[p].num > 0 && fab_port_is_up(f, p) : survey_is_end(f, p))
+        if (of_switch ? f->ports[p].num > 0 && fab_port_is_up(f, p) : fab_congestion_is_edge(f, p))
             rc = place(w, p, &of_port[p]);
     }
     return rc;
@@ -189,9 +190,9 @@ static int derive_all(struct work *w, struct fab_congestion *c)
     if (c->port == NULL || c->adapter == NULL)
         return FAB_E_NOMEM;
     for (uint32_t i = 0; i < c->port_count; i++)
-        derive_port(&w->ports.items[i], w->policy, &c->port[i]);
+        fab_congestion_derive_port(&w->ports.items[i], w->policy, &c->port[i]);
     for (uint32_t i = 0; i < c->adapter_count; i++)
-        derive_adapter(&w->adapters.items[i], w->policy, &c->adapter[i]);
+        fab_congestion_derive_adapter(&w->adapters.items[i], w->policy, &c->adapter[i]);
     return FAB_OK;
 }
 
@@ -199,7 +200,7 @@ int fab_congestion_compute(const struct fab_congestion_input *in, struct fab_con
 {
     struct work w = {.in = in, .policy = &in->policy->congestion};
     struct fab_congestion c = {.ports = in->fabric->port_count};
-    int rc = survey_init(in->fabric, &w.survey);
+    int rc = fab_congestion_summary_init(in->fabric, &w.fab_congestion_summary);
     if (rc == FAB_OK) {
         gather(&w);
         c.of_port = fab_alloc_array(c.ports, sizeof *c.of_port);
@@ -209,7 +210,7 @@ int fab_congestion_compute(const struct fab_congestion_input *in, struct fab_con
         rc = derive_all(&w, &c);
     c.port_basis = w.ports.items;
     c.adapter_basis = w.adapters.items;
-    survey_fini(&w.survey);
+    fab_congestion_summary_fini(&w.fab_congestion_summary);
     if (rc == FAB_OK)
         *ret = c;
     else

@@ -91,7 +91,7 @@ struct fab_congestion_input {
         *fan_in; /* [FAB_CONGESTION_SLS] senders to one end by class; 0 or NULL: not known */
     /* [port_count] of adapters: senders to any one end that it can send to, by the partitions that
      * it is in; 0 or NULL: not known. The smaller of the two counts. */
-    const uint32_t *crowd;
+    const uint32_t *port_fan_in;
 };
 struct fab_congestion {
     uint32_t ports;    /* of the fabric */

@@ -59,8 +59,9 @@ static uint16_t chosen(const struct fab_policy_congestion *p, enum fab_congestio
     return (uint16_t)(computed > most ? most : computed < least ? least : computed);
 }
 
-void derive_port(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
-                 struct fab_congestion_port *ret)
+void fab_congestion_derive_port(const struct fab_congestion_basis *b,
+                                const struct fab_policy_congestion *p,
+                                struct fab_congestion_port *ret)
 {
     const struct tuning *t = &tunings[b->profile];
     *ret = (struct fab_congestion_port){0};
@@ -115,18 +116,20 @@ static double typical_ratio(const struct fab_congestion_basis *b)
     return (double)integer_root((uint64_t)b->rate * b->slowest) / b->slowest;
 }
 
-uint32_t derive_crowd(const struct fab_congestion_basis *b, uint32_t fan_in)
+uint32_t fab_congestion_derive_senders(const struct fab_congestion_basis *b, uint32_t fan_in)
 {
     uint32_t twice = fan_in <= b->ends / 2 ? 2 * fan_in : b->ends;
     return twice > fan_in ? twice : fan_in;
 }
 
-void derive_times(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
-                  uint32_t fan_in, struct derive_times *ret)
+void fab_congestion_derive_times(const struct fab_congestion_basis *b,
+                                 const struct fab_policy_congestion *p, uint32_t fan_in,
+                                 struct fab_congestion_derive_times *ret)
 {
     const struct tuning *t = &tunings[b->profile];
     uint64_t marked = 1u + chosen(p, FAB_CONGESTION_MARKING_RATE, t->marking_rate);
-    *ret = (struct derive_times){.crowd = derive_crowd(b, fan_in), .loops = t->loops};
+    *ret = (struct fab_congestion_derive_times){.crowd = fab_congestion_derive_senders(b, fan_in),
+                                                .loops = t->loops};
     ret->packet_ns = typical_packet_ns(b);
     ret->told_ns = ret->crowd * marked * ret->packet_ns / increase_of(b, p, ret->crowd);
     ret->told_ns += ret->told_ns / 8;
@@ -136,8 +139,8 @@ void derive_times(const struct fab_congestion_basis *b, const struct fab_policy_
 static void derive_sl(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
                       uint32_t fan_in, uint16_t limit, struct fab_congestion_sl *ret)
 {
-    struct derive_times d;
-    derive_times(b, p, fan_in, &d);
+    struct fab_congestion_derive_times d;
+    fab_congestion_derive_times(b, p, fan_in, &d);
     uint64_t ns = d.told_ns > d.loop_ns ? d.told_ns : d.loop_ns;
     uint64_t ticks = (ns + TICK_NS - 1) / TICK_NS;
     ret->timer = chosen(p, FAB_CONGESTION_TIMER, ticks > UINT16_MAX ? UINT16_MAX : (uint32_t)ticks);
@@ -158,9 +161,9 @@ static uint16_t limit_of(const struct fab_congestion_basis *b,
 static void table_of(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
                      uint16_t limit, struct fab_congestion_table *ret)
 {
-    double ratio = BELOW * derive_crowd(b, b->fan_in) * typical_ratio(b);
+    double ratio = BELOW * fab_congestion_derive_senders(b, b->fan_in) * typical_ratio(b);
     if (p->table_count == 0) {
-        derive_table(ratio > 1 ? ratio : 1, limit, ret);
+        fab_congestion_derive_table(ratio > 1 ? ratio : 1, limit, ret);
         return;
     }
     *ret = (struct fab_congestion_table){.limit = limit};
@@ -168,8 +171,9 @@ static void table_of(const struct fab_congestion_basis *b, const struct fab_poli
         ret->entry[i] = p->table[i];
 }
 
-void derive_adapter(const struct fab_congestion_basis *b, const struct fab_policy_congestion *p,
-                    struct fab_congestion_adapter *ret)
+void fab_congestion_derive_adapter(const struct fab_congestion_basis *b,
+                                   const struct fab_policy_congestion *p,
+                                   struct fab_congestion_adapter *ret)
 {
     *ret = (struct fab_congestion_adapter){0};
     if (b->profile == FAB_CONGESTION_OFF)

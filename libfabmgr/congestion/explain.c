@@ -93,8 +93,8 @@ static void tell_port(struct telling *t, const struct fab_congestion_port *s)
 
 static void tell_timer(struct telling *t, const struct fab_congestion_sl *s, uint32_t fan_in)
 {
-    struct derive_times d;
-    derive_times(t->b, t->p, fan_in, &d);
+    struct fab_congestion_derive_times d;
+    fab_congestion_derive_times(t->b, t->p, fan_in, &d);
     if (d.told_ns >= d.loop_ns)
         tell(
             t, FAB_CONGESTION_TIMER, s->timer,
@@ -113,14 +113,15 @@ static void tell_adapter(struct telling *t, const struct fab_congestion_adapter 
     const struct fab_congestion_sl *s = &a->sl[sl];
     double slow = 1 + fab_congestion_delay(a->table.entry[a->table.limit]) / 8.0;
     uint32_t one = s->increase < a->table.limit ? s->increase : a->table.limit;
-    uint32_t crowd = derive_crowd(t->b, t->b->fan_in);
+    uint32_t crowd = fab_congestion_derive_senders(t->b, t->b->fan_in);
     double first = 1 + fab_congestion_delay(a->table.entry[one]) / 8.0;
     tell_timer(t, s, t->b->sl_fan_in[sl]);
     tell(
         t, FAB_CONGESTION_INCREASE, s->increase,
         "steps for a mark, which grow with the root of %u senders: the first one leaves %.0f %% of "
         "the full rate; %.0f us without a mark make it good",
-        derive_crowd(t->b, t->b->sl_fan_in[sl]), 100 / first, s->increase * s->timer * 1.024);
+        fab_congestion_derive_senders(t->b, t->b->sl_fan_in[sl]), 100 / first,
+        s->increase * s->timer * 1.024);
     tell(t, FAB_CONGESTION_TRIGGER_THRESHOLD, s->trigger,
          "a sender at the end of its table has met a crowd that is worth an entry in its log");
     tell(t, FAB_CONGESTION_MIN, s->min, "who is not told of a crowd sends at the full rate");

@@ -13,6 +13,6 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/roce_explain.c \
 	%D%/roce_parts.h \
 	%D%/roce.h \
-	%D%/survey.c \
-	%D%/survey.h \
+	%D%/summary.c \
+	%D%/summary.h \
 	%D%/table.c

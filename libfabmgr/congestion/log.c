@@ -113,8 +113,8 @@ static uint32_t risen(const struct fab_congestion_log *was, const struct fab_con
     return rise >= fresh && now->counter >= was->counter ? rise : now->counter;
 }
 
-int fab_congestion_log_take(struct fab_congestion_log *log, bool of_switch, const uint8_t *attr,
-                            size_t len, uint64_t now_us, uint32_t *ret_events)
+int fab_congestion_log_update(struct fab_congestion_log *log, bool of_switch, const uint8_t *attr,
+                              size_t len, uint64_t now_us, uint32_t *ret_events)
 {
     struct fab_congestion_log now = {.read_us = now_us};
     int r = of_switch ? read_switch(attr, len, &now) : read_adapter(attr, len, &now);
@@ -128,8 +128,8 @@ int fab_congestion_log_take(struct fab_congestion_log *log, bool of_switch, cons
     return FAB_OK;
 }
 
-void fab_congestion_log_crowds(const struct fab_congestion_log *log, uint64_t since_us,
-                               uint16_t *senders, uint32_t lids)
+void fab_congestion_log_incasts(const struct fab_congestion_log *log, uint64_t since_us,
+                                uint16_t *senders, uint32_t lids)
 {
     for (uint8_t i = 0; i < log->count && log->entry[i].at_us >= since_us; i++) {
         const struct fab_congestion_event *e = &log->entry[i];

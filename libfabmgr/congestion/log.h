@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FAB_CONGESTION_LOG_MOST 15
+#define FAB_CONGESTION_LOG_ENTRIES 15
 
 struct fab_congestion_event {
     uint16_t slid, dlid; /* of the packet that was marked; of an adapter: its own, and whose packets
@@ -31,14 +31,14 @@ struct fab_congestion_log {
     uint8_t count;        /* entries */
     uint16_t sl_map;      /* of adapters: SLs whose senders reached the threshold */
     uint8_t port_map[32]; /* of switches: those that marked; port n is bit n % 8 of [31 - n / 8] */
-    struct fab_congestion_event entry[FAB_CONGESTION_LOG_MOST]; /* the newest first */
+    struct fab_congestion_event entry[FAB_CONGESTION_LOG_ENTRIES]; /* the newest first */
 };
 /* Takes a reading, of a switch or of an adapter, at `now_us`. A device counts on from reading to
  * reading, or from zero after each: its entries tell which. *ret_events: those since the last
  * reading; of the first one 0, as it is not known since when. FORMAT: too short, or a log of
  * something else; then nothing changed. */
-int fab_congestion_log_take(struct fab_congestion_log *log, bool of_switch, const uint8_t *attr,
-                            size_t len, uint64_t now_us, uint32_t *ret_events);
+int fab_congestion_log_update(struct fab_congestion_log *log, bool of_switch, const uint8_t *attr,
+                              size_t len, uint64_t now_us, uint32_t *ret_events);
 static inline bool fab_congestion_log_marked(const struct fab_congestion_log *log, uint8_t port)
 {
     return log->port_map[31 - port / 8] >> port % 8 & 1;
@@ -46,7 +46,7 @@ static inline bool fab_congestion_log_marked(const struct fab_congestion_log *lo
 
 /* For each LID the adapters that were slowed down on the way to it at `since_us` or later: adds one
  * in senders[] for each LID below `lids` in this log, the port's own left out. */
-void fab_congestion_log_crowds(const struct fab_congestion_log *log, uint64_t since_us,
-                               uint16_t *senders, uint32_t lids);
+void fab_congestion_log_incasts(const struct fab_congestion_log *log, uint64_t since_us,
+                                uint16_t *senders, uint32_t lids);
 
 #endif

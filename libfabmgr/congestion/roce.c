@@ -66,7 +66,7 @@ static uint32_t within(uint64_t x, uint32_t least, uint32_t most)
     return x < least ? least : x > most ? most : (uint32_t)x;
 }
 
-static void set_marking(struct fab_roce *r)
+static void set_marking(struct fab_congestion_roce *r)
 {
     uint64_t packets = bytes_in(r->speed, FAB_DCQCN_CNP_US * 1000) / r->frame + 1;
     r->kmin = within(bytes_in(r->speed, r->rtt_ns), 2 * r->frame, KMIN_MOST);
@@ -75,23 +75,23 @@ static void set_marking(struct fab_roce *r)
     r->pause = r->kmax + r->kmin;
 }
 
-static void set_increase(struct fab_roce *r)
+static void set_increase(struct fab_congestion_roce *r)
 {
     uint32_t own = r->slowest / 1000, shared = r->slowest / 20 / (r->fan_in > 0 ? r->fan_in : 1);
     r->ai_mbps = within(own < shared ? own : shared, 1, own);
     r->hai_mbps = 10 * r->ai_mbps;
 }
 
-uint32_t roce_cable_bytes(const struct fab_roce *r)
+uint32_t fab_congestion_roce_cable_bytes(const struct fab_congestion_roce *r)
 {
     return within(bytes_in(r->speed, 2ull * r->cable_m * ROCE_NS_A_METRE), 0, KMIN_MOST);
 }
 
-static struct fab_roce roce_of(const struct fab_congestion_basis *b,
-                               const struct fab_policy_congestion *p)
+static struct fab_congestion_roce roce_of(const struct fab_congestion_basis *b,
+                                          const struct fab_policy_congestion *p)
 {
     const struct ethernet *e = nearest(b->rate);
-    struct fab_roce r = {
+    struct fab_congestion_roce r = {
         .speed = e->speed,
         .edge = b->edge,
         .rtt_ns = b->rtt_ns,
@@ -103,7 +103,7 @@ static struct fab_roce roce_of(const struct fab_congestion_basis *b,
         .interface = e->interface,
     };
     set_marking(&r);
-    r.headroom = ROCE_JUMBO + ROCE_PAUSE_FRAME + roce_cable_bytes(&r) + r.frame +
+    r.headroom = ROCE_JUMBO + ROCE_PAUSE_FRAME + fab_congestion_roce_cable_bytes(&r) + r.frame +
                  ROCE_QUANTUM * (r.response + r.interface);
     if (r.edge)
         set_increase(&r);
@@ -111,7 +111,8 @@ static struct fab_roce roce_of(const struct fab_congestion_basis *b,
 }
 
 /* Several bases may differ only in what does not count here. Slow ones first. */
-static size_t place(struct fab_roce *all, size_t *count, const struct fab_roce *r)
+static size_t place(struct fab_congestion_roce *all, size_t *count,
+                    const struct fab_congestion_roce *r)
 {
     size_t i = 0;
     while (i < *count &&
@@ -125,18 +126,19 @@ static size_t place(struct fab_roce *all, size_t *count, const struct fab_roce *
     return i;
 }
 
-int fab_roce_compute(const struct fab_congestion *c, const struct fab_fabric *f,
-                     const struct fab_policy *policy, struct fab_roce **ret, size_t *ret_count)
+int fab_congestion_roce_compute(const struct fab_congestion *c, const struct fab_fabric *f,
+                                const struct fab_policy *policy, struct fab_congestion_roce **ret,
+                                size_t *ret_count)
 {
     bool off = policy->congestion.profile == FAB_CONGESTION_OFF;
     size_t count = 0;
-    struct fab_roce *all = fab_alloc_array(c->port_count, sizeof *all);
+    struct fab_congestion_roce *all = fab_alloc_array(c->port_count, sizeof *all);
     if (all == NULL)
         return FAB_E_NOMEM;
     for (uint32_t p = 0; p < c->ports && !off; p++) {
         if (fab_congestion_of_switch(c, f, p) == NULL)
             continue;
-        struct fab_roce r = roce_of(&c->port_basis[c->of_port[p]], &policy->congestion);
+        struct fab_congestion_roce r = roce_of(&c->port_basis[c->of_port[p]], &policy->congestion);
         all[place(all, &count, &r)].ports++;
     }
     *ret = all;

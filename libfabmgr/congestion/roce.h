@@ -18,7 +18,7 @@
 #define FAB_DCQCN_INVERSE_GAIN 256  /* alpha's gain g is 1/256 */
 #define FAB_DCQCN_RECOVERY_STAGES 5 /* of fast recovery, before rates rise beyond the last one */
 
-struct fab_roce {
+struct fab_congestion_roce {
     uint32_t speed; /* Mb/s of Ethernet, 10,000 to 800,000: the nearest to the rate of the links */
     uint32_t ports; /* of switches */
     bool edge;      /* ports to ends, else between switches */
@@ -36,13 +36,14 @@ struct fab_roce {
 };
 /* One for each speed and kind of port, the slowest first; none where the profile is off. *ret is
  * malloc'd. NOMEM. */
-int fab_roce_compute(const struct fab_congestion *c, const struct fab_fabric *f,
-                     const struct fab_policy *policy, struct fab_roce **ret, size_t *ret_count);
+int fab_congestion_roce_compute(const struct fab_congestion *c, const struct fab_fabric *f,
+                                const struct fab_policy *policy, struct fab_congestion_roce **ret,
+                                size_t *ret_count);
 
-#define FAB_ROCE_VALUES 13
+#define FAB_CONGESTION_ROCE_VALUES 13
 /* All values and why they are what they are; names end in the unit: "kmin_bytes". Returns how many:
  * 5 of switches, and where ports lead to ends, 8 of adapters. */
-unsigned fab_roce_explain(const struct fab_roce *r,
-                          struct fab_congestion_reason ret[FAB_ROCE_VALUES]);
+unsigned fab_congestion_roce_explain(const struct fab_congestion_roce *r,
+                                     struct fab_congestion_reason ret[FAB_CONGESTION_ROCE_VALUES]);
 
 #endif

@@ -22,7 +22,7 @@ __attribute__((format(printf, 4, 5))) static void tell(struct telling *t, const 
     va_end(args);
 }
 
-static void tell_marking(struct telling *t, const struct fab_roce *r)
+static void tell_marking(struct telling *t, const struct fab_congestion_roce *r)
 {
     if (r->kmin > 2 * r->frame)
         tell(t, "kmin_bytes", r->kmin,
@@ -40,7 +40,7 @@ static void tell_marking(struct telling *t, const struct fab_roce *r)
          r->fan_in, FAB_DCQCN_CNP_US);
 }
 
-static void tell_pause(struct telling *t, const struct fab_roce *r)
+static void tell_pause(struct telling *t, const struct fab_congestion_roce *r)
 {
     tell(
         t, "pause_bytes", r->pause,
@@ -51,11 +51,12 @@ static void tell_pause(struct telling *t, const struct fab_roce *r)
          "frame before the pause %u, pause %u, own interface %u, cable %u (%u m there and back), "
          "the peer's response %u (%u quanta, IEEE 802.3 31B.3.7), its last frame %u; cells of the "
          "switch on top",
-         ROCE_JUMBO, ROCE_PAUSE_FRAME, r->interface * ROCE_QUANTUM, roce_cable_bytes(r), r->cable_m,
-         r->response * ROCE_QUANTUM, r->response, r->frame);
+         ROCE_JUMBO, ROCE_PAUSE_FRAME, r->interface * ROCE_QUANTUM,
+         fab_congestion_roce_cable_bytes(r), r->cable_m, r->response * ROCE_QUANTUM, r->response,
+         r->frame);
 }
 
-static void tell_increase(struct telling *t, const struct fab_roce *r)
+static void tell_increase(struct telling *t, const struct fab_congestion_roce *r)
 {
     tell(t, "additive_increase_mbps", r->ai_mbps,
          r->ai_mbps < r->slowest / 1000
@@ -85,8 +86,8 @@ static void tell_dcqcn(struct telling *t)
          authors);
 }
 
-unsigned fab_roce_explain(const struct fab_roce *r,
-                          struct fab_congestion_reason ret[FAB_ROCE_VALUES])
+unsigned fab_congestion_roce_explain(const struct fab_congestion_roce *r,
+                                     struct fab_congestion_reason ret[FAB_CONGESTION_ROCE_VALUES])
 {
     struct telling t = {.ret = ret};
     tell_marking(&t, r);

@@ -11,6 +11,6 @@
 #define ROCE_JUMBO 9236     /* bytes: the usual 9216 with gap and preamble */
 
 /* What is on the cable, there and back. */
-uint32_t roce_cable_bytes(const struct fab_roce *r);
+uint32_t fab_congestion_roce_cable_bytes(const struct fab_congestion_roce *r);
 
 #endif

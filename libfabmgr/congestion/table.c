@@ -36,7 +36,7 @@ static double square_root(double x)
     return high;
 }
 
-void derive_table(double ratio, uint16_t limit, struct fab_congestion_table *ret)
+void fab_congestion_derive_table(double ratio, uint16_t limit, struct fab_congestion_table *ret)
 {
     double share = 1 - 1 / square_root(ratio);
     *ret = (struct fab_congestion_table){.limit = limit};

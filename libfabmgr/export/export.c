@@ -14,15 +14,15 @@
 #include "libfabmgr/grpc/grpc.h"
 
 static const struct fab_export_writer *const writers[FAB_EXPORT_COUNT] = {
-    [FAB_EXPORT_IBNETDISCOVER] = &fab_write_ibnetdiscover,
-    [FAB_EXPORT_DOT] = &fab_write_dot,
-    [FAB_EXPORT_JSON] = &fab_write_json,
-    [FAB_EXPORT_SLURM] = &fab_write_slurm,
-    [FAB_EXPORT_OPENSM_LST] = &fab_write_lst,
-    [FAB_EXPORT_OPENSM_FDBS] = &fab_write_fdbs,
-    [FAB_EXPORT_OPENSM_LFTS] = &fab_write_lfts,
-    [FAB_EXPORT_OPENSM_SL2VL] = &fab_write_sl2vl,
-    [FAB_EXPORT_PATH_SLS] = &fab_write_path_sls,
+    [FAB_EXPORT_IBNETDISCOVER] = &fab_export_write_ibnetdiscover,
+    [FAB_EXPORT_DOT] = &fab_export_write_dot,
+    [FAB_EXPORT_JSON] = &fab_export_write_json,
+    [FAB_EXPORT_SLURM] = &fab_export_write_slurm,
+    [FAB_EXPORT_OPENSM_LST] = &fab_export_write_lst,
+    [FAB_EXPORT_OPENSM_FDBS] = &fab_export_write_fdbs,
+    [FAB_EXPORT_OPENSM_LFTS] = &fab_export_write_lfts,
+    [FAB_EXPORT_OPENSM_SL2VL] = &fab_export_write_sl2vl,
+    [FAB_EXPORT_PATH_SLS] = &fab_export_write_path_sls,
 };
 
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
@@ -71,7 +71,7 @@ uint32_t fab_export_lid(const struct fab_export *e, uint32_t port)
     return e->in.lids->base[fab_node_is_switch(f, node) ? f->nodes[node].first_port : port];
 }
 
-void fab_export_quoted(struct fab_text *t, const char *desc)
+void fab_export_add_quoted(struct fab_text *t, const char *desc)
 {
     char clean[3 * FAB_NODE_DESC_LEN + 1];
     fab_utf8_clean(desc, strlen(desc), clean, sizeof clean);

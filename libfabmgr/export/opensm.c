@@ -5,7 +5,7 @@
  * switch.
  *
  * The readers of .lst split names at braces, so these become parentheses. "Optimal" of .fdbs is
- * always yes: whether a shorter way exists is not looked at. Lanes are in lanes.c.
+ * always yes: whether a shorter way exists is not looked at. Lanes are in service_levels.c.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 /* ---- opensm-subnet.lst -------------------------------------------------------------------------
  */
 
-void fab_export_plain(struct fab_text *t, const char *desc)
+void fab_export_add_plain(struct fab_text *t, const char *desc)
 {
     char clean[FAB_NODE_DESC_LEN + 1] = "";
     for (size_t i = 0; desc[i] != '\0' && i < FAB_NODE_DESC_LEN; i++) {
@@ -41,7 +41,7 @@ static void lst_side(const struct fab_export *e, uint32_t port, struct fab_text 
                   types[n->type], n->num_ports, n->info.system_guid, n->guid);
     fab_text_addf(t, " PortGUID:%016" PRIx64 " VenID:%06X DevID:%04X Rev:%08X {", guid,
                   n->info.vendor_id, n->info.device_id, n->info.revision);
-    fab_export_plain(t, n->desc);
+    fab_export_add_plain(t, n->desc);
     fab_text_addf(t, "} LID:%04X PN:%02X } ", fab_export_lid(e, port), p->num);
 }
 
@@ -84,7 +84,7 @@ static bool write_lst(struct fab_export *e, uint64_t row, struct fab_text *t)
     return true;
 }
 
-const struct fab_export_writer fab_write_lst = {.write = write_lst};
+const struct fab_export_writer fab_export_write_lst = {.write = write_lst};
 
 /* ---- tables: row = switch * rows + row of the switch -------------------------------------------
  */
@@ -156,7 +156,7 @@ static bool write_fdbs(struct fab_export *e, uint64_t row, struct fab_text *t)
     return true;
 }
 
-const struct fab_export_writer fab_write_fdbs = {.write = write_fdbs, .tables = true};
+const struct fab_export_writer fab_export_write_fdbs = {.write = write_fdbs, .tables = true};
 
 static void lfts_owner(const struct fab_export *e, uint32_t owner, struct fab_text *t)
 {
@@ -170,7 +170,7 @@ static void lfts_owner(const struct fab_export *e, uint32_t owner, struct fab_te
         return;
     }
     fab_text_addf(t, "%s portguid 0x%016" PRIx64 ": '", types[n->type], f->ports[owner].guid);
-    fab_export_plain(t, n->desc);
+    fab_export_add_plain(t, n->desc);
     fab_text_add(t, "'");
 }
 
@@ -183,7 +183,7 @@ static bool write_lfts(struct fab_export *e, uint64_t row, struct fab_text *t)
     if (at.first) {
         fab_text_addf(t, "Unicast lids [0-%u] of switch Lid %u guid 0x%016" PRIx64 " ('",
                       e->in.lft->top, e->in.lids->base[n->first_port], n->guid);
-        fab_export_plain(t, n->desc);
+        fab_export_add_plain(t, n->desc);
         fab_text_add(t, "'):\n");
     }
     for (uint32_t lid = at.from; lid < at.to; lid++) {
@@ -199,4 +199,4 @@ static bool write_lfts(struct fab_export *e, uint64_t row, struct fab_text *t)
     return true;
 }
 
-const struct fab_export_writer fab_write_lfts = {.write = write_lfts, .tables = true};
+const struct fab_export_writer fab_export_write_lfts = {.write = write_lfts, .tables = true};

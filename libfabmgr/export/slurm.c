@@ -367,4 +367,4 @@ static bool write_slurm(struct fab_export *e, uint64_t row, struct fab_text *t)
     return left > 0;
 }
 
-const struct fab_export_writer fab_write_slurm = {.open = open_slurm, .write = write_slurm};
+const struct fab_export_writer fab_export_write_slurm = {.open = open_slurm, .write = write_slurm};

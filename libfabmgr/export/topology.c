@@ -37,8 +37,8 @@ static bool write_ibnetdiscover(struct fab_export *e, uint64_t row, struct fab_t
     return true;
 }
 
-const struct fab_export_writer fab_write_ibnetdiscover = {.open = open_ibnetdiscover,
-                                                          .write = write_ibnetdiscover};
+const struct fab_export_writer fab_export_write_ibnetdiscover = {.open = open_ibnetdiscover,
+                                                                 .write = write_ibnetdiscover};
 
 /* ---- Graphviz ----------------------------------------------------------------------------------
  */
@@ -53,7 +53,7 @@ static void dot_node(const struct fab_export *e, uint32_t id, struct fab_text *t
     const struct fab_fabric *f = e->in.fabric;
     const struct fab_node *n = &f->nodes[id];
     fab_text_addf(t, "  \"%016" PRIx64 "\" [label=", n->guid);
-    fab_export_quoted(t, n->desc);
+    fab_export_add_quoted(t, n->desc);
     if (fab_node_is_switch(f, id))
         fab_text_add(t, ", shape=box, style=filled, fillcolor=lightgrey");
     else if (n->aggregation)
@@ -91,7 +91,7 @@ static bool write_dot(struct fab_export *e, uint64_t row, struct fab_text *t)
     return row <= ports_end;
 }
 
-const struct fab_export_writer fab_write_dot = {.write = write_dot};
+const struct fab_export_writer fab_export_write_dot = {.write = write_dot};
 
 /* ---- JSON --------------------------------------------------------------------------------------
  */
@@ -127,7 +127,7 @@ static void json_node(const struct fab_export *e, uint32_t id, struct fab_text *
     const struct fab_node *n = &e->in.fabric->nodes[id];
     fab_text_addf(t, "%s    {\"guid\": \"0x%016" PRIx64 "\", \"name\": ", id > 0 ? ",\n" : "",
                   n->guid);
-    fab_export_quoted(t, n->desc);
+    fab_export_add_quoted(t, n->desc);
     fab_text_addf(t, ", \"type\": \"%s\", \"vendor\": \"0x%06x\", \"device\": \"0x%04x\", ",
                   type_name(n), n->info.vendor_id, n->info.device_id);
     fab_text_addf(t, "\"system_guid\": \"0x%016" PRIx64 "\", \"ports\": %u", n->info.system_guid,
@@ -174,7 +174,7 @@ static int open_json(struct fab_export *e)
 static void json_top(const struct fab_export *e, struct fab_text *t)
 {
     fab_text_addf(t, "{\n  \"generation\": %" PRIu64 ",\n  \"engine\": ", e->in.generation);
-    fab_export_quoted(t, e->in.engine != NULL ? e->in.engine : "");
+    fab_export_add_quoted(t, e->in.engine != NULL ? e->in.engine : "");
     fab_text_add(t, ",\n  \"nodes\": [\n");
 }
 
@@ -196,4 +196,4 @@ static bool write_json(struct fab_export *e, uint64_t row, struct fab_text *t)
     return row <= end;
 }
 
-const struct fab_export_writer fab_write_json = {.open = open_json, .write = write_json};
+const struct fab_export_writer fab_export_write_json = {.open = open_json, .write = write_json};

@@ -22,15 +22,15 @@ struct fab_export_writer {
     bool (*write)(struct fab_export *e, uint64_t row, struct fab_text *t);
     bool tables; /* needs the lft */
 };
-extern const struct fab_export_writer fab_write_ibnetdiscover, fab_write_dot, fab_write_json,
-    fab_write_slurm, fab_write_lst, fab_write_fdbs, fab_write_lfts, fab_write_sl2vl,
-    fab_write_path_sls;
+extern const struct fab_export_writer fab_export_write_ibnetdiscover, fab_export_write_dot,
+    fab_export_write_json, fab_export_write_slurm, fab_export_write_lst, fab_export_write_fdbs,
+    fab_export_write_lfts, fab_export_write_sl2vl, fab_export_write_path_sls;
 
 /* The LID that leads to a port: of a switch's port that of its port 0. */
 uint32_t fab_export_lid(const struct fab_export *e, uint32_t port);
 /* A description with nothing but printable ASCII, braces as parentheses, for OpenSM's readers. */
-void fab_export_plain(struct fab_text *t, const char *desc);
+void fab_export_add_plain(struct fab_text *t, const char *desc);
 /* A description as text between quotes: valid UTF-8, with \ before quotes and \. */
-void fab_export_quoted(struct fab_text *t, const char *desc);
+void fab_export_add_quoted(struct fab_text *t, const char *desc);
 
 #endif

@@ -73,7 +73,7 @@ static void describe_path(const uint8_t *mad, char *text, size_t room)
         used += (size_t)snprintf(text + used, room - used, ",%u", mad[128 + i]);
 }
 
-void fab_record_describe(const uint8_t mad[FAB_MAD_SIZE], uint16_t to, char *text, size_t room)
+void fab_recording_describe(const uint8_t mad[FAB_MAD_SIZE], uint16_t to, char *text, size_t room)
 {
     char class_number[16], method_number[16], attr_number[16], where[4 * FAB_MAX_HOPS + 16];
     uint8_t mgmt_class = mad[1];

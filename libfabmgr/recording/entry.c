@@ -23,11 +23,12 @@ static void write_name(uint8_t *to, const char *name, size_t size)
     memcpy(to, name, strnlen(name, size));
 }
 
-void fab_record_pack_header(const struct fab_record_header *h, uint8_t bytes[FAB_RECORD_HEADER])
+void fab_recording_pack_header(const struct fab_recording_header *h,
+                               uint8_t bytes[FAB_RECORDING_HEADER])
 {
     memcpy(bytes, magic, sizeof(magic));
-    fab_put_be16(bytes + 8, FAB_RECORD_VERSION);
-    fab_put_be16(bytes + 10, FAB_RECORD_HEADER);
+    fab_put_be16(bytes + 8, FAB_RECORDING_VERSION);
+    fab_put_be16(bytes + 10, FAB_RECORDING_HEADER);
     fab_put_be32(bytes + 12, h->window);
     fab_put_be64(bytes + 16, (uint64_t)h->began_us);
     fab_put_be64(bytes + 24, h->port_guid);
@@ -43,24 +44,24 @@ static void read_name(struct fab_reader *r, char *name, size_t size)
     name[size] = '\0';
 }
 
-int fab_record_unpack_header(struct fab_reader *r, struct fab_record_header *ret)
+int fab_recording_unpack_header(struct fab_reader *r, struct fab_recording_header *ret)
 {
-    struct fab_record_header h = {0};
+    struct fab_recording_header h = {0};
     struct fab_reader at = *r;
     const uint8_t *is = fab_read_bytes(&at, sizeof(magic));
     if (!is || memcmp(is, magic, sizeof(magic)) != 0)
         return FAB_E_FORMAT;
     uint16_t version = fab_read_u16(&at), size = fab_read_u16(&at);
-    if (at.status == FAB_OK && version != FAB_RECORD_VERSION)
+    if (at.status == FAB_OK && version != FAB_RECORDING_VERSION)
         return FAB_E_UNSUPPORTED;
     h.window = fab_read_u32(&at);
     h.began_us = (int64_t)fab_read_u64(&at);
     h.port_guid = fab_read_u64(&at);
     read_name(&at, h.version, sizeof(h.version) - 1);
     read_name(&at, h.name, sizeof(h.name) - 1);
-    if (at.status == FAB_OK && size < FAB_RECORD_HEADER)
+    if (at.status == FAB_OK && size < FAB_RECORDING_HEADER)
         return FAB_E_FORMAT;
-    (void)fab_read_bytes(&at, at.status == FAB_OK ? (size_t)size - FAB_RECORD_HEADER : 0);
+    (void)fab_read_bytes(&at, at.status == FAB_OK ? (size_t)size - FAB_RECORDING_HEADER : 0);
     if (at.status != FAB_OK)
         return at.status;
     *r = at;
@@ -70,7 +71,7 @@ int fab_record_unpack_header(struct fab_reader *r, struct fab_record_header *ret
 
 /* ---- writing ---- */
 
-static void write_prefix(uint8_t *to, const struct fab_record_entry *e, size_t body)
+static void write_prefix(uint8_t *to, const struct fab_recording_entry *e, size_t body)
 {
     to[0] = e->kind;
     to[1] = e->failed ? FLAG_FAILED : 0;
@@ -104,7 +105,7 @@ static size_t write_short(uint8_t *to, const uint8_t *bytes, size_t len, uint32_
     return write_words(to, whole, ret_map);
 }
 
-static size_t write_mad(uint8_t *to, const struct fab_record_entry *e)
+static size_t write_mad(uint8_t *to, const struct fab_recording_entry *e)
 {
     uint32_t map;
     size_t len = e->len < FAB_MAD_SIZE ? e->len : FAB_MAD_SIZE;
@@ -122,22 +123,22 @@ static size_t write_mad(uint8_t *to, const struct fab_record_entry *e)
     return MAD_FIELDS + words;
 }
 
-static size_t write_body(uint8_t *to, const struct fab_record_entry *e)
+static size_t write_body(uint8_t *to, const struct fab_recording_entry *e)
 {
     switch (e->kind) {
-    case FAB_RECORD_OUT:
-    case FAB_RECORD_IN:
+    case FAB_RECORDING_OUT:
+    case FAB_RECORDING_IN:
         return write_mad(to, e);
-    case FAB_RECORD_LEASE:
+    case FAB_RECORDING_LEASE:
         fab_put_be64(to, e->guid);
         fab_put_be16(to + 8, e->lid);
         to[10] = e->small;
         return 11;
-    case FAB_RECORD_DISABLED:
+    case FAB_RECORDING_DISABLED:
         fab_put_be64(to, e->guid);
         to[8] = e->small;
         return 9;
-    case FAB_RECORD_END:
+    case FAB_RECORDING_END:
         to[0] = e->small;
         return 1;
     default:
@@ -145,22 +146,24 @@ static size_t write_body(uint8_t *to, const struct fab_record_entry *e)
     }
 }
 
-size_t fab_record_pack(const struct fab_record_entry *e, uint8_t room[FAB_RECORD_ENTRY_MAX])
+size_t fab_recording_pack(const struct fab_recording_entry *e,
+                          uint8_t room[FAB_RECORDING_ENTRY_MAX])
 {
-    size_t body = write_body(room + FAB_RECORD_PREFIX, e);
+    size_t body = write_body(room + FAB_RECORDING_PREFIX, e);
     write_prefix(room, e, body);
-    return FAB_RECORD_PREFIX + body;
+    return FAB_RECORDING_PREFIX + body;
 }
 
-void fab_record_pack_settings(uint64_t time_us, uint16_t len, uint8_t prefix[FAB_RECORD_PREFIX])
+void fab_recording_pack_settings(uint64_t time_us, uint16_t len,
+                                 uint8_t prefix[FAB_RECORDING_PREFIX])
 {
-    const struct fab_record_entry e = {.kind = FAB_RECORD_SETTINGS, .time_us = time_us};
+    const struct fab_recording_entry e = {.kind = FAB_RECORDING_SETTINGS, .time_us = time_us};
     write_prefix(prefix, &e, len);
 }
 
 /* ---- reading ---- */
 
-static int read_mad(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE], struct fab_record_entry *e)
+static int read_mad(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *e)
 {
     e->addr.dlid = fab_read_u16(r);
     e->addr.slid = fab_read_u16(r);
@@ -184,26 +187,26 @@ static int read_mad(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE], struct fab_
     return FAB_OK;
 }
 
-static int read_body(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE], struct fab_record_entry *e)
+static int read_body(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *e)
 {
     switch (e->kind) {
-    case FAB_RECORD_OUT:
-    case FAB_RECORD_IN:
+    case FAB_RECORDING_OUT:
+    case FAB_RECORDING_IN:
         return read_mad(r, mad, e);
-    case FAB_RECORD_LEASE:
+    case FAB_RECORDING_LEASE:
         e->guid = fab_read_u64(r);
         e->lid = fab_read_u16(r);
         e->small = fab_read_u8(r);
         return FAB_OK;
-    case FAB_RECORD_DISABLED:
+    case FAB_RECORDING_DISABLED:
         e->guid = fab_read_u64(r);
         e->small = fab_read_u8(r);
         return FAB_OK;
-    case FAB_RECORD_SETTINGS:
+    case FAB_RECORDING_SETTINGS:
         e->len = (uint16_t)fab_read_left(r);
         e->bytes = fab_read_bytes(r, e->len);
         return FAB_OK;
-    case FAB_RECORD_END:
+    case FAB_RECORDING_END:
         e->small = fab_read_u8(r);
         return FAB_OK;
     default: /* 0: a file system that filled up with zeros what a crash cut off */
@@ -211,10 +214,11 @@ static int read_body(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE], struct fab
     }
 }
 
-int fab_record_unpack(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE], struct fab_record_entry *ret)
+int fab_recording_unpack(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE],
+                         struct fab_recording_entry *ret)
 {
     struct fab_reader at = *r;
-    struct fab_record_entry e = {.kind = fab_read_u8(&at)};
+    struct fab_recording_entry e = {.kind = fab_read_u8(&at)};
     e.failed = fab_read_u8(&at) & FLAG_FAILED;
     uint16_t size = fab_read_u16(&at);
     e.time_us = fab_read_u64(&at);

@@ -4,5 +4,5 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/player.c \
 	%D%/player.h \
 	%D%/recording.h \
-	%D%/script.c \
-	%D%/script.h
+	%D%/index.c \
+	%D%/index.h

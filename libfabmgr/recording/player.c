@@ -20,30 +20,31 @@
 #include <stdlib.h>
 
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/recording/script.h"
+#include "libfabmgr/recording/index.h"
 
-#define NONE FAB_SCRIPT_NONE
+#define NONE FAB_RECORDING_NONE
 #define AT_TID 8
 #define PATIENCE_US 10000u /* for requests without a timeout */
 #define SKIP_US 30000000u
 
-struct fab_player {
-    struct fab_script script;
+struct fab_recording_player {
+    struct fab_recording_index script;
     int64_t base;         /* time of the run at which the recording began */
     uint32_t cursor;      /* all INs before it came in or were not waited for */
     uint32_t first, last; /* OUTs whose answers are due, in the order of asking */
     uint32_t came;        /* the IN that was delivered last */
-    struct fab_player_stats stats;
+    struct fab_recording_player_stats stats;
 };
 
-int fab_player_new(const uint8_t *bytes, size_t len, uint64_t now, struct fab_player **ret)
+int fab_recording_player_new(const uint8_t *bytes, size_t len, uint64_t now,
+                             struct fab_recording_player **ret)
 {
-    struct fab_player *p = calloc(1, sizeof(*p));
+    struct fab_recording_player *p = calloc(1, sizeof(*p));
     if (!p)
         return FAB_E_NOMEM;
     p->first = p->last = NONE;
     p->base = (int64_t)now;
-    int status = fab_script_read(&p->script, bytes, len);
+    int status = fab_recording_index_build(&p->script, bytes, len);
     if (status != FAB_OK) {
         free(p);
         return status;
@@ -52,45 +53,45 @@ int fab_player_new(const uint8_t *bytes, size_t len, uint64_t now, struct fab_pl
     return FAB_OK;
 }
 
-void fab_player_free(struct fab_player *p)
+void fab_recording_player_free(struct fab_recording_player *p)
 {
     if (!p)
         return;
-    fab_script_fini(&p->script);
+    fab_recording_index_fini(&p->script);
     free(p);
 }
 
-const struct fab_record_header *fab_player_header(const struct fab_player *p)
+const struct fab_recording_header *fab_recording_player_header(const struct fab_recording_player *p)
 {
     return &p->script.header;
 }
 
-int fab_player_tail(const struct fab_player *p)
+int fab_recording_player_tail(const struct fab_recording_player *p)
 {
     return p->script.tail;
 }
 
 /* ---- answers that are due ---- */
 
-static void append_due(struct fab_player *p, uint32_t out)
+static void append_due(struct fab_recording_player *p, uint32_t out)
 {
-    struct fab_script_item *items = p->script.items;
+    struct fab_recording_item *items = p->script.items;
     items[out].earlier = p->last;
     items[out].later = NONE;
     *(p->last != NONE ? &items[p->last].later : &p->first) = out;
     p->last = out;
 }
 
-static void remove_due(struct fab_player *p, uint32_t out)
+static void remove_due(struct fab_recording_player *p, uint32_t out)
 {
-    struct fab_script_item *items = p->script.items;
+    struct fab_recording_item *items = p->script.items;
     uint32_t earlier = items[out].earlier, later = items[out].later;
     *(earlier != NONE ? &items[earlier].later : &p->first) = later;
     *(later != NONE ? &items[later].earlier : &p->last) = earlier;
 }
 
 /* A time of the recording as one of the run. */
-static uint64_t moment(const struct fab_player *p, uint64_t time)
+static uint64_t moment(const struct fab_recording_player *p, uint64_t time)
 {
     int64_t at = p->base + (int64_t)time;
     return at > 0 ? (uint64_t)at : 0;
@@ -98,18 +99,19 @@ static uint64_t moment(const struct fab_player *p, uint64_t time)
 
 /* ---- sending ---- */
 
-enum fab_player_sent fab_player_send(struct fab_player *p, uint64_t now,
-                                     const struct fab_record_entry *mad)
+enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_player *p,
+                                                         uint64_t now,
+                                                         const struct fab_recording_entry *mad)
 {
-    struct fab_script *s = &p->script;
-    uint32_t out = fab_script_take(s, mad);
+    struct fab_recording_index *s = &p->script;
+    uint32_t out = fab_recording_index_take(s, mad);
     if (out == NONE) {
         bool judged = now < moment(p, s->judged_us);
-        p->stats.strange += judged;
-        p->stats.beyond += !judged;
-        return judged ? FAB_PLAYER_STRANGE : FAB_PLAYER_BEYOND;
+        p->stats.unexpected += judged;
+        p->stats.not_judged += !judged;
+        return judged ? FAB_RECORDING_PLAYER_UNEXPECTED : FAB_RECORDING_PLAYER_NOT_JUDGED;
     }
-    struct fab_script_item *item = &s->items[out];
+    struct fab_recording_item *item = &s->items[out];
     if (p->first == NONE)
         p->base = (int64_t)(now - item->time);
     item->asked = true;
@@ -119,7 +121,7 @@ enum fab_player_sent fab_player_send(struct fab_player *p, uint64_t now,
     p->stats.asked++;
     if (item->pair != NONE)
         append_due(p, out);
-    return FAB_PLAYER_RECORDED;
+    return FAB_RECORDING_PLAYER_RECORDED;
 }
 
 /* ---- receiving ---- */
@@ -130,17 +132,17 @@ struct step {
     bool skip; /* it is not waited for any longer */
 };
 
-static uint64_t answer_due(const struct fab_player *p, uint32_t in)
+static uint64_t answer_due(const struct fab_recording_player *p, uint32_t in)
 {
-    const struct fab_script_item *items = p->script.items;
-    const struct fab_script_item *request = &items[items[in].pair];
+    const struct fab_recording_item *items = p->script.items;
+    const struct fab_recording_item *request = &items[items[in].pair];
     return request->asked_us + (items[in].time - request->time);
 }
 
 /* The request at the cursor was not asked yet. */
-static struct step wait_or_skip(const struct fab_player *p)
+static struct step wait_or_skip(const struct fab_recording_player *p)
 {
-    const struct fab_script_item *items = p->script.items;
+    const struct fab_recording_item *items = p->script.items;
     struct step step = {.item = p->cursor, .skip = true};
     if (p->first == NONE) {
         step.due = moment(p, items[p->cursor].time + SKIP_US);
@@ -152,10 +154,10 @@ static struct step wait_or_skip(const struct fab_player *p)
     return step;
 }
 
-static struct step next_step(struct fab_player *p)
+static struct step next_step(struct fab_recording_player *p)
 {
-    const struct fab_script *s = &p->script;
-    const struct fab_script_item *items = s->items;
+    const struct fab_recording_index *s = &p->script;
+    const struct fab_recording_item *items = s->items;
     while (p->cursor < s->count && (items[p->cursor].out || items[p->cursor].done))
         p->cursor++;
     if (p->first != NONE && items[p->first].pair < p->cursor)
@@ -163,7 +165,7 @@ static struct step next_step(struct fab_player *p)
                              .due = answer_due(p, items[p->first].pair)};
     if (p->cursor == s->count)
         return (struct step){.item = NONE, .due = moment(p, s->end_us)};
-    const struct fab_script_item *in = &items[p->cursor];
+    const struct fab_recording_item *in = &items[p->cursor];
     if (in->pair == NONE)
         return (struct step){.item = p->cursor, .due = moment(p, in->time)};
     if (items[in->pair].asked)
@@ -171,13 +173,13 @@ static struct step next_step(struct fab_player *p)
     return wait_or_skip(p);
 }
 
-static void deliver(struct fab_player *p, uint32_t in, uint8_t mad[FAB_MAD_SIZE],
-                    struct fab_record_entry *ret)
+static void deliver(struct fab_recording_player *p, uint32_t in, uint8_t mad[FAB_MAD_SIZE],
+                    struct fab_recording_entry *ret)
 {
-    struct fab_script_item *items = p->script.items;
+    struct fab_recording_item *items = p->script.items;
     uint32_t request = items[in].pair;
     items[in].done = true;
-    fab_script_entry(&p->script, in, mad, ret);
+    fab_recording_index_entry(&p->script, in, mad, ret);
     if (request != NONE) {
         fab_put_be64(mad + AT_TID, items[request].tid);
         if (items[request].pair == in)
@@ -187,8 +189,8 @@ static void deliver(struct fab_player *p, uint32_t in, uint8_t mad[FAB_MAD_SIZE]
     p->stats.delivered++;
 }
 
-bool fab_player_receive(struct fab_player *p, uint64_t now, uint8_t mad[FAB_MAD_SIZE],
-                        struct fab_record_entry *ret)
+bool fab_recording_player_receive(struct fab_recording_player *p, uint64_t now,
+                                  uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret)
 {
     struct step step;
     while ((step = next_step(p)).item != NONE && step.due <= now) {
@@ -202,9 +204,10 @@ bool fab_player_receive(struct fab_player *p, uint64_t now, uint8_t mad[FAB_MAD_
     return false;
 }
 
-bool fab_player_more(struct fab_player *p, uint8_t mad[FAB_MAD_SIZE], struct fab_record_entry *ret)
+bool fab_recording_player_more(struct fab_recording_player *p, uint8_t mad[FAB_MAD_SIZE],
+                               struct fab_recording_entry *ret)
 {
-    const struct fab_script_item *items = p->script.items;
+    const struct fab_recording_item *items = p->script.items;
     uint32_t in = p->came + 1;
     if (p->stats.delivered == 0 || in >= p->script.count || items[in].out || items[in].done ||
         items[in].time != items[p->came].time)
@@ -215,7 +218,7 @@ bool fab_player_more(struct fab_player *p, uint8_t mad[FAB_MAD_SIZE], struct fab
     return true;
 }
 
-uint64_t fab_player_deadline(struct fab_player *p, uint64_t now)
+uint64_t fab_recording_player_deadline(struct fab_recording_player *p, uint64_t now)
 {
     struct step step = next_step(p);
     return step.item == NONE && step.due <= now ? UINT64_MAX : step.due;
@@ -224,27 +227,28 @@ uint64_t fab_player_deadline(struct fab_player *p, uint64_t now)
 /* ---- what came of it ---- */
 
 /* It was sent in the recording, early enough that it should have been sent now. */
-static bool is_missing(const struct fab_script *s, uint32_t i)
+static bool is_missing(const struct fab_recording_index *s, uint32_t i)
 {
-    const struct fab_script_item *item = &s->items[i];
+    const struct fab_recording_item *item = &s->items[i];
     return item->out && !item->asked && (i < s->last_in || item->time < s->judged_us);
 }
 
-bool fab_player_missing(const struct fab_player *p, uint32_t *cursor, uint8_t mad[FAB_MAD_SIZE],
-                        struct fab_record_entry *ret)
+bool fab_recording_player_missing(const struct fab_recording_player *p, uint32_t *cursor,
+                                  uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret)
 {
-    const struct fab_script *s = &p->script;
+    const struct fab_recording_index *s = &p->script;
     while (*cursor < s->count && !is_missing(s, *cursor))
         ++*cursor;
     if (*cursor >= s->count)
         return false;
-    fab_script_entry(s, (*cursor)++, mad, ret);
+    fab_recording_index_entry(s, (*cursor)++, mad, ret);
     return true;
 }
 
-void fab_player_stats(const struct fab_player *p, struct fab_player_stats *ret)
+void fab_recording_player_stats(const struct fab_recording_player *p,
+                                struct fab_recording_player_stats *ret)
 {
-    const struct fab_script *s = &p->script;
+    const struct fab_recording_index *s = &p->script;
     *ret = p->stats;
     ret->recorded_out = s->outs;
     ret->recorded_in = s->ins;

@@ -14,44 +14,50 @@
 
 #include "libfabmgr/recording/recording.h"
 
-struct fab_player_stats {
+struct fab_recording_player_stats {
     uint32_t recorded_out, recorded_in; /* MADs in the recording */
     uint32_t asked;                     /* sent now and in the recording */
     uint32_t delivered;
-    uint32_t strange;   /* sent now, but not in the recording */
-    uint32_t beyond;    /* the same in the last second of the recording: not judged */
-    uint32_t missing;   /* sent in the recording, but not (yet) now */
-    uint32_t reordered; /* answers that could not wait for their turn */
-    uint32_t orphans;   /* answers in the recording to nothing in it; they are left out */
+    uint32_t unexpected; /* sent now, but not in the recording */
+    uint32_t not_judged; /* the same in the last second of the recording: not judged */
+    uint32_t missing;    /* sent in the recording, but not (yet) now */
+    uint32_t reordered;  /* answers that could not wait for their turn */
+    uint32_t orphans;    /* answers in the recording to nothing in it; they are left out */
 };
-struct fab_player;
+struct fab_recording_player;
 /* bytes stay the caller's and must live as long. FORMAT, UNSUPPORTED, TRUNCATED: of the header;
  * LIMIT: more than 2^31 entries; NOMEM. */
-int fab_player_new(const uint8_t *bytes, size_t len, uint64_t now, struct fab_player **ret);
-void fab_player_free(struct fab_player *p); /* NULL is fine */
-const struct fab_record_header *fab_player_header(const struct fab_player *p);
+int fab_recording_player_new(const uint8_t *bytes, size_t len, uint64_t now,
+                             struct fab_recording_player **ret);
+void fab_recording_player_free(struct fab_recording_player *p); /* NULL is fine */
+const struct fab_recording_header *
+fab_recording_player_header(const struct fab_recording_player *p);
 /* OK: the recording has an end. TRUNCATED: it was cut short. FORMAT: from some byte on it is not a
  * recording. All before is played. */
-int fab_player_tail(const struct fab_player *p);
-enum fab_player_sent {
-    FAB_PLAYER_RECORDED, /* as in the recording, and answered as there */
-    FAB_PLAYER_STRANGE,  /* not in the recording (any more): nobody answers */
-    FAB_PLAYER_BEYOND,   /* the same, in the last second of the recording: it may have been about to
-                          */
+int fab_recording_player_tail(const struct fab_recording_player *p);
+enum fab_recording_player_sent {
+    FAB_RECORDING_PLAYER_RECORDED,   /* as in the recording, and answered as there */
+    FAB_RECORDING_PLAYER_UNEXPECTED, /* not in the recording (any more): nobody answers */
+    FAB_RECORDING_PLAYER_NOT_JUDGED, /* the same, in the last second of the recording: it may have
+                                      * been about to
+                                      */
 };
 /* A MAD that is sent; FAB_MAD_SIZE bytes of it are looked at. */
-enum fab_player_sent fab_player_send(struct fab_player *p, uint64_t now,
-                                     const struct fab_record_entry *mad);
+enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_player *p,
+                                                         uint64_t now,
+                                                         const struct fab_recording_entry *mad);
 /* The next MAD that is due, if any. */
-bool fab_player_receive(struct fab_player *p, uint64_t now, uint8_t mad[FAB_MAD_SIZE],
-                        struct fab_record_entry *ret);
+bool fab_recording_player_receive(struct fab_recording_player *p, uint64_t now,
+                                  uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
 /* After one was received: the next that came together with it, in one batch, if any. */
-bool fab_player_more(struct fab_player *p, uint8_t mad[FAB_MAD_SIZE], struct fab_record_entry *ret);
+bool fab_recording_player_more(struct fab_recording_player *p, uint8_t mad[FAB_MAD_SIZE],
+                               struct fab_recording_entry *ret);
 /* When to call receive again; UINT64_MAX: the recording is used up. */
-uint64_t fab_player_deadline(struct fab_player *p, uint64_t now);
-void fab_player_stats(const struct fab_player *p, struct fab_player_stats *ret);
+uint64_t fab_recording_player_deadline(struct fab_recording_player *p, uint64_t now);
+void fab_recording_player_stats(const struct fab_recording_player *p,
+                                struct fab_recording_player_stats *ret);
 /* The next MAD that was sent in the recording, but not now; start with *cursor = 0. */
-bool fab_player_missing(const struct fab_player *p, uint32_t *cursor, uint8_t mad[FAB_MAD_SIZE],
-                        struct fab_record_entry *ret);
+bool fab_recording_player_missing(const struct fab_recording_player *p, uint32_t *cursor,
+                                  uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
 
 #endif

@@ -12,16 +12,16 @@
 #define LOCAL (UINT64_C(0x02) << 56) /* the bit of EUI-64 that says: given by an administrator */
 #define TRIES 64
 
-void fab_aliases_fini(struct fab_aliases *a)
+void fab_sa_aliases_fini(struct fab_sa_aliases *a)
 {
     free(a->row);
     fab_map_fini(&a->ports);
     fab_map_fini(&a->guids);
-    *a = (struct fab_aliases){0};
+    *a = (struct fab_sa_aliases){0};
 }
 
-struct fab_alias_block *fab_aliases_block(const struct fab_aliases *a, uint64_t port_guid,
-                                          uint32_t block)
+struct fab_sa_alias_block *fab_sa_aliases_block(const struct fab_sa_aliases *a, uint64_t port_guid,
+                                                uint32_t block)
 {
     uint32_t row;
     if (!fab_map_get(&a->ports, port_guid, &row))
@@ -31,11 +31,11 @@ struct fab_alias_block *fab_aliases_block(const struct fab_aliases *a, uint64_t 
     return row != NO_ROW ? &a->row[row] : NULL;
 }
 
-static int add_block(struct fab_aliases *a, uint64_t port_guid, uint32_t block,
-                     struct fab_alias_block **ret)
+static int add_block(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t block,
+                     struct fab_sa_alias_block **ret)
 {
     uint32_t first = NO_ROW;
-    struct fab_alias_block *row = a->row;
+    struct fab_sa_alias_block *row = a->row;
     if (a->count == a->room)
         row = fab_grow(a->row, sizeof *a->row, a->count + 1, &a->room);
     if (row == NULL)
@@ -46,22 +46,22 @@ static int add_block(struct fab_aliases *a, uint64_t port_guid, uint32_t block,
         return FAB_E_NOMEM;
     *ret = &a->row[a->count++];
     **ret =
-        (struct fab_alias_block){.port_guid = port_guid, .block = (uint8_t)block, .next = first};
+        (struct fab_sa_alias_block){.port_guid = port_guid, .block = (uint8_t)block, .next = first};
     return FAB_OK;
 }
 
-int fab_aliases_put(struct fab_aliases *a, uint64_t port_guid, uint32_t place, uint64_t guid)
+int fab_sa_aliases_set(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place, uint64_t guid)
 {
-    uint32_t in_block = place % FAB_ALIAS_BLOCK;
-    struct fab_alias_block *b = fab_aliases_block(a, port_guid, place / FAB_ALIAS_BLOCK);
-    if (place == 0 || place >= FAB_ALIAS_PLACES)
+    uint32_t in_block = place % FAB_SA_ALIAS_BLOCK;
+    struct fab_sa_alias_block *b = fab_sa_aliases_block(a, port_guid, place / FAB_SA_ALIAS_BLOCK);
+    if (place == 0 || place >= FAB_SA_ALIAS_INDEXES)
         return FAB_E_RANGE;
     uint64_t old = b != NULL ? b->guid[in_block] : 0;
     if (old == guid)
         return FAB_OK;
     int r = guid != 0 && fab_map_has(&a->guids, guid) ? FAB_E_EXISTS : FAB_OK;
     if (r == FAB_OK && b == NULL)
-        r = add_block(a, port_guid, place / FAB_ALIAS_BLOCK, &b);
+        r = add_block(a, port_guid, place / FAB_SA_ALIAS_BLOCK, &b);
     if (r == FAB_OK && guid != 0)
         r = fab_map_add(&a->guids, guid, (uint32_t)(b - a->row));
     if (r != FAB_OK)
@@ -73,18 +73,19 @@ int fab_aliases_put(struct fab_aliases *a, uint64_t port_guid, uint32_t place, u
     return FAB_OK;
 }
 
-uint64_t fab_aliases_port(const struct fab_aliases *a, uint64_t guid)
+uint64_t fab_sa_aliases_port(const struct fab_sa_aliases *a, uint64_t guid)
 {
     uint32_t row;
     return guid != 0 && fab_map_get(&a->guids, guid, &row) ? a->row[row].port_guid : 0;
 }
 
-uint64_t fab_aliases_make(const struct fab_aliases *a, uint64_t port_guid, uint32_t place,
-                          bool (*taken)(const void *ctx, uint64_t guid), const void *ctx)
+uint64_t fab_sa_aliases_generate(const struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place,
+                                 bool (*taken)(const void *ctx, uint64_t guid), const void *ctx)
 {
     for (uint64_t n = 0; n < TRIES; n++) {
-        uint64_t guid = LOCAL | (fab_mix64(fab_mix64(port_guid) + n * FAB_ALIAS_PLACES + place) &
-                                 (LOCAL / 2 - 1));
+        uint64_t guid =
+            LOCAL |
+            (fab_mix64(fab_mix64(port_guid) + n * FAB_SA_ALIAS_INDEXES + place) & (LOCAL / 2 - 1));
         if (!fab_map_has(&a->guids, guid) && !taken(ctx, guid))
             return guid;
     }

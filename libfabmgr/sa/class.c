@@ -32,8 +32,8 @@ uint8_t fab_sa_class(const struct fab_sa_query *q, uint32_t src, uint32_t dst, u
     return class < 0 ? 0 : (uint8_t) class;
 }
 
-void fab_sa_limit(const struct fab_sa_query *q, uint8_t class, unsigned *mtu, unsigned *rank,
-                  unsigned *life)
+void fab_sa_class_limits(const struct fab_sa_query *q, uint8_t class, unsigned *mtu, unsigned *rank,
+                         unsigned *life)
 {
     const struct fab_classes *all = q->sa->matcher.classes;
     if (all == NULL)

@@ -7,7 +7,7 @@
  * M_Keys are shown to those who know our SM_Key, and P_Key tables only to them. Tables that nobody
  * has set (arbitration with one lane) are zeros. Who is not trusted sees the ports that it has a
  * partition in common with. What hosts register is listed by whom they registered it with
- * (struct fab_sa_list).
+ * (struct fab_sa_source).
  */
 #include <string.h>
 
@@ -95,7 +95,7 @@ static bool fill_switch_info(struct fab_sa_query *q, uint32_t port, uint32_t k, 
 static bool fill_link(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     const struct fab_fabric *f = fabric_of(q);
-    const struct fab_sa_cable *c = &q->sa->cables[port + k];
+    const struct fab_sa_link *c = &q->sa->cables[port + k];
     struct fab_link_record *r = ret;
     if (c->peer == FAB_NONE)
         return false;
@@ -140,8 +140,8 @@ static uint32_t guid_blocks(const struct fab_sa_query *q, uint32_t port)
 static bool fill_guid_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t own = fabric_of(q)->ports[port].guid;
-    const struct fab_alias_block *b =
-        q->sa->aliases != NULL ? fab_aliases_block(q->sa->aliases, own, k) : NULL;
+    const struct fab_sa_alias_block *b =
+        q->sa->aliases != NULL ? fab_sa_aliases_block(q->sa->aliases, own, k) : NULL;
     struct fab_guid_info_record *r = ret;
     r->lid = lid_of(q, port);
     r->block = (uint8_t)k;

@@ -3,7 +3,7 @@
 #ifndef LIBFABMGR_SA_KINDS_H
 #define LIBFABMGR_SA_KINDS_H
 
-#include "libfabmgr/sa/facts.h"
+#include "libfabmgr/sa/context.h"
 
 /* How the records of one attribute are found: ports that own LIDs one after the other (q->from),
  * and of each some number of records. */
@@ -30,8 +30,8 @@ uint16_t fab_sa_common_key(const struct fab_sa *sa, uint32_t a, uint32_t b, uint
 /* class.c: the traffic class of a path, its limits, and the P_Key that it shall have (0: any). */
 uint8_t fab_sa_class(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint32_t lid,
                      uint16_t pkey);
-void fab_sa_limit(const struct fab_sa_query *q, uint8_t class, unsigned *mtu, unsigned *rank,
-                  unsigned *life);
+void fab_sa_class_limits(const struct fab_sa_query *q, uint8_t class, unsigned *mtu, unsigned *rank,
+                         unsigned *life);
 uint16_t fab_sa_class_pkey(const struct fab_sa *sa, uint8_t class);
 /* Whether the one who asks may know of a port (of an end, or port 0 of a switch). */
 static inline bool fab_sa_may_see(const struct fab_sa_query *q, uint32_t port)
@@ -41,6 +41,6 @@ static inline bool fab_sa_may_see(const struct fab_sa_query *q, uint32_t port)
 
 /* The same MTU, rate or lifetime, or one that the selector lets us say instead; 0: none does. Best
  * of `have` and below for lifetimes, too. */
-bool fab_sa_select(uint8_t selector, unsigned want, unsigned *value, bool exact_only);
+bool fab_sa_apply_selector(uint8_t selector, unsigned want, unsigned *value, bool exact_only);
 
 #endif

@@ -2,8 +2,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/aliases.c \
 	%D%/aliases.h \
 	%D%/class.c \
-	%D%/facts.c \
-	%D%/facts.h \
+	%D%/context.c \
+	%D%/context.h \
 	%D%/kinds.c \
 	%D%/kinds.h \
 	%D%/path.c \

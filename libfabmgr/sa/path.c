@@ -202,7 +202,7 @@ uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request 
 /* ---- selectors --------------------------------------------------------------------------------
  */
 
-bool fab_sa_select(uint8_t selector, unsigned want, unsigned *value, bool exact_only)
+bool fab_sa_apply_selector(uint8_t selector, unsigned want, unsigned *value, bool exact_only)
 {
     switch (selector) {
     case FAB_SELECT_MORE:
@@ -230,11 +230,12 @@ static bool select_all(const struct fab_sa_query *q, struct path *p)
 {
     const struct fab_path_record *w = &q->path, *g = &q->given;
     return (!g->mtu_selector || !g->mtu ||
-            fab_sa_select(w->mtu_selector, w->mtu, &p->mtu, false)) &&
+            fab_sa_apply_selector(w->mtu_selector, w->mtu, &p->mtu, false)) &&
            (!g->rate_selector || !g->rate ||
-            fab_sa_select(w->rate_selector, fab_sa_rank_of_rate(w->rate), &p->rank, true)) &&
+            fab_sa_apply_selector(w->rate_selector, fab_sa_rank_of_rate(w->rate), &p->rank,
+                                  true)) &&
            (!g->life_selector || !g->life ||
-            fab_sa_select(w->life_selector, w->life, &p->life, false));
+            fab_sa_apply_selector(w->life_selector, w->life, &p->life, false));
 }
 
 /* ---- one path ---------------------------------------------------------------------------------
@@ -245,12 +246,12 @@ static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, uint8_t cla
 {
     const struct fab_view *v = q->sa->view;
     uint8_t mtu, rank;
-    if (fab_sa_least(q->sa, src, lid, &mtu, &rank) != FAB_OK)
+    if (fab_sa_path_limits(q->sa, src, lid, &mtu, &rank) != FAB_OK)
         return false;
     *ret = (struct path){.mtu = mtu, .rank = rank};
     if (v->target->lids.owner[lid] != src)
         ret->life = v->policy.subnet_timeout;
-    fab_sa_limit(q, class, &ret->mtu, &ret->rank, &ret->life);
+    fab_sa_class_limits(q, class, &ret->mtu, &ret->rank, &ret->life);
     ret->sl = fab_target_sl_of(v->fabric, &v->target->lids, &v->target->vls, class, src, lid);
     if (q->given.sl && !fab_vls_many(&v->target->vls) && fab_vls_levels(&v->target->vls) < 2)
         ret->sl = q->path.sl; /* all of them take the one lane */
@@ -405,7 +406,7 @@ static void go(const struct fab_sa_query *q, uint32_t src, uint32_t lid, uint32_
         in = q->sa->cables[out].peer;
         out = in == FAB_NONE ? FAB_NONE : v->fabric->ports[in].node;
         if (out != FAB_NONE)
-            out = fab_node_is_switch(v->fabric, out) ? fab_sa_out(q->sa, out, lid) : FAB_NONE;
+            out = fab_node_is_switch(v->fabric, out) ? fab_sa_out_port(q->sa, out, lid) : FAB_NONE;
     }
     *ret_in = in;
     *ret_out = out;

@@ -230,8 +230,8 @@ int fab_sa_next(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record)
 /* ---- answers ----------------------------------------------------------------------------------
  */
 
-void fab_sa_answer_head(const uint8_t request[FAB_MAD_SIZE], uint16_t status, uint16_t stride,
-                        uint8_t answer[FAB_MAD_SIZE])
+void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, uint16_t stride,
+                          uint8_t answer[FAB_MAD_SIZE])
 {
     uint8_t method = request[OFF_METHOD];
     uint8_t copy[FAB_SA_DATA];
@@ -299,7 +299,7 @@ uint16_t fab_sa_get(struct fab_sa *sa, const uint8_t request[FAB_MAD_SIZE],
                                                           : get_record(sa, req, budget, data);
     uint8_t from_request[FAB_SA_DATA_LEN];
     memcpy(from_request, req->data, sizeof from_request);
-    fab_sa_answer_head(request, status, 0, answer);
+    fab_sa_answer_header(request, status, 0, answer);
     memcpy(answer + FAB_SA_DATA, status == 0 ? data : from_request, FAB_SA_DATA_LEN);
     return status;
 }

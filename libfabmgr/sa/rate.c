@@ -3,7 +3,7 @@
  * Rates of paths (IBA 15.2.5.16): their numbers grew with the standard and are in no order, so they
  * are compared by rank. Where two widths and speeds make the same rate they share a number.
  */
-#include "libfabmgr/sa/facts.h"
+#include "libfabmgr/sa/context.h"
 
 static const struct {
     uint32_t mbps;

@@ -21,10 +21,10 @@ void fab_sa_free(struct fab_sa *sa);                           /* NULL is fine *
 const struct fab_view *fab_sa_view(const struct fab_sa *sa);
 /* Ports are known by these, too, as they are when a query asks; they stay the caller's. NULL: by
  * none. */
-void fab_sa_use_aliases(struct fab_sa *sa, const struct fab_aliases *aliases);
+void fab_sa_set_aliases(struct fab_sa *sa, const struct fab_sa_aliases *aliases);
 /* What other managers said of themselves when they were last asked; copied. LIMIT: too many. */
 #define FAB_SA_MANAGERS 64
-int fab_sa_use_managers(struct fab_sa *sa, const struct fab_sm_info *info, uint32_t count);
+int fab_sa_set_managers(struct fab_sa *sa, const struct fab_sm_info *info, uint32_t count);
 /* The port that owns a LID and is called so, by its own GUID or by an alias; FAB_NONE: none. */
 uint32_t fab_sa_port_of_guid(const struct fab_sa *sa, uint64_t guid);
 
@@ -48,7 +48,7 @@ uint32_t fab_sa_rate_mbps(uint8_t rate);
 
 struct fab_sa_query;
 /* Records that somebody else keeps, in place of what follows from the view. */
-struct fab_sa_list {
+struct fab_sa_source {
     void *ctx;
     /* The record behind *at, and moves it there: four numbers that say which one it is, by its key,
      * since records come and go; all 0: before the first. False: there is no more. */
@@ -64,7 +64,7 @@ struct fab_sa_request {
     bool trusted;        /* it came with our SM_Key */
     uint32_t from;       /* the port that asks: it sees those it may talk to. FAB_NONE: all */
     uint32_t activity;   /* our SMInfo's ActCount */
-    const struct fab_sa_list *list; /* or NULL; it must stay until the query is over */
+    const struct fab_sa_source *list; /* or NULL; it must stay until the query is over */
 };
 /* Reads what follows the common header. FORMAT: a class version that is not the SA's, or an RMPP
  * version that is none. TRUNCATED: fewer than FAB_MAD_SIZE bytes. */
@@ -83,7 +83,7 @@ struct fab_sa_query {
     bool trusted;
     uint32_t asker, activity;
     uint64_t comp_mask;
-    const struct fab_sa_list *list;
+    const struct fab_sa_source *list;
     uint64_t at[4];
     uint8_t want[FAB_REC_MAX],
         mask[FAB_REC_MAX];              /* the record asked for, and its bits that count */
@@ -112,8 +112,8 @@ uint16_t fab_sa_get(struct fab_sa *sa, const uint8_t request[FAB_MAD_SIZE],
 bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b);
 /* The header of an answer to a request, FAB_SA_DATA bytes, with nothing behind it (the MAD is
  * cleared): method, TID and attribute of the request, SM_Key 0. stride: bytes, of a table. */
-void fab_sa_answer_head(const uint8_t request[FAB_MAD_SIZE], uint16_t status, uint16_t stride,
-                        uint8_t answer[FAB_MAD_SIZE]);
+void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, uint16_t stride,
+                          uint8_t answer[FAB_MAD_SIZE]);
 bool fab_sa_is_table(uint8_t method); /* its answer is a table, sent by RMPP */
 
 #endif

@@ -23,14 +23,15 @@
 
 static void load(struct gs_request *r, uint16_t attr_id, uint32_t block, uint8_t *data)
 {
-    if (!pieces_read(r->sim, lid_port(r->sim, r->at), attr_id, block, data))
+    if (!fab_sim_table_read(r->sim, lid_port(r->sim, r->at), attr_id, block, data))
         memset(data, 0, FAB_GS_DATA);
 }
 
 static uint16_t store(struct gs_request *r, uint16_t attr_id, uint32_t block)
 {
-    return pieces_write(r->sim, lid_port(r->sim, r->at), attr_id, block, r->data) ? 0
-                                                                                  : FAB_SMP_BUSY;
+    return fab_sim_table_write(r->sim, lid_port(r->sim, r->at), attr_id, block, r->data)
+               ? 0
+               : FAB_SMP_BUSY;
 }
 
 /* ---- the key ----------------------------------------------------------------------------------
@@ -56,7 +57,7 @@ static bool has_key(struct gs_request *r, const struct fab_cc_key_info *key)
     return key->key == 0 || key->key == fab_be64(r->mad + FAB_CC_KEY);
 }
 
-bool congestion_key_fits(struct gs_request *r)
+bool fab_sim_congestion_key_fits(struct gs_request *r)
 {
     struct fab_cc_key_info key = key_of(r);
     if (!r->set || has_key(r, &key))
@@ -183,7 +184,7 @@ static uint16_t handle_table(struct gs_request *r)
     load(r, FAB_CC_TABLE, 0, first);
     if (r->set) {
         fab_put_be16(first, limit);
-        if (!pieces_write(r->sim, lid_port(r->sim, r->at), FAB_CC_TABLE, 0, first))
+        if (!fab_sim_table_write(r->sim, lid_port(r->sim, r->at), FAB_CC_TABLE, 0, first))
             return FAB_SMP_BUSY;
     }
     memcpy(r->data, first, 2);
@@ -311,7 +312,7 @@ static uint16_t handle_log(struct gs_request *r)
     return 0;
 }
 
-uint16_t congestion_handle(struct gs_request *r, uint16_t attr_id)
+uint16_t fab_sim_congestion_handle(struct gs_request *r, uint16_t attr_id)
 {
     static const struct {
         uint16_t attr_id;

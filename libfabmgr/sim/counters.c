@@ -2,8 +2,8 @@
 /*
  * The counters of ports, without their ends on the wire (perf.c). Those of PortCounters stand in a
  * row a port, there once something counted; those of details one by one, as few ports have any.
- * Some rise with time (fab_sim_rise), which is reckoned when they are read. A node that loses its
- * power forgets them all.
+ * Some rise with time (fab_sim_increment), which is reckoned when they are read. A node that loses
+ * its power forgets them all.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -90,7 +90,7 @@ void count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add)
         *value = UINT64_MAX;
 }
 
-void counters_settle(struct fab_sim *s, uint32_t port)
+void fab_sim_counters_update(struct fab_sim *s, uint32_t port)
 {
     for (size_t i = 0; i < s->rate_count; i++) {
         struct sim_rate *r = &s->rates[i];
@@ -104,24 +104,24 @@ void counters_settle(struct fab_sim *s, uint32_t port)
     }
 }
 
-uint64_t counter_get(struct fab_sim *s, uint32_t port, uint32_t counter)
+uint64_t fab_sim_counter_read(struct fab_sim *s, uint32_t port, uint32_t counter)
 {
     const uint64_t *value = place(s, port, counter, false);
     return value != NULL ? *value : 0;
 }
 
-void counter_put(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value)
+void fab_sim_counter_write(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value)
 {
     uint64_t *at = place(s, port, counter, value != 0);
     if (at != NULL)
         *at = value;
 }
 
-void counters_forget(struct fab_sim *s, uint32_t node)
+void fab_sim_counters_forget(struct fab_sim *s, uint32_t node)
 {
     uint32_t first = s->fabric->nodes[node].first_port;
     for (uint32_t p = first; p <= first + s->fabric->nodes[node].num_ports; p++) {
-        counters_settle(s, p);
+        fab_sim_counters_update(s, p);
         struct sim_counters *row = find_row(s, p);
         if (row != NULL)
             *row = (struct sim_counters){0};
@@ -131,13 +131,13 @@ void counters_forget(struct fab_sim *s, uint32_t node)
 /* ---- faults -----------------------------------------------------------------------------------
  */
 
-int fab_sim_count(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
-                  uint64_t add)
+int fab_sim_counter_add(struct fab_sim *s, uint32_t node, uint8_t port,
+                        enum fab_sim_counter counter, uint64_t add)
 {
     if (!has_port(s, node, port) || counter >= FAB_SIM_ALL_COUNTERS)
         return FAB_E_NOT_FOUND;
     count(s, port_id(s, node, port), counter, add);
-    trap_errors(s, port_id(s, node, port), counter);
+    fab_sim_trap_errors(s, port_id(s, node, port), counter);
     return FAB_OK;
 }
 
@@ -155,8 +155,8 @@ static int add_rate(struct fab_sim *s)
     return FAB_OK;
 }
 
-int fab_sim_rise(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
-                 double per_second)
+int fab_sim_increment(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
+                      double per_second)
 {
     if (!has_port(s, node, port) || counter >= FAB_SIM_ALL_COUNTERS)
         return FAB_E_NOT_FOUND;
@@ -164,7 +164,7 @@ int fab_sim_rise(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_co
         return FAB_E_INVAL;
     uint32_t id = port_id(s, node, port);
     size_t i = 0;
-    counters_settle(s, id);
+    fab_sim_counters_update(s, id);
     while (i < s->rate_count && (s->rates[i].port != id || s->rates[i].counter != counter))
         i++;
     int status = i == s->rate_count ? add_rate(s) : FAB_OK;
@@ -179,6 +179,6 @@ uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
 {
     if (!has_port(s, node, port) || counter >= FAB_SIM_ALL_COUNTERS)
         return 0;
-    counters_settle(s, port_id(s, node, port));
-    return counter_get(s, port_id(s, node, port), counter);
+    fab_sim_counters_update(s, port_id(s, node, port));
+    return fab_sim_counter_read(s, port_id(s, node, port), counter);
 }

@@ -51,7 +51,7 @@ struct sim_switch {
 struct sim_node {
     bool silent, dead;
     bool odd;    /* any of what follows holds: looked at before each answer */
-    uint8_t lie; /* enum fab_sim_lie */
+    uint8_t lie; /* enum fab_sim_corrupt */
     double lie_rate;
     uint32_t late_us, spread_us;
     uint64_t busy_until;         /* its agent works on earlier MADs */
@@ -81,7 +81,7 @@ struct sim_blocks {
     size_t count, capacity;
 };
 struct sim_outbox {
-    struct fab_sim_mail *mails;
+    struct fab_sim_delivery *mails;
     size_t head, tail, capacity;
 };
 struct sim_counters {
@@ -163,8 +163,8 @@ struct fab_sim {
     struct sim_cc_logs cc_logs;
     struct sim_queue queue;
     uint64_t now;
-    struct fab_sim_pace pace;
-    struct fab_sim_weather weather;
+    struct fab_sim_timing pace;
+    struct fab_sim_impairments weather;
     bool calm;      /* no weather */
     bool under_way; /* something that the last MAD set off takes time */
     bool noisy;     /* some cable spoils packets, or did */
@@ -227,77 +227,80 @@ static inline bool has_port(const struct fab_sim *s, uint32_t node, uint8_t port
            (port > 0 || is_switch(s, node));
 }
 
-/* move.c: how MADs get from port to port. False: lost on the way. */
+/* forward.c: how MADs get from port to port. False: lost on the way. */
 bool cross(struct fab_sim *s, struct spot *at, uint8_t out, uint8_t least_state);
-bool move_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct spot *at);
+bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct spot *at);
 /* A directed route, from DrSLID to DrDLID, where they are LIDs. dlid: where the part before the
  * directed one goes. *ret_slid: whom the device that answers sees as the sender, and sends its
  * answer to, when the route ends by LID; else it is left. */
-bool move_out(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid, uint8_t *bytes,
-              struct spot *at, uint16_t *ret_slid);
+bool fab_sim_forward_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid,
+                              uint8_t *bytes, struct spot *at, uint16_t *ret_slid);
 /* ... and back. lid: the switch where the directed part ended. */
-bool move_back(struct fab_sim *s, const struct fab_mad *mad, uint16_t lid, uint8_t *bytes,
-               struct spot *at);
+bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t lid,
+                             uint8_t *bytes, struct spot *at);
 
 /* link.c */
-void link_start(struct fab_sim *s); /* all ports as after power-on */
-void link_train(struct fab_sim *s, uint32_t port);
-void link_trained(struct fab_sim *s, uint32_t port); /* its time is up */
-void link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
-bool rate_agree(struct fab_sim *s, uint32_t near, uint32_t far); /* rate.c; false: on none */
-uint8_t link_rest(const struct fab_sim *s, uint32_t port); /* its physical state when it is down */
-void link_power_on(struct fab_sim *s, uint32_t port);      /* a port of a node that boots */
-void link_flap(struct fab_sim *s, const struct sim_event *e);
-int link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port);
+void fab_sim_links_start(struct fab_sim *s); /* all ports as after power-on */
+void fab_sim_link_train(struct fab_sim *s, uint32_t port);
+void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* its time is up */
+void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
+bool fab_sim_link_negotiate(struct fab_sim *s, uint32_t near,
+                            uint32_t far); /* rate.c; false: on none */
+uint8_t fab_sim_link_down_state(const struct fab_sim *s,
+                                uint32_t port); /* its physical state when it is down */
+void fab_sim_link_power_on(struct fab_sim *s, uint32_t port); /* a port of a node that boots */
+void fab_sim_link_flap(struct fab_sim *s, const struct sim_event *e);
+int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port);
 
 /* node.c */
-void node_booted(struct fab_sim *s, uint32_t node);
-void node_storm(struct fab_sim *s, const struct sim_event *e);
+void fab_sim_node_booted(struct fab_sim *s, uint32_t node);
+void fab_sim_node_storm(struct fab_sim *s, const struct sim_event *e);
 /* Makes a lie of an answer to an SMP, if the node lies. */
-void node_lie(struct fab_sim *s, uint32_t node, uint16_t attr_id, uint8_t bytes[FAB_MAD_SIZE]);
+void fab_sim_node_corrupt(struct fab_sim *s, uint32_t node, uint16_t attr_id,
+                          uint8_t bytes[FAB_MAD_SIZE]);
 
 /* trap.c */
-void trap_port_state(struct fab_sim *s, uint32_t sw);
-void trap_capability(struct fab_sim *s, uint32_t port);
-void trap_bad_key(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
-                  const uint8_t *bytes);
-void trap_repressed(struct fab_sim *s, struct spot at, const uint8_t *mad);
-void trap_again(struct fab_sim *s, uint32_t notice); /* its time has come */
-void trap_forget(struct fab_sim *s, uint32_t node);  /* it lost its power */
+void fab_sim_trap_port_state(struct fab_sim *s, uint32_t sw);
+void fab_sim_trap_capability(struct fab_sim *s, uint32_t port);
+void fab_sim_trap_bad_key(struct fab_sim *s, struct spot at, uint16_t slid,
+                          const struct fab_mad *mad, const uint8_t *bytes);
+void fab_sim_trap_repressed(struct fab_sim *s, struct spot at, const uint8_t *mad);
+void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice); /* its time has come */
+void fab_sim_trap_forget(struct fab_sim *s, uint32_t node);   /* it lost its power */
 /* A counter of errors rose that the standard has a trap for (129, 130). */
-void trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter);
-bool trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret);
+void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter);
+bool fab_sim_trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret);
 
 /* smp.c: the subnet management agent. False: no answer. */
-bool agent_answer(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
-                  uint8_t bytes[FAB_MAD_SIZE]);
-bool agent_key_fits(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
-                    const uint8_t *bytes);
-void switch_start(struct fab_sim *s, uint32_t sw);
+bool fab_sim_sma_answer(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
+                        uint8_t bytes[FAB_MAD_SIZE]);
+bool fab_sim_sma_key_fits(struct fab_sim *s, struct spot at, uint16_t slid,
+                          const struct fab_mad *mad, const uint8_t *bytes);
+void fab_sim_switch_start(struct fab_sim *s, uint32_t sw);
 
 /* port_info.c, tables.c */
-sim_handler handle_port_info, handle_lft, handle_mft, handle_pkeys, handle_sl2vl, handle_vlarb,
-    handle_guids, handle_led;
+sim_handler fab_sim_handle_port_info, fab_sim_handle_lft, fab_sim_handle_mft, fab_sim_handle_pkeys,
+    fab_sim_handle_sl2vl, fab_sim_handle_vlarb, fab_sim_handle_guids, fab_sim_handle_led;
 
-int lft_reserve(struct sim_switch *sw, uint32_t entries);
-void tables_forget(struct fab_sim *s, uint32_t node); /* it lost its power */
+int fab_sim_lft_reserve(struct sim_switch *sw, uint32_t entries);
+void fab_sim_tables_forget(struct fab_sim *s, uint32_t node); /* it lost its power */
 
 /* 192 bytes of any table, by port: for general services. */
-bool pieces_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
-                 uint8_t data[FAB_GS_DATA]);
-bool pieces_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
-                  const uint8_t data[FAB_GS_DATA]);
+bool fab_sim_table_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
+                        uint8_t data[FAB_GS_DATA]);
+bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
+                         const uint8_t data[FAB_GS_DATA]);
 
 /* gsi.c, perf.c, samples.c, congestion.c */
-bool gsi_serves(const struct fab_sim *s, struct spot at, const struct fab_mad *mad);
-bool gsi_answer(struct fab_sim *s, struct spot at, const struct fab_mad *mad,
-                uint8_t bytes[FAB_MAD_SIZE]);
-uint16_t perf_handle(struct gs_request *r, uint16_t attr_id);
-uint16_t congestion_handle(struct gs_request *r, uint16_t attr_id);
-bool congestion_key_fits(struct gs_request *r);
+bool fab_sim_gsi_serves(const struct fab_sim *s, struct spot at, const struct fab_mad *mad);
+bool fab_sim_gsi_answer(struct fab_sim *s, struct spot at, const struct fab_mad *mad,
+                        uint8_t bytes[FAB_MAD_SIZE]);
+uint16_t fab_sim_perf_handle(struct gs_request *r, uint16_t attr_id);
+uint16_t fab_sim_congestion_handle(struct gs_request *r, uint16_t attr_id);
+bool fab_sim_congestion_key_fits(struct gs_request *r);
 /* The ports that a PortSelect means: one, or (0xff) all of a switch but its own. False: none. */
-bool perf_ports(const struct gs_request *r, uint8_t select, uint32_t *ret_first,
-                uint32_t *ret_last);
+bool fab_sim_perf_ports(const struct gs_request *r, uint8_t select, uint32_t *ret_first,
+                        uint32_t *ret_last);
 uint16_t samples_control(struct gs_request *r);
 uint16_t samples_result(struct gs_request *r, const struct fab_attr *attr);
 void samples_due(struct fab_sim *s, uint32_t sampler);
@@ -305,10 +308,10 @@ void samples_due(struct fab_sim *s, uint32_t sampler);
 /* counters.c */
 void count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add);
 /* What rose with time at a port since it was last reckoned: before it is read or set. */
-void counters_settle(struct fab_sim *s, uint32_t port);
-uint64_t counter_get(struct fab_sim *s, uint32_t port, uint32_t counter);
-void counter_put(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value);
-void counters_forget(struct fab_sim *s, uint32_t node); /* it lost its power */
+void fab_sim_counters_update(struct fab_sim *s, uint32_t port);
+uint64_t fab_sim_counter_read(struct fab_sim *s, uint32_t port, uint32_t counter);
+void fab_sim_counter_write(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value);
+void fab_sim_counters_forget(struct fab_sim *s, uint32_t node); /* it lost its power */
 
 /* outbox.c: into the outbox of a manager at that spot, if there is one; or of whoever sits there
  * and asked. */
@@ -316,8 +319,8 @@ void mail(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t dlid, const
 void mail_to(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t dlid, const uint8_t *mad);
 
 /* time.c */
-void at_time(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, uint32_t a, uint32_t b,
-             uint64_t arg); /* without memory it does not happen */
+void fab_sim_schedule(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, uint32_t a,
+                      uint32_t b, uint64_t arg); /* without memory it does not happen */
 /* A MAD under way: EVENT_MAIL or EVENT_SEND after the delay. */
 void post(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, struct spot spot,
           uint16_t slid, uint16_t dlid, const uint8_t *mad);
@@ -326,6 +329,6 @@ void post(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, struct
 void multicast(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t mlid, const uint8_t *mad);
 
 /* sim.c: a request that was delayed goes on its way. */
-void send_late(struct fab_sim *s, const struct fab_sim_mail *parcel);
+void fab_sim_send_delayed(struct fab_sim *s, const struct fab_sim_delivery *parcel);
 
 #endif

@@ -34,43 +34,43 @@ int fab_sim_bit_errors(struct fab_sim *s, uint32_t node, uint8_t port, double ra
 int fab_sim_power_off(struct fab_sim *s, uint32_t node);
 int fab_sim_power_on(struct fab_sim *s, uint32_t node, uint64_t boot_us, uint64_t step_us);
 /* Its agents answer that much later, and up to spread_us more by the seed. 0, 0: as ever. */
-int fab_sim_late(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t spread_us);
+int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t spread_us);
 
-enum fab_sim_lie {
-    FAB_SIM_HONEST,
-    FAB_SIM_BUSY,    /* status "busy", always */
-    FAB_SIM_REFUSES, /* status "attribute not supported", always */
-    FAB_SIM_GARBAGE, /* random attributes */
-    FAB_SIM_BITS,    /* one bit of the attribute is wrong */
-    FAB_SIM_SHORT,   /* zeros instead of the attribute */
-    FAB_SIM_TWIN,    /* its NodeInfo has the GUIDs of node 0 */
-    FAB_SIM_STRANGE, /* answers with another transaction id */
+enum fab_sim_corrupt {
+    FAB_SIM_CORRUPT_NONE,
+    FAB_SIM_CORRUPT_BUSY,           /* status "busy", always */
+    FAB_SIM_CORRUPT_UNSUPPORTED,    /* status "attribute not supported", always */
+    FAB_SIM_CORRUPT_RANDOM,         /* random attributes */
+    FAB_SIM_CORRUPT_BIT_FLIP,       /* one bit of the attribute is wrong */
+    FAB_SIM_CORRUPT_ZEROS,          /* zeros instead of the attribute */
+    FAB_SIM_CORRUPT_DUPLICATE_GUID, /* its NodeInfo has the GUIDs of node 0 */
+    FAB_SIM_CORRUPT_WRONG_TID,      /* answers with another transaction id */
 };
 /* rate: the share of its answers to SMPs that are such a lie, 0..1. */
-int fab_sim_lie(struct fab_sim *s, uint32_t node, enum fab_sim_lie lie, double rate);
+int fab_sim_corrupt(struct fab_sim *s, uint32_t node, enum fab_sim_corrupt lie, double rate);
 
 /* A key that another manager has set, on all its ports. protect: 0-3. */
-int fab_sim_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t protect,
-                uint16_t lease_s);
+int fab_sim_set_m_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t protect,
+                      uint16_t lease_s);
 /* Sends a trap: 128-131, 144, 145, 256-259 with the details that belong to it (INVAL: others).
  * port: where it happened. It is repeated until repressed. */
 int fab_sim_trap(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t trap);
 /* That trap `count` times, one time a period, repressed or not. */
-int fab_sim_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t period_us,
-                  uint32_t count);
+int fab_sim_trap_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t period_us,
+                       uint32_t count);
 
 /* ---- the weather: what befalls MADs anywhere, by the seed
  * --------------------------------------*/
 
-struct fab_sim_weather {
+struct fab_sim_impairments {
     double loss;        /* share of MADs that are lost, each way; fab_sim_loss sets this one */
     double duplicate;   /* share of requests that arrive twice */
     double delay;       /* share of MADs, each way, that are delayed ... */
     uint32_t delay_us;  /* ... by this much ... */
     uint32_t spread_us; /* ... and up to this much more: what is behind overtakes them */
 };
-void fab_sim_set_weather(struct fab_sim *s, const struct fab_sim_weather *weather);
-struct fab_sim_weather fab_sim_weather(const struct fab_sim *s);
+void fab_sim_set_impairments(struct fab_sim *s, const struct fab_sim_impairments *weather);
+struct fab_sim_impairments fab_sim_impairments(const struct fab_sim *s);
 
 /* ---- counters (IBA 16.1.3.5, 16.1.4.11) and congestion (A10.4.3.5), of one port -----------------
  */
@@ -132,11 +132,11 @@ enum fab_sim_counter {
     FAB_SIM_SYNC_HEADER_ERRORS = FAB_SIM_RCV_DATA_SL + 16,
     FAB_SIM_ALL_COUNTERS = FAB_SIM_SYNC_HEADER_ERRORS + 38,
 };
-int fab_sim_count(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
-                  uint64_t add);
+int fab_sim_counter_add(struct fab_sim *s, uint32_t node, uint8_t port,
+                        enum fab_sim_counter counter, uint64_t add);
 /* It rises by so many a second from now on; 0: not any more. */
-int fab_sim_rise(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
-                 double per_second);
+int fab_sim_increment(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
+                      double per_second);
 uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
                          enum fab_sim_counter counter); /* 0 also where there is no such port */
 /* By its name in the standard, "PortXmitWait"; one of a VL, SL or lane: "PortVLXmitWait3".

@@ -24,8 +24,8 @@ static const struct service {
 } services[] = {
     {FAB_CLASS_PERF, 1,
      FAB_PERF_ALL_PORT_SELECT | FAB_PERF_EXT_WIDTH | FAB_PERF_XMIT_WAIT | FAB_PERF_QP1_DROPPED,
-     FAB_PERF2_ERRORS_EXT, perf_handle, NULL},
-    {FAB_CLASS_CC, 2, 0, 0, congestion_handle, congestion_key_fits},
+     FAB_PERF2_ERRORS_EXT, fab_sim_perf_handle, NULL},
+    {FAB_CLASS_CC, 2, 0, 0, fab_sim_congestion_handle, fab_sim_congestion_key_fits},
     {CLASS_BASEBOARD, 1, 0, 0, NULL, NULL},
     {CLASS_VENDOR, 1, 0, 0, NULL, NULL},
 };
@@ -38,7 +38,7 @@ static const struct service *find(uint8_t mgmt_class)
     return NULL;
 }
 
-bool gsi_serves(const struct fab_sim *s, struct spot at, const struct fab_mad *mad)
+bool fab_sim_gsi_serves(const struct fab_sim *s, struct spot at, const struct fab_mad *mad)
 {
     return (mad->method == FAB_METHOD_GET || mad->method == FAB_METHOD_SET) &&
            (find(mad->mgmt_class) != NULL || !s->ports[lid_port(s, at)].attached);
@@ -52,8 +52,8 @@ static void keep_trap_address(struct gs_request *r, uint8_t mgmt_class,
     struct fab_class_port_info want;
     uint8_t data[FAB_GS_DATA];
     if (r->set)
-        (void)pieces_write(r->sim, port, FAB_ATTR_CLASS_PORT_INFO, mgmt_class, r->data);
-    if (!pieces_read(r->sim, port, FAB_ATTR_CLASS_PORT_INFO, mgmt_class, data) ||
+        (void)fab_sim_table_write(r->sim, port, FAB_ATTR_CLASS_PORT_INFO, mgmt_class, r->data);
+    if (!fab_sim_table_read(r->sim, port, FAB_ATTR_CLASS_PORT_INFO, mgmt_class, data) ||
         fab_attr_unpack(&fab_attr_class_port_info, data, sizeof data, &want) != FAB_OK)
         return;
     memcpy(info->trap_gid, want.trap_gid, sizeof info->trap_gid);
@@ -81,8 +81,8 @@ static uint16_t handle_class_port_info(struct gs_request *r, const struct servic
     return 0;
 }
 
-bool gsi_answer(struct fab_sim *s, struct spot at, const struct fab_mad *mad,
-                uint8_t bytes[FAB_MAD_SIZE])
+bool fab_sim_gsi_answer(struct fab_sim *s, struct spot at, const struct fab_mad *mad,
+                        uint8_t bytes[FAB_MAD_SIZE])
 {
     const struct service *service = find(mad->mgmt_class);
     struct gs_request r = {.sim = s,

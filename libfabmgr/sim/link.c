@@ -17,7 +17,7 @@ static bool disabled(const struct sim_port *p)
     return p->info.phys_state == FAB_PHYS_DISABLED;
 }
 
-uint8_t link_rest(const struct fab_sim *s, uint32_t port)
+uint8_t fab_sim_link_down_state(const struct fab_sim *s, uint32_t port)
 {
     const struct fab_port_info *info = &s->ports[port].info;
     return info->down_default_state == FAB_PHYS_SLEEP ? FAB_PHYS_SLEEP : FAB_PHYS_POLLING;
@@ -38,10 +38,10 @@ static void power_on(struct fab_sim *s, uint32_t port)
     if (up)
         info->phys_state = FAB_PHYS_LINKUP;
     else if (!disabled(&s->ports[port]))
-        info->phys_state = link_rest(s, port);
+        info->phys_state = fab_sim_link_down_state(s, port);
 }
 
-void link_start(struct fab_sim *s)
+void fab_sim_links_start(struct fab_sim *s)
 {
     for (uint32_t port = 0; port < s->fabric->port_count; port++)
         power_on(s, port);
@@ -49,7 +49,7 @@ void link_start(struct fab_sim *s)
         uint32_t far = s->fabric->ports[port].peer;
         if (far != FAB_NONE && disabled(&s->ports[far]) && !disabled(&s->ports[port])) {
             s->ports[port].info.port_state = FAB_STATE_DOWN;
-            s->ports[port].info.phys_state = link_rest(s, port);
+            s->ports[port].info.phys_state = fab_sim_link_down_state(s, port);
         }
     }
 }
@@ -70,7 +70,7 @@ static bool set_state(struct fab_sim *s, uint32_t port, uint8_t state, uint8_t p
 static void tell(struct fab_sim *s, uint32_t port, bool change)
 {
     if (change)
-        trap_port_state(s, s->fabric->ports[port].node);
+        fab_sim_trap_port_state(s, s->fabric->ports[port].node);
 }
 
 static bool willing(const struct fab_sim *s, uint32_t port)
@@ -91,7 +91,7 @@ static void come_up(struct fab_sim *s, uint32_t port)
 {
     uint32_t far = s->fabric->ports[port].peer;
     s->ports[port].up_at = s->ports[far].up_at = 0;
-    if (!rate_agree(s, port, far)) {
+    if (!fab_sim_link_negotiate(s, port, far)) {
         s->ports[port].info.phys_state = s->ports[far].info.phys_state = FAB_PHYS_POLLING;
         return;
     }
@@ -101,7 +101,7 @@ static void come_up(struct fab_sim *s, uint32_t port)
     tell(s, far, far_changes);
 }
 
-void link_train(struct fab_sim *s, uint32_t port)
+void fab_sim_link_train(struct fab_sim *s, uint32_t port)
 {
     uint32_t far = s->fabric->ports[port].peer;
     if (!can_train(s, port))
@@ -112,17 +112,17 @@ void link_train(struct fab_sim *s, uint32_t port)
     }
     s->ports[port].info.phys_state = s->ports[far].info.phys_state = FAB_PHYS_TRAINING;
     s->ports[port].up_at = s->ports[far].up_at = s->now + s->pace.train_us;
-    at_time(s, s->pace.train_us, EVENT_TRAIN, port, 0, 0);
+    fab_sim_schedule(s, s->pace.train_us, EVENT_TRAIN, port, 0, 0);
 }
 
 /* Unless the link has fallen, and perhaps begun to train anew, since. */
-void link_trained(struct fab_sim *s, uint32_t port)
+void fab_sim_link_trained(struct fab_sim *s, uint32_t port)
 {
     if (s->ports[port].up_at == s->now && can_train(s, port))
         come_up(s, port);
 }
 
-void link_down(struct fab_sim *s, uint32_t port, uint8_t phys)
+void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys)
 {
     uint32_t far = s->fabric->ports[port].peer;
     if (s->ports[port].info.phys_state == FAB_PHYS_LINKUP)
@@ -132,7 +132,7 @@ void link_down(struct fab_sim *s, uint32_t port, uint8_t phys)
     bool far_changes = false, near_changes = set_state(s, port, FAB_STATE_DOWN, phys);
     s->ports[port].up_at = 0;
     if (far != FAB_NONE && !disabled(&s->ports[far])) {
-        far_changes = set_state(s, far, FAB_STATE_DOWN, link_rest(s, far));
+        far_changes = set_state(s, far, FAB_STATE_DOWN, fab_sim_link_down_state(s, far));
         s->ports[far].up_at = 0;
     }
     tell(s, port, near_changes);
@@ -140,20 +140,20 @@ void link_down(struct fab_sim *s, uint32_t port, uint8_t phys)
         tell(s, far, far_changes);
 }
 
-void link_power_on(struct fab_sim *s, uint32_t port)
+void fab_sim_link_power_on(struct fab_sim *s, uint32_t port)
 {
     bool own = s->fabric->ports[port].num == 0;
     power_on(s, port);
     if (own || disabled(&s->ports[port]))
         return;
     s->ports[port].info.port_state = FAB_STATE_DOWN;
-    s->ports[port].info.phys_state = link_rest(s, port);
+    s->ports[port].info.phys_state = fab_sim_link_down_state(s, port);
 }
 
 /* ---- faults -----------------------------------------------------------------------------------
  */
 
-int link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port)
+int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port)
 {
     if (node >= s->fabric->node_count || port > s->fabric->nodes[node].num_ports ||
         s->fabric->ports[port_id(s, node, port)].peer == FAB_NONE)
@@ -171,22 +171,24 @@ static void plug(struct fab_sim *s, uint32_t port, bool out)
 int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port)
 {
     uint32_t id;
-    int status = link_find(s, node, port, &id);
+    int status = fab_sim_link_find(s, node, port, &id);
     if (status != FAB_OK || s->ports[id].unlinked)
         return status;
     plug(s, id, true);
-    link_down(s, id, disabled(&s->ports[id]) ? s->ports[id].info.phys_state : link_rest(s, id));
+    fab_sim_link_down(s, id,
+                      disabled(&s->ports[id]) ? s->ports[id].info.phys_state
+                                              : fab_sim_link_down_state(s, id));
     return FAB_OK;
 }
 
 int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port)
 {
     uint32_t id;
-    int status = link_find(s, node, port, &id);
+    int status = fab_sim_link_find(s, node, port, &id);
     if (status != FAB_OK || !s->ports[id].unlinked)
         return status;
     plug(s, id, false);
-    link_train(s, id);
+    fab_sim_link_train(s, id);
     return FAB_OK;
 }
 
@@ -200,30 +202,30 @@ static void plug_in(struct fab_sim *s, uint32_t port, bool in)
 }
 
 /* In when it is out, out when it is in; the last time it is in. */
-void link_flap(struct fab_sim *s, const struct sim_event *e)
+void fab_sim_link_flap(struct fab_sim *s, const struct sim_event *e)
 {
     plug_in(s, e->a, s->ports[e->a].unlinked || e->b == 0);
     if (e->b > 0)
-        at_time(s, e->arg, EVENT_FLAP, e->a, e->b - 1, e->arg);
+        fab_sim_schedule(s, e->arg, EVENT_FLAP, e->a, e->b - 1, e->arg);
 }
 
 int fab_sim_flap(struct fab_sim *s, uint32_t node, uint8_t port, uint64_t period_us, uint32_t count)
 {
     uint32_t id;
-    int status = link_find(s, node, port, &id);
+    int status = fab_sim_link_find(s, node, port, &id);
     if (status != FAB_OK)
         return status;
     if (period_us < 2 || count == 0 || count > UINT32_MAX / 2)
         return FAB_E_INVAL;
     plug_in(s, id, false);
-    at_time(s, period_us / 2, EVENT_FLAP, id, 2 * (count - 1), period_us / 2);
+    fab_sim_schedule(s, period_us / 2, EVENT_FLAP, id, 2 * (count - 1), period_us / 2);
     return FAB_OK;
 }
 
 int fab_sim_noise(struct fab_sim *s, uint32_t node, uint8_t port, double share)
 {
     uint32_t id;
-    int status = link_find(s, node, port, &id);
+    int status = fab_sim_link_find(s, node, port, &id);
     if (status != FAB_OK)
         return status;
     if (!(share >= 0 && share <= 1))
@@ -245,7 +247,7 @@ static double power_of(double good, unsigned n)
 int fab_sim_bit_errors(struct fab_sim *s, uint32_t node, uint8_t port, double rate)
 {
     uint32_t id;
-    int status = link_find(s, node, port, &id);
+    int status = fab_sim_link_find(s, node, port, &id);
     if (status != FAB_OK)
         return status;
     if (!(rate >= 0 && rate <= 1))
@@ -254,8 +256,8 @@ int fab_sim_bit_errors(struct fab_sim *s, uint32_t node, uint8_t port, double ra
     double each_second = rate * 1e6 * fab_link_rate(&s->ports[id].info);
     status = fab_sim_noise(s, node, port, 1 - power_of(1 - rate, MAD_BITS));
     if (status == FAB_OK)
-        status = fab_sim_rise(s, node, port, FAB_SIM_SYMBOL_ERRORS, each_second);
+        status = fab_sim_increment(s, node, port, FAB_SIM_SYMBOL_ERRORS, each_second);
     if (status == FAB_OK)
-        status = fab_sim_rise(s, far->node, far->num, FAB_SIM_SYMBOL_ERRORS, each_second);
+        status = fab_sim_increment(s, far->node, far->num, FAB_SIM_SYMBOL_ERRORS, each_second);
     return status;
 }

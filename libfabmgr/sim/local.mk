@@ -5,7 +5,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/fault.h \
 	%D%/gsi.c \
 	%D%/link.c \
-	%D%/move.c \
+	%D%/forward.c \
 	%D%/multicast.c \
 	%D%/node.c \
 	%D%/outbox.c \

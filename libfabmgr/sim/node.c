@@ -10,7 +10,7 @@
 
 static void mark_odd(struct sim_node *n)
 {
-    n->odd = n->lie != FAB_SIM_HONEST || n->late_us > 0 || n->spread_us > 0;
+    n->odd = n->lie != FAB_SIM_CORRUPT_NONE || n->late_us > 0 || n->spread_us > 0;
 }
 
 int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent)
@@ -21,7 +21,7 @@ int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent)
     return FAB_OK;
 }
 
-int fab_sim_late(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t spread_us)
+int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t spread_us)
 {
     if (node >= s->fabric->node_count)
         return FAB_E_NOT_FOUND;
@@ -47,13 +47,13 @@ int fab_sim_power_off(struct fab_sim *s, uint32_t node)
     if (s->nodes[node].dead)
         return FAB_OK;
     s->nodes[node].dead = true;
-    trap_forget(s, node);
-    tables_forget(s, node);
-    counters_forget(s, node);
+    fab_sim_trap_forget(s, node);
+    fab_sim_tables_forget(s, node);
+    fab_sim_counters_forget(s, node);
     for (uint32_t p = s->fabric->nodes[node].first_port; p <= last_port(s, node); p++) {
         if (s->fabric->ports[p].num > 0 && s->ports[p].info.port_state > FAB_STATE_DOWN)
-            link_down(s, p, FAB_PHYS_POLLING);
-        link_power_on(s, p);
+            fab_sim_link_down(s, p, FAB_PHYS_POLLING);
+        fab_sim_link_power_on(s, p);
     }
     return FAB_OK;
 }
@@ -65,15 +65,15 @@ static void train_ports(struct fab_sim *s, uint32_t node)
     for (uint32_t p = first + 1; p <= last_port(s, node); p++) {
         uint64_t wait = s->nodes[node].boot_step * (p - first - 1);
         if (wait == 0) {
-            link_train(s, p);
+            fab_sim_link_train(s, p);
         } else {
             s->ports[p].up_at = s->now + wait;
-            at_time(s, wait, EVENT_TRAIN, p, 0, 0);
+            fab_sim_schedule(s, wait, EVENT_TRAIN, p, 0, 0);
         }
     }
 }
 
-void node_booted(struct fab_sim *s, uint32_t node)
+void fab_sim_node_booted(struct fab_sim *s, uint32_t node)
 {
     if (s->nodes[node].boot_at != s->now)
         return;
@@ -92,20 +92,20 @@ int fab_sim_power_on(struct fab_sim *s, uint32_t node, uint64_t boot_us, uint64_
     s->nodes[node].boot_at = s->now + boot_us;
     s->nodes[node].boot_step = step_us;
     if (boot_us == 0)
-        node_booted(s, node);
+        fab_sim_node_booted(s, node);
     else
-        at_time(s, boot_us, EVENT_BOOT, node, 0, 0);
+        fab_sim_schedule(s, boot_us, EVENT_BOOT, node, 0, 0);
     return FAB_OK;
 }
 
 /* ---- lies -------------------------------------------------------------------------------------
  */
 
-int fab_sim_lie(struct fab_sim *s, uint32_t node, enum fab_sim_lie lie, double rate)
+int fab_sim_corrupt(struct fab_sim *s, uint32_t node, enum fab_sim_corrupt lie, double rate)
 {
     if (node >= s->fabric->node_count)
         return FAB_E_NOT_FOUND;
-    if (lie > FAB_SIM_STRANGE || !(rate >= 0 && rate <= 1))
+    if (lie > FAB_SIM_CORRUPT_WRONG_TID || !(rate >= 0 && rate <= 1))
         return FAB_E_INVAL;
     s->nodes[node].lie = (uint8_t)lie;
     s->nodes[node].lie_rate = rate;
@@ -127,37 +127,38 @@ static void put_twin(const struct fab_sim *s, uint8_t *data)
     fab_put_be64(data + 20, other->port_guid);
 }
 
-void node_lie(struct fab_sim *s, uint32_t node, uint16_t attr_id, uint8_t bytes[FAB_MAD_SIZE])
+void fab_sim_node_corrupt(struct fab_sim *s, uint32_t node, uint16_t attr_id,
+                          uint8_t bytes[FAB_MAD_SIZE])
 {
     const struct sim_node *n = &s->nodes[node];
     uint8_t *data = bytes + SMP_DATA;
-    if (n->lie == FAB_SIM_HONEST || !chance(s, n->lie_rate))
+    if (n->lie == FAB_SIM_CORRUPT_NONE || !chance(s, n->lie_rate))
         return;
-    switch ((enum fab_sim_lie)n->lie) {
-    case FAB_SIM_HONEST:
+    switch ((enum fab_sim_corrupt)n->lie) {
+    case FAB_SIM_CORRUPT_NONE:
         break;
-    case FAB_SIM_BUSY:
+    case FAB_SIM_CORRUPT_BUSY:
         put_status(bytes, FAB_SMP_BUSY);
         break;
-    case FAB_SIM_REFUSES:
+    case FAB_SIM_CORRUPT_UNSUPPORTED:
         put_status(bytes, FAB_SMP_BAD_ATTR);
         break;
-    case FAB_SIM_GARBAGE:
+    case FAB_SIM_CORRUPT_RANDOM:
         for (size_t i = 0; i < FAB_SMP_DATA; i++)
             data[i] = (uint8_t)fab_prng_next(&s->prng);
         break;
-    case FAB_SIM_BITS:
+    case FAB_SIM_CORRUPT_BIT_FLIP:
         data[fab_prng_below(&s->prng, FAB_SMP_DATA)] ^=
             (uint8_t)(1u << fab_prng_below(&s->prng, 8));
         break;
-    case FAB_SIM_SHORT:
+    case FAB_SIM_CORRUPT_ZEROS:
         memset(data, 0, FAB_SMP_DATA);
         break;
-    case FAB_SIM_TWIN:
+    case FAB_SIM_CORRUPT_DUPLICATE_GUID:
         if (attr_id == FAB_ATTR_NODE_INFO)
             put_twin(s, data);
         break;
-    case FAB_SIM_STRANGE:
+    case FAB_SIM_CORRUPT_WRONG_TID:
         bytes[MAD_TID + 7] ^= 0x55;
         break;
     }
@@ -166,7 +167,8 @@ void node_lie(struct fab_sim *s, uint32_t node, uint16_t attr_id, uint8_t bytes[
 /* ---- keys and storms --------------------------------------------------------------------------
  */
 
-int fab_sim_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t protect, uint16_t lease_s)
+int fab_sim_set_m_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t protect,
+                      uint16_t lease_s)
 {
     if (node >= s->fabric->node_count)
         return FAB_E_NOT_FOUND;
@@ -181,21 +183,22 @@ int fab_sim_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t protec
     return FAB_OK;
 }
 
-void node_storm(struct fab_sim *s, const struct sim_event *e)
+void fab_sim_node_storm(struct fab_sim *s, const struct sim_event *e)
 {
     uint32_t left = e->b & 0xffff;
     (void)fab_sim_trap(s, e->a, is_switch(s, e->a) ? 0 : 1, (uint16_t)(e->b >> 16));
     if (left > 0)
-        at_time(s, e->arg, EVENT_STORM, e->a, e->b - 1, e->arg);
+        fab_sim_schedule(s, e->arg, EVENT_STORM, e->a, e->b - 1, e->arg);
 }
 
-int fab_sim_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t period_us,
-                  uint32_t count)
+int fab_sim_trap_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t period_us,
+                       uint32_t count)
 {
     if (period_us == 0 || count == 0 || count > 0xffff)
         return FAB_E_INVAL;
     int status = fab_sim_trap(s, node, is_switch(s, node) ? 0 : 1, trap);
     if (status == FAB_OK && count > 1)
-        at_time(s, period_us, EVENT_STORM, node, (uint32_t)trap << 16 | (count - 2), period_us);
+        fab_sim_schedule(s, period_us, EVENT_STORM, node, (uint32_t)trap << 16 | (count - 2),
+                         period_us);
     return status;
 }

@@ -31,8 +31,8 @@ void mail_to(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t dlid, co
 {
     if (outbox_room(&s->outbox) != FAB_OK)
         return;
-    struct fab_sim_mail *m = &s->outbox.mails[s->outbox.tail++];
-    *m = (struct fab_sim_mail){.node = at.node, .port = at.port, .slid = slid, .dlid = dlid};
+    struct fab_sim_delivery *m = &s->outbox.mails[s->outbox.tail++];
+    *m = (struct fab_sim_delivery){.node = at.node, .port = at.port, .slid = slid, .dlid = dlid};
     memcpy(m->mad, mad, FAB_MAD_SIZE);
 }
 
@@ -48,7 +48,7 @@ void mail(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t dlid, const
         mail_to(s, at, slid, dlid, mad);
 }
 
-bool fab_sim_outbox(struct fab_sim *s, struct fab_sim_mail *ret)
+bool fab_sim_receive(struct fab_sim *s, struct fab_sim_delivery *ret)
 {
     struct sim_outbox *o = &s->outbox;
     if (o->head == o->tail)
@@ -66,7 +66,7 @@ static void set_is_sm(struct fab_sim *s, uint32_t port, bool is_sm)
     bool change = want != *mask;
     *mask = want;
     if (change)
-        trap_capability(s, port);
+        fab_sim_trap_capability(s, port);
 }
 
 int fab_sim_attach(struct fab_sim *s, uint32_t node, uint8_t port, bool is_sm)

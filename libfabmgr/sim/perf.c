@@ -94,7 +94,8 @@ static void member_put(void *to, size_t offset, size_t size, unsigned bits, uint
         memcpy(at, size == 2 ? (void *)&u16 : size == 4 ? (void *)&u32 : (void *)&u64, size);
 }
 
-bool perf_ports(const struct gs_request *r, uint8_t select, uint32_t *ret_first, uint32_t *ret_last)
+bool fab_sim_perf_ports(const struct gs_request *r, uint8_t select, uint32_t *ret_first,
+                        uint32_t *ret_last)
 {
     const struct fab_node *node = &r->sim->fabric->nodes[r->at.node];
     if (select != ALL_PORTS && !has_port(r->sim, r->at.node, select))
@@ -123,18 +124,18 @@ static bool use(struct gs_request *r, uint8_t port_select, const struct fab_port
                 const struct fab_port_counters_ext *wide, uint64_t sum[FAB_SIM_COUNTERS])
 {
     uint32_t first, last;
-    if (!perf_ports(r, port_select, &first, &last))
+    if (!fab_sim_perf_ports(r, port_select, &first, &last))
         return false;
     memset(sum, 0, FAB_SIM_COUNTERS * sizeof *sum);
     for (uint32_t port = first; port <= last; port++) {
-        counters_settle(r->sim, port);
+        fab_sim_counters_update(r->sim, port);
         for (uint32_t i = 0; i < FAB_SIM_COUNTERS; i++) {
             const struct place *p = &places[i];
             if (r->set && selected(narrow, wide, p))
-                counter_put(r->sim, port, i,
-                            narrow != NULL ? member_get(narrow, p->narrow, p->size)
-                                           : member_get(wide, p->wide, sizeof(uint64_t)));
-            sum[i] += counter_get(r->sim, port, i);
+                fab_sim_counter_write(r->sim, port, i,
+                                      narrow != NULL ? member_get(narrow, p->narrow, p->size)
+                                                     : member_get(wide, p->wide, sizeof(uint64_t)));
+            sum[i] += fab_sim_counter_read(r->sim, port, i);
         }
     }
     return true;
@@ -200,8 +201,8 @@ static uint64_t use_detail(struct gs_request *r, const uint32_t ports[2], uint32
     uint64_t sum = 0;
     for (uint32_t port = ports[0]; port <= ports[1]; port++) {
         if (put)
-            counter_put(r->sim, port, counter, value);
-        sum += counter_get(r->sim, port, counter);
+            fab_sim_counter_write(r->sim, port, counter, value);
+        sum += fab_sim_counter_read(r->sim, port, counter);
     }
     return sum;
 }
@@ -212,11 +213,11 @@ static uint16_t handle_details(struct gs_request *r, const struct fab_attr *a, u
     const struct fab_field *select = &a->fields[first_counter(a) - 1], *end;
     uint32_t ports[2], bit = 0;
     if (fab_attr_unpack(a, r->data, sizeof r->data, value) != FAB_OK ||
-        !perf_ports(r, r->data[1], &ports[0], &ports[1]))
+        !fab_sim_perf_ports(r, r->data[1], &ports[0], &ports[1]))
         return FAB_SMP_BAD_VALUE;
     uint64_t chosen = r->set ? member_get(value, select->member, select->member_size) : 0;
     for (uint32_t port = ports[0]; port <= ports[1]; port++)
-        counters_settle(r->sim, port);
+        fab_sim_counters_update(r->sim, port);
     end = a->fields + a->field_count;
     for (const struct fab_field *f = select + 1; f < end; f++) {
         for (size_t i = 0; i < f->repeat; i++, bit++) {
@@ -230,7 +231,7 @@ static uint16_t handle_details(struct gs_request *r, const struct fab_attr *a, u
     return 0;
 }
 
-uint16_t perf_handle(struct gs_request *r, uint16_t attr_id)
+uint16_t fab_sim_perf_handle(struct gs_request *r, uint16_t attr_id)
 {
     uint32_t counter = FAB_SIM_COUNTERS;
     switch (attr_id) {

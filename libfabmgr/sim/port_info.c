@@ -140,13 +140,13 @@ static void move_link(struct fab_sim *s, uint32_t port, const struct fab_port_in
 {
     struct fab_port_info *now = &s->ports[port].info;
     if (want->phys_state == FAB_PHYS_DISABLED) {
-        link_down(s, port, FAB_PHYS_DISABLED);
+        fab_sim_link_down(s, port, FAB_PHYS_DISABLED);
     } else if (want->phys_state != FAB_PHYS_NOP || want->port_state == FAB_STATE_DOWN) {
         bool ordered = want->phys_state != FAB_PHYS_NOP; /* Polling or Sleep */
         if (now->phys_state == FAB_PHYS_DISABLED && !ordered)
             return;
-        link_down(s, port, ordered ? want->phys_state : link_rest(s, port));
-        link_train(s, port);
+        fab_sim_link_down(s, port, ordered ? want->phys_state : fab_sim_link_down_state(s, port));
+        fab_sim_link_train(s, port);
     } else if (want->port_state != FAB_STATE_NOP) {
         now->port_state = want->port_state;
     }
@@ -169,7 +169,7 @@ static uint16_t set_port_info(struct request *r, uint32_t port)
     return 0;
 }
 
-uint16_t handle_port_info(struct request *r)
+uint16_t fab_sim_handle_port_info(struct request *r)
 {
     uint32_t port;
     uint16_t status = 0;

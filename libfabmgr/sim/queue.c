@@ -13,7 +13,7 @@
 
 #define EVENTS_MAX (1u << 22)
 
-void queue_fini(struct sim_queue *q)
+void fab_sim_queue_fini(struct sim_queue *q)
 {
     free(q->heap);
     free(q->parcels);
@@ -25,7 +25,7 @@ static bool before(const struct sim_event *x, const struct sim_event *y)
     return x->at != y->at ? x->at < y->at : x->seq < y->seq;
 }
 
-int queue_put(struct sim_queue *q, const struct sim_event *e)
+int fab_sim_queue_put(struct sim_queue *q, const struct sim_event *e)
 {
     if (q->count >= EVENTS_MAX)
         return FAB_E_LIMIT;
@@ -44,7 +44,7 @@ int queue_put(struct sim_queue *q, const struct sim_event *e)
     return FAB_OK;
 }
 
-bool queue_take(struct sim_queue *q, uint64_t until, struct sim_event *ret)
+bool fab_sim_queue_take(struct sim_queue *q, uint64_t until, struct sim_event *ret)
 {
     if (q->count == 0 || q->heap[0].at > until)
         return false;
@@ -63,12 +63,13 @@ bool queue_take(struct sim_queue *q, uint64_t until, struct sim_event *ret)
     return true;
 }
 
-uint64_t queue_next(const struct sim_queue *q)
+uint64_t fab_sim_queue_next(const struct sim_queue *q)
 {
     return q->count > 0 ? q->heap[0].at : UINT64_MAX;
 }
 
-int queue_wrap(struct sim_queue *q, const struct fab_sim_mail *mail, uint32_t *ret_parcel)
+int fab_sim_queue_put_mad(struct sim_queue *q, const struct fab_sim_delivery *mail,
+                          uint32_t *ret_parcel)
 {
     uint32_t parcel = q->first_free;
     if (parcel != FAB_NONE) {
@@ -88,9 +89,9 @@ int queue_wrap(struct sim_queue *q, const struct fab_sim_mail *mail, uint32_t *r
     return FAB_OK;
 }
 
-struct fab_sim_mail queue_unwrap(struct sim_queue *q, uint32_t parcel)
+struct fab_sim_delivery fab_sim_queue_take_mad(struct sim_queue *q, uint32_t parcel)
 {
-    struct fab_sim_mail mail = q->parcels[parcel].mail;
+    struct fab_sim_delivery mail = q->parcels[parcel].mail;
     q->parcels[parcel].next_free = q->first_free;
     q->first_free = parcel;
     return mail;

@@ -13,7 +13,7 @@ struct sim_event {
     uint32_t kind;
 };
 struct sim_parcel {
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     uint32_t next_free;
 };
 struct sim_queue {
@@ -24,12 +24,16 @@ struct sim_queue {
     size_t parcel_count, parcel_capacity;
     uint32_t first_free; /* FAB_NONE: none is free */
 };
-void queue_fini(struct sim_queue *q);
-int queue_put(struct sim_queue *q, const struct sim_event *e); /* seq is given. NOMEM, LIMIT */
-bool queue_take(struct sim_queue *q, uint64_t until, struct sim_event *ret); /* the next one due */
-uint64_t queue_next(const struct sim_queue *q); /* when; UINT64_MAX: never */
+void fab_sim_queue_fini(struct sim_queue *q);
+int fab_sim_queue_put(struct sim_queue *q,
+                      const struct sim_event *e); /* seq is given. NOMEM, LIMIT */
+bool fab_sim_queue_take(struct sim_queue *q, uint64_t until,
+                        struct sim_event *ret);         /* the next one due */
+uint64_t fab_sim_queue_next(const struct sim_queue *q); /* when; UINT64_MAX: never */
 
-int queue_wrap(struct sim_queue *q, const struct fab_sim_mail *mail, uint32_t *ret_parcel);
-struct fab_sim_mail queue_unwrap(struct sim_queue *q, uint32_t parcel); /* it is free again */
+int fab_sim_queue_put_mad(struct sim_queue *q, const struct fab_sim_delivery *mail,
+                          uint32_t *ret_parcel);
+struct fab_sim_delivery fab_sim_queue_take_mad(struct sim_queue *q,
+                                               uint32_t parcel); /* it is free again */
 
 #endif

@@ -102,7 +102,7 @@ static void run_at(struct fab_port_info *info, const struct width *w, const stru
     info->speed_ext2_active = v->ext2;
 }
 
-bool rate_agree(struct fab_sim *s, uint32_t near, uint32_t far)
+bool fab_sim_link_negotiate(struct fab_sim *s, uint32_t near, uint32_t far)
 {
     if (!is_known(s, near) || !is_known(s, far))
         return true;
@@ -142,7 +142,7 @@ int fab_sim_degrade(struct fab_sim *s, uint32_t node, uint8_t port, unsigned lan
 {
     uint32_t id;
     uint8_t most_speed = 0;
-    int status = link_find(s, node, port, &id);
+    int status = fab_sim_link_find(s, node, port, &id);
     if (status != FAB_OK)
         return status;
     if ((lanes != 0 && !is_width(lanes)) || (speed != NULL && !find_speed(speed, &most_speed)))
@@ -151,8 +151,8 @@ int fab_sim_degrade(struct fab_sim *s, uint32_t node, uint8_t port, unsigned lan
     s->ports[id].most_width = s->ports[far].most_width = (uint8_t)lanes;
     s->ports[id].most_speed = s->ports[far].most_speed = most_speed;
     if (s->ports[id].info.phys_state == FAB_PHYS_LINKUP) {
-        link_down(s, id, FAB_PHYS_POLLING);
-        link_train(s, id);
+        fab_sim_link_down(s, id, FAB_PHYS_POLLING);
+        fab_sim_link_train(s, id);
     }
     return FAB_OK;
 }

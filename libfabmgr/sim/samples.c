@@ -120,10 +120,10 @@ static void read_counters(struct fab_sim *s, struct sim_sampler *p)
     for (unsigned i = 0; i < FAB_SAMPLES; i++)
         p->counted[i] = 0 - p->counted[i];
     for (uint32_t port = first; port <= last; port++) {
-        counters_settle(s, port);
+        fab_sim_counters_update(s, port);
         for (unsigned i = 0; i < FAB_SAMPLES; i++)
             if (p->control.select[i] != 0)
-                p->counted[i] += counter_get(s, port, counter_of(p->control.select[i]));
+                p->counted[i] += fab_sim_counter_read(s, port, counter_of(p->control.select[i]));
     }
 }
 
@@ -146,9 +146,9 @@ static void start(struct fab_sim *s, uint32_t index, uint32_t port,
     p->starts = s->now + want->start;
     p->ends = p->starts + want->interval;
     if (want->start > 0)
-        at_time(s, want->start, EVENT_SAMPLE, index, 0, 0);
+        fab_sim_schedule(s, want->start, EVENT_SAMPLE, index, 0, 0);
     if (want->interval > 0)
-        at_time(s, (uint64_t)want->start + want->interval, EVENT_SAMPLE, index, 0, 0);
+        fab_sim_schedule(s, (uint64_t)want->start + want->interval, EVENT_SAMPLE, index, 0, 0);
     if (want->start == 0)
         samples_due(s, index);
 }
@@ -167,7 +167,7 @@ static bool can_count(const struct fab_samples_control *want)
 static uint16_t set_control(struct gs_request *r, const struct fab_samples_control *want)
 {
     uint32_t own = lid_port(r->sim, r->at), first, last, i;
-    if (!can_count(want) || !perf_ports(r, want->port_select, &first, &last))
+    if (!can_count(want) || !fab_sim_perf_ports(r, want->port_select, &first, &last))
         return FAB_SMP_BAD_VALUE;
     if (status_of(r->sim, find(r)) != FAB_SAMPLE_DONE)
         return 0;
@@ -184,7 +184,7 @@ uint16_t samples_control(struct gs_request *r)
     uint16_t status = 0;
     if ((r->mod != 0 && r->mod != ALL_MECHANISMS) ||
         fab_attr_unpack(&fab_attr_samples_control, r->data, sizeof r->data, &c) != FAB_OK ||
-        !perf_ports(r, c.port_select, &first, &last))
+        !fab_sim_perf_ports(r, c.port_select, &first, &last))
         return FAB_SMP_BAD_VALUE;
     if (r->set)
         status = set_control(r, &c);

@@ -9,7 +9,7 @@
  * (wire), indexes are bounded by the device's own numbers, and tables grow only within the
  * capacities of the devices.
  *
- *   move.c, multicast.c           how MADs travel
+ *   forward.c, multicast.c           how MADs travel
  *   smp.c, port_info.c, tables.c   what devices answer
  *   gsi.c, perf.c, counters.c, samples.c, congestion.c
  *                                  their general services: counters, congestion control
@@ -48,8 +48,8 @@ int fab_sim_new(const struct fab_fabric *fabric, uint64_t seed, struct fab_sim *
     s->calm = true;
     s->pace.trap_us = TRAP_US;
     for (uint32_t sw = 0; sw < fabric->switch_count; sw++)
-        switch_start(s, sw);
-    link_start(s);
+        fab_sim_switch_start(s, sw);
+    fab_sim_links_start(s);
     *ret = s;
     return FAB_OK;
 }
@@ -73,7 +73,7 @@ void fab_sim_free(struct fab_sim *s)
     free(s->rates);
     fab_map_fini(&s->cc_logs.index);
     free(s->cc_logs.items);
-    queue_fini(&s->queue);
+    fab_sim_queue_fini(&s->queue);
     free(s->outbox.mails);
     free(s->nodes);
     free(s->switches);
@@ -100,17 +100,17 @@ static bool move(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid, ui
                  struct spot *at, uint16_t *slid)
 {
     if (!mad->directed)
-        return move_lid(s, dlid, least_state(mad), at);
+        return fab_sim_forward_lid(s, dlid, least_state(mad), at);
     if (mad->returning)
-        return move_back(s, mad, dlid, bytes, at);
-    return move_out(s, mad, dlid, bytes, at, slid);
+        return fab_sim_return_directed(s, mad, dlid, bytes, at);
+    return fab_sim_forward_directed(s, mad, dlid, bytes, at, slid);
 }
 
 /* Whether the device itself answers, and not a manager that sits at it. */
 static bool for_agent(const struct fab_sim *s, struct spot at, const struct fab_mad *mad)
 {
     if (!is_smp(mad))
-        return gsi_serves(s, at, mad);
+        return fab_sim_gsi_serves(s, at, mad);
     return !(mad->method & FAB_METHOD_RESPONSE) && mad->attr_id != FAB_ATTR_SM_INFO &&
            mad->method != FAB_METHOD_TRAP;
 }
@@ -121,8 +121,8 @@ static bool move_answer(struct fab_sim *s, const struct fab_mad *mad, uint16_t s
 {
     if (lose(s))
         return false;
-    bool arrived = mad->directed ? move_back(s, mad, slid, bytes, at)
-                                 : move_lid(s, slid, least_state(mad), at);
+    bool arrived = mad->directed ? fab_sim_return_directed(s, mad, slid, bytes, at)
+                                 : fab_sim_forward_lid(s, slid, least_state(mad), at);
     return arrived && lid_port(s, *at) == lid_port(s, origin);
 }
 
@@ -154,15 +154,15 @@ static int answer(struct fab_sim *s, const struct fab_mad *mad, struct spot at, 
 {
     struct spot back = {.node = at.node, .port = at.port};
     if (is_smp(mad) && mad->method == FAB_METHOD_TRAP_REPRESS) {
-        if (agent_key_fits(s, at, slid, mad, bytes))
-            trap_repressed(s, at, bytes);
+        if (fab_sim_sma_key_fits(s, at, slid, mad, bytes))
+            fab_sim_trap_repressed(s, at, bytes);
         return 0;
     }
-    if (s->nodes[at.node].silent ||
-        !(is_smp(mad) ? agent_answer(s, at, slid, mad, bytes) : gsi_answer(s, at, mad, bytes)))
+    if (s->nodes[at.node].silent || !(is_smp(mad) ? fab_sim_sma_answer(s, at, slid, mad, bytes)
+                                                  : fab_sim_gsi_answer(s, at, mad, bytes)))
         return 0;
     if (s->nodes[at.node].odd && is_smp(mad))
-        node_lie(s, at.node, mad->attr_id, bytes);
+        fab_sim_node_corrupt(s, at.node, mad->attr_id, bytes);
     if (!move_answer(s, mad, slid, bytes, &back, origin))
         return 0;
     uint64_t way = (uint64_t)at.hops * s->pace.hop_us;
@@ -229,12 +229,12 @@ int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
     return 1;
 }
 
-bool fab_sim_under_way(const struct fab_sim *s)
+bool fab_sim_in_flight(const struct fab_sim *s)
 {
     return s->under_way;
 }
 
-void send_late(struct fab_sim *s, const struct fab_sim_mail *parcel)
+void fab_sim_send_delayed(struct fab_sim *s, const struct fab_sim_delivery *parcel)
 {
     struct spot origin = {.node = parcel->node, .port = parcel->port};
     uint8_t bytes[FAB_MAD_SIZE];

@@ -30,20 +30,20 @@ int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
 /* Whether anything that the last fab_sim_send set off is still under way, so that a 0 of its may
  * mean late; else it means that nothing will come. */
-bool fab_sim_under_way(const struct fab_sim *s);
+bool fab_sim_in_flight(const struct fab_sim *s);
 
 /* What devices send of themselves (traps), MADs for a manager attached at a port, and answers that
  * took their time, to whoever asked. */
-struct fab_sim_mail {
+struct fab_sim_delivery {
     uint32_t node; /* where it arrives */
     uint8_t port;
     uint16_t slid, dlid;
     uint8_t mad[FAB_MAD_SIZE];
 };
-bool fab_sim_outbox(struct fab_sim *s, struct fab_sim_mail *ret);
+bool fab_sim_receive(struct fab_sim *s, struct fab_sim_delivery *ret);
 /* Sends traps again that no manager has repressed, now. Returns how many. Where time goes on
  * (below), devices do so by themselves. */
-uint32_t fab_sim_repeat(struct fab_sim *s);
+uint32_t fab_sim_repeat_traps(struct fab_sim *s);
 /* A manager sits at that port: SMInfo, SA and answers addressed to it go to the outbox. */
 int fab_sim_attach(struct fab_sim *s, uint32_t node, uint8_t port, bool is_sm); /* INVAL */
 void fab_sim_detach(struct fab_sim *s, uint32_t node, uint8_t port);
@@ -56,14 +56,14 @@ void fab_sim_advance(struct fab_sim *s,
 uint64_t fab_sim_now(const struct fab_sim *s);
 uint64_t fab_sim_deadline(const struct fab_sim *s); /* of the next thing due; UINT64_MAX: none */
 
-struct fab_sim_pace {
+struct fab_sim_timing {
     uint32_t hop_us;    /* a MAD over a cable, 0 */
     uint32_t answer_us; /* an agent with one MAD, after it is done with those before, 0 */
     uint32_t train_us;  /* from both ends willing to LinkUp, 0 */
     uint32_t trap_us;   /* from one sending of a trap to the next, 1 s; 0: never of itself */
 };
-struct fab_sim_pace fab_sim_pace(const struct fab_sim *s);
-void fab_sim_set_pace(struct fab_sim *s, const struct fab_sim_pace *pace);
+struct fab_sim_timing fab_sim_timing(const struct fab_sim *s);
+void fab_sim_set_timing(struct fab_sim *s, const struct fab_sim_timing *pace);
 
 /* The faults of old; the rest is in fault.h. NOT_FOUND: no cable there (never was). */
 int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port);

@@ -27,7 +27,7 @@ static uint16_t handle_node_info(struct request *r)
                : FAB_SMP_BAD_VALUE;
 }
 
-void switch_start(struct fab_sim *s, uint32_t sw)
+void fab_sim_switch_start(struct fab_sim *s, uint32_t sw)
 {
     struct fab_switch_info *info = &s->switches[sw].info;
     *info = s->fabric->switches[sw];
@@ -42,7 +42,7 @@ static uint16_t set_switch_info(struct sim_switch *sw, const uint8_t *data)
     if (fab_attr_unpack(&fab_attr_switch_info, data, FAB_SMP_DATA, &want) != FAB_OK ||
         want.linear_fdb_top >= sw->info.linear_fdb_cap)
         return FAB_SMP_BAD_VALUE;
-    if (sw->lft_room > 0 && lft_reserve(sw, want.linear_fdb_top + 1u) != FAB_OK)
+    if (sw->lft_room > 0 && fab_sim_lft_reserve(sw, want.linear_fdb_top + 1u) != FAB_OK)
         return FAB_SMP_BUSY;
     sw->info.linear_fdb_top = want.linear_fdb_top;
     sw->info.multicast_fdb_top = want.multicast_fdb_top;
@@ -72,7 +72,7 @@ static uint16_t handle_switch_info(struct request *r)
 static uint16_t handle_notice(struct request *r)
 {
     struct fab_notice notice = {0};
-    if (r->set || !trap_pending(r->sim, r->at.node, &notice))
+    if (r->set || !fab_sim_trap_pending(r->sim, r->at.node, &notice))
         memset(r->data, 0, FAB_SMP_DATA);
     else if (fab_attr_pack(&fab_attr_notice, &notice, r->data, FAB_SMP_DATA) != FAB_OK)
         return FAB_SMP_BAD_VALUE;
@@ -110,15 +110,15 @@ static const struct {
     {FAB_ATTR_NODE_DESC, false, handle_node_desc},
     {FAB_ATTR_NODE_INFO, false, handle_node_info},
     {FAB_ATTR_SWITCH_INFO, true, handle_switch_info},
-    {FAB_ATTR_GUID_INFO, true, handle_guids},
-    {FAB_ATTR_PORT_INFO, true, handle_port_info},
-    {FAB_ATTR_PKEY_TABLE, true, handle_pkeys},
-    {FAB_ATTR_SL2VL, true, handle_sl2vl},
-    {FAB_ATTR_VLARB, true, handle_vlarb},
-    {FAB_ATTR_LFT, true, handle_lft},
-    {FAB_ATTR_MFT, true, handle_mft},
+    {FAB_ATTR_GUID_INFO, true, fab_sim_handle_guids},
+    {FAB_ATTR_PORT_INFO, true, fab_sim_handle_port_info},
+    {FAB_ATTR_PKEY_TABLE, true, fab_sim_handle_pkeys},
+    {FAB_ATTR_SL2VL, true, fab_sim_handle_sl2vl},
+    {FAB_ATTR_VLARB, true, fab_sim_handle_vlarb},
+    {FAB_ATTR_LFT, true, fab_sim_handle_lft},
+    {FAB_ATTR_MFT, true, fab_sim_handle_mft},
     {FAB_ATTR_VENDOR_DIAG, false, handle_vendor_diag},
-    {FAB_ATTR_LED_INFO, true, handle_led},
+    {FAB_ATTR_LED_INFO, true, fab_sim_handle_led},
     {FAB_ATTR_MLNX_EXT_PORT_INFO, true, handle_ext_port_info},
 };
 
@@ -143,8 +143,8 @@ static void let_lease_end(const struct fab_sim *s, struct sim_port *p)
 
 /* IBA 14.2.4: without the key nothing can be set, no trap repressed; from protection level 2 on
  * nothing read. */
-bool agent_key_fits(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
-                    const uint8_t *bytes)
+bool fab_sim_sma_key_fits(struct fab_sim *s, struct spot at, uint16_t slid,
+                          const struct fab_mad *mad, const uint8_t *bytes)
 {
     struct sim_port *p = &s->ports[lid_port(s, at)];
     let_lease_end(s, p);
@@ -158,7 +158,7 @@ bool agent_key_fits(struct fab_sim *s, struct spot at, uint16_t slid, const stru
         p->info.m_key_violations++;
     if (p->free_at == 0 && p->info.m_key_lease > 0)
         p->free_at = s->now + p->info.m_key_lease * UINT64_C(1000000);
-    trap_bad_key(s, at, slid, mad, bytes);
+    fab_sim_trap_bad_key(s, at, slid, mad, bytes);
     return false;
 }
 
@@ -171,15 +171,15 @@ static void hide_key(const struct fab_sim *s, struct spot at, const struct fab_m
         memset(data, 0, sizeof info->m_key);
 }
 
-bool agent_answer(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
-                  uint8_t bytes[FAB_MAD_SIZE])
+bool fab_sim_sma_answer(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
+                        uint8_t bytes[FAB_MAD_SIZE])
 {
     struct request r = {.sim = s,
                         .at = at,
                         .slid = slid,
                         .set = mad->method == FAB_METHOD_SET,
                         .mod = mad->attr_mod};
-    if ((mad->method != FAB_METHOD_GET && !r.set) || !agent_key_fits(s, at, slid, mad, bytes))
+    if ((mad->method != FAB_METHOD_GET && !r.set) || !fab_sim_sma_key_fits(s, at, slid, mad, bytes))
         return false;
     memcpy(r.data, bytes + SMP_DATA, FAB_SMP_DATA);
     uint16_t status = handle(&r, mad->attr_id);

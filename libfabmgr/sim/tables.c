@@ -20,7 +20,7 @@ enum table { TABLE_MFT, TABLE_PKEYS, TABLE_SL2VL, TABLE_VLARB, TABLE_GUIDS, TABL
 /* ---- linear forwarding ------------------------------------------------------------------------
  */
 
-int lft_reserve(struct sim_switch *sw, uint32_t entries)
+int fab_sim_lft_reserve(struct sim_switch *sw, uint32_t entries)
 {
     uint32_t room = (entries + LFT_BLOCK - 1) / LFT_BLOCK * LFT_BLOCK;
     if (room <= sw->lft_room)
@@ -39,13 +39,13 @@ static uint16_t set_lft(struct sim_switch *sw, uint32_t first, const uint8_t *da
     uint32_t entries = first + LFT_BLOCK;
     if (entries < sw->info.linear_fdb_top + 1u)
         entries = sw->info.linear_fdb_top + 1u;
-    if (lft_reserve(sw, entries) != FAB_OK)
+    if (fab_sim_lft_reserve(sw, entries) != FAB_OK)
         return FAB_SMP_BUSY;
     memcpy(sw->lft + first, data, LFT_BLOCK);
     return 0;
 }
 
-uint16_t handle_lft(struct request *r)
+uint16_t fab_sim_handle_lft(struct request *r)
 {
     if (!is_switch(r->sim, r->at.node))
         return FAB_SMP_BAD_ATTR;
@@ -117,8 +117,8 @@ static uint64_t piece_key(uint32_t port, uint16_t attr_id, uint32_t block, uint3
                      (uint32_t)(attr_id & 0xff) << 16 | (block & 0xfff) << 4 | piece);
 }
 
-bool pieces_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
-                 uint8_t data[FAB_GS_DATA])
+bool fab_sim_table_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
+                        uint8_t data[FAB_GS_DATA])
 {
     bool there = true;
     for (uint32_t i = 0; i < FAB_GS_DATA / FAB_SMP_DATA; i++)
@@ -127,8 +127,8 @@ bool pieces_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t bl
     return there;
 }
 
-bool pieces_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
-                  const uint8_t data[FAB_GS_DATA])
+bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
+                         const uint8_t data[FAB_GS_DATA])
 {
     bool done = true;
     for (uint32_t i = 0; i < FAB_GS_DATA / FAB_SMP_DATA; i++)
@@ -166,7 +166,7 @@ static bool find_port(const struct request *r, uint32_t num, uint32_t *ret_port)
 }
 
 /* Modifier: block in bits 0-8, port mask position in bits 28-31. */
-uint16_t handle_mft(struct request *r)
+uint16_t fab_sim_handle_mft(struct request *r)
 {
     uint32_t block = r->mod & 0x1ff, position = r->mod >> 28;
     uint16_t status;
@@ -191,7 +191,7 @@ uint16_t fab_sim_mft(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsign
 }
 
 /* Modifier: block in bits 0-15, port in bits 16-31. */
-uint16_t handle_pkeys(struct request *r)
+uint16_t fab_sim_handle_pkeys(struct request *r)
 {
     uint32_t block = r->mod & 0xffff, num = r->mod >> 16, port;
     uint16_t status;
@@ -262,7 +262,7 @@ static uint16_t sl2vl_set(struct request *r, uint64_t key)
 
 /* Modifier of switches: output port in bits 0-7, input port in bits 8-15; bit 16: all output ports,
  * bit 17: all input ports, in a Set, where SwitchInfo offers it. */
-uint16_t handle_sl2vl(struct request *r)
+uint16_t fab_sim_handle_sl2vl(struct request *r)
 {
     bool sw = is_switch(r->sim, r->at.node);
     uint32_t out = r->mod & 0xff, in = sw ? r->mod >> 8 & 0xff : 0, port;
@@ -280,7 +280,7 @@ uint16_t handle_sl2vl(struct request *r)
 }
 
 /* Modifier: port in bits 0-15, quarter (low 1-2, high 3-4) in bits 16-31. */
-uint16_t handle_vlarb(struct request *r)
+uint16_t fab_sim_handle_vlarb(struct request *r)
 {
     uint32_t num = r->mod & 0xffff, quarter = r->mod >> 16, port;
     uint16_t status;
@@ -297,7 +297,7 @@ uint16_t handle_vlarb(struct request *r)
 }
 
 /* GUID 0 is the port's own and cannot be changed. */
-uint16_t handle_guids(struct request *r)
+uint16_t fab_sim_handle_guids(struct request *r)
 {
     uint32_t port;
     uint16_t status;
@@ -313,7 +313,7 @@ uint16_t handle_guids(struct request *r)
 }
 
 /* Of those that have one (IsLEDInfoSupported): on or off, in the first bit. Modifier: the port. */
-uint16_t handle_led(struct request *r)
+uint16_t fab_sim_handle_led(struct request *r)
 {
     uint32_t port;
     uint16_t status;
@@ -327,7 +327,7 @@ uint16_t handle_led(struct request *r)
 }
 
 /* A node that lost its power: its blocks are of an earlier life from now on. */
-void tables_forget(struct fab_sim *s, uint32_t node)
+void fab_sim_tables_forget(struct fab_sim *s, uint32_t node)
 {
     s->nodes[node].lives++;
     if (!is_switch(s, node))
@@ -335,5 +335,5 @@ void tables_forget(struct fab_sim *s, uint32_t node)
     free(s->switches[node].lft);
     s->switches[node].lft = NULL;
     s->switches[node].lft_room = 0;
-    switch_start(s, node);
+    fab_sim_switch_start(s, node);
 }

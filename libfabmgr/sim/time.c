@@ -7,31 +7,31 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-void at_time(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, uint32_t a, uint32_t b,
-             uint64_t arg)
+void fab_sim_schedule(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, uint32_t a,
+                      uint32_t b, uint64_t arg)
 {
     struct sim_event e = {.at = s->now + delay_us, .kind = kind, .a = a, .b = b, .arg = arg};
-    (void)queue_put(&s->queue, &e);
+    (void)fab_sim_queue_put(&s->queue, &e);
 }
 
 void post(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, struct spot spot,
           uint16_t slid, uint16_t dlid, const uint8_t *mad)
 {
-    struct fab_sim_mail m = {.node = spot.node, .port = spot.port, .slid = slid, .dlid = dlid};
+    struct fab_sim_delivery m = {.node = spot.node, .port = spot.port, .slid = slid, .dlid = dlid};
     uint32_t parcel;
     memcpy(m.mad, mad, FAB_MAD_SIZE);
-    if (queue_wrap(&s->queue, &m, &parcel) != FAB_OK)
+    if (fab_sim_queue_put_mad(&s->queue, &m, &parcel) != FAB_OK)
         return;
     struct sim_event e = {.at = s->now + delay_us, .kind = kind, .a = parcel};
-    if (queue_put(&s->queue, &e) == FAB_OK)
+    if (fab_sim_queue_put(&s->queue, &e) == FAB_OK)
         s->under_way = true;
     else
-        (void)queue_unwrap(&s->queue, parcel);
+        (void)fab_sim_queue_take_mad(&s->queue, parcel);
 }
 
 static void deliver(struct fab_sim *s, uint32_t parcel)
 {
-    struct fab_sim_mail m = queue_unwrap(&s->queue, parcel);
+    struct fab_sim_delivery m = fab_sim_queue_take_mad(&s->queue, parcel);
     struct spot spot = {.node = m.node, .port = m.port};
     if (!s->nodes[m.node].dead)
         mail_to(s, spot, m.slid, m.dlid, m.mad);
@@ -39,8 +39,8 @@ static void deliver(struct fab_sim *s, uint32_t parcel)
 
 static void send_on(struct fab_sim *s, uint32_t parcel)
 {
-    struct fab_sim_mail m = queue_unwrap(&s->queue, parcel);
-    send_late(s, &m);
+    struct fab_sim_delivery m = fab_sim_queue_take_mad(&s->queue, parcel);
+    fab_sim_send_delayed(s, &m);
 }
 
 static void happen(struct fab_sim *s, const struct sim_event *e)
@@ -53,16 +53,16 @@ static void happen(struct fab_sim *s, const struct sim_event *e)
         send_on(s, e->a);
         break;
     case EVENT_TRAIN:
-        link_trained(s, e->a);
+        fab_sim_link_trained(s, e->a);
         break;
     case EVENT_FLAP:
-        link_flap(s, e);
+        fab_sim_link_flap(s, e);
         break;
     case EVENT_BOOT:
-        node_booted(s, e->a);
+        fab_sim_node_booted(s, e->a);
         break;
     case EVENT_NOTICE:
-        trap_again(s, e->a);
+        fab_sim_trap_resend(s, e->a);
         break;
     case EVENT_TRAP:
         (void)fab_sim_trap(s, s->fabric->ports[e->a].node, s->fabric->ports[e->a].num,
@@ -72,7 +72,7 @@ static void happen(struct fab_sim *s, const struct sim_event *e)
         samples_due(s, e->a);
         break;
     case EVENT_STORM:
-        node_storm(s, e);
+        fab_sim_node_storm(s, e);
         break;
     }
 }
@@ -80,7 +80,7 @@ static void happen(struct fab_sim *s, const struct sim_event *e)
 void fab_sim_advance(struct fab_sim *s, uint64_t now_us)
 {
     struct sim_event e;
-    while (queue_take(&s->queue, now_us, &e)) {
+    while (fab_sim_queue_take(&s->queue, now_us, &e)) {
         if (e.at > s->now)
             s->now = e.at;
         happen(s, &e);
@@ -96,15 +96,15 @@ uint64_t fab_sim_now(const struct fab_sim *s)
 
 uint64_t fab_sim_deadline(const struct fab_sim *s)
 {
-    return queue_next(&s->queue);
+    return fab_sim_queue_next(&s->queue);
 }
 
-struct fab_sim_pace fab_sim_pace(const struct fab_sim *s)
+struct fab_sim_timing fab_sim_timing(const struct fab_sim *s)
 {
     return s->pace;
 }
 
-void fab_sim_set_pace(struct fab_sim *s, const struct fab_sim_pace *pace)
+void fab_sim_set_timing(struct fab_sim *s, const struct fab_sim_timing *pace)
 {
     s->pace = *pace;
 }
@@ -112,20 +112,20 @@ void fab_sim_set_pace(struct fab_sim *s, const struct fab_sim_pace *pace)
 /* ---- the weather ------------------------------------------------------------------------------
  */
 
-void fab_sim_set_weather(struct fab_sim *s, const struct fab_sim_weather *weather)
+void fab_sim_set_impairments(struct fab_sim *s, const struct fab_sim_impairments *weather)
 {
     s->weather = *weather;
     s->calm = !(weather->loss > 0 || weather->duplicate > 0 || weather->delay > 0);
 }
 
-struct fab_sim_weather fab_sim_weather(const struct fab_sim *s)
+struct fab_sim_impairments fab_sim_impairments(const struct fab_sim *s)
 {
     return s->weather;
 }
 
 void fab_sim_loss(struct fab_sim *s, double rate)
 {
-    struct fab_sim_weather weather = s->weather;
+    struct fab_sim_impairments weather = s->weather;
     weather.loss = rate;
-    fab_sim_set_weather(s, &weather);
+    fab_sim_set_impairments(s, &weather);
 }

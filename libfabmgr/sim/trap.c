@@ -33,7 +33,7 @@ static void send_notice(struct fab_sim *s, uint32_t port, const struct fab_notic
     };
     uint8_t data[FAB_SMP_DATA], bytes[FAB_MAD_SIZE];
     uint16_t lid = info->lid, sm_lid = info->sm_lid;
-    if (lose(s) || !move_lid(s, sm_lid, FAB_STATE_INIT, &at))
+    if (lose(s) || !fab_sim_forward_lid(s, sm_lid, FAB_STATE_INIT, &at))
         return;
     if (fab_attr_pack(&fab_attr_notice, notice, data, sizeof data) == FAB_OK &&
         fab_smp_pack(&header, data, bytes) == FAB_OK)
@@ -77,24 +77,24 @@ static void raise_notice(struct fab_sim *s, uint32_t port, const struct fab_noti
         n->notice = *notice;
         if (!n->ticking && s->pace.trap_us > 0) {
             n->ticking = true;
-            at_time(s, s->pace.trap_us, EVENT_NOTICE, i, 0, 0);
+            fab_sim_schedule(s, s->pace.trap_us, EVENT_NOTICE, i, 0, 0);
         }
     }
     send_notice(s, port, notice);
 }
 
-void trap_again(struct fab_sim *s, uint32_t notice)
+void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice)
 {
     struct sim_notice *n = &s->notices.items[notice];
     n->ticking = n->active && s->pace.trap_us > 0;
     if (!n->ticking)
         return;
-    at_time(s, s->pace.trap_us, EVENT_NOTICE, notice, 0, 0);
+    fab_sim_schedule(s, s->pace.trap_us, EVENT_NOTICE, notice, 0, 0);
     if (can_tell(s, n->port))
         send_notice(s, n->port, &n->notice);
 }
 
-uint32_t fab_sim_repeat(struct fab_sim *s)
+uint32_t fab_sim_repeat_traps(struct fab_sim *s)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < s->notices.count; i++) {
@@ -107,7 +107,7 @@ uint32_t fab_sim_repeat(struct fab_sim *s)
     return count;
 }
 
-void trap_repressed(struct fab_sim *s, struct spot at, const uint8_t *mad)
+void fab_sim_trap_repressed(struct fab_sim *s, struct spot at, const uint8_t *mad)
 {
     struct fab_notice notice;
     uint32_t i;
@@ -116,14 +116,14 @@ void trap_repressed(struct fab_sim *s, struct spot at, const uint8_t *mad)
         s->notices.items[i].active = false;
 }
 
-void trap_forget(struct fab_sim *s, uint32_t node)
+void fab_sim_trap_forget(struct fab_sim *s, uint32_t node)
 {
     for (size_t i = 0; i < s->notices.count; i++)
         if (s->fabric->ports[s->notices.items[i].port].node == node)
             s->notices.items[i].active = false;
 }
 
-bool trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret)
+bool fab_sim_trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret)
 {
     for (size_t i = 0; i < s->notices.count; i++) {
         const struct sim_notice *n = &s->notices.items[i];
@@ -152,7 +152,7 @@ static struct fab_notice notice_of(const struct fab_sim *s, uint32_t sender, uin
     return notice;
 }
 
-void trap_port_state(struct fab_sim *s, uint32_t sw)
+void fab_sim_trap_port_state(struct fab_sim *s, uint32_t sw)
 {
     uint32_t own = port_id(s, sw, 0);
     if (!can_tell(s, own))
@@ -162,7 +162,7 @@ void trap_port_state(struct fab_sim *s, uint32_t sw)
 }
 
 /* DataDetails of 144: LID at byte 2, the new CapabilityMask at byte 6. */
-void trap_capability(struct fab_sim *s, uint32_t port)
+void fab_sim_trap_capability(struct fab_sim *s, uint32_t port)
 {
     if (!can_tell(s, port))
         return;
@@ -174,8 +174,8 @@ void trap_capability(struct fab_sim *s, uint32_t port)
 /* DataDetails of 256: LID of who came at byte 2, DrSLID 4, method 6, attribute 8 and its modifier
  * 10, the key 14, the return path's length (bit 7: it was directed, bit 6: cut short) 23 and hops
  * 24. */
-void trap_bad_key(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
-                  const uint8_t *bytes)
+void fab_sim_trap_bad_key(struct fab_sim *s, struct spot at, uint16_t slid,
+                          const struct fab_mad *mad, const uint8_t *bytes)
 {
     uint32_t port = lid_port(s, at);
     if (!can_tell(s, port))
@@ -248,12 +248,12 @@ static int describe(const struct fab_sim *s, uint32_t port, struct fab_notice *n
 }
 
 /* Later: what counts may be on the way of another MAD, or of this trap. */
-void trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter)
+void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter)
 {
     if (counter == FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS)
-        at_time(s, 0, EVENT_TRAP, port, 129, 0);
+        fab_sim_schedule(s, 0, EVENT_TRAP, port, 129, 0);
     else if (counter == FAB_SIM_EXCESSIVE_BUFFER_OVERRUN_ERRORS)
-        at_time(s, 0, EVENT_TRAP, port, 130, 0);
+        fab_sim_schedule(s, 0, EVENT_TRAP, port, 130, 0);
 }
 
 static uint8_t type_of(uint16_t trap)

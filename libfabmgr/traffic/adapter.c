@@ -28,22 +28,22 @@ static void pop(struct fab_traffic *t, struct traffic_end *e, uint8_t sl)
         e->waiting &= (uint16_t) ~(1u << sl);
 }
 
-void traffic_ready(struct fab_traffic *t, uint32_t flow)
+void fab_traffic_flow_ready(struct fab_traffic *t, uint32_t flow)
 {
     struct traffic_end *e = &t->ends[t->flows[flow].end];
     if (!t->flows[flow].open)
         return;
     push(t, e, flow);
-    traffic_wake(t, e->port);
+    fab_traffic_wake_port(t, e->port);
 }
 
-void traffic_unhold(struct fab_traffic *t, uint32_t end, uint8_t sl)
+void fab_traffic_release_sl(struct fab_traffic *t, uint32_t end, uint8_t sl)
 {
     t->ends[end].held &= (uint16_t) ~(1u << sl);
-    traffic_wake(t, t->ends[end].port);
+    fab_traffic_wake_port(t, t->ends[end].port);
 }
 
-void traffic_notify(struct fab_traffic *t, uint32_t flow)
+void fab_traffic_send_becn(struct fab_traffic *t, uint32_t flow)
 {
     struct traffic_end *e = &t->ends[t->flows[flow].to_end];
     t->flows[flow].next_notice = TRAFFIC_NONE;
@@ -52,7 +52,7 @@ void traffic_notify(struct fab_traffic *t, uint32_t flow)
     else
         t->flows[e->notices.tail].next_notice = flow;
     e->notices.tail = flow;
-    traffic_wake(t, e->port);
+    fab_traffic_wake_port(t, e->port);
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -64,12 +64,12 @@ static uint32_t lane_of_sl(const struct fab_traffic *t, uint32_t port, uint8_t s
 
 static uint32_t packet_bytes(const struct fab_traffic *t, const struct traffic_flow *f)
 {
-    return (uint32_t)(f->left < t->mtu ? f->left : t->mtu) + FAB_TRAFFIC_HEADER;
+    return (uint32_t)(f->left < t->mtu ? f->left : t->mtu) + FAB_TRAFFIC_HEADER_BYTES;
 }
 
 static bool inject(struct fab_traffic *t, uint32_t flow, uint32_t lane, uint32_t bytes, bool notice)
 {
-    uint32_t packet = traffic_packet_new(t);
+    uint32_t packet = fab_traffic_packet_new(t);
     if (packet == TRAFFIC_NONE)
         return false;
     t->packets[packet] = (struct traffic_packet){.flow = flow,
@@ -80,7 +80,7 @@ static bool inject(struct fab_traffic *t, uint32_t flow, uint32_t lane, uint32_t
                                                  .bytes = (uint16_t)bytes,
                                                  .notice = notice};
     t->totals.injected++;
-    traffic_send(t, packet);
+    fab_traffic_send_packet(t, packet);
     return true;
 }
 
@@ -139,10 +139,10 @@ static void go_on(struct fab_traffic *t, struct traffic_end *e, uint32_t flow, u
                   uint64_t ps)
 {
     struct traffic_flow *f = &t->flows[flow];
-    uint64_t free_at = t->now + ps, next = free_at, delay = traffic_delay(t, f, ps);
+    uint64_t free_at = t->now + ps, next = free_at, delay = fab_traffic_injection_delay(t, f, ps);
     if (t->in.by_sl && delay > 0) {
         e->held |= (uint16_t)(1u << f->sl);
-        traffic_schedule(t, free_at + delay, TRAFFIC_SL, f->end * FAB_SLS + f->sl, 0);
+        fab_traffic_schedule(t, free_at + delay, TRAFFIC_SL, f->end * FAB_SLS + f->sl, 0);
     } else {
         next += delay;
     }
@@ -151,7 +151,7 @@ static void go_on(struct fab_traffic *t, struct traffic_end *e, uint32_t flow, u
         next = paced;
     f->open = f->left > 0 && next < f->stop;
     if (f->open && next > free_at)
-        traffic_schedule(t, next, TRAFFIC_READY, flow, 0);
+        fab_traffic_schedule(t, next, TRAFFIC_READY, flow, 0);
     else if (f->open)
         push(t, e, flow);
 }
@@ -164,14 +164,14 @@ static void send_data(struct fab_traffic *t, struct traffic_end *e, uint8_t sl)
     e->last_sl = sl;
     if (!inject(t, flow, lane_of_sl(t, e->port, sl), bytes, false))
         return;
-    uint32_t data = bytes - FAB_TRAFFIC_HEADER;
-    f->left -= f->left == FAB_TRAFFIC_EVER ? 0 : data;
+    uint32_t data = bytes - FAB_TRAFFIC_HEADER_BYTES;
+    f->left -= f->left == FAB_TRAFFIC_FOREVER ? 0 : data;
     f->stats.sent += data;
     f->flying++;
     go_on(t, e, flow, bytes, traffic_ps(t->ports[e->port].ps, bytes));
 }
 
-void traffic_serve_end(struct fab_traffic *t, uint32_t port)
+void fab_traffic_serve_endport(struct fab_traffic *t, uint32_t port)
 {
     struct traffic_port *p = &t->ports[port];
     struct traffic_end *e = &t->ends[p->end];
@@ -181,11 +181,11 @@ void traffic_serve_end(struct fab_traffic *t, uint32_t port)
         if (sls == 0)
             return;
         uint8_t vl = traffic_turn(t, p, vls), sl = next_sl(t, e, sls, vl);
-        traffic_turn_done(t, p, vl, packet_bytes(t, &t->flows[e->sl[sl].head]));
+        fab_traffic_arbitration_charge(t, p, vl, packet_bytes(t, &t->flows[e->sl[sl].head]));
         send_data(t, e, sl);
     }
     if (traffic_end_has_work(e))
-        traffic_wake(t, port);
+        fab_traffic_wake_port(t, port);
 }
 
 /* ---- receiving ------------------------------------------------------------------------------- */
@@ -195,7 +195,7 @@ static void count_data(struct fab_traffic *t, struct traffic_flow *f,
 {
     struct fab_traffic_flow_stats *s = &f->stats;
     uint64_t latency = t->now - x->born;
-    s->delivered += x->bytes - FAB_TRAFFIC_HEADER;
+    s->delivered += x->bytes - FAB_TRAFFIC_HEADER_BYTES;
     s->packets++;
     s->latency += latency;
     s->latency_max = latency > s->latency_max ? latency : s->latency_max;
@@ -204,19 +204,19 @@ static void count_data(struct fab_traffic *t, struct traffic_flow *f,
         s->done = t->now;
 }
 
-void traffic_deliver(struct fab_traffic *t, uint32_t packet)
+void fab_traffic_deliver(struct fab_traffic *t, uint32_t packet)
 {
     const struct traffic_packet *x = &t->packets[packet];
     struct traffic_flow *f = &t->flows[x->flow];
     t->totals.delivered++;
     if (x->notice) {
-        traffic_becn(t, f);
+        fab_traffic_receive_becn(t, f);
     } else {
         count_data(t, f, x);
         if (x->marked && !f->notice) {
             f->notice = true;
-            traffic_schedule(t, t->now + t->adapter, TRAFFIC_NOTIFY, x->flow, 0);
+            fab_traffic_schedule(t, t->now + t->adapter, TRAFFIC_NOTIFY, x->flow, 0);
         }
     }
-    traffic_packet_free(t, packet);
+    fab_traffic_packet_free(t, packet);
 }

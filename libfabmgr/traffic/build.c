@@ -25,7 +25,7 @@ static uint32_t rate_of(const struct fab_fabric *f, uint32_t port)
 static uint32_t room_of_lane(const struct fab_traffic *t)
 {
     uint32_t room = t->in.buffer / t->vl_count,
-             least = PACKETS_LEAST * (t->mtu + FAB_TRAFFIC_HEADER);
+             least = PACKETS_LEAST * (t->mtu + FAB_TRAFFIC_HEADER_BYTES);
     return traffic_blocks(room > least ? room : least);
 }
 
@@ -92,7 +92,7 @@ static void build_end(struct fab_traffic *t, uint32_t port)
         e->congestion = fab_congestion_of_adapter(t->in.congestion, t->in.fabric, port);
 }
 
-int traffic_build(struct fab_traffic *t)
+int fab_traffic_build(struct fab_traffic *t)
 {
     uint32_t ports = t->in.fabric->port_count;
     t->ports = fab_alloc_array(ports, sizeof *t->ports);
@@ -126,7 +126,7 @@ static int check_flow(const struct fab_traffic *t, const struct fab_traffic_flow
         t->ports[flow->from].end == TRAFFIC_NONE || t->ports[flow->to].end == TRAFFIC_NONE ||
         flow->bytes == 0)
         return FAB_E_INVAL;
-    if (flow->sl >= FAB_SLS && flow->sl != FAB_TRAFFIC_SL_PATH)
+    if (flow->sl >= FAB_SLS && flow->sl != FAB_TRAFFIC_PATH_SL)
         return FAB_E_RANGE;
     if (lid_of(t, flow->from, 0) == 0 || lid_of(t, flow->to, flow->offset) == 0)
         return FAB_E_NOT_FOUND;
@@ -137,7 +137,7 @@ static void build_flow(struct fab_traffic *t, uint32_t index, const struct fab_t
 {
     const struct fab_fabric *f = t->in.fabric;
     struct traffic_flow *x = &t->flows[index];
-    bool path = from->sl == FAB_TRAFFIC_SL_PATH;
+    bool path = from->sl == FAB_TRAFFIC_PATH_SL;
     *x = (struct traffic_flow){
         .end = t->ports[from->from].end,
         .to_end = t->ports[from->to].end,
@@ -151,11 +151,12 @@ static void build_flow(struct fab_traffic *t, uint32_t index, const struct fab_t
     x->sl = path ? fab_target_sl(f, t->in.lids, t->vls, from->from, x->dlid) : from->sl;
     x->back_sl = path ? fab_target_sl(f, t->in.lids, t->vls, from->to, x->slid) : from->sl;
     x->throttle = t->in.by_sl ? x->end * FAB_SLS + x->sl : index;
-    x->stats.done = FAB_TRAFFIC_EVER;
-    traffic_schedule(t, from->start, TRAFFIC_READY, index, 0);
+    x->stats.done = FAB_TRAFFIC_FOREVER;
+    fab_traffic_schedule(t, from->start, TRAFFIC_READY, index, 0);
 }
 
-int traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow *flows, uint32_t count)
+int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow *flows,
+                            uint32_t count)
 {
     size_t throttles = t->in.by_sl ? (size_t)t->end_count * FAB_SLS : count;
     t->flows = fab_alloc_array(count, sizeof *t->flows);

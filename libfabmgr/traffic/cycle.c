@@ -18,7 +18,7 @@ static bool is_blocked(const struct fab_traffic *t, uint32_t id)
     const struct traffic_port *p = &t->ports[traffic_lane_port(t, id)];
     if (lane->queued == 0 || p->to_end)
         return false;
-    uint32_t input = traffic_next_input(lane, p->inputs);
+    uint32_t input = fab_traffic_next_input(lane, p->inputs);
     uint32_t head = t->fifos[lane->fifos + input].head;
     return !traffic_has_room(t, id, t->packets[head].bytes);
 }
@@ -44,7 +44,7 @@ static bool mark_blocked(const struct fab_traffic *t, uint64_t *stuck)
 static void clear_coming(const struct fab_traffic *t, uint64_t *stuck)
 {
     struct traffic_event e;
-    for (size_t cursor = 0; traffic_events_next(&t->events, &cursor, &e);)
+    for (size_t cursor = 0; fab_traffic_events_next(&t->events, &cursor, &e);)
         if (e.kind == TRAFFIC_CREDIT)
             fab_bits_clear(stuck, e.arg);
 }
@@ -94,7 +94,7 @@ static int keep_cycle(struct fab_traffic *t, uint32_t at)
     return FAB_E_CYCLE;
 }
 
-int traffic_find_cycle(struct fab_traffic *t)
+int fab_traffic_find_cycle(struct fab_traffic *t)
 {
     size_t lanes = (size_t)t->in.fabric->port_count * t->vl_count;
     uint64_t *stuck = fab_bits_new(lanes);

@@ -19,13 +19,13 @@
 #define NONE UINT32_MAX
 #define USED UINT32_MAX /* kind of events in the free list */
 
-int traffic_events_init(struct traffic_events *q)
+int fab_traffic_events_init(struct traffic_events *q)
 {
     *q = (struct traffic_events){.free = NONE, .open = NONE};
     q->slot = fab_alloc_array(SLOTS, sizeof *q->slot);
     q->bits = fab_bits_new(SLOTS);
     if (q->slot == NULL || q->bits == NULL) {
-        traffic_events_fini(q);
+        fab_traffic_events_fini(q);
         return FAB_E_NOMEM;
     }
     for (uint32_t i = 0; i < SLOTS; i++)
@@ -33,7 +33,7 @@ int traffic_events_init(struct traffic_events *q)
     return FAB_OK;
 }
 
-void traffic_events_fini(struct traffic_events *q)
+void fab_traffic_events_fini(struct traffic_events *q)
 {
     free(q->pool);
     free(q->slot);
@@ -159,7 +159,7 @@ static uint32_t new_event(struct traffic_events *q)
     return (uint32_t)q->used++;
 }
 
-int traffic_events_put(struct traffic_events *q, const struct traffic_event *what)
+int fab_traffic_events_put(struct traffic_events *q, const struct traffic_event *what)
 {
     uint32_t e = new_event(q);
     if (e == NONE)
@@ -177,7 +177,7 @@ int traffic_events_put(struct traffic_events *q, const struct traffic_event *wha
     return status;
 }
 
-bool traffic_events_take(struct traffic_events *q, uint64_t until, struct traffic_event *ret)
+bool fab_traffic_events_take(struct traffic_events *q, uint64_t until, struct traffic_event *ret)
 {
     if (q->open == NONE && !advance(q, until))
         return false;
@@ -193,7 +193,8 @@ bool traffic_events_take(struct traffic_events *q, uint64_t until, struct traffi
     return true;
 }
 
-bool traffic_events_next(const struct traffic_events *q, size_t *cursor, struct traffic_event *ret)
+bool fab_traffic_events_next(const struct traffic_events *q, size_t *cursor,
+                             struct traffic_event *ret)
 {
     while (*cursor < q->used && q->pool[*cursor].kind == (uint16_t)USED)
         ++*cursor;

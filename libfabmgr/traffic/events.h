@@ -31,13 +31,14 @@ struct traffic_events {
     uint64_t made; /* far events ever, for their order */
     size_t count;
 };
-int traffic_events_init(struct traffic_events *q); /* NOMEM */
-void traffic_events_fini(struct traffic_events *q);
+int fab_traffic_events_init(struct traffic_events *q); /* NOMEM */
+void fab_traffic_events_fini(struct traffic_events *q);
 /* Not before what was last taken. NOMEM. */
-int traffic_events_put(struct traffic_events *q, const struct traffic_event *e);
+int fab_traffic_events_put(struct traffic_events *q, const struct traffic_event *e);
 /* Takes the first one, unless it is after `until`. */
-bool traffic_events_take(struct traffic_events *q, uint64_t until, struct traffic_event *ret);
+bool fab_traffic_events_take(struct traffic_events *q, uint64_t until, struct traffic_event *ret);
 /* Visits all in no order: start with *cursor = 0. */
-bool traffic_events_next(const struct traffic_events *q, size_t *cursor, struct traffic_event *ret);
+bool fab_traffic_events_next(const struct traffic_events *q, size_t *cursor,
+                             struct traffic_event *ret);
 
 #endif

@@ -10,7 +10,7 @@ static struct traffic_fifo *fifo_of(struct fab_traffic *t, const struct traffic_
     return &t->fifos[lane->fifos + input];
 }
 
-void traffic_arrive(struct fab_traffic *t, uint32_t packet)
+void fab_traffic_arrive(struct fab_traffic *t, uint32_t packet)
 {
     struct traffic_packet *x = &t->packets[packet];
     struct traffic_lane *lane = &t->lanes[x->to];
@@ -24,10 +24,10 @@ void traffic_arrive(struct fab_traffic *t, uint32_t packet)
     fifo->tail = packet;
     lane->queued += x->bytes;
     t->ports[port].pending++;
-    traffic_wake(t, port);
+    fab_traffic_wake_port(t, port);
 }
 
-uint32_t traffic_next_input(const struct traffic_lane *lane, uint32_t inputs)
+uint32_t fab_traffic_next_input(const struct traffic_lane *lane, uint32_t inputs)
 {
     size_t at = fab_bits_next(lane->waiting, inputs, lane->last + 1);
     return (uint32_t)(at < inputs ? at : fab_bits_next(lane->waiting, inputs, 0));
@@ -36,7 +36,7 @@ uint32_t traffic_next_input(const struct traffic_lane *lane, uint32_t inputs)
 /* Takes the first packet of the lane's next input out of its queue. */
 static uint32_t take(struct fab_traffic *t, struct traffic_port *p, struct traffic_lane *lane)
 {
-    uint32_t input = traffic_next_input(lane, p->inputs);
+    uint32_t input = fab_traffic_next_input(lane, p->inputs);
     struct traffic_fifo *fifo = fifo_of(t, lane, input);
     uint32_t packet = fifo->head;
     lane->last = input;
@@ -56,7 +56,7 @@ static uint32_t sendable(struct fab_traffic *t, uint32_t port)
     for (uint8_t vl = 0; vl < t->vl_count; vl++) {
         uint32_t id = traffic_lane_id(t, port, vl);
         struct traffic_lane *lane = &t->lanes[id];
-        uint32_t input = lane->queued > 0 ? traffic_next_input(lane, p->inputs) : p->inputs;
+        uint32_t input = lane->queued > 0 ? fab_traffic_next_input(lane, p->inputs) : p->inputs;
         if (input == p->inputs)
             continue;
         if (traffic_has_room(t, id, t->packets[fifo_of(t, lane, input)->head].bytes))
@@ -67,7 +67,7 @@ static uint32_t sendable(struct fab_traffic *t, uint32_t port)
     return mask;
 }
 
-void traffic_serve_switch(struct fab_traffic *t, uint32_t port)
+void fab_traffic_serve_switch(struct fab_traffic *t, uint32_t port)
 {
     struct traffic_port *p = &t->ports[port];
     uint32_t mask = p->pending > 0 ? sendable(t, port) : 0;
@@ -77,11 +77,11 @@ void traffic_serve_switch(struct fab_traffic *t, uint32_t port)
     struct traffic_lane *lane = &t->lanes[traffic_lane_id(t, port, vl)];
     uint32_t packet = take(t, p, lane);
     struct traffic_packet *x = &t->packets[packet];
-    if (traffic_marks(t, p, lane, x))
+    if (fab_traffic_marks(t, p, lane, x))
         x->marked = true;
     lane->starved = false;
-    traffic_turn_done(t, p, vl, x->bytes);
-    traffic_send(t, packet);
+    fab_traffic_arbitration_charge(t, p, vl, x->bytes);
+    fab_traffic_send_packet(t, packet);
     if (p->pending > 0)
-        traffic_wake(t, port);
+        fab_traffic_wake_port(t, port);
 }

@@ -8,7 +8,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/traffic/model.h"
 
-uint32_t traffic_packet_new(struct fab_traffic *t)
+uint32_t fab_traffic_packet_new(struct fab_traffic *t)
 {
     uint32_t p = t->packet_free;
     if (p != TRAFFIC_NONE) {
@@ -28,7 +28,7 @@ uint32_t traffic_packet_new(struct fab_traffic *t)
     return (uint32_t)t->packet_used++;
 }
 
-void traffic_packet_free(struct fab_traffic *t, uint32_t packet)
+void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet)
 {
     t->packets[packet].flow = TRAFFIC_NONE;
     t->packets[packet].next = t->packet_free;
@@ -41,8 +41,8 @@ static void give_back(struct fab_traffic *t, const struct traffic_packet *packet
     if (packet->from == TRAFFIC_NONE)
         return;
     const struct traffic_port *p = &t->ports[traffic_lane_port(t, packet->from)];
-    traffic_schedule(t, when + p->cable, TRAFFIC_CREDIT, packet->from,
-                     traffic_blocks(packet->bytes));
+    fab_traffic_schedule(t, when + p->cable, TRAFFIC_CREDIT, packet->from,
+                         traffic_blocks(packet->bytes));
 }
 
 /* The lane by which it leaves the switch that it goes to by `port`; TRAFFIC_NONE: nowhere. */
@@ -67,7 +67,7 @@ static void drop(struct fab_traffic *t, uint32_t packet, uint64_t tail)
     give_back(t, &t->packets[packet], tail);
     t->flows[t->packets[packet].flow].flying -= !t->packets[packet].notice;
     t->totals.dropped++;
-    traffic_packet_free(t, packet);
+    fab_traffic_packet_free(t, packet);
 }
 
 /* To a switch, where it may leave when its head has been looked at, and not so early that a faster
@@ -85,11 +85,11 @@ static void send_on(struct fab_traffic *t, uint32_t packet, const struct traffic
     uint64_t there = traffic_ps(t->ports[traffic_lane_port(t, to)].ps, x->bytes);
     x->to = to;
     x->in = t->in.fabric->ports[p->peer].num;
-    traffic_schedule(t, t->now + p->cable + p->ahead + (ps > there ? ps - there : 0),
-                     TRAFFIC_ARRIVE, packet, 0);
+    fab_traffic_schedule(t, t->now + p->cable + p->ahead + (ps > there ? ps - there : 0),
+                         TRAFFIC_ARRIVE, packet, 0);
 }
 
-void traffic_send(struct fab_traffic *t, uint32_t packet)
+void fab_traffic_send_packet(struct fab_traffic *t, uint32_t packet)
 {
     struct traffic_packet *x = &t->packets[packet];
     uint32_t lane = x->to, port = traffic_lane_port(t, lane);
@@ -100,15 +100,15 @@ void traffic_send(struct fab_traffic *t, uint32_t packet)
     x->from = lane;
     if (p->to_end) {
         x->from = TRAFFIC_NONE;
-        traffic_schedule(t, p->free_at + p->cable, TRAFFIC_DELIVER, packet, 0);
+        fab_traffic_schedule(t, p->free_at + p->cable, TRAFFIC_DELIVER, packet, 0);
         return;
     }
     t->lanes[lane].credits -= traffic_blocks(x->bytes);
     send_on(t, packet, p, ps);
 }
 
-void traffic_credit(struct fab_traffic *t, uint32_t lane, uint32_t blocks)
+void fab_traffic_return_credits(struct fab_traffic *t, uint32_t lane, uint32_t blocks)
 {
     t->lanes[lane].credits += blocks;
-    traffic_wake(t, traffic_lane_port(t, lane));
+    fab_traffic_wake_port(t, traffic_lane_port(t, lane));
 }

@@ -171,46 +171,48 @@ static inline bool traffic_end_has_work(const struct traffic_end *e)
 }
 
 /* Faults stick in t->status. */
-void traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kind kind, uint32_t arg,
-                      uint32_t blocks);
-void traffic_wake(struct fab_traffic *t, uint32_t port); /* now, or when it is free */
+void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kind kind,
+                          uint32_t arg, uint32_t blocks);
+void fab_traffic_wake_port(struct fab_traffic *t, uint32_t port); /* now, or when it is free */
 
 /* build.c: what is there at the start, and what is to be sent */
-int traffic_build(struct fab_traffic *t);
-int traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow *flows,
-                        uint32_t count);
+int fab_traffic_build(struct fab_traffic *t);
+int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow *flows,
+                            uint32_t count);
 
 /* link.c: packets and cables */
-uint32_t traffic_packet_new(struct fab_traffic *t); /* TRAFFIC_NONE: no memory */
-void traffic_packet_free(struct fab_traffic *t, uint32_t packet);
+uint32_t fab_traffic_packet_new(struct fab_traffic *t); /* TRAFFIC_NONE: no memory */
+void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet);
 /* The first one may leave now, by its lane `to` with room for it. */
-void traffic_send(struct fab_traffic *t, uint32_t packet);
-void traffic_credit(struct fab_traffic *t, uint32_t lane, uint32_t blocks);
+void fab_traffic_send_packet(struct fab_traffic *t, uint32_t packet);
+void fab_traffic_return_credits(struct fab_traffic *t, uint32_t lane, uint32_t blocks);
 
 /* forward.c: switches */
-void traffic_arrive(struct fab_traffic *t, uint32_t packet);
-void traffic_serve_switch(struct fab_traffic *t, uint32_t port);
-uint32_t traffic_next_input(const struct traffic_lane *lane, uint32_t inputs); /* that waits */
+void fab_traffic_arrive(struct fab_traffic *t, uint32_t packet);
+void fab_traffic_serve_switch(struct fab_traffic *t, uint32_t port);
+uint32_t fab_traffic_next_input(const struct traffic_lane *lane, uint32_t inputs); /* that waits */
 
 /* adapter.c: ends */
-void traffic_ready(struct fab_traffic *t, uint32_t flow);
-void traffic_unhold(struct fab_traffic *t, uint32_t end, uint8_t sl);
-void traffic_serve_end(struct fab_traffic *t, uint32_t port);
-void traffic_deliver(struct fab_traffic *t, uint32_t packet);
-void traffic_notify(struct fab_traffic *t, uint32_t flow);
+void fab_traffic_flow_ready(struct fab_traffic *t, uint32_t flow);
+void fab_traffic_release_sl(struct fab_traffic *t, uint32_t end, uint8_t sl);
+void fab_traffic_serve_endport(struct fab_traffic *t, uint32_t port);
+void fab_traffic_deliver(struct fab_traffic *t, uint32_t packet);
+void fab_traffic_send_becn(struct fab_traffic *t, uint32_t flow);
 
-/* react.c: congestion control */
-bool traffic_marks(struct fab_traffic *t, const struct traffic_port *p, struct traffic_lane *lane,
-                   const struct traffic_packet *packet);
-void traffic_becn(struct fab_traffic *t, struct traffic_flow *f);
+/* reaction.c: congestion control */
+bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
+                       struct traffic_lane *lane, const struct traffic_packet *packet);
+void fab_traffic_receive_becn(struct fab_traffic *t, struct traffic_flow *f);
 /* How long to wait after a packet that takes ps. */
-uint64_t traffic_delay(struct fab_traffic *t, const struct traffic_flow *f, uint64_t ps);
+uint64_t fab_traffic_injection_delay(struct fab_traffic *t, const struct traffic_flow *f,
+                                     uint64_t ps);
 
-/* turns.c: the VL, of those in the mask (not 0), that sends now; and so many bytes went. */
+/* arbitration.c: the VL, of those in the mask (not 0), that sends now; and so many bytes went. */
 uint8_t traffic_turn(struct fab_traffic *t, struct traffic_port *p, uint32_t mask);
-void traffic_turn_done(struct fab_traffic *t, struct traffic_port *p, uint8_t vl, uint32_t bytes);
+void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
+                                    uint32_t bytes);
 
 /* cycle.c: NOMEM, CYCLE with t->cycle. */
-int traffic_find_cycle(struct fab_traffic *t);
+int fab_traffic_find_cycle(struct fab_traffic *t);
 
 #endif

@@ -37,11 +37,11 @@ int fab_traffic_new(const struct fab_traffic_input *in, const struct fab_traffic
     if (t == NULL)
         return FAB_E_NOMEM;
     set_defaults(t, in);
-    int status = traffic_events_init(&t->events);
+    int status = fab_traffic_events_init(&t->events);
     if (status == FAB_OK)
-        status = traffic_build(t);
+        status = fab_traffic_build(t);
     if (status == FAB_OK)
-        status = traffic_build_flows(t, flows, count);
+        status = fab_traffic_build_flows(t, flows, count);
     if (status == FAB_OK)
         *ret = t;
     else
@@ -53,7 +53,7 @@ void fab_traffic_free(struct fab_traffic *t)
 {
     if (t == NULL)
         return;
-    traffic_events_fini(&t->events);
+    fab_traffic_events_fini(&t->events);
     free(t->ports);
     free(t->lanes);
     free(t->fifos);
@@ -67,12 +67,12 @@ void fab_traffic_free(struct fab_traffic *t)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-void traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kind kind, uint32_t arg,
-                      uint32_t blocks)
+void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kind kind,
+                          uint32_t arg, uint32_t blocks)
 {
     struct traffic_event e = {
         .time = time, .arg = arg, .kind = (uint16_t)kind, .blocks = (uint16_t)blocks};
-    int status = traffic_events_put(&t->events, &e);
+    int status = fab_traffic_events_put(&t->events, &e);
     if (status != FAB_OK)
         t->status = status;
 }
@@ -80,12 +80,12 @@ void traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kind ki
 static void serve(struct fab_traffic *t, uint32_t port)
 {
     if (t->ports[port].end == TRAFFIC_NONE)
-        traffic_serve_switch(t, port);
+        fab_traffic_serve_switch(t, port);
     else
-        traffic_serve_end(t, port);
+        fab_traffic_serve_endport(t, port);
 }
 
-void traffic_wake(struct fab_traffic *t, uint32_t port)
+void fab_traffic_wake_port(struct fab_traffic *t, uint32_t port)
 {
     struct traffic_port *p = &t->ports[port];
     if (p->awake)
@@ -94,7 +94,7 @@ void traffic_wake(struct fab_traffic *t, uint32_t port)
         serve(t, port);
     } else {
         p->awake = true;
-        traffic_schedule(t, p->free_at, TRAFFIC_WAKE, port, 0);
+        fab_traffic_schedule(t, p->free_at, TRAFFIC_WAKE, port, 0);
     }
 }
 
@@ -102,26 +102,26 @@ static void handle(struct fab_traffic *t, const struct traffic_event *e)
 {
     switch ((enum traffic_kind)e->kind) {
     case TRAFFIC_ARRIVE:
-        traffic_arrive(t, e->arg);
+        fab_traffic_arrive(t, e->arg);
         break;
     case TRAFFIC_DELIVER:
-        traffic_deliver(t, e->arg);
+        fab_traffic_deliver(t, e->arg);
         break;
     case TRAFFIC_CREDIT:
-        traffic_credit(t, e->arg, e->blocks);
+        fab_traffic_return_credits(t, e->arg, e->blocks);
         break;
     case TRAFFIC_WAKE:
         t->ports[e->arg].awake = false;
         serve(t, e->arg);
         break;
     case TRAFFIC_READY:
-        traffic_ready(t, e->arg);
+        fab_traffic_flow_ready(t, e->arg);
         break;
     case TRAFFIC_SL:
-        traffic_unhold(t, e->arg / FAB_SLS, (uint8_t)(e->arg % FAB_SLS));
+        fab_traffic_release_sl(t, e->arg / FAB_SLS, (uint8_t)(e->arg % FAB_SLS));
         break;
     case TRAFFIC_NOTIFY:
-        traffic_notify(t, e->arg);
+        fab_traffic_send_becn(t, e->arg);
         break;
     }
 }
@@ -129,13 +129,13 @@ static void handle(struct fab_traffic *t, const struct traffic_event *e)
 static void look_for_cycle(struct fab_traffic *t)
 {
     t->checked = t->now;
-    t->status = traffic_find_cycle(t);
+    t->status = fab_traffic_find_cycle(t);
 }
 
 int fab_traffic_run(struct fab_traffic *t, uint64_t until)
 {
     struct traffic_event e;
-    while (t->status == FAB_OK && traffic_events_take(&t->events, until, &e)) {
+    while (t->status == FAB_OK && fab_traffic_events_take(&t->events, until, &e)) {
         t->now = e.time;
         t->totals.events++;
         handle(t, &e);
@@ -144,7 +144,7 @@ int fab_traffic_run(struct fab_traffic *t, uint64_t until)
     }
     if (t->status == FAB_OK && t->events.count == 0)
         look_for_cycle(t);
-    if (t->status == FAB_OK && until != FAB_TRAFFIC_EVER && until > t->now)
+    if (t->status == FAB_OK && until != FAB_TRAFFIC_FOREVER && until > t->now)
         t->now = until;
     return t->status;
 }

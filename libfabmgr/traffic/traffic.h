@@ -19,9 +19,10 @@
 #include "libfabmgr/target/target.h"
 
 #define FAB_TRAFFIC_US UINT64_C(1000000) /* ps */
-#define FAB_TRAFFIC_EVER UINT64_MAX
-#define FAB_TRAFFIC_SL_PATH 0xff /* the SL that the tables give the path */
-#define FAB_TRAFFIC_HEADER 26    /* bytes on the wire beside each packet's data: LRH, BTH, CRCs */
+#define FAB_TRAFFIC_FOREVER UINT64_MAX
+#define FAB_TRAFFIC_PATH_SL 0xff /* the SL that the tables give the path */
+#define FAB_TRAFFIC_HEADER_BYTES                                                                   \
+    26 /* bytes on the wire beside each packet's data: LRH, BTH, CRCs */
 
 /* VL arbitration (IBA 7.6.9), the same at every port. Weights are of 64 bytes; the high table goes
  * first until `high_limit` * 4,096 bytes of it (0: one packet; 255: no limit) have gone before
@@ -57,15 +58,15 @@ struct fab_traffic_input {
 struct fab_traffic_flow {
     uint32_t from, to;   /* port ids */
     uint32_t offset;     /* of the destination's LIDs, below 2^LMC */
-    uint8_t sl;          /* or FAB_TRAFFIC_SL_PATH */
+    uint8_t sl;          /* or FAB_TRAFFIC_PATH_SL */
     uint64_t start, end; /* ps: packets go out from start on, and before end */
-    uint64_t bytes;      /* FAB_TRAFFIC_EVER: no end */
+    uint64_t bytes;      /* FAB_TRAFFIC_FOREVER: no end */
     uint32_t rate;       /* Mb/s at most; 0: as the link */
 };
 struct fab_traffic_flow_stats {
     uint64_t sent, delivered;      /* bytes of data */
     uint64_t packets;              /* delivered */
-    uint64_t done;                 /* when all of it was; FAB_TRAFFIC_EVER: not yet */
+    uint64_t done;                 /* when all of it was; FAB_TRAFFIC_FOREVER: not yet */
     uint64_t latency, latency_max; /* ps from first byte out to last byte in: sum, and most */
 };
 struct fab_traffic_totals {
@@ -95,6 +96,6 @@ struct fab_traffic_totals fab_traffic_totals(const struct fab_traffic *t);
 
 /* Everything that there is counted anew: every credit, packet and byte is somewhere, once. False:
  * a fault of this room. For tests; takes time. */
-bool fab_traffic_is_sound(const struct fab_traffic *t);
+bool fab_traffic_is_consistent(const struct fab_traffic *t);
 
 #endif

@@ -22,9 +22,9 @@ static void flow(struct bench *b, uint32_t from, uint32_t to, uint64_t end)
         return;
     b->flows[b->count++] = (struct fab_traffic_flow){.from = b->scene.end[from],
                                                      .to = b->scene.end[to],
-                                                     .sl = FAB_TRAFFIC_SL_PATH,
+                                                     .sl = FAB_TRAFFIC_PATH_SL,
                                                      .end = end,
-                                                     .bytes = FAB_TRAFFIC_EVER};
+                                                     .bytes = FAB_TRAFFIC_FOREVER};
 }
 
 static void run(struct bench *b, const char *what, bool controlled, uint64_t end)

@@ -41,7 +41,7 @@ static void read_setting(const struct fab_attr *attr, const uint8_t *data, size_
 
 static void read_logs(bool of_switch, const uint8_t *data, size_t size)
 {
-    static uint16_t senders[FAB_CONGESTION_LOG_MOST * 64];
+    static uint16_t senders[FAB_CONGESTION_LOG_ENTRIES * 64];
     struct fab_congestion_log log = {0};
     uint64_t now = 1, sum = 0;
     while (size > 0) {
@@ -49,14 +49,14 @@ static void read_logs(bool of_switch, const uint8_t *data, size_t size)
         uint32_t events = 0;
         struct fab_congestion_log was = log;
         now += UINT64_C(1) << data[len - 1] % 40;
-        if (fab_congestion_log_take(&log, of_switch, data, len, now, &events) != FAB_OK)
+        if (fab_congestion_log_update(&log, of_switch, data, len, now, &events) != FAB_OK)
             must(memcmp(&was, &log, sizeof log) == 0);
         sum += events;
-        must(events <= UINT16_MAX && log.events == sum && log.count <= FAB_CONGESTION_LOG_MOST);
+        must(events <= UINT16_MAX && log.events == sum && log.count <= FAB_CONGESTION_LOG_ENTRIES);
         for (int i = 0; i < log.count; i++)
             must(log.entry[i].at_us > 0 && log.entry[i].at_us <= now &&
                  (i == 0 || log.entry[i].at_us <= log.entry[i - 1].at_us));
-        fab_congestion_log_crowds(&log, now / 2, senders, sizeof senders / sizeof senders[0]);
+        fab_congestion_log_incasts(&log, now / 2, senders, sizeof senders / sizeof senders[0]);
         data += len;
         size -= len;
     }

@@ -11,62 +11,62 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Takes what is due, and goes on in time a little. */
-static void receive(struct fab_player *p, uint64_t *now)
+static void receive(struct fab_recording_player *p, uint64_t *now)
 {
     uint8_t mad[FAB_MAD_SIZE];
     char text[200];
-    struct fab_record_entry e;
+    struct fab_recording_entry e;
     for (int i = 0; i < 3; i++) {
-        uint64_t due = fab_player_deadline(p, *now);
+        uint64_t due = fab_recording_player_deadline(p, *now);
         if (due != UINT64_MAX && due > *now)
             *now = due;
-        if (fab_player_receive(p, *now, mad, &e))
+        if (fab_recording_player_receive(p, *now, mad, &e))
             do
-                fab_record_describe(e.bytes, e.addr.slid, text, sizeof(text));
-            while (i == 1 && fab_player_more(p, mad, &e));
+                fab_recording_describe(e.bytes, e.addr.slid, text, sizeof(text));
+            while (i == 1 && fab_recording_player_more(p, mad, &e));
     }
 }
 
-static void ask(struct fab_player *p, const uint8_t *data, size_t size, uint64_t *now)
+static void ask(struct fab_recording_player *p, const uint8_t *data, size_t size, uint64_t *now)
 {
     struct fab_reader r = fab_reader(data, size);
-    struct fab_record_header header;
+    struct fab_recording_header header;
     uint8_t mad[FAB_MAD_SIZE];
-    struct fab_record_entry e;
-    if (fab_record_unpack_header(&r, &header) != FAB_OK)
+    struct fab_recording_entry e;
+    if (fab_recording_unpack_header(&r, &header) != FAB_OK)
         abort();
-    for (unsigned n = 0; fab_record_unpack(&r, mad, &e) == FAB_OK; n++) {
-        if (e.kind != FAB_RECORD_OUT || n % 7 == 3)
+    for (unsigned n = 0; fab_recording_unpack(&r, mad, &e) == FAB_OK; n++) {
+        if (e.kind != FAB_RECORDING_OUT || n % 7 == 3)
             continue;
-        (void)fab_player_send(p, *now, &e);
+        (void)fab_recording_player_send(p, *now, &e);
         if (n % 5 == 0)
-            (void)fab_player_send(p, *now, &e);
+            (void)fab_recording_player_send(p, *now, &e);
         receive(p, now);
     }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct fab_player *p;
-    struct fab_player_stats s;
+    struct fab_recording_player *p;
+    struct fab_recording_player_stats s;
     uint8_t mad[FAB_MAD_SIZE];
-    struct fab_record_entry e;
+    struct fab_recording_entry e;
     uint64_t now = 1000000, due;
-    if (fab_player_new(data, size, now, &p) != FAB_OK)
+    if (fab_recording_player_new(data, size, now, &p) != FAB_OK)
         return 0;
     ask(p, data, size, &now);
-    while ((due = fab_player_deadline(p, now)) != UINT64_MAX) {
+    while ((due = fab_recording_player_deadline(p, now)) != UINT64_MAX) {
         now = due > now ? due : now;
-        (void)fab_player_receive(p, now, mad, &e);
+        (void)fab_recording_player_receive(p, now, mad, &e);
     }
-    fab_player_stats(p, &s);
+    fab_recording_player_stats(p, &s);
     if (s.delivered > s.recorded_in || s.asked > s.recorded_out)
         abort();
     uint32_t cursor = 0, missing = 0;
-    while (fab_player_missing(p, &cursor, mad, &e))
+    while (fab_recording_player_missing(p, &cursor, mad, &e))
         missing++;
     if (missing != s.missing)
         abort();
-    fab_player_free(p);
+    fab_recording_player_free(p);
     return 0;
 }

@@ -29,17 +29,17 @@ static struct fab_sim *new_sim(void)
 /* Bits that the first fault() has no use for: time goes on, with faults that last. */
 static void fault_in_time(struct fab_sim *s, uint8_t what, uint8_t node, uint8_t port)
 {
-    const struct fab_sim_weather foul = {
+    const struct fab_sim_impairments foul = {
         .loss = 0.1, .duplicate = 0.5, .delay = 0.5, .delay_us = 9};
-    const struct fab_sim_pace pace = {
+    const struct fab_sim_timing pace = {
         .hop_us = port, .answer_us = 3, .train_us = 50, .trap_us = 70};
-    const struct fab_sim_weather fair = {0};
+    const struct fab_sim_impairments fair = {0};
     switch (what) {
     case 0:
-        fab_sim_set_weather(s, port & 1 ? &foul : &fair);
+        fab_sim_set_impairments(s, port & 1 ? &foul : &fair);
         break;
     case 1:
-        fab_sim_set_pace(s, &pace);
+        fab_sim_set_timing(s, &pace);
         break;
     case 2:
         (void)fab_sim_power_off(s, node);
@@ -51,13 +51,13 @@ static void fault_in_time(struct fab_sim *s, uint8_t what, uint8_t node, uint8_t
         (void)fab_sim_flap(s, node, port, 10, 3);
         break;
     case 5:
-        (void)fab_sim_storm(s, node, 128 + port % 4, 5, 4);
+        (void)fab_sim_trap_storm(s, node, 128 + port % 4, 5, 4);
         break;
     case 6:
-        (void)fab_sim_lie(s, node, (enum fab_sim_lie)(port % 9), 0.5);
+        (void)fab_sim_corrupt(s, node, (enum fab_sim_corrupt)(port % 9), 0.5);
         break;
     default:
-        (void)fab_sim_key(s, node, port, port % 4, 1);
+        (void)fab_sim_set_m_key(s, node, port, port % 4, 1);
         break;
     }
     fab_sim_advance(s, fab_sim_now(s) + 20);
@@ -97,7 +97,7 @@ static void send(struct fab_sim *s, const uint8_t r[RECORD])
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fab_sim *s = new_sim();
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     while (s != NULL && size > 0) {
         uint8_t record[RECORD] = {0};
         size_t take = size < RECORD ? size : RECORD;
@@ -112,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (s != NULL)
         fab_sim_advance(s, fab_sim_now(s) + 1000);
-    while (s != NULL && fab_sim_outbox(s, &mail)) {
+    while (s != NULL && fab_sim_receive(s, &mail)) {
     }
     fab_sim_free(s);
     return 0;

@@ -360,7 +360,7 @@ void lab_repeat_traps(struct lab *lab)
 {
     for (int i = 0; i < 6; i++) {
         lab_run_for(lab, 0.05);
-        if (fab_sim_repeat(lab->sim) > 0)
+        if (fab_sim_repeat_traps(lab->sim) > 0)
             transport_sim_kick(lab->sim_transport);
     }
 }

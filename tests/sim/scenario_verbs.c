@@ -213,12 +213,12 @@ static void judge_lost(const struct stage *s, const struct scenario_line *line, 
     const char *verb = line->verb->name;
     if (strcmp(verb, "silence") == 0) {
         *ret_lost = true;
-    } else if (strcmp(verb, "hear") == 0 || strcmp(verb, "on") == 0 ||
+    } else if (strcmp(verb, "respond") == 0 || strcmp(verb, "on") == 0 ||
                strcmp(verb, "reboot") == 0) {
         *ret_lost = false;
-    } else if (strcmp(verb, "lie") == 0) {
+    } else if (strcmp(verb, "corrupt") == 0) {
         *ret_lost = strcmp(line->words[1], "nothing") != 0 && scenario_number(line, "rate", 1) >= 1;
-    } else if (strcmp(verb, "lock") == 0) {
+    } else if (strcmp(verb, "set-mkey") == 0) {
         uint64_t key = strtoull(line->words[1], NULL, 0);
         *ret_lost = key != 0 && key != s->config.policy.m_key;
     }
@@ -375,7 +375,7 @@ static const struct scenario_verb verbs[] = {
     {"fabric", 1, 2, "leaves spines hosts parallel radix levels switches degree x y ", true,
      do_fabric},
     {"seed", 1, 1, "", true, do_seed},
-    {"pace", 0, 0, "hop answer train trap ", true, do_fault},
+    {"timing", 0, 0, "hop answer train trap ", true, do_fault},
     {"manager", 1, 1, "", true, do_manager},
     {"smp", 0, 0, "timeout retries window ", true, do_smp},
     {"sweeps", 0, 0, "light full settle ", true, do_sweeps},
@@ -391,9 +391,9 @@ static const struct scenario_verb verbs[] = {
     {"plug", 1, 1, "", false, do_fault},
     {"flap", 1, 1, "period count ", false, do_fault},
     {"degrade", 1, 1, "lanes speed ", false, do_fault},
-    {"mend", 1, 1, "", false, do_fault},
+    {"repair", 1, 1, "", false, do_fault},
     {"noise", 1, 1, "share ber ", false, do_fault},
-    {"rise", 2, 2, "rate ", false, do_fault},
+    {"increment", 2, 2, "rate ", false, do_fault},
     {"congest", 2, 2, "from sl qp to ", false, do_fault},
     {"pull-some", 0, 0, "count ", false, do_pull_some},
     {"plug-all", 0, 0, "", false, do_fault},
@@ -402,15 +402,15 @@ static const struct scenario_verb verbs[] = {
     {"on", 1, 1, "boot step ", false, do_fault},
     {"reboot", 1, 1, "boot step ", false, do_fault},
     {"silence", 1, 1, "", false, do_fault},
-    {"hear", 1, 1, "", false, do_fault},
-    {"late", 1, 1, "by spread ", false, do_fault},
-    {"lie", 2, 2, "rate ", false, do_fault},
-    {"lock", 2, 2, "protect lease ", false, do_fault},
+    {"respond", 1, 1, "", false, do_fault},
+    {"delay", 1, 1, "by spread ", false, do_fault},
+    {"corrupt", 2, 2, "rate ", false, do_fault},
+    {"set-mkey", 2, 2, "protect lease ", false, do_fault},
     {"storm", 2, 2, "every count ", false, do_fault},
     {"trap", 2, 2, "", false, do_fault},
     {"forgive", 1, 1, "", false, do_forgive},
     {"demand", 1, 1, "", false, do_forgive},
-    {"weather", 0, 0, "loss duplicate delay by spread ", false, do_fault},
+    {"impair", 0, 0, "loss duplicate delay by spread ", false, do_fault},
 
     {"sweep", 0, 0, "", false, do_request},
     {"reroute", 0, 0, "", false, do_request},

@@ -178,7 +178,7 @@ static uint8_t *read_recording(const struct rig *x, size_t *ret_len)
 }
 
 struct outcome {
-    struct fab_player_stats stats;
+    struct fab_recording_player_stats stats;
     char story[STORY_ROOM];
 };
 
@@ -208,7 +208,7 @@ static void replay(const uint8_t *bytes, size_t len, uint8_t lmc, bool quiet, st
 
 static uint32_t differences(const struct outcome *o)
 {
-    return o->stats.strange + o->stats.missing;
+    return o->stats.unexpected + o->stats.missing;
 }
 
 static void assert_replays(const struct rig *x)
@@ -217,7 +217,7 @@ static void assert_replays(const struct rig *x)
     size_t len;
     uint8_t *bytes = read_recording(x, &len);
     replay(bytes, len, 0, false, o);
-    ck_assert_msg(differences(o) == 0, "%u strange, %u missing", o->stats.strange,
+    ck_assert_msg(differences(o) == 0, "%u unexpected, %u missing", o->stats.unexpected,
                   o->stats.missing);
     ck_assert_uint_gt(o->stats.asked, 400);
     ck_assert_uint_eq(o->stats.asked, o->stats.recorded_out);
@@ -297,7 +297,7 @@ START_TEST(tells_another_policy)
     x.loop = NULL;
     uint8_t *bytes = read_recording(&x, &len);
     replay(bytes, len, 1, false, o);
-    ck_assert_uint_gt(o->stats.strange, 0);
+    ck_assert_uint_gt(o->stats.unexpected, 0);
     ck_assert_uint_gt(o->stats.missing, 0);
     free(bytes);
     free(o);
@@ -319,8 +319,8 @@ START_TEST(bears_a_cut)
     for (int i = 0; i < 40; i++) {
         size_t cut = 128 + (size_t)rand() % (len - 128);
         replay(bytes, cut, 0, false, o);
-        ck_assert_msg(differences(o) == 0, "cut at %zu: %u strange, %u missing", cut,
-                      o->stats.strange, o->stats.missing);
+        ck_assert_msg(differences(o) == 0, "cut at %zu: %u unexpected, %u missing", cut,
+                      o->stats.unexpected, o->stats.missing);
         ck_assert_uint_eq(o->stats.delivered, o->stats.recorded_in);
         ck_assert(strncmp(o->story, x.story, strlen(o->story)) == 0);
     }

@@ -31,8 +31,8 @@ START_TEST(places_of_errors)
     refused("at 2s sweep\nat 1s sweep", 2, 4, "before the line above");
     refused("pull leaf-001/3", 1, 1, "when?");
     refused("at 1s fabric random", 1, 7, "before time begins");
-    refused("at 1s weather loss=lots", 1, 20, "not a number");
-    refused("at 1s weather storms=1%", 1, 15, "takes no option");
+    refused("at 1s impair loss=lots", 1, 19, "not a number");
+    refused("at 1s impair storms=1%", 1, 14, "takes no option");
     refused("at 1s sweep now", 1, 13, "too many");
     refused("at 1s expect well within", 1, 25, "needs a value");
 }
@@ -71,12 +71,12 @@ static struct scenario_result run(const char *text, uint64_t seed)
 
 #define FOUL                                                                                       \
     "fabric leaf-spine leaves=4 spines=2 hosts=2\n"                                                \
-    "pace hop=1us answer=10us train=20ms\n"                                                        \
-    "at 0s weather loss=5% duplicate=5% delay=10% by=1ms spread=10ms\n"                            \
+    "timing hop=1us answer=10us train=20ms\n"                                                      \
+    "at 0s impair loss=5% duplicate=5% delay=10% by=1ms spread=10ms\n"                             \
     "at 0s expect idle within 60s\n"                                                               \
     "at 60s flap leaf-001/3 period=30ms count=9\n"                                                 \
     "at 61s reboot spine-002 boot=100ms step=5ms\n"                                                \
-    "at 70s weather\n"                                                                             \
+    "at 70s impair\n"                                                                              \
     "at 70s sweep\n"                                                                               \
     "at 70s expect well within 60s\n"
 

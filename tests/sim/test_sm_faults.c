@@ -326,10 +326,10 @@ START_TEST(finds_out_that_a_switch_is_off)
     lab_silence(&lab, "spine-001");
     for (uint8_t port = 1; port <= 6; port++)
         ck_assert_int_eq(fab_sim_unlink(lab.sim, lab_node(&lab, "spine-001"), port), FAB_OK);
-    struct fab_sim_mail mail;
-    while (fab_sim_outbox(lab.sim, &mail)) /* traps that were lost */
+    struct fab_sim_delivery mail;
+    while (fab_sim_receive(lab.sim, &mail)) /* traps that were lost */
         ;
-    ck_assert_uint_eq(fab_sim_repeat(lab.sim) > 0, true);
+    ck_assert_uint_eq(fab_sim_repeat_traps(lab.sim) > 0, true);
     transport_sim_kick(lab.sim_transport);
     lab_await(&lab, 3, "node-removed");
     lab_run_for(&lab, 0.05);

@@ -28,9 +28,9 @@ struct lab lab_managed(void)
 struct lab lab_manager(void)
 {
     struct lab x = lab_managed();
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     ck_assert_int_eq(fab_sim_attach(x.r.sim, x.r.node, x.r.port, false), FAB_OK);
-    while (fab_sim_outbox(x.r.sim, &mail)) {
+    while (fab_sim_receive(x.r.sim, &mail)) {
     }
     return x;
 }
@@ -117,12 +117,13 @@ int gs(struct lab *x, uint32_t node, uint8_t mgmt_class, uint8_t method, uint16_
     return fab_be16(reply + 4);
 }
 
-unsigned traps(struct lab *x, uint16_t trap, struct fab_notice *ret, struct fab_sim_mail *ret_mail)
+unsigned traps(struct lab *x, uint16_t trap, struct fab_notice *ret,
+               struct fab_sim_delivery *ret_mail)
 {
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     struct fab_notice notice;
     unsigned count = 0;
-    while (fab_sim_outbox(x->r.sim, &mail)) {
+    while (fab_sim_receive(x->r.sim, &mail)) {
         if (mail.mad[3] != FAB_METHOD_TRAP)
             continue;
         ck_assert_int_eq(fab_attr_unpack(&fab_attr_notice, mail.mad + 64, 64, &notice), FAB_OK);
@@ -137,7 +138,7 @@ unsigned traps(struct lab *x, uint16_t trap, struct fab_notice *ret, struct fab_
     return count;
 }
 
-void repress(struct lab *x, struct fab_sim_mail *mail)
+void repress(struct lab *x, struct fab_sim_delivery *mail)
 {
     uint8_t reply[FAB_MAD_SIZE];
     mail->mad[3] = FAB_METHOD_TRAP_REPRESS;

@@ -35,7 +35,8 @@ int ask_lid(struct lab *x, uint16_t dlid, uint64_t *ret_guid);
 int gs(struct lab *x, uint32_t node, uint8_t mgmt_class, uint8_t method, uint16_t attr,
        uint32_t mod, uint64_t key, uint8_t *data);
 /* Traps of that number that arrived; the last one in *ret and *ret_mail, NULL: no matter. */
-unsigned traps(struct lab *x, uint16_t trap, struct fab_notice *ret, struct fab_sim_mail *ret_mail);
-void repress(struct lab *x, struct fab_sim_mail *mail);
+unsigned traps(struct lab *x, uint16_t trap, struct fab_notice *ret,
+               struct fab_sim_delivery *ret_mail);
+void repress(struct lab *x, struct fab_sim_delivery *mail);
 
 #endif

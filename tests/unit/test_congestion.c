@@ -259,8 +259,8 @@ END_TEST
 START_TEST(advice_follows_what_is_seen)
 {
     char text[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN];
-    struct fab_congestion_seen seen = {.crowded_ends = 2, .slowed = 100};
-    struct fab_congestion_assumed assumed = {.apply = true, .fan_in = 64, .devices = 100};
+    struct fab_congestion_observed seen = {.congested_endports = 2, .slowed = 100};
+    struct fab_congestion_configured assumed = {.apply = true, .fan_in = 64, .devices = 100};
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, NULL), 0);
     assumed.fan_in = 32;
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, NULL), 1);
@@ -270,43 +270,45 @@ START_TEST(advice_follows_what_is_seen)
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, NULL), 2);
     uint32_t kinds;
     /* logs name more of them than counters give for each end */
-    seen = (struct fab_congestion_seen){.crowded_ends = 4, .slowed = 100, .logged_fan_in = 70};
-    assumed = (struct fab_congestion_assumed){.apply = true, .fan_in = 64, .devices = 100};
+    seen = (struct fab_congestion_observed){
+        .congested_endports = 4, .slowed = 100, .logged_fan_in = 70};
+    assumed = (struct fab_congestion_configured){.apply = true, .fan_in = 64, .devices = 100};
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "congestion.fan_in to 70"));
     uint32_t fan_in = kinds;
     /* a crowd that goes on is no trouble, unless others wait for it */
-    seen = (struct fab_congestion_seen){.crowded_ends = 1, .lasting_ends = 1, .slowed = 9};
+    seen = (struct fab_congestion_observed){
+        .congested_endports = 1, .persistent_endports = 1, .slowed = 9};
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 0);
     ck_assert_uint_eq(kinds, 0);
-    seen.waits_most_permille = 400;
+    seen.max_wait_permille = 400;
     seen.waiting = 5;
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "not held back"));
     ck_assert_uint_ne(kinds, fan_in);
-    seen.lasting_ends = 0; /* one that passes */
+    seen.persistent_endports = 0; /* one that passes */
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 0);
     /* somebody else */
     assumed.changed = 2;
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "2 devices had other settings"));
     /* all at once: each has its place */
-    seen = (struct fab_congestion_seen){.crowded_ends = 1,
-                                        .lasting_ends = 1,
-                                        .slowed = 65,
-                                        .waits_most_permille = 999,
-                                        .logged_fan_in = UINT32_MAX,
-                                        .waiting = UINT32_MAX};
+    seen = (struct fab_congestion_observed){.congested_endports = 1,
+                                            .persistent_endports = 1,
+                                            .slowed = 65,
+                                            .max_wait_permille = 999,
+                                            .logged_fan_in = UINT32_MAX,
+                                            .waiting = UINT32_MAX};
     assumed.unsupported = assumed.changed = UINT32_MAX / 10;
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 4);
     for (int i = 0; i < 4; i++)
         ck_assert_uint_lt(strlen(text[i]), FAB_CONGESTION_ADVICE_LEN - 1);
     /* switched off there is nothing to say but that */
     assumed.off = true;
-    seen.waits_most_permille = 0;
+    seen.max_wait_permille = 0;
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 0);
-    seen = (struct fab_congestion_seen){.waiting = 3, .waits_most_permille = 300};
-    assumed = (struct fab_congestion_assumed){.fan_in = 32, .devices = 100};
+    seen = (struct fab_congestion_observed){.waiting = 3, .max_wait_permille = 300};
+    assumed = (struct fab_congestion_configured){.fan_in = 32, .devices = 100};
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, NULL), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "congestion.apply"));
 }

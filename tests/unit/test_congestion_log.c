@@ -18,7 +18,7 @@ static uint32_t read_ca(struct fab_congestion_log *log, const struct fab_cc_log_
     uint8_t bytes[LEN];
     uint32_t events = UINT32_MAX;
     ck_assert_int_eq(fab_attr_pack(&fab_attr_cc_log_ca, is, bytes, sizeof bytes), 0);
-    ck_assert_int_eq(fab_congestion_log_take(log, false, bytes, sizeof bytes, at, &events), 0);
+    ck_assert_int_eq(fab_congestion_log_update(log, false, bytes, sizeof bytes, at, &events), 0);
     return events;
 }
 
@@ -106,7 +106,8 @@ START_TEST(a_switch_tells_its_ports)
     is.entry[14].slid = 9;
     is.entry[14].dlid = 8;
     ck_assert_int_eq(fab_attr_pack(&fab_attr_cc_log, &is, bytes, sizeof bytes), 0);
-    ck_assert_int_eq(fab_congestion_log_take(&log, true, bytes, sizeof bytes, SECOND, &events), 0);
+    ck_assert_int_eq(fab_congestion_log_update(&log, true, bytes, sizeof bytes, SECOND, &events),
+                     0);
     for (int port = 0; port < 256; port++)
         ck_assert(fab_congestion_log_marked(&log, (uint8_t)port) == (port == 36));
     ck_assert_uint_eq(log.count, 1);
@@ -114,12 +115,14 @@ START_TEST(a_switch_tells_its_ports)
     /* an adapter's is none, nor is what is cut off; nothing changes then */
     struct fab_congestion_log was = log;
     bytes[0] = 2;
-    ck_assert_int_eq(fab_congestion_log_take(&log, true, bytes, sizeof bytes, 2 * SECOND, &events),
-                     FAB_E_FORMAT);
+    ck_assert_int_eq(
+        fab_congestion_log_update(&log, true, bytes, sizeof bytes, 2 * SECOND, &events),
+        FAB_E_FORMAT);
     bytes[0] = 1;
-    ck_assert_int_eq(fab_congestion_log_take(&log, false, bytes, sizeof bytes, 2 * SECOND, &events),
-                     FAB_E_FORMAT);
-    ck_assert_int_eq(fab_congestion_log_take(&log, true, bytes, 219, 2 * SECOND, &events),
+    ck_assert_int_eq(
+        fab_congestion_log_update(&log, false, bytes, sizeof bytes, 2 * SECOND, &events),
+        FAB_E_FORMAT);
+    ck_assert_int_eq(fab_congestion_log_update(&log, true, bytes, 219, 2 * SECOND, &events),
                      FAB_E_FORMAT);
     ck_assert_int_eq(memcmp(&was, &log, sizeof log), 0);
 }
@@ -137,7 +140,7 @@ START_TEST(crowds_have_each_sender_once)
     put(&is, 4, 22, 97 * TICKS); /* beyond what is counted */
     put(&is, 5, 19, 10 * TICKS); /* long ago */
     (void)read_ca(&log, &is, 1000 * SECOND);
-    fab_congestion_log_crowds(&log, 990 * SECOND, senders, 22);
+    fab_congestion_log_incasts(&log, 990 * SECOND, senders, 22);
     for (int lid = 0; lid < 22; lid++)
         ck_assert_uint_eq(senders[lid], lid == 20 || lid == 21);
 }
@@ -160,7 +163,7 @@ START_TEST(any_readings)
                 bytes[b] = (uint8_t)fab_prng_next(&r);
             bytes[0] = of_switch ? 1 : 2;
             ck_assert_int_eq(
-                fab_congestion_log_take(&log, of_switch, bytes, sizeof bytes, now, &events), 0);
+                fab_congestion_log_update(&log, of_switch, bytes, sizeof bytes, now, &events), 0);
             ck_assert_uint_le(events, UINT16_MAX);
             sum += events;
             ck_assert_uint_eq(log.events, sum);
@@ -168,7 +171,7 @@ START_TEST(any_readings)
             for (int e = 0; e < log.count; e++)
                 ck_assert(log.entry[e].at_us > 0 && log.entry[e].at_us <= now &&
                           (e == 0 || log.entry[e].at_us <= log.entry[e - 1].at_us));
-            fab_congestion_log_crowds(&log, 0, senders, 0xc000);
+            fab_congestion_log_incasts(&log, 0, senders, 0xc000);
         }
     }
 }

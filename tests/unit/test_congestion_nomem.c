@@ -40,12 +40,12 @@ static int settings(void)
 static int ethernet(void)
 {
     struct fab_congestion c;
-    struct fab_roce *all = NULL;
+    struct fab_congestion_roce *all = NULL;
     size_t count;
     int r = compute(&c);
     if (r != FAB_OK)
         return r;
-    r = fab_roce_compute(&c, f, &policy, &all, &count);
+    r = fab_congestion_roce_compute(&c, f, &policy, &all, &count);
     if (r == FAB_OK)
         free(all);
     fab_congestion_fini(&c);
@@ -70,8 +70,8 @@ static int traffic(void)
     for (uint32_t i = 0; i < 3; i++)
         flows[i] = (struct fab_traffic_flow){.from = fab_port_id(f, f->switch_count + i, 1),
                                              .to = fab_port_id(f, f->switch_count + 3, 1),
-                                             .sl = FAB_TRAFFIC_SL_PATH,
-                                             .end = FAB_TRAFFIC_EVER,
+                                             .sl = FAB_TRAFFIC_PATH_SL,
+                                             .end = FAB_TRAFFIC_FOREVER,
                                              .bytes = 1u << 20};
     in.congestion = &c;
     if (r == FAB_OK)

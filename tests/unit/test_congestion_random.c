@@ -2,8 +2,8 @@
 /*
  * Settings over thousands of random fabrics: trees of any taper, tori, dragonflies and cables at
  * random, with links of any rate, devices of any table, any profile and fan-ins by hand, by class
- * and by partitions. Every value is in its field's range; nothing that makes an end slower, a crowd
- * larger or a way longer makes a delay shorter; little changes with little.
+ * and by partitions. Every value is in its field's range; nothing that makes an end slower, a
+ * port_fan_in larger or a way longer makes a delay shorter; little changes with little.
  */
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/congestion/congestion.h"
@@ -25,7 +25,7 @@ struct scene { /* all owned */
     struct fab_fabric *f;
     struct fab_policy policy;
     uint8_t *blocks;
-    uint32_t *crowd;
+    uint32_t *port_fan_in;
     uint32_t fan_in[FAB_CONGESTION_SLS];
     uint32_t hops;
 };
@@ -108,12 +108,12 @@ static struct scene scene(struct fab_prng *r, unsigned kind)
         p->queue_kb = up_to(r, 4096);
     }
     s.blocks = calloc(s.f->node_count, 1);
-    s.crowd = calloc(s.f->port_count, sizeof *s.crowd);
+    s.port_fan_in = calloc(s.f->port_count, sizeof *s.port_fan_in);
     for (uint32_t n = 0; n < s.f->node_count; n++)
         s.blocks[n] = fab_prng_chance(r, 0.7) ? 0 : (uint8_t)fab_prng_next(r);
     bool jobs = fab_prng_chance(r, 0.5);
     for (uint32_t q = 0; jobs && q < s.f->port_count; q++)
-        s.crowd[q] = is_end(s.f, q) ? up_to(r, fab_prng_chance(r, 0.8) ? 40 : 20000) : 0;
+        s.port_fan_in[q] = is_end(s.f, q) ? up_to(r, fab_prng_chance(r, 0.8) ? 40 : 20000) : 0;
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)
         s.fan_in[sl] = fab_prng_chance(r, 0.7) ? 0 : up_to(r, 300);
     return s;
@@ -124,9 +124,9 @@ static struct scene copied(const struct scene *s)
     struct scene c = *s;
     ck_assert_int_eq(fab_fabric_clone(s->f, &c.f), 0);
     c.blocks = malloc(s->f->node_count);
-    c.crowd = malloc(s->f->port_count * sizeof *c.crowd);
+    c.port_fan_in = malloc(s->f->port_count * sizeof *c.port_fan_in);
     memcpy(c.blocks, s->blocks, s->f->node_count);
-    memcpy(c.crowd, s->crowd, s->f->port_count * sizeof *c.crowd);
+    memcpy(c.port_fan_in, s->port_fan_in, s->f->port_count * sizeof *c.port_fan_in);
     return c;
 }
 
@@ -134,7 +134,7 @@ static void scene_fini(struct scene *s)
 {
     fab_fabric_unref(s->f);
     free(s->blocks);
-    free(s->crowd);
+    free(s->port_fan_in);
 }
 
 static struct fab_congestion computed(const struct scene *s)
@@ -144,7 +144,7 @@ static struct fab_congestion computed(const struct scene *s)
                                       .hops = s->hops,
                                       .table_blocks = s->blocks,
                                       .fan_in = s->fan_in,
-                                      .crowd = s->crowd};
+                                      .port_fan_in = s->port_fan_in};
     struct fab_congestion c;
     ck_assert_int_eq(fab_congestion_compute(&in, &c), 0);
     return c;
@@ -207,15 +207,15 @@ static void check_adapter(const struct fab_congestion_adapter *a,
 /* No more are counted on than are known of from anywhere, rounded up by at most a half. */
 static void check_fan_in(const struct scene *s, uint32_t port, const struct fab_congestion_basis *b)
 {
-    uint32_t by_hand = s->policy.congestion.fan_in, crowd = s->crowd[port];
+    uint32_t by_hand = s->policy.congestion.fan_in, port_fan_in = s->port_fan_in[port];
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
         uint32_t is = b->sl_fan_in[sl], of_class = s->fan_in[sl];
         HOLDS(by_hand == 0 || is == by_hand);
-        HOLDS(by_hand > 0 || crowd == 0 || is <= 2 || is <= crowd + crowd / 2);
+        HOLDS(by_hand > 0 || port_fan_in == 0 || is <= 2 || is <= port_fan_in + port_fan_in / 2);
         HOLDS(by_hand > 0 || of_class == 0 || is <= 2 || is <= of_class + of_class / 2);
     }
     HOLDS((b->fan_in_from == FAB_CONGESTION_FROM_POLICY) == (by_hand > 0));
-    HOLDS(b->fan_in_from != FAB_CONGESTION_FROM_JOBS || crowd > 0);
+    HOLDS(b->fan_in_from != FAB_CONGESTION_FROM_JOBS || port_fan_in > 0);
 }
 
 static void check_all(const struct scene *s, const struct fab_congestion *c)
@@ -283,8 +283,8 @@ static bool same_adapter(const struct fab_congestion_adapter *a,
     return same;
 }
 
-/* The increase grows with the crowd, and a timer may become shorter with it: a mark counts for no
- * less time, but for a tick of the timer. */
+/* The increase grows with the port_fan_in, and a timer may become shorter with it: a mark counts
+ * for no less time, but for a tick of the timer. */
 static void held_no_shorter(const struct fab_congestion_adapter *was,
                             const struct fab_congestion_adapter *now)
 {
@@ -343,9 +343,9 @@ START_TEST(a_larger_job_slows_down_its_own)
         struct scene s = scene(&r, i % KINDS);
         uint32_t end = any_end(s.f, &r);
         if (end != FAB_NONE) {
-            s.crowd[end] = up_to(&r, 1000);
+            s.port_fan_in[end] = up_to(&r, 1000);
             struct scene larger = copied(&s);
-            larger.crowd[end] += up_to(&r, 1000);
+            larger.port_fan_in[end] += up_to(&r, 1000);
             struct fab_congestion a = computed(&s), b = computed(&larger);
             each(&s, &a, &b, FAB_NONE, held_no_shorter);
             for (uint32_t p = 0; p < s.f->port_count; p++) {

@@ -49,7 +49,7 @@ START_TEST(console)
     ck_assert_int_eq(fab_sim_find(x.hub.sim, "leaf-001", &leaf), FAB_OK);
     ck_assert_int_eq(say(&x, "unlink leaf-001/1"), CMD_OK);
     ck_assert_uint_eq(fab_sim_port(x.hub.sim, leaf, 1)->port_state, FAB_STATE_DOWN);
-    ck_assert_int_eq(say(&x, "  ReLink \"leaf-001\"[1] \n# nothing\n\nUnlink leaf-001"), CMD_OK);
+    ck_assert_int_eq(say(&x, "  ReLink \"leaf-001\"[1] \n# none\n\nUnlink leaf-001"), CMD_OK);
     ck_assert_uint_eq(fab_sim_port(x.hub.sim, leaf, 1)->port_state, FAB_STATE_DOWN);
     ck_assert_uint_eq(fab_sim_port(x.hub.sim, leaf, 2)->port_state, FAB_STATE_DOWN);
     ck_assert_int_eq(say(&x, "relink leaf-001"), CMD_OK);
@@ -71,7 +71,7 @@ START_TEST(late_answers)
     struct lab x;
     lab_start(&x);
     int id = come(&x, 10, "host-0001", false);
-    ck_assert_int_eq(say(&x, "late host-0001 by=20ms"), CMD_OK);
+    ck_assert_int_eq(say(&x, "delay host-0001 by=20ms"), CMD_OK);
     (void)request(&x, id, FAB_LID_PERMISSIVE, &get_node);
     ck_assert_uint_eq(x.count[id], 0);
     fab_sim_advance(x.hub.sim, 30000);
@@ -92,11 +92,11 @@ END_TEST
 /* A MAD that is held up on its way is not lost either, but may be later on. */
 START_TEST(late_requests)
 {
-    struct fab_sim_weather foul = {.delay = 1, .delay_us = 5000};
+    struct fab_sim_impairments foul = {.delay = 1, .delay_us = 5000};
     struct lab x;
     lab_start(&x);
     int id = come(&x, 10, "host-0001", false);
-    fab_sim_set_weather(x.hub.sim, &foul);
+    fab_sim_set_impairments(x.hub.sim, &foul);
     (void)request(&x, id, FAB_LID_PERMISSIVE, &get_node);
     ck_assert_uint_eq(x.count[id], 0);
     ck_assert_uint_eq(x.hub.wait_count, 1);
@@ -127,7 +127,7 @@ START_TEST(faults_that_take_time)
     ck_assert_int_eq(say(&x, "degrade leaf-001/1 lanes=1 speed=QDR"), CMD_OK);
     ck_assert_uint_eq(fab_link_width(port), 1);
     ck_assert_str_eq(fab_link_speed(port), "QDR");
-    ck_assert_int_eq(say(&x, "mend \"leaf-001\"[1] "), CMD_OK);
+    ck_assert_int_eq(say(&x, "repair \"leaf-001\"[1] "), CMD_OK);
     ck_assert_uint_eq(fab_link_width(port), 4);
     ck_assert_int_eq(say(&x, "flap leaf-001/1 period=100ms  count=1"), CMD_OK);
     ck_assert_uint_eq(port->port_state, FAB_STATE_DOWN);
@@ -169,31 +169,31 @@ START_TEST(faults_and_back)
     ck_assert_uint_eq(method_of_answer(&x, id), 0);
     ck_assert_int_eq(say(&x, "on *\nreboot leaf-001"), CMD_OK);
     ck_assert_uint_eq(method_of_answer(&x, id), FAB_METHOD_GET_RESP);
-    ck_assert_int_eq(say(&x, "lie host-0001 strange"), CMD_OK);
+    ck_assert_int_eq(say(&x, "corrupt host-0001 wrong-tid"), CMD_OK);
     (void)method_of_answer(&x, id);
     ck_assert_uint_eq(x.last[id][32 + 15], (uint8_t)get_node.tid ^ 0x55);
-    ck_assert_int_eq(say(&x, "lie host-0001 nothing"), CMD_OK);
-    ck_assert_int_eq(say(&x, "lock host-00?? 0xdeadbeef protect=2 lease=10s"), CMD_OK);
+    ck_assert_int_eq(say(&x, "corrupt host-0001 none"), CMD_OK);
+    ck_assert_int_eq(say(&x, "set-mkey host-00?? 0xdeadbeef protect=2 lease=10s"), CMD_OK);
     ck_assert_uint_eq(fab_sim_port(x.hub.sim, host, 1)->m_key, 0xdeadbeef);
     ck_assert_uint_eq(fab_sim_port(x.hub.sim, host, 1)->m_key_lease, 10);
     ck_assert_uint_eq(method_of_answer(&x, id), 0);
-    ck_assert_int_eq(say(&x, "lock host-0001 0"), CMD_OK);
+    ck_assert_int_eq(say(&x, "set-mkey host-0001 0"), CMD_OK);
     ck_assert_uint_eq(method_of_answer(&x, id), FAB_METHOD_GET_RESP);
-    ck_assert_int_eq(say(&x, "rise leaf-001/1 PortXmitWait rate=1000"), CMD_OK);
+    ck_assert_int_eq(say(&x, "increment leaf-001/1 PortXmitWait rate=1000"), CMD_OK);
     fab_sim_advance(x.hub.sim, 1000000);
-    ck_assert_int_eq(say(&x, "rise leaf-001/1 PortXmitWait"), CMD_OK);
+    ck_assert_int_eq(say(&x, "increment leaf-001/1 PortXmitWait"), CMD_OK);
     fab_sim_advance(x.hub.sim, 2000000);
     ck_assert_uint_eq(fab_sim_counter(x.hub.sim, leaf, 1, FAB_SIM_XMIT_WAIT), 1000);
-    ck_assert_int_eq(say(&x, "weather loss=1%  duplicate=2% delay=100% by=1ms spread=2s"), CMD_OK);
-    struct fab_sim_weather weather = fab_sim_weather(x.hub.sim);
-    ck_assert(weather.loss > 0.009 && weather.loss < 0.011 && weather.delay > 0.99);
-    ck_assert_uint_eq(weather.delay_us, 1000);
-    ck_assert_uint_eq(weather.spread_us, 2000000);
-    ck_assert_int_eq(say(&x, "weather"), CMD_OK);
-    ck_assert(!(fab_sim_weather(x.hub.sim).delay > 0));
-    ck_assert_int_eq(say(&x, "noise leaf-001/1 share=100%\nmend leaf-001/1"), CMD_OK);
-    ck_assert_int_eq(say(&x, "pace train=20ms hop=1us"), CMD_OK);
-    ck_assert_uint_eq(fab_sim_pace(x.hub.sim).train_us, 20000);
+    ck_assert_int_eq(say(&x, "impair loss=1%  duplicate=2% delay=100% by=1ms spread=2s"), CMD_OK);
+    struct fab_sim_impairments impair = fab_sim_impairments(x.hub.sim);
+    ck_assert(impair.loss > 0.009 && impair.loss < 0.011 && impair.delay > 0.99);
+    ck_assert_uint_eq(impair.delay_us, 1000);
+    ck_assert_uint_eq(impair.spread_us, 2000000);
+    ck_assert_int_eq(say(&x, "impair"), CMD_OK);
+    ck_assert(!(fab_sim_impairments(x.hub.sim).delay > 0));
+    ck_assert_int_eq(say(&x, "noise leaf-001/1 share=100%\nrepair leaf-001/1"), CMD_OK);
+    ck_assert_int_eq(say(&x, "timing train=20ms hop=1us"), CMD_OK);
+    ck_assert_uint_eq(fab_sim_timing(x.hub.sim).train_us, 20000);
     ck_assert_int_eq(say(&x, "trap leaf-001/1 129\nstorm leaf-001 128 every=1ms count=3"), CMD_OK);
     lab_end(&x);
 }
@@ -217,29 +217,29 @@ START_TEST(console_mistakes)
         {"unlink leaf-001/99", "no such port", CMD_FAILED},
         {"silence leaf-001/1", "is a port", CMD_FAILED},
         {"detach 0", "no client", CMD_FAILED},
-        {"late leaf-001 5", "no node \"leaf-001 5\"", CMD_FAILED},
-        {"late leaf-001 by=x", "by=\"x\" is not a number", CMD_USAGE},
-        {"late by=5ms", "usage: late", CMD_USAGE},
-        {"late leaf-001 by=5ms by=6ms", "\"by\" is there twice", CMD_USAGE},
-        {"late leaf-001 lanes=5", "late takes no option \"lanes\"", CMD_USAGE},
-        {"late nobody-*", "no node \"nobody-*\"", CMD_FAILED},
+        {"delay leaf-001 5", "no node \"leaf-001 5\"", CMD_FAILED},
+        {"delay leaf-001 by=x", "by=\"x\" is not a number", CMD_USAGE},
+        {"delay by=5ms", "usage: delay", CMD_USAGE},
+        {"delay leaf-001 by=5ms by=6ms", "\"by\" is there twice", CMD_USAGE},
+        {"delay leaf-001 lanes=5", "delay takes no option \"lanes\"", CMD_USAGE},
+        {"delay nobody-*", "no node \"nobody-*\"", CMD_FAILED},
         {"flap leaf-001/1 count=0", "usage: flap", CMD_USAGE},
         {"flap leaf-001", "which port of \"leaf-001\"? usage: flap", CMD_USAGE},
         {"degrade leaf-001/1 lanes=3", "usage: degrade", CMD_USAGE},
         {"degrade leaf-001/1 speed=XXX", "leaf-001/1: that cannot be; usage", CMD_USAGE},
         {"noise leaf-001/1 share=2", "usage: noise", CMD_USAGE},
         {"noise leaf-*/99 share=1%", "no node \"leaf-*/99\"", CMD_FAILED},
-        {"rise leaf-001/1 PortFoo rate=1", "usage: rise", CMD_USAGE},
-        {"rise leaf-001/1", "usage: rise", CMD_USAGE},
-        {"rise PortXmitWait", "usage: rise", CMD_USAGE},
-        {"lie leaf-001 always", "busy|refusals", CMD_USAGE},
-        {"lie leaf-001 busy rate=101%", "usage: lie", CMD_USAGE},
-        {"lock leaf-001 secret", "usage: lock", CMD_USAGE},
-        {"lock leaf-001 1 protect=4", "usage: lock", CMD_USAGE},
+        {"increment leaf-001/1 PortFoo rate=1", "usage: increment", CMD_USAGE},
+        {"increment leaf-001/1", "usage: increment", CMD_USAGE},
+        {"increment PortXmitWait", "usage: increment", CMD_USAGE},
+        {"corrupt leaf-001 always", "busy|unsupported", CMD_USAGE},
+        {"corrupt leaf-001 busy rate=101%", "usage: corrupt", CMD_USAGE},
+        {"set-mkey leaf-001 secret", "usage: set-mkey", CMD_USAGE},
+        {"set-mkey leaf-001 1 protect=4", "usage: set-mkey", CMD_USAGE},
         {"trap leaf-001/1 7", "usage: trap", CMD_USAGE},
         {"storm leaf-001 128 count=0", "usage: storm", CMD_USAGE},
-        {"weather loss=2", "usage: weather", CMD_USAGE},
-        {"weather everywhere", "usage: weather", CMD_USAGE},
+        {"impair loss=2", "usage: impair", CMD_USAGE},
+        {"impair everywhere", "usage: impair", CMD_USAGE},
         {"plug-all leaf-001", "usage: plug-all", CMD_USAGE},
         {"power-on nobody", "no node", CMD_FAILED},
         {"detach -1", "no client", CMD_FAILED},

@@ -16,27 +16,27 @@ struct tape {
 
 static void begin(struct tape *t)
 {
-    const struct fab_record_header h = {
+    const struct fab_recording_header h = {
         .window = 7, .began_us = 123456789, .port_guid = 0x42, .version = "1.2", .name = "x:1"};
-    fab_record_pack_header(&h, t->bytes);
-    t->len = FAB_RECORD_HEADER;
+    fab_recording_pack_header(&h, t->bytes);
+    t->len = FAB_RECORDING_HEADER;
 }
 
-static void put(struct tape *t, const struct fab_record_entry *e)
+static void put(struct tape *t, const struct fab_recording_entry *e)
 {
-    ck_assert_uint_lt(t->len + FAB_RECORD_ENTRY_MAX, ROOM);
-    t->len += fab_record_pack(e, t->bytes + t->len);
+    ck_assert_uint_lt(t->len + FAB_RECORDING_ENTRY_MAX, ROOM);
+    t->len += fab_recording_pack(e, t->bytes + t->len);
 }
 
 static void end_at(struct tape *t, uint64_t us)
 {
-    put(t, &(struct fab_record_entry){
-               .kind = FAB_RECORD_END, .time_us = us, .small = FAB_RECORD_STOPPED});
+    put(t, &(struct fab_recording_entry){
+               .kind = FAB_RECORDING_END, .time_us = us, .small = FAB_RECORDING_STOPPED});
 }
 
 /* SubnGet or its answer, LID routed. */
-static struct fab_record_entry smp(uint8_t *mad, uint8_t kind, uint8_t method, uint32_t modifier,
-                                   uint32_t tid, uint64_t us)
+static struct fab_recording_entry smp(uint8_t *mad, uint8_t kind, uint8_t method, uint32_t modifier,
+                                      uint32_t tid, uint64_t us)
 {
     const struct fab_mad m = {.mgmt_class = FAB_CLASS_SMP_LID,
                               .method = method,
@@ -44,73 +44,73 @@ static struct fab_record_entry smp(uint8_t *mad, uint8_t kind, uint8_t method, u
                               .attr_id = FAB_ATTR_PORT_INFO,
                               .attr_mod = modifier};
     ck_assert_int_eq(fab_smp_pack(&m, NULL, mad), FAB_OK);
-    return (struct fab_record_entry){.kind = kind,
-                                     .time_us = us,
-                                     .addr = {.dlid = 5, .timeout_us = 1000},
-                                     .len = FAB_MAD_SIZE,
-                                     .bytes = mad};
+    return (struct fab_recording_entry){.kind = kind,
+                                        .time_us = us,
+                                        .addr = {.dlid = 5, .timeout_us = 1000},
+                                        .len = FAB_MAD_SIZE,
+                                        .bytes = mad};
 }
 
 static void put_smp(struct tape *t, uint8_t kind, uint8_t method, uint32_t modifier, uint32_t tid,
                     uint64_t us)
 {
     uint8_t mad[FAB_MAD_SIZE];
-    struct fab_record_entry e = smp(mad, kind, method, modifier, tid, us);
+    struct fab_recording_entry e = smp(mad, kind, method, modifier, tid, us);
     put(t, &e);
 }
 
 static void put_pair(struct tape *t, uint32_t modifier, uint32_t tid, uint64_t us)
 {
-    put_smp(t, FAB_RECORD_OUT, FAB_METHOD_GET, modifier, tid, us);
-    put_smp(t, FAB_RECORD_IN, FAB_METHOD_GET_RESP, modifier, tid, us + 10);
+    put_smp(t, FAB_RECORDING_OUT, FAB_METHOD_GET, modifier, tid, us);
+    put_smp(t, FAB_RECORDING_IN, FAB_METHOD_GET_RESP, modifier, tid, us + 10);
 }
 
 START_TEST(header_round_trip)
 {
     struct tape t;
-    struct fab_record_header h = {0};
+    struct fab_recording_header h = {0};
     begin(&t);
     struct fab_reader r = fab_reader(t.bytes, t.len);
-    ck_assert_int_eq(fab_record_unpack_header(&r, &h), FAB_OK);
+    ck_assert_int_eq(fab_recording_unpack_header(&r, &h), FAB_OK);
     ck_assert_uint_eq(h.window, 7);
     ck_assert_int_eq(h.began_us, 123456789);
     ck_assert_uint_eq(h.port_guid, 0x42);
     ck_assert_str_eq(h.version, "1.2");
     ck_assert_str_eq(h.name, "x:1");
     ck_assert_uint_eq(fab_read_left(&r), 0);
-    for (size_t len = 8; len < FAB_RECORD_HEADER; len++) {
+    for (size_t len = 8; len < FAB_RECORDING_HEADER; len++) {
         r = fab_reader(t.bytes, len);
-        ck_assert_int_eq(fab_record_unpack_header(&r, &h), FAB_E_TRUNCATED);
+        ck_assert_int_eq(fab_recording_unpack_header(&r, &h), FAB_E_TRUNCATED);
     }
     t.bytes[9]++;
     r = fab_reader(t.bytes, t.len);
-    ck_assert_int_eq(fab_record_unpack_header(&r, &h), FAB_E_UNSUPPORTED);
+    ck_assert_int_eq(fab_recording_unpack_header(&r, &h), FAB_E_UNSUPPORTED);
     t.bytes[0]++;
     r = fab_reader(t.bytes, t.len);
-    ck_assert_int_eq(fab_record_unpack_header(&r, &h), FAB_E_FORMAT);
+    ck_assert_int_eq(fab_recording_unpack_header(&r, &h), FAB_E_FORMAT);
 }
 END_TEST
 
 START_TEST(mads_round_trip)
 {
-    uint8_t mad[FAB_MAD_SIZE], got[FAB_MAD_SIZE], room[FAB_RECORD_ENTRY_MAX];
+    uint8_t mad[FAB_MAD_SIZE], got[FAB_MAD_SIZE], room[FAB_RECORDING_ENTRY_MAX];
     struct fab_prng prng;
     fab_prng_init(&prng, test_seed("mads", 1));
     for (unsigned i = 0; i < 2000; i++) {
-        struct fab_record_entry to, e = {.kind = i % 2 ? FAB_RECORD_OUT : FAB_RECORD_IN,
-                                         .failed = i % 3 == 0,
-                                         .time_us = fab_prng_next(&prng),
-                                         .addr = {1, 2, 3, 4, 5, 6},
-                                         .qp = 1,
-                                         .bytes = mad};
+        struct fab_recording_entry to, e = {.kind = i % 2 ? FAB_RECORDING_OUT : FAB_RECORDING_IN,
+                                            .failed = i % 3 == 0,
+                                            .time_us = fab_prng_next(&prng),
+                                            .addr = {1, 2, 3, 4, 5, 6},
+                                            .qp = 1,
+                                            .bytes = mad};
         e.len = (uint16_t)(i % 4 ? FAB_MAD_SIZE : fab_prng_next(&prng) % (FAB_MAD_SIZE + 1));
         uint64_t sparse = fab_prng_next(&prng) % 20;
         for (size_t b = 0; b < FAB_MAD_SIZE; b++)
             mad[b] = fab_prng_next(&prng) % (sparse + 1) == 0 ? (uint8_t)fab_prng_next(&prng) : 0;
-        size_t size = fab_record_pack(&e, room);
+        size_t size = fab_recording_pack(&e, room);
         ck_assert_uint_le(size, sizeof(room));
         struct fab_reader r = fab_reader(room, size);
-        ck_assert_int_eq(fab_record_unpack(&r, got, &to), FAB_OK);
+        ck_assert_int_eq(fab_recording_unpack(&r, got, &to), FAB_OK);
         memset(mad + e.len, 0, FAB_MAD_SIZE - e.len);
         ck_assert_mem_eq(mad, got, FAB_MAD_SIZE);
         ck_assert(to.kind == e.kind && to.failed == e.failed && to.time_us == e.time_us);
@@ -119,7 +119,7 @@ START_TEST(mads_round_trip)
         ck_assert_uint_eq(to.addr.timeout_us, 6);
         for (size_t len = 0; len < size; len++) {
             r = fab_reader(room, len);
-            ck_assert_int_eq(fab_record_unpack(&r, got, &to), FAB_E_TRUNCATED);
+            ck_assert_int_eq(fab_recording_unpack(&r, got, &to), FAB_E_TRUNCATED);
         }
     }
 }
@@ -135,11 +135,11 @@ START_TEST(describes)
                         .attr_mod = 3,
                         .path = {2, {0, 1, 4}}};
     ck_assert_int_eq(fab_smp_pack(&m, NULL, mad), FAB_OK);
-    fab_record_describe(mad, 0xffff, text, sizeof(text));
+    fab_recording_describe(mad, 0xffff, text, sizeof(text));
     ck_assert_str_eq(text, "SubnSet LinearForwardingTable, modifier 3, by 0,1,4");
     memset(mad, 0xff, sizeof(mad));
     for (size_t room = 1; room < sizeof(text); room++) {
-        fab_record_describe(mad, 7, text, room);
+        fab_recording_describe(mad, 7, text, room);
         ck_assert_uint_lt(strlen(text), room);
     }
 }
@@ -148,29 +148,30 @@ END_TEST
 /* ---- the player ---- */
 
 struct play {
-    struct fab_player *p;
+    struct fab_recording_player *p;
     uint8_t mad[FAB_MAD_SIZE];
-    struct fab_record_entry got;
+    struct fab_recording_entry got;
 };
 
 static void play(struct play *x, const struct tape *t)
 {
-    ck_assert_int_eq(fab_player_new(t->bytes, t->len, 1000000, &x->p), FAB_OK);
+    ck_assert_int_eq(fab_recording_player_new(t->bytes, t->len, 1000000, &x->p), FAB_OK);
 }
 
-static enum fab_player_sent ask(struct play *x, uint64_t now, uint32_t modifier, uint32_t tid)
+static enum fab_recording_player_sent ask(struct play *x, uint64_t now, uint32_t modifier,
+                                          uint32_t tid)
 {
     uint8_t mad[FAB_MAD_SIZE];
-    struct fab_record_entry e = smp(mad, FAB_RECORD_OUT, FAB_METHOD_GET, modifier, tid, 0);
-    return fab_player_send(x->p, now, &e);
+    struct fab_recording_entry e = smp(mad, FAB_RECORDING_OUT, FAB_METHOD_GET, modifier, tid, 0);
+    return fab_recording_player_send(x->p, now, &e);
 }
 
 /* The next that comes is the answer with that TID (or trap), then. */
 static void comes(struct play *x, uint64_t now, uint32_t tid)
 {
-    ck_assert_uint_eq(fab_player_deadline(x->p, now), now);
-    ck_assert(!fab_player_receive(x->p, now - 1, x->mad, &x->got));
-    ck_assert(fab_player_receive(x->p, now, x->mad, &x->got));
+    ck_assert_uint_eq(fab_recording_player_deadline(x->p, now), now);
+    ck_assert(!fab_recording_player_receive(x->p, now - 1, x->mad, &x->got));
+    ck_assert(fab_recording_player_receive(x->p, now, x->mad, &x->got));
     ck_assert_uint_eq(fab_be64(x->mad + 8), tid);
 }
 
@@ -183,22 +184,22 @@ START_TEST(answers_by_content)
     put_pair(&t, 2, 101, 100);
     end_at(&t, 2000000);
     play(&x, &t);
-    ck_assert_int_eq(fab_player_tail(x.p), FAB_OK);
-    ck_assert_int_eq(ask(&x, 2000000, 1, 7), FAB_PLAYER_RECORDED);
-    ck_assert_int_eq(ask(&x, 2000001, 3, 8), FAB_PLAYER_STRANGE);
-    ck_assert_int_eq(ask(&x, 2000002, 2, 9), FAB_PLAYER_RECORDED);
+    ck_assert_int_eq(fab_recording_player_tail(x.p), FAB_OK);
+    ck_assert_int_eq(ask(&x, 2000000, 1, 7), FAB_RECORDING_PLAYER_RECORDED);
+    ck_assert_int_eq(ask(&x, 2000001, 3, 8), FAB_RECORDING_PLAYER_UNEXPECTED);
+    ck_assert_int_eq(ask(&x, 2000002, 2, 9), FAB_RECORDING_PLAYER_RECORDED);
     comes(&x, 2000010, 7);
     comes(&x, 2000012, 9);
-    ck_assert_int_eq(ask(&x, 3500020, 1, 10), FAB_PLAYER_BEYOND);
-    struct fab_player_stats s;
-    fab_player_stats(x.p, &s);
+    ck_assert_int_eq(ask(&x, 3500020, 1, 10), FAB_RECORDING_PLAYER_NOT_JUDGED);
+    struct fab_recording_player_stats s;
+    fab_recording_player_stats(x.p, &s);
     ck_assert_uint_eq(s.asked, 2);
     ck_assert_uint_eq(s.delivered, 2);
-    ck_assert_uint_eq(s.strange, 1);
+    ck_assert_uint_eq(s.unexpected, 1);
     ck_assert_uint_eq(s.missing, 0);
-    ck_assert_uint_ne(fab_player_deadline(x.p, 3500020), UINT64_MAX);
-    ck_assert_uint_eq(fab_player_deadline(x.p, 4000000), UINT64_MAX);
-    fab_player_free(x.p);
+    ck_assert_uint_ne(fab_recording_player_deadline(x.p, 3500020), UINT64_MAX);
+    ck_assert_uint_eq(fab_recording_player_deadline(x.p, 4000000), UINT64_MAX);
+    fab_recording_player_free(x.p);
 }
 END_TEST
 
@@ -209,23 +210,23 @@ START_TEST(loses_what_was_lost)
     struct play x;
     uint8_t mad[FAB_MAD_SIZE];
     begin(&t);
-    put_smp(&t, FAB_RECORD_OUT, FAB_METHOD_GET, 1, 100, 0);
+    put_smp(&t, FAB_RECORDING_OUT, FAB_METHOD_GET, 1, 100, 0);
     put_pair(&t, 1, 100, 1000);
-    put_smp(&t, FAB_RECORD_OUT, FAB_METHOD_GET, 2, 101, 2000);
-    struct fab_record_entry back = smp(mad, FAB_RECORD_IN, FAB_METHOD_GET, 2, 101, 2500);
+    put_smp(&t, FAB_RECORDING_OUT, FAB_METHOD_GET, 2, 101, 2000);
+    struct fab_recording_entry back = smp(mad, FAB_RECORDING_IN, FAB_METHOD_GET, 2, 101, 2500);
     back.failed = true;
     put(&t, &back);
     end_at(&t, 3000);
     play(&x, &t);
-    ck_assert_int_eq(ask(&x, 2000000, 1, 7), FAB_PLAYER_RECORDED);
-    ck_assert(!fab_player_receive(x.p, 2000900, x.mad, &x.got));
-    ck_assert_int_eq(ask(&x, 2001000, 1, 7), FAB_PLAYER_RECORDED);
+    ck_assert_int_eq(ask(&x, 2000000, 1, 7), FAB_RECORDING_PLAYER_RECORDED);
+    ck_assert(!fab_recording_player_receive(x.p, 2000900, x.mad, &x.got));
+    ck_assert_int_eq(ask(&x, 2001000, 1, 7), FAB_RECORDING_PLAYER_RECORDED);
     comes(&x, 2001010, 7);
     ck_assert(!x.got.failed);
-    ck_assert_int_eq(ask(&x, 2002000, 2, 8), FAB_PLAYER_RECORDED);
+    ck_assert_int_eq(ask(&x, 2002000, 2, 8), FAB_RECORDING_PLAYER_RECORDED);
     comes(&x, 2002500, 8);
     ck_assert(x.got.failed);
-    fab_player_free(x.p);
+    fab_recording_player_free(x.p);
 }
 END_TEST
 
@@ -235,18 +236,18 @@ START_TEST(traps_keep_their_place)
     struct play x;
     begin(&t);
     put_pair(&t, 1, 100, 0);
-    put_smp(&t, FAB_RECORD_IN, FAB_METHOD_TRAP, 0, 55, 500000);
+    put_smp(&t, FAB_RECORDING_IN, FAB_METHOD_TRAP, 0, 55, 500000);
     put_pair(&t, 2, 101, 600000);
     end_at(&t, 3000000);
     play(&x, &t);
-    ck_assert_int_eq(ask(&x, 1000000, 1, 7), FAB_PLAYER_RECORDED);
+    ck_assert_int_eq(ask(&x, 1000000, 1, 7), FAB_RECORDING_PLAYER_RECORDED);
     comes(&x, 1000010, 7);
     ck_assert_int_eq(ask(&x, 1400000, 2, 8),
-                     FAB_PLAYER_RECORDED); /* too early: time is laid anew */
-    ck_assert(fab_player_receive(x.p, 1400000, x.mad, &x.got));
+                     FAB_RECORDING_PLAYER_RECORDED); /* too early: time is laid anew */
+    ck_assert(fab_recording_player_receive(x.p, 1400000, x.mad, &x.got));
     ck_assert_uint_eq(fab_be64(x.mad + 8), 55);
     comes(&x, 1400010, 8);
-    fab_player_free(x.p);
+    fab_recording_player_free(x.p);
 }
 END_TEST
 
@@ -257,19 +258,19 @@ START_TEST(does_not_wait_for_ever)
     begin(&t);
     put_pair(&t, 1, 100, 0);
     put_pair(&t, 2, 101, 100);
-    put_smp(&t, FAB_RECORD_IN, FAB_METHOD_TRAP, 0, 55, 200);
+    put_smp(&t, FAB_RECORDING_IN, FAB_METHOD_TRAP, 0, 55, 200);
     end_at(&t, 300);
     play(&x, &t);
-    ck_assert_int_eq(ask(&x, 1000000, 2, 8), FAB_PLAYER_RECORDED);
+    ck_assert_int_eq(ask(&x, 1000000, 2, 8), FAB_RECORDING_PLAYER_RECORDED);
     comes(&x, 1000500, 8); /* half of its timeout: 1 was not asked */
     comes(&x, 1000100, 55);
-    ck_assert_int_eq(ask(&x, 1000600, 1, 7), FAB_PLAYER_RECORDED);
+    ck_assert_int_eq(ask(&x, 1000600, 1, 7), FAB_RECORDING_PLAYER_RECORDED);
     comes(&x, 1000610, 7); /* late is better than never */
-    struct fab_player_stats s;
-    fab_player_stats(x.p, &s);
+    struct fab_recording_player_stats s;
+    fab_recording_player_stats(x.p, &s);
     ck_assert_uint_eq(s.reordered, 1);
-    ck_assert_uint_eq(s.strange + s.missing, 0);
-    fab_player_free(x.p);
+    ck_assert_uint_eq(s.unexpected + s.missing, 0);
+    fab_recording_player_free(x.p);
 }
 END_TEST
 
@@ -283,11 +284,11 @@ START_TEST(names_what_is_missing)
     put_pair(&t, 2, 101, 100);
     end_at(&t, 5000000);
     play(&x, &t);
-    ck_assert_int_eq(ask(&x, 1000000, 2, 8), FAB_PLAYER_RECORDED);
-    ck_assert(fab_player_missing(x.p, &cursor, x.mad, &x.got));
+    ck_assert_int_eq(ask(&x, 1000000, 2, 8), FAB_RECORDING_PLAYER_RECORDED);
+    ck_assert(fab_recording_player_missing(x.p, &cursor, x.mad, &x.got));
     ck_assert_uint_eq(fab_be32(x.mad + 20), 1);
-    ck_assert(!fab_player_missing(x.p, &cursor, x.mad, &x.got));
-    fab_player_free(x.p);
+    ck_assert(!fab_recording_player_missing(x.p, &cursor, x.mad, &x.got));
+    fab_recording_player_free(x.p);
 }
 END_TEST
 
@@ -302,13 +303,13 @@ START_TEST(plays_up_to_damage)
     end_at(&t, 300);
     memset(t.bytes + good, 0, 40);
     play(&x, &t);
-    ck_assert_int_eq(fab_player_tail(x.p), FAB_E_FORMAT);
-    ck_assert_int_eq(ask(&x, 1000000, 1, 8), FAB_PLAYER_RECORDED);
-    fab_player_free(x.p);
+    ck_assert_int_eq(fab_recording_player_tail(x.p), FAB_E_FORMAT);
+    ck_assert_int_eq(ask(&x, 1000000, 1, 8), FAB_RECORDING_PLAYER_RECORDED);
+    fab_recording_player_free(x.p);
     t.len = good - 3;
     play(&x, &t);
-    ck_assert_int_eq(fab_player_tail(x.p), FAB_E_TRUNCATED);
-    fab_player_free(x.p);
+    ck_assert_int_eq(fab_recording_player_tail(x.p), FAB_E_TRUNCATED);
+    fab_recording_player_free(x.p);
 }
 END_TEST
 

@@ -28,17 +28,17 @@ static void unmake(struct made *m)
     fab_fabric_unref(m->fabric);
 }
 
-static size_t roce(const struct made *m, struct fab_roce **ret)
+static size_t roce(const struct made *m, struct fab_congestion_roce **ret)
 {
     size_t count;
-    ck_assert_int_eq(fab_roce_compute(&m->c, m->fabric, &m->policy, ret, &count), 0);
+    ck_assert_int_eq(fab_congestion_roce_compute(&m->c, m->fabric, &m->policy, ret, &count), 0);
     return count;
 }
 
 /* Of ports to ends, were all links of that rate. */
-static struct fab_roce at(struct made *m, uint32_t rate, uint16_t mtu, uint32_t cable_m)
+static struct fab_congestion_roce at(struct made *m, uint32_t rate, uint16_t mtu, uint32_t cable_m)
 {
-    struct fab_roce *all, r;
+    struct fab_congestion_roce *all, r;
     m->policy.congestion.cable_m = cable_m;
     for (uint32_t i = 0; i < m->c.port_count; i++) {
         struct fab_congestion_basis *b = &m->c.port_basis[i];
@@ -52,7 +52,7 @@ static struct fab_roce at(struct made *m, uint32_t rate, uint16_t mtu, uint32_t 
     return r;
 }
 
-static void check(const struct fab_roce *r)
+static void check(const struct fab_congestion_roce *r)
 {
     ck_assert_uint_ge(r->kmin, 2 * r->frame);
     ck_assert_uint_lt(r->kmin, r->kmax);
@@ -66,11 +66,11 @@ static void check(const struct fab_roce *r)
     ck_assert_uint_eq(r->hai_mbps, 10 * r->ai_mbps);
 }
 
-static void check_reasons(const struct fab_roce *r)
+static void check_reasons(const struct fab_congestion_roce *r)
 {
-    struct fab_congestion_reason why[FAB_ROCE_VALUES];
-    unsigned count = fab_roce_explain(r, why);
-    ck_assert_uint_eq(count, r->edge ? FAB_ROCE_VALUES : 5);
+    struct fab_congestion_reason why[FAB_CONGESTION_ROCE_VALUES];
+    unsigned count = fab_congestion_roce_explain(r, why);
+    ck_assert_uint_eq(count, r->edge ? FAB_CONGESTION_ROCE_VALUES : 5);
     for (unsigned i = 0; i < count; i++) {
         size_t len = strlen(why[i].why);
         ck_assert_msg(len > 20 && len + 1 < sizeof why[i].why, "%s: %s", why[i].name, why[i].why);
@@ -89,7 +89,7 @@ START_TEST(thresholds_are_in_order)
         struct made m = make(
             random_fabric(2 + (uint32_t)fab_prng_below(&r, 30), 2 + (uint32_t)fab_prng_below(&r, 6),
                           1 + (uint32_t)fab_prng_below(&r, 12), fab_prng_next(&r)));
-        struct fab_roce *all;
+        struct fab_congestion_roce *all;
         size_t count = roce(&m, &all);
         uint32_t ports = 0, switch_ports = 0;
         for (size_t k = 0; k < count; k++) {
@@ -123,7 +123,7 @@ START_TEST(extremes_keep_the_order)
         }
         uint32_t rate = (uint32_t)fab_prng_below(&r, 2400001);
         uint16_t mtu = (uint16_t)(256u << fab_prng_below(&r, 5));
-        struct fab_roce one = at(&m, rate, mtu, (uint32_t)fab_prng_below(&r, 100001));
+        struct fab_congestion_roce one = at(&m, rate, mtu, (uint32_t)fab_prng_below(&r, 100001));
         check(&one);
         check_reasons(&one);
     }
@@ -188,7 +188,7 @@ END_TEST
 START_TEST(off_is_none)
 {
     struct made m = make(random_fabric(4, 2, 6, 1));
-    struct fab_roce *all;
+    struct fab_congestion_roce *all;
     m.policy.congestion.profile = FAB_CONGESTION_OFF;
     ck_assert_uint_eq(roce(&m, &all), 0);
     free(all);

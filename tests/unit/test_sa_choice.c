@@ -46,7 +46,7 @@ END_TEST
 START_TEST(aliases_name_ports)
 {
     struct place x = place_of(leaf_spine(3, 2, 2), "updn", 0, true);
-    struct fab_aliases a = {0};
+    struct fab_sa_aliases a = {0};
     struct fab_guid_info_record g, wanted = {.lid = (uint16_t)lid(&x, host(&x, 3)), .block = 1};
     uint64_t own = x.f->ports[host(&x, 3)].guid, name = own ^ UINT64_C(0x1234) << 32;
     struct fab_path_record r,
@@ -54,8 +54,8 @@ START_TEST(aliases_name_ports)
     ((struct fab_fabric *)(uintptr_t)x.f)->ports[host(&x, 3)].info.guid_cap = 16;
     want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
-    ck_assert_int_eq(fab_aliases_put(&a, own, 9, name), FAB_OK);
-    fab_sa_use_aliases(x.sa, &a);
+    ck_assert_int_eq(fab_sa_aliases_set(&a, own, 9, name), FAB_OK);
+    fab_sa_set_aliases(x.sa, &a);
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
     ck_assert_uint_eq(r.dlid, lid(&x, host(&x, 3)));
     ck_assert_uint_eq(r.dgid[1], name);
@@ -74,10 +74,10 @@ START_TEST(aliases_name_ports)
     ck_assert_uint_eq(table(&x, &g, sizeof g, 1), 1);
     ck_assert_uint_eq(g.table.guid[1], name);
     ck_assert_uint_eq(g.table.guid[0], 0);
-    ck_assert_int_eq(fab_aliases_put(&a, own, 9, 0), FAB_OK);
+    ck_assert_int_eq(fab_sa_aliases_set(&a, own, 9, 0), FAB_OK);
     want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
-    fab_aliases_fini(&a);
+    fab_sa_aliases_fini(&a);
     leave(&x);
 }
 END_TEST
@@ -89,30 +89,30 @@ static bool is_seven(const void *ctx, uint64_t guid)
 
 START_TEST(aliases_are_unique)
 {
-    struct fab_aliases a = {0};
+    struct fab_sa_aliases a = {0};
     const uint64_t nothing = 0;
-    uint64_t first = fab_aliases_make(&a, 77, 3, is_seven, &nothing);
+    uint64_t first = fab_sa_aliases_generate(&a, 77, 3, is_seven, &nothing);
     ck_assert_uint_ne(first, 0);
-    ck_assert_uint_eq(fab_aliases_make(&a, 77, 3, is_seven, &nothing), first);
-    ck_assert_uint_ne(fab_aliases_make(&a, 77, 4, is_seven, &nothing), first);
-    ck_assert_uint_ne(fab_aliases_make(&a, 77, 3, is_seven, &first), first);
-    ck_assert_int_eq(fab_aliases_put(&a, 77, 0, 5), FAB_E_RANGE);
-    ck_assert_int_eq(fab_aliases_put(&a, 77, FAB_ALIAS_PLACES, 5), FAB_E_RANGE);
-    ck_assert_int_eq(fab_aliases_put(&a, 77, 3, 5), FAB_OK);
-    ck_assert_int_eq(fab_aliases_put(&a, 77, 3, 5), FAB_OK);
-    ck_assert_int_eq(fab_aliases_put(&a, 77, 4, 5), FAB_E_EXISTS);
-    ck_assert_int_eq(fab_aliases_put(&a, 78, 3, 5), FAB_E_EXISTS);
-    ck_assert_uint_eq(fab_aliases_port(&a, 5), 77);
-    ck_assert_int_eq(fab_aliases_put(&a, 77, 3, 6), FAB_OK);
-    ck_assert_uint_eq(fab_aliases_port(&a, 5), 0);
-    ck_assert_uint_eq(fab_aliases_port(&a, 6), 77);
+    ck_assert_uint_eq(fab_sa_aliases_generate(&a, 77, 3, is_seven, &nothing), first);
+    ck_assert_uint_ne(fab_sa_aliases_generate(&a, 77, 4, is_seven, &nothing), first);
+    ck_assert_uint_ne(fab_sa_aliases_generate(&a, 77, 3, is_seven, &first), first);
+    ck_assert_int_eq(fab_sa_aliases_set(&a, 77, 0, 5), FAB_E_RANGE);
+    ck_assert_int_eq(fab_sa_aliases_set(&a, 77, FAB_SA_ALIAS_INDEXES, 5), FAB_E_RANGE);
+    ck_assert_int_eq(fab_sa_aliases_set(&a, 77, 3, 5), FAB_OK);
+    ck_assert_int_eq(fab_sa_aliases_set(&a, 77, 3, 5), FAB_OK);
+    ck_assert_int_eq(fab_sa_aliases_set(&a, 77, 4, 5), FAB_E_EXISTS);
+    ck_assert_int_eq(fab_sa_aliases_set(&a, 78, 3, 5), FAB_E_EXISTS);
+    ck_assert_uint_eq(fab_sa_aliases_port(&a, 5), 77);
+    ck_assert_int_eq(fab_sa_aliases_set(&a, 77, 3, 6), FAB_OK);
+    ck_assert_uint_eq(fab_sa_aliases_port(&a, 5), 0);
+    ck_assert_uint_eq(fab_sa_aliases_port(&a, 6), 77);
     for (uint32_t port = 100; port < 400; port++)
         for (uint32_t place = 1; place < 40; place += 7)
-            ck_assert_int_eq(fab_aliases_put(&a, port, place, port << 8 | place), FAB_OK);
+            ck_assert_int_eq(fab_sa_aliases_set(&a, port, place, port << 8 | place), FAB_OK);
     for (uint32_t port = 100; port < 400; port++)
-        ck_assert_uint_eq(fab_aliases_block(&a, port, 4)->guid[4], port << 8 | 36);
-    ck_assert_ptr_null(fab_aliases_block(&a, 100, 6));
-    fab_aliases_fini(&a);
+        ck_assert_uint_eq(fab_sa_aliases_block(&a, port, 4)->guid[4], port << 8 | 36);
+    ck_assert_ptr_null(fab_sa_aliases_block(&a, 100, 6));
+    fab_sa_aliases_fini(&a);
 }
 END_TEST
 
@@ -163,7 +163,8 @@ START_TEST(selectors_select)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         unsigned value = cases[i].have;
-        bool good = fab_sa_select(cases[i].selector, cases[i].want, &value, cases[i].exact_only);
+        bool good =
+            fab_sa_apply_selector(cases[i].selector, cases[i].want, &value, cases[i].exact_only);
         ck_assert_int_eq(good, cases[i].good);
         if (good)
             ck_assert_uint_eq(value, cases[i].becomes);

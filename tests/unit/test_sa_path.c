@@ -55,7 +55,7 @@ static void assert_paths_are_traces(struct place *x)
                 continue;
             bool reaches = least_of_trace(x, s, lid(x, d), &l);
             if ((fab_sa_path(x->sa, s, lid(x, d), &p) == FAB_OK) != reaches ||
-                (fab_sa_least(x->sa, s, lid(x, d), &mtu, &rank) == FAB_OK) != reaches)
+                (fab_sa_path_limits(x->sa, s, lid(x, d), &mtu, &rank) == FAB_OK) != reaches)
                 ck_abort_msg("%u to %u: the trace %s", s, d, reaches ? "reaches" : "does not");
             if (!reaches)
                 continue;

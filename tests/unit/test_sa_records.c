@@ -182,8 +182,8 @@ START_TEST(managers_are_told)
     ((struct fab_fabric *)(uintptr_t)x.f)->self_port = host(&x, 0);
     want(&x, &fab_sm_info_record, &q, NULL);
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 1);
-    ck_assert_int_eq(fab_sa_use_managers(x.sa, others, 2), FAB_OK);
-    ck_assert_int_eq(fab_sa_use_managers(x.sa, others, FAB_SA_MANAGERS + 1), FAB_E_LIMIT);
+    ck_assert_int_eq(fab_sa_set_managers(x.sa, others, 2), FAB_OK);
+    ck_assert_int_eq(fab_sa_set_managers(x.sa, others, FAB_SA_MANAGERS + 1), FAB_E_LIMIT);
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 2); /* one is not there any more */
     want(&x, &fab_sm_info_record, &q, NAMES("LID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 1);

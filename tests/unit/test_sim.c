@@ -309,7 +309,7 @@ START_TEST(hostile_mads)
     uint64_t seed = test_seed("hostile MADs", 31);
     struct lab x = lab_managed();
     struct fab_prng p;
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     uint8_t mad[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
     unsigned answered = 0;
     fab_prng_init(&p, seed);
@@ -322,7 +322,7 @@ START_TEST(hostile_mads)
         answered += got == 1;
         if (i % 1000 == 0) /* Sets may have cut the fabric to pieces */
             drive_program(&x.r, x.found);
-        while (i % 7 == 0 && fab_sim_outbox(x.r.sim, &mail)) {
+        while (i % 7 == 0 && fab_sim_receive(x.r.sim, &mail)) {
         }
     }
     ck_assert_uint_gt(answered, 1000);

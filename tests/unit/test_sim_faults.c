@@ -28,26 +28,26 @@ static int ask(struct lab *x, uint32_t node, uint32_t tid, uint8_t *reply)
 START_TEST(answers_take_their_time)
 {
     struct lab x = lab_manager();
-    struct fab_sim_pace pace = fab_sim_pace(x.r.sim);
-    struct fab_sim_mail mail;
+    struct fab_sim_timing pace = fab_sim_timing(x.r.sim);
+    struct fab_sim_delivery mail;
     uint8_t reply[FAB_MAD_SIZE];
     uint32_t hops = x.paths[x.spine].hops;
     pace.hop_us = 3;
     pace.answer_us = 10;
-    fab_sim_set_pace(x.r.sim, &pace);
+    fab_sim_set_timing(x.r.sim, &pace);
     ck_assert_int_eq(ask(&x, x.spine, 1, reply), 0); /* one after the other */
     ck_assert_int_eq(ask(&x, x.spine, 2, reply), 0);
     ck_assert_uint_eq(fab_sim_deadline(x.r.sim), 6 * hops + 10);
     fab_sim_advance(x.r.sim, 6 * hops + 9);
-    ck_assert(!fab_sim_outbox(x.r.sim, &mail));
+    ck_assert(!fab_sim_receive(x.r.sim, &mail));
     fab_sim_advance(x.r.sim, 6 * hops + 10);
-    ck_assert(fab_sim_outbox(x.r.sim, &mail));
+    ck_assert(fab_sim_receive(x.r.sim, &mail));
     ck_assert_uint_eq(mail.mad[15], 1);
     ck_assert_uint_eq(mail.node, x.r.node);
-    ck_assert(!fab_sim_outbox(x.r.sim, &mail));
+    ck_assert(!fab_sim_receive(x.r.sim, &mail));
     fab_sim_advance(x.r.sim, 1000);
     ck_assert_uint_eq(fab_sim_now(x.r.sim), 1000);
-    ck_assert(fab_sim_outbox(x.r.sim, &mail));
+    ck_assert(fab_sim_receive(x.r.sim, &mail));
     ck_assert_uint_eq(mail.mad[15], 2);
     fab_sim_advance(x.r.sim, 5); /* it does not go back */
     ck_assert_uint_eq(fab_sim_now(x.r.sim), 1000);
@@ -59,19 +59,19 @@ END_TEST
 START_TEST(order)
 {
     struct lab x = lab_manager();
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     uint8_t reply[FAB_MAD_SIZE];
     struct fab_prng prng;
     uint32_t due[200], next = 0;
     fab_prng_init(&prng, test_seed("order", 5));
     for (uint32_t i = 0; i < 200; i++) {
         due[i] = 10 * (1 + (uint32_t)fab_prng_below(&prng, 20));
-        ck_assert_int_eq(fab_sim_late(x.r.sim, x.spine, due[i], 0), FAB_OK);
+        ck_assert_int_eq(fab_sim_delay(x.r.sim, x.spine, due[i], 0), FAB_OK);
         ck_assert_int_eq(ask(&x, x.spine, i, reply), 0);
     }
     for (uint32_t now = 10; now <= 200; now += 10) {
         fab_sim_advance(x.r.sim, now);
-        for (uint32_t last = 0; fab_sim_outbox(x.r.sim, &mail); next++) {
+        for (uint32_t last = 0; fab_sim_receive(x.r.sim, &mail); next++) {
             ck_assert_uint_eq(due[mail.mad[15]], now);
             ck_assert(last == 0 || mail.mad[15] >= last);
             last = mail.mad[15];
@@ -85,9 +85,9 @@ END_TEST
 START_TEST(links_train)
 {
     struct lab x = lab_manager();
-    struct fab_sim_pace pace = fab_sim_pace(x.r.sim);
+    struct fab_sim_timing pace = fab_sim_timing(x.r.sim);
     pace.train_us = 1000;
-    fab_sim_set_pace(x.r.sim, &pace);
+    fab_sim_set_timing(x.r.sim, &pace);
     fab_sim_unlink(x.r.sim, x.leaf, x.up);
     fab_sim_relink(x.r.sim, x.leaf, x.up);
     ck_assert_uint_eq(fab_sim_port(x.r.sim, x.leaf, x.up)->phys_state, FAB_PHYS_TRAINING);
@@ -186,7 +186,7 @@ START_TEST(protection_levels)
         uint8_t data[FAB_SMP_DATA] = {0};
         struct fab_notice n;
         uint64_t shown;
-        ck_assert_int_eq(fab_sim_key(x.r.sim, x.spine, 42, level, 0), FAB_OK);
+        ck_assert_int_eq(fab_sim_set_m_key(x.r.sim, x.spine, 42, level, 0), FAB_OK);
         ck_assert_int_eq(read_key(&x, 42, &shown), 0);
         ck_assert_uint_eq(shown, 42);
         ck_assert_int_eq(read_key(&x, 7, &shown), without[level].answers);
@@ -209,7 +209,7 @@ START_TEST(leases)
 {
     struct lab x = lab_manager();
     uint64_t shown;
-    fab_sim_key(x.r.sim, x.spine, 42, 2, 10);
+    fab_sim_set_m_key(x.r.sim, x.spine, 42, 2, 10);
     fab_sim_advance(x.r.sim, 20000000); /* nobody asked in vain: it does not run */
     ck_assert_int_eq(read_key(&x, 7, &shown), -1);
     fab_sim_advance(x.r.sim, 29000000);
@@ -253,24 +253,24 @@ END_TEST
 START_TEST(weather)
 {
     struct lab x = lab_manager();
-    struct fab_sim_weather weather = {.duplicate = 1};
-    struct fab_sim_mail mail;
+    struct fab_sim_impairments weather = {.duplicate = 1};
+    struct fab_sim_delivery mail;
     uint8_t reply[FAB_MAD_SIZE];
     unsigned late = 0;
-    fab_sim_set_weather(x.r.sim, &weather);
+    fab_sim_set_impairments(x.r.sim, &weather);
     ck_assert_int_eq(ask(&x, x.spine, 1, reply), 1);
     fab_sim_advance(x.r.sim, 1);
-    ck_assert(fab_sim_outbox(x.r.sim, &mail)); /* the second one's */
-    ck_assert(!fab_sim_outbox(x.r.sim, &mail));
-    weather = (struct fab_sim_weather){.delay = 0.5, .delay_us = 100, .spread_us = 50};
-    fab_sim_set_weather(x.r.sim, &weather);
+    ck_assert(fab_sim_receive(x.r.sim, &mail)); /* the second one's */
+    ck_assert(!fab_sim_receive(x.r.sim, &mail));
+    weather = (struct fab_sim_impairments){.delay = 0.5, .delay_us = 100, .spread_us = 50};
+    fab_sim_set_impairments(x.r.sim, &weather);
     for (unsigned i = 0; i < 1000; i++)
         late += ask(&x, x.spine, i, reply) == 0;
     ck_assert_uint_gt(late, 650); /* either way, or both */
     ck_assert_uint_lt(late, 850);
     ck_assert_uint_ge(fab_sim_deadline(x.r.sim), 101);
     fab_sim_advance(x.r.sim, 1000);
-    for (; fab_sim_outbox(x.r.sim, &mail); late--) {
+    for (; fab_sim_receive(x.r.sim, &mail); late--) {
     }
     ck_assert_uint_eq(late, 0);
     lab_free(&x);
@@ -283,23 +283,23 @@ START_TEST(lies)
     uint8_t truth[FAB_SMP_DATA], data[FAB_SMP_DATA];
     struct fab_node_info info;
     ck_assert_int_eq(get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, truth), 0);
-    for (int lie = FAB_SIM_BUSY; lie <= FAB_SIM_STRANGE; lie++) {
-        ck_assert_int_eq(fab_sim_lie(x.r.sim, x.spine, (enum fab_sim_lie)lie, 1), FAB_OK);
+    for (int lie = FAB_SIM_CORRUPT_BUSY; lie <= FAB_SIM_CORRUPT_WRONG_TID; lie++) {
+        ck_assert_int_eq(fab_sim_corrupt(x.r.sim, x.spine, (enum fab_sim_corrupt)lie, 1), FAB_OK);
         int status = get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data);
-        ck_assert_int_eq(status, lie == FAB_SIM_BUSY      ? FAB_SMP_BUSY
-                                 : lie == FAB_SIM_REFUSES ? FAB_SMP_BAD_ATTR
-                                                          : 0);
-        if (lie >= FAB_SIM_GARBAGE && lie <= FAB_SIM_SHORT)
+        ck_assert_int_eq(status, lie == FAB_SIM_CORRUPT_BUSY          ? FAB_SMP_BUSY
+                                 : lie == FAB_SIM_CORRUPT_UNSUPPORTED ? FAB_SMP_BAD_ATTR
+                                                                      : 0);
+        if (lie >= FAB_SIM_CORRUPT_RANDOM && lie <= FAB_SIM_CORRUPT_ZEROS)
             ck_assert_mem_ne(truth, data, sizeof data);
-        if (lie == FAB_SIM_TWIN && x.spine != 0) {
+        if (lie == FAB_SIM_CORRUPT_DUPLICATE_GUID && x.spine != 0) {
             fab_attr_unpack(&fab_attr_node_info, data, sizeof data, &info);
             ck_assert_uint_eq(info.node_guid, x.f->nodes[0].guid);
         }
     }
-    ck_assert_int_eq(fab_sim_lie(x.r.sim, x.spine, FAB_SIM_HONEST, 0), FAB_OK);
+    ck_assert_int_eq(fab_sim_corrupt(x.r.sim, x.spine, FAB_SIM_CORRUPT_NONE, 0), FAB_OK);
     ck_assert_int_eq(get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data), 0);
     ck_assert_mem_eq(truth, data, sizeof data);
-    ck_assert_int_eq(fab_sim_lie(x.r.sim, x.spine, FAB_SIM_BUSY, 2), FAB_E_INVAL);
+    ck_assert_int_eq(fab_sim_corrupt(x.r.sim, x.spine, FAB_SIM_CORRUPT_BUSY, 2), FAB_E_INVAL);
     lab_free(&x);
 }
 END_TEST

@@ -193,17 +193,17 @@ START_TEST(managers_answer_along_mixed_routes)
                           .dr_dlid = (uint16_t)(other + 1),
                           .path = {.hops = 1, .port = {0, x.up}}};
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     ck_assert_int_eq(fab_sim_attach(x.r.sim, other, 1, false), FAB_OK);
     ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
     ck_assert_int_eq(
         fab_sim_send(x.r.sim, x.r.node, x.r.port, (uint16_t)(x.leaf + 1), bytes, reply), 0);
-    ck_assert(fab_sim_outbox(x.r.sim, &mail));
+    ck_assert(fab_sim_receive(x.r.sim, &mail));
     ck_assert_uint_eq(mail.node, other);
     ck_assert_uint_eq(mail.slid, x.spine + 1); /* where the directed part ended */
     ck_assert_int_eq(fab_smp_answer(mail.mad, 0, NULL, bytes), FAB_OK);
     ck_assert_int_eq(fab_sim_send(x.r.sim, other, 1, mail.slid, bytes, reply), 0);
-    ck_assert(fab_sim_outbox(x.r.sim, &mail));
+    ck_assert(fab_sim_receive(x.r.sim, &mail));
     ck_assert_uint_eq(mail.node, x.r.node);
     ck_assert_uint_eq(mail.mad[3], FAB_METHOD_GET_RESP);
     lab_free(&x);
@@ -296,21 +296,21 @@ START_TEST(data_needs_active_links)
     struct lab x = lab_managed();
     uint32_t up = uplink(&x), spine = fab_peer_node(x.f, up);
     uint8_t mad[FAB_MAD_SIZE] = {1, FAB_CLASS_SA, 2, FAB_METHOD_GET}, reply[FAB_MAD_SIZE];
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     uint64_t guid;
     ck_assert_int_eq(fab_sim_attach(x.r.sim, spine, 0, false), FAB_OK);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, (uint16_t)(spine + 1), mad, reply),
                      0);
-    ck_assert(fab_sim_outbox(x.r.sim, &mail));
+    ck_assert(fab_sim_receive(x.r.sim, &mail));
     ck_assert_uint_eq(mail.node, spine);
     ck_assert_uint_eq(mail.slid, x.r.node + 1);
-    ck_assert(!fab_sim_outbox(x.r.sim, &mail));
+    ck_assert(!fab_sim_receive(x.r.sim, &mail));
     ck_assert_int_eq(set_states(&x, x.leaf, x.f->ports[up].num, FAB_STATE_DOWN, 0), 0);
-    while (fab_sim_outbox(x.r.sim, &mail)) {
+    while (fab_sim_receive(x.r.sim, &mail)) {
     }
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, (uint16_t)(spine + 1), mad, reply),
                      0);
-    ck_assert(!fab_sim_outbox(x.r.sim, &mail));
+    ck_assert(!fab_sim_receive(x.r.sim, &mail));
     ck_assert_int_eq(ask_lid(&x, (uint16_t)(spine + 1), &guid), 1); /* VL15 passes in Init */
     lab_free(&x);
 }
@@ -359,12 +359,12 @@ static unsigned send_to_group(struct lab *x, uint32_t *ret_lids)
 {
     const struct fab_mad mad = {.mgmt_class = 0x30, .method = FAB_METHOD_SEND};
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     unsigned count = 0;
     *ret_lids = 0;
     ck_assert_int_eq(fab_gmp_pack(&mad, NULL, 0, bytes), FAB_OK);
     ck_assert_int_eq(fab_sim_send(x->r.sim, x->r.node, x->r.port, 0xc003, bytes, reply), 0);
-    while (fab_sim_outbox(x->r.sim, &mail)) {
+    while (fab_sim_receive(x->r.sim, &mail)) {
         if (mail.mad[1] != mad.mgmt_class)
             continue;
         count++;
@@ -390,8 +390,8 @@ START_TEST(multicast_follows_the_tables)
         uint32_t leaf = fab_peer_node(x.f, fab_port_id(x.f, x.spine, p));
         other_leaf = leaf != x.leaf && leaf < x.f->switch_count ? leaf : other_leaf;
     }
-    struct fab_sim_mail mail;
-    while (fab_sim_outbox(x.r.sim, &mail)) {
+    struct fab_sim_delivery mail;
+    while (fab_sim_receive(x.r.sim, &mail)) {
     }
     ck_assert_uint_eq(send_to_group(&x, &lids), 1); /* no entries: to the default port, 0 */
     ck_assert_uint_eq(lids, 1u << (x.leaf + 1));
@@ -417,8 +417,8 @@ START_TEST(multicast_loops_end)
     for (uint32_t node = 0; node < x.f->node_count; node++)
         ck_assert_int_eq(
             fab_sim_attach(x.r.sim, node, fab_node_is_switch(x.f, node) ? 0 : 1, false), FAB_OK);
-    struct fab_sim_mail mail;
-    while (fab_sim_outbox(x.r.sim, &mail)) {
+    struct fab_sim_delivery mail;
+    while (fab_sim_receive(x.r.sim, &mail)) {
     }
     for (uint32_t sw = 0; sw < x.f->switch_count; sw++)
         set_mft(&x, sw, 0xffff);

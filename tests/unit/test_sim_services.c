@@ -30,9 +30,9 @@ START_TEST(port_counters)
     ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, FAB_METHOD_GET, 1, 0, 0, data), 0);
     fab_attr_unpack(&fab_attr_class_port_info, data, sizeof data, &cpi);
     ck_assert_uint_eq(cpi.cap_mask & 0x1300, 0x1300);
-    fab_sim_count(x.r.sim, x.leaf, 1, FAB_SIM_SYMBOL_ERRORS, 70000);
-    fab_sim_count(x.r.sim, x.leaf, 2, FAB_SIM_SYMBOL_ERRORS, 5);
-    fab_sim_rise(x.r.sim, x.leaf, 1, FAB_SIM_XMIT_WAIT, 2.5);
+    fab_sim_counter_add(x.r.sim, x.leaf, 1, FAB_SIM_SYMBOL_ERRORS, 70000);
+    fab_sim_counter_add(x.r.sim, x.leaf, 2, FAB_SIM_SYMBOL_ERRORS, 5);
+    fab_sim_increment(x.r.sim, x.leaf, 1, FAB_SIM_XMIT_WAIT, 2.5);
     fab_sim_advance(x.r.sim, 3000000);
     ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).symbol_errors, 65535); /* its end */
     ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).xmit_wait, 7);
@@ -110,9 +110,9 @@ static void clear_details(struct lab *x, const struct detail *d, bool others)
 static void check_detail(struct lab *x, const struct detail *d)
 {
     uint64_t most = UINT64_MAX >> (64 - d->field->bits);
-    ck_assert_int_eq(fab_sim_count(x->r.sim, x->leaf, x->up, d->counter, 2), FAB_OK);
+    ck_assert_int_eq(fab_sim_counter_add(x->r.sim, x->leaf, x->up, d->counter, 2), FAB_OK);
     ck_assert_uint_eq(read_detail(x, d), 2);
-    ck_assert_int_eq(fab_sim_count(x->r.sim, x->leaf, x->up, d->counter, most), FAB_OK);
+    ck_assert_int_eq(fab_sim_counter_add(x->r.sim, x->leaf, x->up, d->counter, most), FAB_OK);
     ck_assert_uint_eq(read_detail(x, d), most);
     clear_details(x, d, true);
     ck_assert_uint_eq(fab_sim_counter(x->r.sim, x->leaf, x->up, d->counter), most + 2);
@@ -161,9 +161,9 @@ START_TEST(details_of_all_ports)
 {
     struct lab x = lab_manager();
     uint8_t data[FAB_GS_DATA] = {[1] = 0xff};
-    fab_sim_count(x.r.sim, x.leaf, 1, FAB_SIM_SL_RCV_FECN + 3, 5);
-    fab_sim_count(x.r.sim, x.leaf, 2, FAB_SIM_SL_RCV_FECN + 3, 6);
-    fab_sim_rise(x.r.sim, x.leaf, 2, FAB_SIM_SL_RCV_FECN + 3, 10);
+    fab_sim_counter_add(x.r.sim, x.leaf, 1, FAB_SIM_SL_RCV_FECN + 3, 5);
+    fab_sim_counter_add(x.r.sim, x.leaf, 2, FAB_SIM_SL_RCV_FECN + 3, 6);
+    fab_sim_increment(x.r.sim, x.leaf, 2, FAB_SIM_SL_RCV_FECN + 3, 10);
     fab_sim_advance(x.r.sim, 2000000);
     ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, 1, FAB_PERF_SL_RCV_FECN, 0, 0, data), 0);
     ck_assert_uint_eq(fab_be32(data + 4 + 3 * 4), 31);
@@ -208,8 +208,8 @@ START_TEST(samples_count_an_interval)
         FAB_SIM_RCV_DATA,  FAB_SIM_SL_RCV_BECN + 3,       FAB_SIM_VL_XMIT_WAIT + 9};
     struct fab_samples_result result;
     for (unsigned i = 0; i < 6; i++) {
-        fab_sim_count(x.r.sim, x.leaf, x.up, counters[i], 1000000);
-        fab_sim_rise(x.r.sim, x.leaf, x.up, counters[i], 100 * (i + 1));
+        fab_sim_counter_add(x.r.sim, x.leaf, x.up, counters[i], 1000000);
+        fab_sim_increment(x.r.sim, x.leaf, x.up, counters[i], 100 * (i + 1));
     }
     fab_sim_advance(x.r.sim, 1000000);
     ck_assert_int_eq(sample(&x, &c), 0);
@@ -247,7 +247,7 @@ START_TEST(samples_of_all_ports_and_after_power)
     ck_assert_int_eq(sample(&x, &c), 0);
     ck_assert_uint_eq(c.status, FAB_SAMPLE_RUNS);
     for (uint8_t port = 1; port <= 4; port++)
-        fab_sim_count(x.r.sim, x.leaf, port, FAB_SIM_RCV_PKTS, port);
+        fab_sim_counter_add(x.r.sim, x.leaf, port, FAB_SIM_RCV_PKTS, port);
     fab_sim_advance(x.r.sim, 1000);
     ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).counter[0], 10);
     c = (struct fab_samples_control){.port_select = 1, .select = {2}}; /* over at once */
@@ -286,7 +286,7 @@ END_TEST
 START_TEST(classes)
 {
     struct lab x = lab_manager();
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     for (unsigned node = 0; node < x.f->node_count; node++) {
         for (uint8_t c = 2; c < 0x30; c++) {
             bool own = c == FAB_CLASS_PERF || c == FAB_CLASS_CC || c == 0x05 || c == 0x0a;
@@ -296,9 +296,9 @@ START_TEST(classes)
                              program ? -1
                              : own   ? 0
                                      : FAB_SMP_BAD_ATTR);
-            ck_assert_uint_eq(fab_sim_outbox(x.r.sim, &mail), program);
+            ck_assert_uint_eq(fab_sim_receive(x.r.sim, &mail), program);
             ck_assert_int_eq(gs(&x, node, c, 3, 0x10, 0, 0, data), -1); /* Send: no answer */
-            while (fab_sim_outbox(x.r.sim, &mail)) {
+            while (fab_sim_receive(x.r.sim, &mail)) {
             }
         }
     }

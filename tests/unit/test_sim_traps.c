@@ -10,9 +10,9 @@
 
 static unsigned traps_from(struct lab *x, uint16_t number, bool *from)
 {
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     unsigned count = 0;
-    while (fab_sim_outbox(x->r.sim, &mail)) {
+    while (fab_sim_receive(x->r.sim, &mail)) {
         struct fab_notice notice;
         ck_assert_uint_eq(mail.node, x->r.node);
         ck_assert_uint_eq(mail.mad[1], FAB_CLASS_SMP_LID);
@@ -54,14 +54,14 @@ START_TEST(traps_until_repressed)
     fab_sim_unlink(x.r.sim, x.leaf, x.f->ports[up].num);
     fab_sim_relink(x.r.sim, x.leaf, x.f->ports[up].num);
     traps_from(&x, 128, NULL);
-    ck_assert_uint_eq(fab_sim_repeat(x.r.sim), 2);
-    struct fab_sim_mail mail;
+    ck_assert_uint_eq(fab_sim_repeat_traps(x.r.sim), 2);
+    struct fab_sim_delivery mail;
     uint8_t reply[FAB_MAD_SIZE];
-    while (fab_sim_outbox(x.r.sim, &mail)) {
+    while (fab_sim_receive(x.r.sim, &mail)) {
         mail.mad[3] = FAB_METHOD_TRAP_REPRESS;
         ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, mail.slid, mail.mad, reply), 0);
     }
-    ck_assert_uint_eq(fab_sim_repeat(x.r.sim), 0);
+    ck_assert_uint_eq(fab_sim_repeat_traps(x.r.sim), 0);
     lab_free(&x);
 }
 END_TEST
@@ -70,10 +70,10 @@ START_TEST(no_traps_before_there_are_lids)
 {
     struct lab x = lab_new();
     uint32_t up = uplink(&x);
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     fab_sim_attach(x.r.sim, x.r.node, x.r.port, true);
     fab_sim_unlink(x.r.sim, x.leaf, x.f->ports[up].num);
-    ck_assert(!fab_sim_outbox(x.r.sim, &mail));
+    ck_assert(!fab_sim_receive(x.r.sim, &mail));
     lab_free(&x);
 }
 END_TEST
@@ -84,7 +84,7 @@ END_TEST
 START_TEST(repeated_until_repressed)
 {
     struct lab x = lab_manager();
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     uint8_t data[FAB_SMP_DATA];
     struct fab_notice notice;
     fab_sim_relink(x.r.sim, x.leaf, x.up);
@@ -138,7 +138,7 @@ START_TEST(each_until_repressed)
 {
     struct lab x = lab_manager();
     static const uint16_t all[] = {128, 129, 130, 131, 144, 145, 256, 257, 258, 259};
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     uint64_t now = 0;
     for (size_t i = 0; i < 2 * sizeof all / sizeof all[0]; i++) {
         uint16_t trap = all[i / 2];
@@ -161,8 +161,8 @@ END_TEST
 START_TEST(repressed_with_the_key)
 {
     struct lab x = lab_manager();
-    struct fab_sim_mail mail;
-    ck_assert_int_eq(fab_sim_key(x.r.sim, x.spine, 42, 1, 0), FAB_OK);
+    struct fab_sim_delivery mail;
+    ck_assert_int_eq(fab_sim_set_m_key(x.r.sim, x.spine, 42, 1, 0), FAB_OK);
     fab_sim_trap(x.r.sim, x.spine, 1, 131);
     ck_assert_uint_eq(traps(&x, 131, NULL, &mail), 1);
     fab_put_be64(mail.mad + 24, 7);
@@ -184,7 +184,7 @@ START_TEST(errors_are_told)
     struct lab x = lab_manager();
     uint8_t data[FAB_SMP_DATA];
     struct fab_notice n;
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     uint32_t far = x.f->ports[fab_port_id(x.f, x.leaf, x.up)].peer;
     uint8_t far_num = x.f->ports[far].num;
     ck_assert_int_eq(fab_sim_noise(x.r.sim, x.leaf, x.up, 0.9), FAB_OK);
@@ -195,14 +195,14 @@ START_TEST(errors_are_told)
     ck_assert_uint_ge(
         fab_sim_counter(x.r.sim, x.spine, far_num, FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS), 1);
     unsigned told = 0;
-    while (fab_sim_outbox(x.r.sim, &mail)) {
+    while (fab_sim_receive(x.r.sim, &mail)) {
         fab_attr_unpack(&fab_attr_notice, mail.mad + 64, 64, &n);
         ck_assert_uint_eq(n.trap, 129);
         ck_assert_uint_eq(n.details[4], mail.slid == x.spine + 1 ? far_num : x.up);
         told += mail.slid == x.spine + 1;
     }
     ck_assert_uint_ge(told, 1);
-    fab_sim_count(x.r.sim, x.leaf, 1, FAB_SIM_EXCESSIVE_BUFFER_OVERRUN_ERRORS, 1);
+    fab_sim_counter_add(x.r.sim, x.leaf, 1, FAB_SIM_EXCESSIVE_BUFFER_OVERRUN_ERRORS, 1);
     fab_sim_advance(x.r.sim, 3000001);
     ck_assert_uint_eq(traps(&x, 130, &n, NULL), 1);
     ck_assert_uint_eq(n.issuer_lid, x.leaf + 1);
@@ -214,8 +214,8 @@ END_TEST
 START_TEST(storms_end)
 {
     struct lab x = lab_manager();
-    ck_assert_int_eq(fab_sim_storm(x.r.sim, x.leaf, 128, 0, 5), FAB_E_INVAL);
-    ck_assert_int_eq(fab_sim_storm(x.r.sim, x.leaf, 128, 1000, 5), FAB_OK);
+    ck_assert_int_eq(fab_sim_trap_storm(x.r.sim, x.leaf, 128, 0, 5), FAB_E_INVAL);
+    ck_assert_int_eq(fab_sim_trap_storm(x.r.sim, x.leaf, 128, 1000, 5), FAB_OK);
     fab_sim_advance(x.r.sim, 100000);
     ck_assert_uint_eq(traps(&x, 128, NULL, NULL), 5);
     lab_free(&x);
@@ -252,18 +252,18 @@ static void sm_info(struct lab *x, uint8_t mgmt_class, uint32_t other)
                           .tid = 77,
                           .path = x->paths[other]};
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE], data[FAB_SMP_DATA] = {42};
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     bool directed = mgmt_class == FAB_CLASS_SMP_DIRECTED;
     fab_smp_pack(&mad, NULL, bytes);
     uint16_t dlid = directed ? 0xffff : (uint16_t)(other + 1);
     ck_assert_int_eq(fab_sim_send(x->r.sim, x->r.node, x->r.port, dlid, bytes, reply), 0);
-    ck_assert(fab_sim_outbox(x->r.sim, &mail));
+    ck_assert(fab_sim_receive(x->r.sim, &mail));
     ck_assert_uint_eq(mail.node, other);
     ck_assert_int_eq(fab_smp_answer(mail.mad, 0, data, bytes), FAB_OK);
     ck_assert_int_eq(
         fab_sim_send(x->r.sim, mail.node, mail.port, directed ? 0xffff : mail.slid, bytes, reply),
         0);
-    ck_assert(fab_sim_outbox(x->r.sim, &mail));
+    ck_assert(fab_sim_receive(x->r.sim, &mail));
     ck_assert_uint_eq(mail.node, x->r.node);
     ck_assert_uint_eq(mail.mad[3], FAB_METHOD_GET_RESP);
     ck_assert_uint_eq(mail.mad[64], 42);
@@ -275,11 +275,11 @@ START_TEST(sm_info_goes_to_the_manager)
     struct lab x = lab_managed();
     uint32_t other = x.f->node_count - 1;
     uint8_t data[FAB_SMP_DATA];
-    struct fab_sim_mail mail;
+    struct fab_sim_delivery mail;
     ck_assert_int_eq(get(&x, other, FAB_ATTR_SM_INFO, 0, data), -1); /* nobody there */
     ck_assert_int_eq(fab_sim_attach(x.r.sim, x.r.node, x.r.port, false), FAB_OK);
     ck_assert_int_eq(fab_sim_attach(x.r.sim, other, 1, false), FAB_OK);
-    ck_assert(!fab_sim_outbox(x.r.sim, &mail));
+    ck_assert(!fab_sim_receive(x.r.sim, &mail));
     sm_info(&x, FAB_CLASS_SMP_DIRECTED, other);
     sm_info(&x, FAB_CLASS_SMP_LID, other);
     ck_assert_int_eq(fab_sim_attach(x.r.sim, 999, 0, true), FAB_E_INVAL);

@@ -64,11 +64,11 @@ static int send(void)
     const uint32_t last = f->port_count - 1;
     const struct fab_traffic_input in = {.fabric = f, .lids = &t->lids, .lft = &t->lft};
     const struct fab_traffic_flow flows[] = {
-        {.from = last - 2, .to = last, .end = FAB_TRAFFIC_EVER, .bytes = 1 << 20},
-        {.from = last - 8, .to = last, .end = FAB_TRAFFIC_EVER, .bytes = 1 << 20}};
+        {.from = last - 2, .to = last, .end = FAB_TRAFFIC_FOREVER, .bytes = 1 << 20},
+        {.from = last - 8, .to = last, .end = FAB_TRAFFIC_FOREVER, .bytes = 1 << 20}};
     int rc = fab_traffic_new(&in, flows, 2, &x);
     if (rc == FAB_OK)
-        rc = fab_traffic_run(x, FAB_TRAFFIC_EVER);
+        rc = fab_traffic_run(x, FAB_TRAFFIC_FOREVER);
     fab_traffic_free(x);
     return rc;
 }

@@ -4,7 +4,7 @@
 #include "tests/unit/routing.h"
 
 #define US FAB_TRAFFIC_US
-#define EVER FAB_TRAFFIC_EVER
+#define EVER FAB_TRAFFIC_FOREVER
 #define MTU_PS (4122 * 80) /* of a full packet at 100 Gb/s */
 
 /* ---- scenes ---------------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static struct fab_traffic_flow *flow(struct scene *s, uint32_t from, uint32_t to
     struct fab_traffic_flow *x = &s->flows[s->count++];
     *x = (struct fab_traffic_flow){.from = end_port(s, from),
                                    .to = end_port(s, to),
-                                   .sl = FAB_TRAFFIC_SL_PATH,
+                                   .sl = FAB_TRAFFIC_PATH_SL,
                                    .end = EVER,
                                    .bytes = bytes};
     return x;
@@ -142,7 +142,7 @@ START_TEST(test_alone)
     ck_assert_uint_eq(x.latency, 100 * once);
     ck_assert_uint_eq(x.done, once + 99 * MTU_PS);
     ck_assert_uint_eq(x.delivered, 100 * 4096);
-    ck_assert(fab_traffic_idle(s->traffic) && fab_traffic_is_sound(s->traffic));
+    ck_assert(fab_traffic_idle(s->traffic) && fab_traffic_is_consistent(s->traffic));
     scene_free(s);
 }
 END_TEST
@@ -258,7 +258,7 @@ static void victims(bool controlled, double *ret_victim, double *ret_hot)
         control(s);
     start(s);
     measure(s, 1000 * US, 2000 * US, got);
-    ck_assert(fab_traffic_is_sound(s->traffic));
+    ck_assert(fab_traffic_is_consistent(s->traffic));
     *ret_victim = got[12];
     *ret_hot = 0;
     for (uint32_t i = 0; i < 12; i++)
@@ -372,7 +372,7 @@ START_TEST(test_deadlock)
     for (uint32_t i = 0; i < count; i++) /* each port's cable leads to the switch of the next */
         ck_assert_uint_eq(fab_peer_node(s->fabric, cycle[i]),
                           s->fabric->ports[cycle[(i + 1) % count]].node);
-    ck_assert(fab_traffic_is_sound(s->traffic));
+    ck_assert(fab_traffic_is_consistent(s->traffic));
     ck_assert_int_eq(fab_traffic_run(s->traffic, EVER), FAB_E_CYCLE);
     scene_free(s);
 }
@@ -387,7 +387,7 @@ START_TEST(test_no_deadlock)
     run(s, EVER);
     for (uint32_t i = 0; i < s->count; i++)
         ck_assert_uint_eq(stats(s, i).delivered, 1 << 20);
-    ck_assert(fab_traffic_is_sound(s->traffic));
+    ck_assert(fab_traffic_is_consistent(s->traffic));
     scene_free(s);
 }
 END_TEST
@@ -457,10 +457,10 @@ static uint64_t random_run(uint64_t seed)
     start(s);
     for (uint64_t at = 5 * US; at < 60 * US; at += 5 * US) {
         run(s, at);
-        ck_assert(fab_traffic_is_sound(s->traffic));
+        ck_assert(fab_traffic_is_consistent(s->traffic));
     }
     run(s, EVER);
-    ck_assert(fab_traffic_idle(s->traffic) && fab_traffic_is_sound(s->traffic));
+    ck_assert(fab_traffic_idle(s->traffic) && fab_traffic_is_consistent(s->traffic));
     struct fab_traffic_totals totals = fab_traffic_totals(s->traffic);
     ck_assert_uint_eq(totals.injected, totals.delivered);
     for (uint32_t i = 0; i < s->count; i++) {
@@ -522,7 +522,7 @@ START_TEST(test_no_way)
     struct fab_traffic_totals totals = fab_traffic_totals(s->traffic);
     ck_assert_uint_eq(totals.dropped, 256);
     ck_assert_uint_eq(stats(s, 0).delivered, 0);
-    ck_assert(fab_traffic_is_sound(s->traffic));
+    ck_assert(fab_traffic_is_consistent(s->traffic));
     scene_free(s);
 }
 END_TEST

@@ -49,13 +49,13 @@ static int load_groups(struct sm *s)
     return r;
 }
 
-static int load_aliases(struct sm *s, struct fab_aliases *ret)
+static int load_aliases(struct sm *s, struct fab_sa_aliases *ret)
 {
     struct store_alias *row = NULL;
     size_t count = 0;
     int r = store_load_aliases(s->in.store, &row, &count);
     for (size_t i = 0; i < count && r == FAB_OK; i++)
-        if (fab_aliases_put(ret, row[i].port_guid, row[i].place, row[i].guid) == FAB_E_NOMEM)
+        if (fab_sa_aliases_set(ret, row[i].port_guid, row[i].place, row[i].guid) == FAB_E_NOMEM)
             r = FAB_E_NOMEM;
     free(row);
     return r;
@@ -64,7 +64,7 @@ static int load_aliases(struct sm *s, struct fab_aliases *ret)
 static int load_members(struct sm *s)
 {
     struct store_member *row = NULL;
-    struct fab_aliases aliases = {0};
+    struct fab_sa_aliases aliases = {0};
     size_t count = 0;
     int r = load_aliases(s, &aliases);
     if (r == FAB_OK)
@@ -73,13 +73,13 @@ static int load_members(struct sm *s)
         struct fab_mcast_member member = {.join_state = row[i].join_state,
                                           .proxy_join = row[i].proxy_join};
         memcpy(member.gid, row[i].port_gid, sizeof(member.gid));
-        member.port_guid = fab_aliases_port(&aliases, member.gid[1]);
+        member.port_guid = fab_sa_aliases_port(&aliases, member.gid[1]);
         r = fab_mcast_groups_restore_member(s->mcast->groups, row[i].mgid, &member);
         r = r == FAB_E_NOT_FOUND ? FAB_OK : r;
     }
     log_debug("sm", "multicast memberships of before: %zu", count);
     free(row);
-    fab_aliases_fini(&aliases);
+    fab_sa_aliases_fini(&aliases);
     return r;
 }
 

@@ -29,9 +29,9 @@ static struct fab_traffic_flow *add(const struct scene *s, struct plan *p, enum 
     p->role[p->count] = (uint8_t)role;
     p->flow[p->count] = (struct fab_traffic_flow){.from = s->end[from],
                                                   .to = s->end[to],
-                                                  .sl = FAB_TRAFFIC_SL_PATH,
+                                                  .sl = FAB_TRAFFIC_PATH_SL,
                                                   .end = p->end,
-                                                  .bytes = FAB_TRAFFIC_EVER};
+                                                  .bytes = FAB_TRAFFIC_FOREVER};
     return &p->flow[p->count++];
 }
 

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The fabric as congestion control sees it: how many ends there are, the slowest of their links,
+ * how far the farthest two are apart, how far each switch is from ends, and how much of what the
+ * ends of a switch send fits into its cables to other switches.
+ *
+ * The distance is found by two searches in breadth, from any switch with ends and from the farthest
+ * of those: exact on trees and on whatever looks alike from everywhere, else never too long. It
+ * counts only for times, which are rounded.
+ */
+#include "libfabmgr/congestion/summary.h"
+
+#include <stdlib.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+#define TAPER_STEP 50
+#define TAPER_MOST 1000
+
+bool fab_congestion_is_edge(const struct fab_fabric *f, uint32_t port)
+{
+    const struct fab_node *n = &f->nodes[f->ports[port].node];
+    return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_port_is_up(f, port);
+}
+
+static void see_ends(const struct fab_fabric *f, struct fab_congestion_summary *s)
+{
+    for (uint32_t p = 0; p < f->port_count; p++) {
+        if (!fab_congestion_is_edge(f, p))
+            continue;
+        uint32_t rate = fab_link_rate(&f->ports[p].info);
+        uint16_t mtu = (uint16_t)fab_mtu_bytes(f->ports[p].info.mtu_cap);
+        s->ends++;
+        s->slowest = rate > 0 && (s->slowest == 0 || rate < s->slowest) ? rate : s->slowest;
+        s->mtu = mtu > s->mtu ? mtu : s->mtu;
+    }
+}
+
+/* Rounded to the nearest step, so that a cable more or less seldom counts. */
+static uint16_t taper_of(uint64_t in, uint64_t out)
+{
+    uint64_t percent = out > 0 ? (in * 100 + out / 2) / out : 100;
+    percent = (percent + TAPER_STEP / 2) / TAPER_STEP * TAPER_STEP;
+    return (uint16_t)(percent < 100 ? 100 : percent > TAPER_MOST ? TAPER_MOST : percent);
+}
+
+static void see_tapers(const struct fab_fabric *f, struct fab_congestion_summary *s)
+{
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        uint64_t in = 0, out = 0;
+        for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
+            uint32_t port = fab_port_id(f, sw, (uint8_t)i), peer = fab_peer_node(f, port);
+            if (!fab_port_is_up(f, port))
+                continue;
+            if (fab_node_is_switch(f, peer))
+                out += fab_link_rate(&f->ports[port].info);
+            else
+                in += fab_link_rate(&f->ports[port].info);
+        }
+        s->taper[sw] = taper_of(in, out);
+    }
+}
+
+static bool has_ends(const struct fab_fabric *f, uint32_t sw)
+{
+    for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
+        uint32_t port = fab_port_id(f, sw, (uint8_t)i);
+        if (fab_port_is_up(f, port) && fab_congestion_is_edge(f, f->ports[port].peer))
+            return true;
+    }
+    return false;
+}
+
+/* In breadth from `from`; the last switch with ends that was met, and its distance. room:
+ * [2 * switch_count]. */
+static uint32_t farthest(const struct fab_fabric *f, uint32_t from, uint32_t *room,
+                         uint32_t *ret_distance)
+{
+    uint32_t *queue = room, *distance = room + f->switch_count, head = 0, tail = 0, last = from;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        distance[sw] = FAB_NONE;
+    distance[from] = 0;
+    queue[tail++] = from;
+    while (head < tail) {
+        uint32_t sw = queue[head++];
+        if (distance[sw] > distance[last] && has_ends(f, sw))
+            last = sw;
+        for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
+            uint32_t port = fab_port_id(f, sw, (uint8_t)i), to = fab_peer_node(f, port);
+            if (!fab_port_is_up(f, port) || !fab_node_is_switch(f, to) || distance[to] != FAB_NONE)
+                continue;
+            distance[to] = distance[sw] + 1;
+            queue[tail++] = to;
+        }
+    }
+    *ret_distance = distance[last];
+    return last;
+}
+
+static int see_distance(const struct fab_fabric *f, struct fab_congestion_summary *s)
+{
+    uint32_t first = 0, distance = 0;
+    uint32_t *room = fab_alloc_array(f->switch_count, 2 * sizeof *room);
+    if (room == NULL)
+        return FAB_E_NOMEM;
+    while (first < f->switch_count && !has_ends(f, first))
+        first++;
+    if (first < f->switch_count)
+        farthest(f, farthest(f, first, room, &distance), room, &distance);
+    s->hops = (uint8_t)(distance < UINT8_MAX ? distance + 1 : UINT8_MAX);
+    free(room);
+    return FAB_OK;
+}
+
+/* One round: who is beside those of rank r is of rank r + 1, if of none yet. */
+static bool rank_next(const struct fab_fabric *f, uint8_t *rank, uint8_t r)
+{
+    bool any = false;
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        uint32_t sw = f->ports[port].node, to = fab_peer_node(f, port);
+        if (!fab_node_is_switch(f, sw) || to == FAB_NONE || !fab_node_is_switch(f, to) ||
+            rank[to] != r || rank[sw] != UINT8_MAX || !fab_port_is_up(f, port))
+            continue;
+        rank[sw] = (uint8_t)(r + 1);
+        any = true;
+    }
+    return any;
+}
+
+static void see_ranks(const struct fab_fabric *f, struct fab_congestion_summary *s)
+{
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        s->rank[sw] = has_ends(f, sw) ? 0 : UINT8_MAX;
+    for (uint8_t r = 0; r < UINT8_MAX - 1 && rank_next(f, s->rank, r); r++)
+        ;
+}
+
+int fab_congestion_summary_init(const struct fab_fabric *f, struct fab_congestion_summary *ret)
+{
+    struct fab_congestion_summary s = {.taper = fab_alloc_array(f->switch_count, sizeof *s.taper),
+                                       .rank = fab_alloc_array(f->switch_count, sizeof *s.rank)};
+    int rc = s.taper != NULL && s.rank != NULL ? see_distance(f, &s) : FAB_E_NOMEM;
+    if (rc != FAB_OK) {
+        fab_congestion_summary_fini(&s);
+        return rc;
+    }
+    see_ends(f, &s);
+    see_tapers(f, &s);
+    see_ranks(f, &s);
+    *ret = s;
+    return FAB_OK;
+}
+
+void fab_congestion_summary_fini(struct fab_congestion_summary *s)
+{
+    free(s->taper);
+    free(s->rank);
+    s->rank = NULL;
+    s->taper = NULL;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reads a recording once, front to back, and builds the index.
+ *
+ * An answer belongs to the last request before it with its TID, of which the low 32 bits are ours
+ * (the kernel writes the others), and its class: retries carry the TID of the first try. OUTs of
+ * one content are chained in order behind the hash of the content, and compared when they are
+ * taken.
+ */
+#include "libfabmgr/recording/index.h"
+
+#include <stdlib.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+#define NONE FAB_RECORDING_NONE
+#define MOST_ITEMS (UINT32_C(1) << 31)
+#define LONGEST_US (UINT64_C(1) << 50) /* 35 years: times not_judged that are nonsense */
+#define QUIET_US 1000000u
+#define AFTER_CUT_US 100000u /* what was cut short ends so long after its last MAD */
+#define CONTENT_MAX (8 + 2 + FAB_MAX_HOPS + FAB_MAD_SIZE)
+
+enum { AT_CLASS = 1, AT_METHOD = 3, AT_HOPS = 7, AT_TID = 8, AT_ATTR = 16, AT_MODIFIER = 20 };
+enum { AT_GMP_DATA = 24, AT_SMP_DATA = 64, AT_PATH = 128 };
+
+/* ---- content ---- */
+
+static size_t put(uint8_t *to, size_t used, const uint8_t *bytes, size_t len)
+{
+    memcpy(to + used, bytes, len);
+    return used + len;
+}
+
+static size_t content(const struct fab_recording_entry *e, uint8_t ret[CONTENT_MAX])
+{
+    const uint8_t *mad = e->bytes;
+    bool directed = mad[AT_CLASS] == FAB_CLASS_SMP_DIRECTED;
+    bool smp = directed || mad[AT_CLASS] == FAB_CLASS_SMP_LID;
+    uint8_t lid[2] = {(uint8_t)(e->addr.dlid >> 8), (uint8_t)e->addr.dlid};
+    size_t hops = mad[AT_HOPS] <= FAB_MAX_HOPS ? mad[AT_HOPS] : FAB_MAX_HOPS;
+    size_t n = put(ret, 0, mad + AT_CLASS, 1);
+    n = put(ret, n, mad + AT_METHOD, 1);
+    n = put(ret, n, mad + AT_ATTR, 2);
+    n = put(ret, n, mad + AT_MODIFIER, 4);
+    n = directed ? put(ret, n, mad + AT_PATH + 1, hops) : put(ret, n, lid, sizeof(lid));
+    if (!smp)
+        n = put(ret, n, mad + AT_GMP_DATA, FAB_MAD_SIZE - AT_GMP_DATA);
+    else if (mad[AT_METHOD] != FAB_METHOD_GET)
+        n = put(ret, n, mad + AT_SMP_DATA, FAB_SMP_DATA);
+    return n;
+}
+
+static uint64_t hash(const uint8_t *bytes, size_t len)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325) ^ len; /* FNV-1a */
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+/* ---- reading ---- */
+
+static bool expects_answer(const uint8_t *mad)
+{
+    return (mad[AT_METHOD] & FAB_METHOD_RESPONSE) == 0 && mad[AT_METHOD] != FAB_METHOD_TRAP_REPRESS;
+}
+
+static uint64_t transaction(const struct fab_recording_entry *e)
+{
+    return (uint64_t)e->bytes[AT_CLASS] << 32 | fab_be32(e->bytes + AT_TID + 4);
+}
+
+static int add(struct fab_recording_index *s, size_t *capacity,
+               const struct fab_recording_item *item)
+{
+    if (s->count == MOST_ITEMS)
+        return FAB_E_LIMIT;
+    if (s->count == *capacity) {
+        void *grown = fab_grow(s->items, sizeof(*s->items), s->count + 1, capacity);
+        if (!grown)
+            return FAB_E_NOMEM;
+        s->items = grown;
+    }
+    s->items[s->count++] = *item;
+    return FAB_OK;
+}
+
+/* Joins an IN with what it answers; one that answers nothing is done with at once. */
+static void join(struct fab_recording_index *s, const struct fab_map *requests,
+                 const struct fab_recording_entry *e, uint32_t in)
+{
+    struct fab_recording_item *item = &s->items[in];
+    if (!e->failed && expects_answer(e->bytes))
+        return;
+    if (!e->failed && e->bytes[AT_METHOD] == FAB_METHOD_TRAP_REPRESS)
+        return;
+    if (!fab_map_get(requests, transaction(e), &item->pair)) {
+        item->done = true;
+        s->orphans++;
+    } else if (s->items[item->pair].pair == NONE) {
+        s->items[item->pair].pair = in;
+    }
+}
+
+static int add_mad(struct fab_recording_index *s, size_t *capacity, struct fab_map *requests,
+                   const struct fab_recording_entry *e, size_t at)
+{
+    uint32_t index = s->count;
+    struct fab_recording_item item = {.at = at,
+                                      .time = e->time_us,
+                                      .pair = NONE,
+                                      .next = NONE,
+                                      .out = e->kind == FAB_RECORDING_OUT};
+    int status = add(s, capacity, &item);
+    if (status != FAB_OK)
+        return status;
+    if (!item.out) {
+        s->ins++;
+        s->last_in = s->count;
+        join(s, requests, e, index);
+        return FAB_OK;
+    }
+    s->outs++;
+    return expects_answer(e->bytes) ? fab_map_put(requests, transaction(e), index) : FAB_OK;
+}
+
+static uint64_t tame(uint64_t time, uint64_t before)
+{
+    return time < before ? before : time > LONGEST_US ? LONGEST_US : time;
+}
+
+static int read_entries(struct fab_recording_index *s, struct fab_reader *r,
+                        struct fab_map *requests)
+{
+    uint8_t mad[FAB_MAD_SIZE];
+    struct fab_recording_entry e;
+    size_t capacity = 0;
+    uint64_t last_in_us = 0;
+    bool quiet = false;
+    int status = FAB_OK;
+    s->tail = FAB_E_TRUNCATED;
+    while (status == FAB_OK && s->tail != FAB_OK && fab_read_left(r) > 0) {
+        size_t at = (size_t)(r->at - s->bytes);
+        int got = fab_recording_unpack(r, mad, &e);
+        if (got != FAB_OK) {
+            s->tail = got;
+            break;
+        }
+        s->end_us = e.time_us = tame(e.time_us, s->end_us);
+        if (e.kind == FAB_RECORDING_OUT || e.kind == FAB_RECORDING_IN)
+            status = add_mad(s, &capacity, requests, &e, at);
+        if (e.kind == FAB_RECORDING_IN)
+            last_in_us = e.time_us;
+        if (e.kind == FAB_RECORDING_END) {
+            s->tail = FAB_OK;
+            quiet = e.small == FAB_RECORDING_STOPPED && e.time_us - last_in_us >= QUIET_US;
+        }
+    }
+    s->judged_us = s->end_us > QUIET_US ? s->end_us - QUIET_US : 0;
+    if (!quiet)
+        s->end_us = last_in_us + AFTER_CUT_US;
+    return status;
+}
+
+/* From the back, so that each chain begins with the first. */
+static int chain(struct fab_recording_index *s)
+{
+    uint8_t mad[FAB_MAD_SIZE], bytes[CONTENT_MAX];
+    struct fab_recording_entry e;
+    int status = FAB_OK;
+    for (uint32_t i = s->count; i-- > 0 && status == FAB_OK;) {
+        if (!s->items[i].out)
+            continue;
+        fab_recording_index_entry(s, i, mad, &e);
+        uint64_t key = hash(bytes, content(&e, bytes));
+        (void)fab_map_get(&s->heads, key, &s->items[i].next);
+        status = fab_map_put(&s->heads, key, i);
+    }
+    return status;
+}
+
+int fab_recording_index_build(struct fab_recording_index *s, const uint8_t *bytes, size_t len)
+{
+    struct fab_reader r = fab_reader(bytes, len);
+    struct fab_map requests = {0};
+    *s = (struct fab_recording_index){.bytes = bytes, .len = len};
+    int status = fab_recording_unpack_header(&r, &s->header);
+    if (status == FAB_OK)
+        status = read_entries(s, &r, &requests);
+    if (status == FAB_OK)
+        status = chain(s);
+    fab_map_fini(&requests);
+    if (status != FAB_OK)
+        fab_recording_index_fini(s);
+    return status;
+}
+
+void fab_recording_index_fini(struct fab_recording_index *s)
+{
+    free(s->items);
+    s->items = NULL;
+    fab_map_fini(&s->heads);
+}
+
+void fab_recording_index_entry(const struct fab_recording_index *s, uint32_t item,
+                               uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret)
+{
+    size_t at = s->items[item].at;
+    struct fab_reader r = fab_reader(s->bytes + at, s->len - at);
+    (void)fab_recording_unpack(&r, mad, ret); /* it was read before */
+}
+
+/* ---- taking ---- */
+
+static bool has_content(const struct fab_recording_index *s, uint32_t item, const uint8_t *bytes,
+                        size_t len)
+{
+    uint8_t mad[FAB_MAD_SIZE], its[CONTENT_MAX];
+    struct fab_recording_entry e;
+    fab_recording_index_entry(s, item, mad, &e);
+    return content(&e, its) == len && memcmp(its, bytes, len) == 0;
+}
+
+uint32_t fab_recording_index_take(struct fab_recording_index *s,
+                                  const struct fab_recording_entry *mad)
+{
+    uint8_t bytes[CONTENT_MAX];
+    size_t len = content(mad, bytes);
+    uint64_t key = hash(bytes, len);
+    uint32_t item = NONE, before = NONE;
+    (void)fab_map_get(&s->heads, key, &item);
+    while (item != NONE && !has_content(s, item, bytes, len)) {
+        before = item;
+        item = s->items[item].next;
+    }
+    if (item == NONE)
+        return NONE;
+    uint32_t next = s->items[item].next;
+    if (before != NONE)
+        s->items[before].next = next;
+    else if (next != NONE)
+        (void)fab_map_put(&s->heads, key, next); /* it is there: needs no memory */
+    else
+        (void)fab_map_remove(&s->heads, key);
+    return item;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* VL arbitration (IBA 7.6.9): two tables of weighted turns, one before the other within a limit. */
+#include "libfabmgr/traffic/model.h"
+
+#define LIMIT_UNIT 4096 /* bytes */
+#define UNLIMITED 255
+
+struct table {
+    const uint8_t (*entry)[2]; /* VL, weight */
+    uint16_t count;
+};
+
+/* The VL whose turn it is, of those in the mask; `turn` is at its entry then. -1: none of them. */
+static int find(const struct table *table, struct traffic_turn *turn, uint32_t mask)
+{
+    for (uint32_t tried = 0; tried <= table->count && table->count > 0; tried++) {
+        uint8_t vl = table->entry[turn->at][0];
+        if (turn->left > 0 && (mask >> vl & 1) != 0)
+            return vl;
+        turn->at = (uint16_t)((turn->at + 1u) % table->count);
+        turn->left = table->entry[turn->at][1];
+    }
+    return -1;
+}
+
+static struct table high_of(const struct fab_traffic *t)
+{
+    return (struct table){(const void *)t->in.arbitration->high, t->in.arbitration->high_count};
+}
+static struct table low_of(const struct fab_traffic *t)
+{
+    return (struct table){(const void *)t->in.arbitration->low, t->in.arbitration->low_count};
+}
+
+static bool has(const struct table *table, uint8_t vl)
+{
+    for (uint16_t i = 0; i < table->count; i++)
+        if (table->entry[i][0] == vl && table->entry[i][1] > 0)
+            return true;
+    return false;
+}
+
+static uint8_t turn_of_two(struct fab_traffic *t, struct traffic_port *p, uint32_t mask)
+{
+    struct table high = high_of(t), low = low_of(t);
+    int vl = p->high_left > 0 || t->in.arbitration->high_limit == UNLIMITED
+                 ? find(&high, &p->high, mask)
+                 : -1;
+    if (vl < 0)
+        vl = find(&low, &p->low, mask);
+    if (vl < 0)
+        vl = find(&high, &p->high, mask);
+    return (uint8_t)(vl >= 0 ? vl : __builtin_ctz(mask));
+}
+
+uint8_t traffic_turn(struct fab_traffic *t, struct traffic_port *p, uint32_t mask)
+{
+    if ((mask & (mask - 1)) == 0)
+        return (uint8_t)__builtin_ctz(mask);
+    if (t->in.arbitration != NULL)
+        return turn_of_two(t, p, mask);
+    uint32_t after = mask & ~((2u << p->low.at) - 1);
+    return (uint8_t)__builtin_ctz(after != 0 ? after : mask);
+}
+
+/* A turn that was not the one of its table's entry (nobody else had anything to send) costs none.
+ */
+void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
+                                    uint32_t bytes)
+{
+    if (t->in.arbitration == NULL) {
+        p->low.at = vl;
+        return;
+    }
+    struct table high = high_of(t), low = low_of(t);
+    bool is_high = has(&high, vl);
+    struct table *table = is_high ? &high : &low;
+    struct traffic_turn *turn = is_high ? &p->high : &p->low;
+    if (table->count > 0 && table->entry[turn->at][0] == vl)
+        turn->left -= (int32_t)traffic_blocks(bytes);
+    if (is_high)
+        p->high_left -= bytes;
+    else
+        p->high_left = (int64_t)t->in.arbitration->high_limit * LIMIT_UNIT + 1;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Everything counted anew from packets and events alone, beside what the run keeps as it goes. */
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/traffic/model.h"
+
+/* Of each lane the blocks of room that are taken, and the bytes that wait for it. */
+struct census {
+    uint32_t *taken, *queued;
+    uint64_t *flying; /* by flow */
+    uint64_t packets;
+};
+
+static void count_packet(const struct traffic_packet *x, struct census *c)
+{
+    c->packets++;
+    c->flying[x->flow] += !x->notice;
+    if (x->from != TRAFFIC_NONE)
+        c->taken[x->from] += traffic_blocks(x->bytes);
+}
+
+static void count_fifo(const struct fab_traffic *t, const struct traffic_lane *lane, uint32_t input,
+                       uint32_t *queued)
+{
+    if ((lane->waiting[input / 64] >> input % 64 & 1) == 0)
+        return;
+    for (uint32_t p = t->fifos[lane->fifos + input].head; p != TRAFFIC_NONE; p = t->packets[p].next)
+        *queued += t->packets[p].bytes;
+}
+
+static void count_all(const struct fab_traffic *t, struct census *c)
+{
+    for (size_t i = 0; i < t->packet_used; i++)
+        if (t->packets[i].flow != TRAFFIC_NONE)
+            count_packet(&t->packets[i], c);
+    struct traffic_event e;
+    for (size_t cursor = 0; fab_traffic_events_next(&t->events, &cursor, &e);)
+        if (e.kind == TRAFFIC_CREDIT)
+            c->taken[e.arg] += e.blocks;
+    for (uint32_t id = 0; id < t->in.fabric->port_count * t->vl_count; id++)
+        for (uint32_t in = 0; in < t->ports[traffic_lane_port(t, id)].inputs; in++)
+            count_fifo(t, &t->lanes[id], in, &c->queued[id]);
+}
+
+static bool lanes_agree(const struct fab_traffic *t, const struct census *c)
+{
+    for (uint32_t id = 0; id < t->in.fabric->port_count * t->vl_count; id++) {
+        const struct traffic_lane *lane = &t->lanes[id];
+        if (lane->credits > lane->capacity || lane->capacity - lane->credits != c->taken[id] ||
+            lane->queued != c->queued[id])
+            return false;
+    }
+    return true;
+}
+
+static bool flows_agree(const struct fab_traffic *t, const struct census *c)
+{
+    for (uint32_t i = 0; i < t->flow_count; i++) {
+        const struct traffic_flow *f = &t->flows[i];
+        uint64_t most = f->flying * t->mtu, lost = f->stats.sent - f->stats.delivered;
+        if (f->flying != c->flying[i] || f->stats.delivered > f->stats.sent ||
+            (t->totals.dropped == 0 && (lost > most || (lost > 0) != (f->flying > 0))))
+            return false;
+    }
+    return true;
+}
+
+bool fab_traffic_is_consistent(const struct fab_traffic *t)
+{
+    size_t lanes = (size_t)t->in.fabric->port_count * t->vl_count + 1;
+    struct census c = {.taken = calloc(lanes, sizeof *c.taken),
+                       .queued = calloc(lanes, sizeof *c.queued),
+                       .flying = calloc(t->flow_count + (size_t)1, sizeof *c.flying)};
+    bool sound = c.taken != NULL && c.queued != NULL && c.flying != NULL;
+    if (sound) {
+        count_all(t, &c);
+        sound = lanes_agree(t, &c) && flows_agree(t, &c) &&
+                t->totals.injected == t->totals.delivered + t->totals.dropped + c.packets;
+    }
+    free(c.taken);
+    free(c.queued);
+    free(c.flying);
+    return sound;
+}
