@@ -4,8 +4,9 @@
  *
  * What looks like a number is a LID first (decimal, or 0x and up to 4 digits) or a GUID (0x and
  * more digits, or four groups of four with colons), and a name only when there is no such LID or
- * GUID. A name that is somebody's whole name wins over one that is only a beginning. When several
- * fit, the answer is which, never one of them by chance.
+ * GUID. A node with exactly this name wins over nodes whose names only begin with it. If several
+ * nodes match, the error lists the first of them; if none does, it suggests the name that is
+ * nearest.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,14 +17,15 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/view/view.h"
 
-#define SHOWN 4 /* candidates that an ambiguity names */
+#define SHOWN 4 /* matches that the error about an ambiguous name lists */
+#define EDITS 2 /* edit distance up to which a name is suggested */
+#define DESC_MAX FAB_NODE_DESC_LEN
 
-/* What is looked for, and where to say why it is not found. */
 struct search {
     const struct fab_view *v;
-    const char *what;
-    size_t len; /* of what, without "/PORT" */
-    char *why;
+    const char *what; /* the text that was typed */
+    size_t len;       /* of what, without "/PORT" */
+    char *why;        /* for the error */
     size_t why_len;
 };
 
@@ -112,18 +114,71 @@ static void collect(const struct search *s, struct names *ret)
     }
 }
 
-/* "... fits 12 nodes: host-0001 (0x0002c90200000000), ..." */
-static int ambiguous(const struct search *s, uint32_t count, const uint32_t *first)
+/* "leaf" is ambiguous (6 matches): leaf-001, leaf-002, ...; with GUIDs where the names are equal.
+ */
+static int ambiguous(const struct search *s, uint32_t count, const uint32_t *first, bool equal)
 {
-    int used = say(s, "\"%.*s\" fits %" PRIu32 " nodes:", (int)s->len, s->what, count);
+    int used = say(s, "\"%.*s\" is ambiguous (%" PRIu32 " matches):", (int)s->len, s->what, count);
     for (uint32_t i = 0; i < count && i < SHOWN && used >= 0 && (size_t)used < s->why_len; i++) {
         const struct fab_node *n = &s->v->fabric->nodes[first[i]];
-        used += snprintf(s->why + used, s->why_len - (size_t)used, "%s %s (0x%016" PRIx64 ")",
-                         i > 0 ? "," : "", n->desc, n->guid);
+        char guid[24] = "";
+        if (equal)
+            snprintf(guid, sizeof guid, " (0x%016" PRIx64 ")", n->guid);
+        used += snprintf(s->why + used, s->why_len - (size_t)used, "%s %s%s", i > 0 ? "," : "",
+                         n->desc, guid);
     }
     if (count > SHOWN && used >= 0 && (size_t)used < s->why_len)
-        snprintf(s->why + used, s->why_len - (size_t)used, " and %" PRIu32 " more", count - SHOWN);
+        snprintf(s->why + used, s->why_len - (size_t)used, ", ...");
     return FAB_E_EXISTS;
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+/* Edit distance without regard to case (Levenshtein), exact up to EDITS; more: EDITS + 1. */
+static unsigned distance(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    unsigned row[DESC_MAX + 1], least = 0;
+    if (a_len > b_len + EDITS || b_len > a_len + EDITS || b_len > DESC_MAX)
+        return EDITS + 1;
+    for (size_t j = 0; j <= b_len; j++)
+        row[j] = j <= EDITS ? (unsigned)j : EDITS + 1;
+    for (size_t i = 1; i <= a_len && least <= EDITS; i++) {
+        size_t first = i > EDITS ? i - EDITS : 1, last = i + EDITS < b_len ? i + EDITS : b_len;
+        unsigned diagonal = row[first - 1];
+        row[first - 1] = first == 1 && i <= EDITS ? (unsigned)i : EDITS + 1;
+        least = row[first - 1];
+        for (size_t j = first; j <= last; j++) {
+            unsigned same = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
+            unsigned other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            diagonal = row[j];
+            row[j] = same < other ? same : other;
+            least = row[j] < least ? row[j] : least;
+        }
+    }
+    return least <= EDITS && row[b_len] <= EDITS ? row[b_len] : EDITS + 1;
+}
+
+static int not_found(const struct search *s)
+{
+    const struct fab_fabric *f = s->v->fabric;
+    unsigned limit = s->len > 4 ? EDITS : s->len > 2, least = limit + 1;
+    const char *nearest = NULL;
+    for (uint32_t n = 0; n < f->node_count; n++) {
+        unsigned d = distance(s->what, s->len, f->nodes[n].desc, strlen(f->nodes[n].desc));
+        if (d < least) {
+            least = d;
+            nearest = f->nodes[n].desc;
+        }
+    }
+    if (nearest != NULL)
+        say(s, "no node, GUID or LID \"%.*s\"; did you mean \"%s\"?", (int)s->len, s->what,
+            nearest);
+    else
+        say(s, "no node, GUID or LID \"%.*s\"", (int)s->len, s->what);
+    return FAB_E_NOT_FOUND;
 }
 
 static int node_by_name(const struct search *s, uint32_t *ret_node)
@@ -131,14 +186,12 @@ static int node_by_name(const struct search *s, uint32_t *ret_node)
     struct names names;
     if (s->len > 0)
         collect(s, &names);
-    if (s->len == 0 || names.exact + names.begins == 0) {
-        say(s, "\"%.*s\" is no LID, GUID or name in this fabric", (int)s->len, s->what);
-        return FAB_E_NOT_FOUND;
-    }
+    if (s->len == 0 || names.exact + names.begins == 0)
+        return not_found(s);
     uint32_t count = names.exact > 0 ? names.exact : names.begins;
     const uint32_t *first = names.exact > 0 ? names.first_exact : names.first_begins;
     if (count > 1)
-        return ambiguous(s, count, first);
+        return ambiguous(s, count, first, names.exact > 0);
     *ret_node = first[0];
     return FAB_OK;
 }
@@ -218,7 +271,7 @@ static int end_by_number(const struct search *s, uint32_t node, uint64_t num, ui
     const struct fab_node *n = &s->v->fabric->nodes[node];
     if (num > n->num_ports || !has_lid(s->v, n->first_port + (uint32_t)num)) {
         say(s, "port %" PRIu64 " of %s (0x%016" PRIx64 ") has no LID%s", num, n->desc, n->guid,
-            n->type == FAB_NODE_SWITCH ? ": of a switch only port 0 has one" : "");
+            n->type == FAB_NODE_SWITCH ? "; only port 0 of a switch has one" : "");
         return FAB_E_NOT_FOUND;
     }
     *ret_port = n->first_port + (uint32_t)num;

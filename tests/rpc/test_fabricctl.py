@@ -68,7 +68,7 @@ def unhealthy_links_are_listed_and_isolated():
         assert link["a_node"] == "leaf-001" and link["a_port"] == 3 and link["state"] == "isolated"
         assert link["counter"] == "SymbolErrorCounter" and link["increase"] == 120 and link["interval_s"] == 60
         one = json.loads(succeeds(s.address, "link", "unhealthy", "spine-001/1", "-o", "json"))
-        assert "no LID, GUID or name" in fails(4, s.address, "link", "unhealthy", "nobody/1")
+        assert "no node, GUID or LID" in fails(4, s.address, "link", "unhealthy", "nobody/1")
         assert "no error counter" in fails(4, s.address, "link", "unhealthy", "leaf-001/4")
         assert one["counters"] == [{"end": "leaf-001/3", "counter": "SymbolErrorCounter", "total": 500,
                                     "recent": 120, "per_hour": 7200}]

@@ -123,18 +123,22 @@ static const struct {
     {"dual/0", 0, FAB_E_NOT_FOUND, "port 0 of dual"},
     {"dual/3", 0, FAB_E_NOT_FOUND, "port 3 of dual"},
     {"leaf-001/3", 0, FAB_E_NOT_FOUND, "only port 0"},
-    {"leaf-001/99999999999", 0, FAB_E_NOT_FOUND, "no LID, GUID or name"},
-    {"twin", 0, FAB_E_EXISTS, "\"twin\" fits 2 nodes: twin (0x2000000000000050), twin (0x"},
-    {"host", 0, FAB_E_EXISTS, "\"host\" fits 4 nodes: host-0001 (0x2000000000000010), host-0002"},
-    {"", 0, FAB_E_NOT_FOUND, "no LID, GUID or name"},
-    {"/", 0, FAB_E_NOT_FOUND, "no LID, GUID or name"},
-    {"/1", 0, FAB_E_NOT_FOUND, "no LID, GUID or name"},
-    {"0", 0, FAB_E_NOT_FOUND, "no LID, GUID or name"},
-    {"99", 0, FAB_E_NOT_FOUND, "\"99\" is no LID, GUID or name in this fabric"},
-    {"0x", 0, FAB_E_NOT_FOUND, "no LID"},
-    {"0x12345678901234567", 0, FAB_E_NOT_FOUND, "no LID"},
-    {"0x2000000000000099", 0, FAB_E_NOT_FOUND, "no LID"},
-    {"HOST-0001", 0, FAB_E_NOT_FOUND, "no LID"},
+    {"leaf-001/99999999999", 0, FAB_E_NOT_FOUND, "no node, GUID or LID"},
+    {"twin", 0, FAB_E_EXISTS,
+     "\"twin\" is ambiguous (2 matches): twin (0x2000000000000050), twin (0x"},
+    {"host", 0, FAB_E_EXISTS, "\"host\" is ambiguous (4 matches): host-0001, host-0002, "},
+    {"", 0, FAB_E_NOT_FOUND, "no node, GUID or LID"},
+    {"/", 0, FAB_E_NOT_FOUND, "no node, GUID or LID"},
+    {"/1", 0, FAB_E_NOT_FOUND, "no node, GUID or LID"},
+    {"0", 0, FAB_E_NOT_FOUND, "no node, GUID or LID"},
+    {"99", 0, FAB_E_NOT_FOUND, "no node, GUID or LID \"99\""},
+    {"0x", 0, FAB_E_NOT_FOUND, "no node"},
+    {"0x12345678901234567", 0, FAB_E_NOT_FOUND, "no node"},
+    {"0x2000000000000099", 0, FAB_E_NOT_FOUND, "no node"},
+    {"HOST-0001", 0, FAB_E_NOT_FOUND, "\"HOST-0001\"; did you mean \"host-0001\"?"},
+    {"host-002", 0, FAB_E_NOT_FOUND, "did you mean \"host-0002\"?"},
+    {"host-00027", 0, FAB_E_NOT_FOUND, "did you mean \"host-0002\"?"},
+    {"ho5t-0O01", 0, FAB_E_NOT_FOUND, "did you mean \"host-0001\"?"},
 };
 
 START_TEST(ends_are_found)
@@ -188,7 +192,7 @@ START_TEST(many_candidates_are_counted_and_cut_to_fit)
     char why[300], little[24];
     uint32_t port;
     ck_assert_int_eq(fab_view_find_port(w, "host-", &port, why, sizeof why), FAB_E_EXISTS);
-    ck_assert_ptr_nonnull(strstr(why, "fits 27 nodes: "));
+    ck_assert_ptr_nonnull(strstr(why, "is ambiguous (27 matches): "));
     ck_assert_ptr_nonnull(strstr(why, " and 23 more"));
     ck_assert_int_eq(fab_view_find_port(w, "host-", &port, little, sizeof little), FAB_E_EXISTS);
     ck_assert_uint_eq(strlen(little), sizeof little - 1);
