@@ -49,8 +49,8 @@ int ask_service(struct session *s, const char *method, const ProtobufCMessage *r
     ProtobufCMessage *m;
     enum fab_grpc_code code = fab_client_call(s->client, method, request, reply, &m, &error);
     if (code == FAB_GRPC_UNIMPLEMENTED && strstr(method, ".SimService/") != NULL)
-        return complain(EXIT_FAILED, "this manager runs on a real fabric; faults can be put only "
-                                     "into the embedded one (fabricd --sim)");
+        return complain(EXIT_FAILED, "not supported: this manager runs on a real fabric; only the "
+                                     "embedded simulated fabric (fabricd --sim) has this command");
     if (code != FAB_GRPC_OK)
         return say_error(&error);
     *(ProtobufCMessage **)ret = m;
@@ -76,7 +76,8 @@ int parse_port(const char *text, char **ret_node, uint32_t *ret_number)
     const char *slash = strrchr(text, '/');
     size_t digits = slash != NULL ? strspn(slash + 1, "0123456789") : 0;
     if (slash == NULL || slash == text || digits == 0 || digits > 3 || slash[1 + digits] != '\0')
-        return complain(EXIT_USAGE, "'%s' is no port: NODE/PORT is expected, as leaf-1/12", text);
+        return complain(EXIT_USAGE,
+                        "\"%s\" is not a port; NODE/PORT is expected, such as leaf-1/12", text);
     *ret_node = strndup(text, (size_t)(slash - text));
     if (*ret_node == NULL)
         return complain(EXIT_FAILED, "out of memory");

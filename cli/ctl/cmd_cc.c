@@ -46,12 +46,11 @@ static void say_counts(struct out *o, const Fabric__V1__GetCongestionResponse *r
     if (!r->apply)
         return;
     out_textf(o, "Devices", bad ? OUT_WARN : OUT_PLAIN,
-              "%u as they shall be, %u to be looked at, %u without support, %u with another "
-              "CC_Key, %u failed",
+              "%u programmed, %u pending, %u unsupported, %u with a foreign CC_Key, %u failed",
               r->programmed, r->pending, r->unsupported, r->foreign_key, r->failed);
-    out_textf(o, "Requests", OUT_PLAIN, "%llu read, %llu written", (unsigned long long)r->reads,
+    out_textf(o, "Requests", OUT_PLAIN, "%llu reads, %llu writes", (unsigned long long)r->reads,
               (unsigned long long)r->writes);
-    out_textf(o, "Logs", OUT_PLAIN, "%llu read, %llu events; %u devices have none",
+    out_textf(o, "Logs", OUT_PLAIN, "%llu reads, %llu events; %u devices have no log",
               (unsigned long long)r->log_reads, (unsigned long long)r->log_events, r->without_log);
 }
 
@@ -66,12 +65,12 @@ static void say_status(struct out *o, const Fabric__V1__GetCongestionResponse *r
     out_text(o, "profile", "Profile", OUT_PLAIN, r->profile);
     out_bool(o, "apply", NULL, OUT_PLAIN, r->apply);
     out_text(o, NULL, "Applied", OUT_PLAIN,
-             r->apply ? "yes" : "no: computed only (congestion.apply)");
+             r->apply ? "yes" : "no: only computed (congestion.apply is off)");
     out_number(o, "generation", NULL, OUT_PLAIN, r->generation);
     out_number(o, "fan_in", "Fan-in", OUT_PLAIN, r->fan_in);
     out_number(o, "settings", NULL, OUT_PLAIN, r->settings);
     out_millis(o, "compute_ms", NULL, OUT_PLAIN, microseconds_of(r->compute_time));
-    out_textf(o, "Settings", OUT_PLAIN, "%u different ones, computed in %.1f ms", r->settings,
+    out_textf(o, "Settings", OUT_PLAIN, "%u distinct, computed in %.1f ms", r->settings,
               (double)microseconds_of(r->compute_time) / 1000);
     say_counts(o, r);
     if (r->n_not_programmed > 0) {
@@ -151,10 +150,10 @@ static void say_port(struct session *s, const Fabric__V1__GetPortCongestionRespo
     out_text(o, "profile", "Profile", OUT_PLAIN, r->profile);
     out_text(o, "state", r->state[0] != '\0' ? "Device" : NULL, OUT_PLAIN, r->state);
     if (r->state[0] == '\0')
-        out_textf(o, "Device", OUT_DIM, "not set: this is computed only (congestion.apply)");
+        out_textf(o, "Device", OUT_DIM, "not programmed: congestion.apply is off");
     if (r->n_values == 0)
         out_note(o, OUT_PLAIN,
-                 "no settings: it is port 0 of a switch, or has no cable, or the profile is off");
+                 "No settings: this is port 0 of a switch, or has no link, or the profile is off.");
     say_values(o, "values", r->values, r->n_values, s->explain);
     if (s->explain || s->out_format == OUT_JSON) {
         say_values(o, "inputs", r->inputs, r->n_inputs, false);
@@ -185,14 +184,14 @@ static int show(struct session *s)
 const struct cmd cmd_cc_status = {
     .noun = "cc",
     .verb = "status",
-    .summary = "congestion control, and devices without it",
+    .summary = "state of congestion control, and devices that it could not program",
     .run = status,
 };
 const struct cmd cmd_cc_show = {
     .noun = "cc",
     .verb = "show",
     .args = "NODE/PORT [--explain] [--sl N]",
-    .summary = "its values for a port; --explain: and why",
+    .summary = "congestion settings of a port; with --explain also their reasons",
     .min_args = 1,
     .max_args = 1,
     .options = "ES",

@@ -136,7 +136,7 @@ static void say_tables(struct session *s, const Fabric__V1__GetRoceResponse *r)
     if (s->explain || s->out_format == OUT_JSON)
         say_reasons(s->out, r);
     if (r->n_settings == 0)
-        out_note(s->out, OUT_DIM, "No port has a cable, or the profile is off.");
+        out_note(s->out, OUT_DIM, "No port has a link, or the profile is off.");
     out_record_end(s->out);
 }
 
@@ -161,7 +161,7 @@ static void say_sonic(struct session *s, const Fabric__V1__GetRoceResponse *r)
     for (size_t i = 0; i < r->n_settings; i++) {
         const Fabric__V1__RoceSetting *one = r->settings[i];
         out_note(s->out, OUT_PLAIN, "    \"ROCE_%uG_%s\": {", one->mbps / 1000,
-                 one->edge ? "ENDS" : "SWITCHES");
+                 one->edge ? "ENDPORTS" : "SWITCHES");
         say_colour(s->out, one, "green");
         say_colour(s->out, one, "yellow");
         say_colour(s->out, one, "red");
@@ -191,7 +191,8 @@ static void say_mlx5_adapter(struct out *o, const Fabric__V1__RoceSetting *r)
         {"rp_ai_rate", number_of(r, "additive_increase_mbps")},
         {"rp_hai_rate", number_of(r, "hyper_increase_mbps")},
     };
-    out_note(o, OUT_PLAIN, "# adapters at %u Gbit/s; DEVICE: a PCI address", r->mbps / 1000);
+    out_note(o, OUT_PLAIN, "# adapters at %u Gbit/s; set DEVICE to the PCI address",
+             r->mbps / 1000);
     out_note(o, OUT_PLAIN, "cc=/sys/kernel/debug/mlx5/$DEVICE/cc_params");
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         out_note(o, OUT_PLAIN, "echo %u >\"$cc/%s\"", all[i].value, all[i].file);
@@ -226,9 +227,9 @@ static int export(struct session *s)
     Fabric__V1__GetRoceResponse *r = NULL;
     say_format *say = find_format(s);
     if (!s->roce)
-        return complain(EXIT_USAGE, "cc export: --roce is expected, the one form there is");
+        return complain(EXIT_USAGE, "cc export: --roce is required; there is no other export yet");
     if (say == NULL)
-        return complain(EXIT_USAGE, "--format %s: one of sonic, mlx5 is expected, without -o json",
+        return complain(EXIT_USAGE, "--format \"%s\": sonic or mlx5 is expected, without -o json",
                         s->format);
     int rc = ask(s, "GetRoce", &q.base, &fabric__v1__get_roce_response__descriptor, &r);
     if (rc == EXIT_OK)
@@ -241,7 +242,7 @@ const struct cmd cmd_cc_export = {
     .noun = "cc",
     .verb = "export",
     .args = "--roce [--explain] [--format FORMAT]",
-    .summary = "the same analysis as ECN, PFC and DCQCN settings of Ethernet",
+    .summary = "the corresponding ECN, PFC and DCQCN settings for Ethernet",
     .options = "REf",
     .run = export,
 };

@@ -11,10 +11,16 @@
 #define NUMBERS_LEN 64
 
 static const struct out_column columns[] = {
-    {"name", "NAME", false},       {"share", "SHARE", true}, {"guaranteed", "GUARANTEED", true},
-    {"priority", "PRIO", false},   {"sls", "SL", false},     {"vls", "VL", false},
-    {"rate", "RATE", true},        {"mtu", "MTU", true},     {"rules", "RULES", true},
-    {"with", "LANES WITH", false},
+    {"name", "NAME", false},
+    {"share", "SHARE", true},
+    {"guaranteed", "GUARANTEED", true},
+    {"priority", "PRIO", false},
+    {"sls", "SL", false},
+    {"vls", "VL", false},
+    {"rate", "RATE", true},
+    {"mtu", "MTU", true},
+    {"rules", "RULES", true},
+    {"with", "SHARES LANES WITH", false},
 };
 
 static void say_numbers(struct out *o, const char *key, const char *title, size_t count,
@@ -66,7 +72,7 @@ static void say_row(struct out *o, const void *item)
     say_limit(o, "rate_limit_mbps", "RATE", c->rate_limit_mbps, rate);
     say_limit(o, "mtu_limit", "MTU", c->mtu_limit, mtu);
     out_number(o, "rules", "RULES", OUT_PLAIN, c->rules);
-    out_text(o, "shares_with", "LANES WITH", OUT_WARN, with);
+    out_text(o, "shares_with", "SHARES LANES WITH", OUT_WARN, with);
     out_row_end(o);
 }
 
@@ -118,7 +124,7 @@ static int show(struct session *s)
         .columns = rule_columns,
         .column_count = sizeof rule_columns / sizeof rule_columns[0],
         .say_row = say_rule,
-        .none = "No rule leads to this class.",
+        .none = "No rule assigns paths to this class.",
     };
     Fabric__V1__ListClassRulesRequest q = FABRIC__V1__LIST_CLASS_RULES_REQUEST__INIT;
     q.class_ = s->argv[0];
@@ -128,14 +134,14 @@ static int show(struct session *s)
 const struct cmd cmd_class_list = {
     .noun = "class",
     .verb = "list",
-    .summary = "every traffic class, with its share, service levels and lanes",
+    .summary = "all traffic classes with shares, service levels and virtual lanes",
     .run = list,
 };
 const struct cmd cmd_class_show = {
     .noun = "class",
     .verb = "show",
     .args = "CLASS",
-    .summary = "the rules that say which paths belong to a traffic class",
+    .summary = "the rules that assign paths to a traffic class",
     .min_args = 1,
     .max_args = 1,
     .run = show,

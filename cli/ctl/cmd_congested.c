@@ -81,7 +81,7 @@ const struct cmd cmd_cc_congested = {
     .noun = "cc",
     .verb = "congested",
     .args = "[-n COUNT]",
-    .summary = "ports with congestion, and endports that are throttled",
+    .summary = "ports with congestion, and throttled senders",
     .options = "n",
     .run = congested,
 };
@@ -113,7 +113,7 @@ static void say_log(struct out *o, const Fabric__V1__CongestionLog *l)
     out_text(o, "marked_ports", "MARKED PORTS", OUT_PLAIN, marked);
     out_text(o, "service_levels", "SLS", OUT_PLAIN, sls);
     out_text(o, "read_time", NULL, OUT_PLAIN, utc);
-    out_text(o, NULL, "READ", l->no_log ? OUT_DIM : OUT_PLAIN, l->no_log ? "it has no log" : read);
+    out_text(o, NULL, "READ", l->no_log ? OUT_DIM : OUT_PLAIN, l->no_log ? "no log" : read);
     out_bool(o, "no_log", NULL, OUT_PLAIN, l->no_log);
     out_row_end(o);
 }
@@ -170,7 +170,7 @@ static void say_logs(struct out *o, const Fabric__V1__ListCongestionLogsResponse
         say_log(o, r->logs[i]);
     out_table_end(o);
     if (r->total == 0)
-        out_note(o, OUT_DIM, "No device logged congestion.");
+        out_note(o, OUT_DIM, "No device has logged congestion.");
     if (r->n_logs < r->total)
         out_note(o, OUT_DIM, "and %zu more", r->total - r->n_logs);
     out_table(o, "entries", entries, sizeof entries / sizeof *entries, false);
@@ -199,7 +199,7 @@ const struct cmd cmd_cc_log = {
     .noun = "cc",
     .verb = "log",
     .args = "[NODE]",
-    .summary = "congestion logs: which ports marked, which senders were slowed down",
+    .summary = "congestion logs: ports that marked packets, senders that were throttled",
     .max_args = 1,
     .run = logs,
 };

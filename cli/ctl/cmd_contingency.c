@@ -108,13 +108,15 @@ static void say_summary_keys(struct out *o, const Fabric__V1__ContingencySummary
 
 static void say_summary(struct out *o, const Fabric__V1__ContingencySummary *m)
 {
-    out_note(o, OUT_DIM, "%u of %u cases computed%s, %u plans at hand; %.1f of %.0f MiB%s",
+    out_note(o, OUT_DIM, "%u of %u cases computed%s, %u plans ready; %.1f of %.0f MiB used%s",
              m->computed, m->cases, m->running ? " so far" : "", m->plans, mib(m->memory),
-             mib(m->memory_allowed), m->running ? ", and a copy of the tables meanwhile" : "");
+             mib(m->memory_allowed),
+             m->running ? ", and a copy of the tables during the computation" : "");
     out_note(o, OUT_DIM,
-             "Max load: paths on the busiest cable, %" PRIu64 " now. Time: %u blocks a second, %s",
+             "Max load: paths over the most loaded channel, %" PRIu64
+             " now. Time: at %u blocks a second, %s",
              m->current_load, m->blocks_per_second,
-             m->rate_measured ? "as in earlier reroutes" : "assumed: nothing was rerouted yet");
+             m->rate_measured ? "measured in reroutes" : "assumed: nothing was rerouted yet");
     say_summary_keys(o, m);
 }
 
@@ -160,7 +162,7 @@ static void say_effect(struct out *o, const Fabric__V1__Contingency *c,
     show_time_of(c, took);
     show_port(c->busiest, where);
     if (c->lost_endports + c->lost_switches == 0)
-        out_text(o, NULL, "Lost", OUT_GOOD, "nothing: all ends still reach each other");
+        out_text(o, NULL, "Lost", OUT_GOOD, "nothing; all endports still reach each other");
     else
         out_textf(o, "Lost", OUT_BAD, "%u endport%s, %u switch%s", c->lost_endports,
                   fab_s(c->lost_endports), c->lost_switches, fab_es(c->lost_switches));
@@ -168,7 +170,7 @@ static void say_effect(struct out *o, const Fabric__V1__Contingency *c,
               c->blocks, fab_s(c->blocks), c->switches, fab_es(c->switches), c->steps,
               fab_s(c->steps), c->entries, fab_plural(c->entries, "y", "ies"));
     out_textf(o, "Time", OUT_PLAIN, "%s, at %u blocks a second (%s)", took, m->blocks_per_second,
-              m->rate_measured ? "as in earlier reroutes" : "assumed");
+              m->rate_measured ? "measured in reroutes" : "assumed");
     out_textf(o, "Max load", c->worst_load > m->current_load ? OUT_WARN : OUT_PLAIN,
               "%" PRIu64 " paths on %s; %" PRIu64 " now", c->worst_load, where, m->current_load);
     out_textf(o, "Plan", OUT_PLAIN, "%s%s", plan_word(c), c->plan_ready ? ", verified" : "");
@@ -213,7 +215,7 @@ const struct cmd cmd_route_contingency = {
     .noun = "route",
     .verb = "contingency",
     .args = "[SWITCH[/PORT]] [-n COUNT]",
-    .summary = "what any one cable or switch would do if it failed",
+    .summary = "what would happen if any single link or switch failed",
     .max_args = 1,
     .options = "n",
     .run = contingency,

@@ -83,7 +83,7 @@ static int list(struct session *s)
     free(p.page);
     out_table_end(s->out);
     if (rc == EXIT_OK && p.events == 0)
-        out_note(s->out, OUT_DIM, "There are no such events.");
+        out_note(s->out, OUT_DIM, "No event matches.");
     out_record_end(s->out);
     return rc;
 }
@@ -122,7 +122,7 @@ const struct cmd cmd_event_watch = {
     .noun = "event",
     .verb = "watch",
     .args = "[-n COUNT] [--after SEQ] [--severity WORD]",
-    .summary = "events as they happen; --after: first what the journal has since",
+    .summary = "events as they happen; with --after, first those in the journal",
     .options = "nas",
     .run = watch,
 };

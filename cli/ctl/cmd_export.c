@@ -43,7 +43,7 @@ static const struct format *find_format(const struct format *formats, const char
             return f;
         snprintf(all + len, sizeof all - len, "%s%s", len > 0 ? ", " : "", f->name);
     }
-    complain(EXIT_USAGE, "--format %s: one of %s is expected", name, all);
+    complain(EXIT_USAGE, "--format \"%s\": one of %s is expected", name, all);
     return NULL;
 }
 
@@ -133,7 +133,7 @@ const struct cmd cmd_topo_export = {
     .noun = "topo",
     .verb = "export",
     .args = "[--format FORMAT] [-o FILE]",
-    .summary = "the fabric: ibnetdiscover, dot, json, slurm, opensm-lst",
+    .summary = "the fabric as ibnetdiscover, dot, json, slurm or opensm-lst",
     .options = "f",
     .writes_file = true,
     .run = export_topo,
@@ -142,7 +142,7 @@ const struct cmd cmd_route_export = {
     .noun = "route",
     .verb = "export",
     .args = "[--format FORMAT] [-o FILE]",
-    .summary = "the tables in force: opensm-lfts, opensm-fdbs, opensm-sl2vl, path-sl",
+    .summary = "the active tables as opensm-lfts, opensm-fdbs, opensm-sl2vl or path-sl",
     .options = "f",
     .writes_file = true,
     .run = export_route,

@@ -42,7 +42,7 @@ static int list(struct session *s)
         .columns = columns,
         .column_count = sizeof columns / sizeof columns[0],
         .say_row = say_row,
-        .none = "There are no cables.",
+        .none = "There are no links.",
     };
     Fabric__V1__ListLinksRequest q = FABRIC__V1__LIST_LINKS_REQUEST__INIT;
     if (s->argc > 0)
@@ -54,7 +54,7 @@ const struct cmd cmd_link_list = {
     .noun = "link",
     .verb = "list",
     .args = "[NODE]",
-    .summary = "every cable with both its ends, or those of one node",
+    .summary = "all links, or those of one node",
     .max_args = 1,
     .run = list,
 };
@@ -113,7 +113,7 @@ static int flapping(struct session *s)
         say_flapping(s->out, r->links[i]);
     out_table_end(s->out);
     if (r->n_links == 0)
-        out_note(s->out, OUT_DIM, "No cable fell of late.");
+        out_note(s->out, OUT_DIM, "No link went down recently.");
     out_record_end(s->out);
     free_reply(r);
     return rc;
@@ -137,14 +137,14 @@ static int release(struct session *s)
 const struct cmd cmd_link_flapping = {
     .noun = "link",
     .verb = "flapping",
-    .summary = "cables that fell of late, and which of them are held",
+    .summary = "links that recently went down, and which of them are held down",
     .run = flapping,
 };
 const struct cmd cmd_link_release = {
     .noun = "link",
     .verb = "release",
     .args = "NODE/PORT",
-    .summary = "route over a held or isolated cable again, and forgive its falls",
+    .summary = "return a held-down or isolated link to the routes, and reset its flap count",
     .min_args = 1,
     .max_args = 1,
     .run = release,

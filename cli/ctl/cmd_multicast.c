@@ -100,7 +100,7 @@ static int show(struct session *s)
 const struct cmd cmd_multicast_list = {
     .noun = "multicast",
     .verb = "list",
-    .summary = "every multicast group, and how many ports are in it",
+    .summary = "all multicast groups with their numbers of members",
     .run = list,
 };
 const struct cmd cmd_multicast_show = {

@@ -35,7 +35,8 @@ static int parse_type(const char *text, Fabric__V1__NodeType *ret)
     else if (strcmp(text, "router") == 0)
         *ret = FABRIC__V1__NODE_TYPE__NODE_TYPE_ROUTER;
     else
-        return complain(EXIT_USAGE, "'%s' is no type: switch, adapter or router is expected", text);
+        return complain(EXIT_USAGE,
+                        "\"%s\" is not a node type; switch, adapter or router is expected", text);
     return EXIT_OK;
 }
 
@@ -48,7 +49,7 @@ static int list(struct session *s)
         .columns = columns,
         .column_count = sizeof columns / sizeof columns[0],
         .say_row = say_row,
-        .none = "There are no such nodes.",
+        .none = "There are no nodes of this type.",
     };
     Fabric__V1__ListNodesRequest q = FABRIC__V1__LIST_NODES_REQUEST__INIT;
     int rc = s->argc > 0 ? parse_type(s->argv[0], &q.type) : EXIT_OK;
@@ -93,7 +94,7 @@ const struct cmd cmd_node_list = {
     .noun = "node",
     .verb = "list",
     .args = "[switch|adapter|router]",
-    .summary = "every node, or those of one type",
+    .summary = "all nodes, or those of one type",
     .max_args = 1,
     .run = list,
 };

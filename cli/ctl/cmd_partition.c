@@ -39,7 +39,7 @@ static int list(struct session *s)
         .columns = columns,
         .column_count = sizeof columns / sizeof columns[0],
         .say_row = say_row,
-        .none = "There are no partitions.",
+        .none = "No partitions are configured.",
     };
     Fabric__V1__ListPartitionsRequest q = FABRIC__V1__LIST_PARTITIONS_REQUEST__INIT;
     return say_list(s, &partitions, &q.base);
@@ -75,7 +75,7 @@ static int show(struct session *s)
         .columns = member_columns,
         .column_count = sizeof member_columns / sizeof member_columns[0],
         .say_row = say_member,
-        .none = "No port is in this partition.",
+        .none = "No port is a member of this partition.",
     };
     Fabric__V1__ListPartitionMembersRequest q = FABRIC__V1__LIST_PARTITION_MEMBERS_REQUEST__INIT;
     q.partition = s->argv[0];
@@ -85,7 +85,7 @@ static int show(struct session *s)
 const struct cmd cmd_partition_list = {
     .noun = "partition",
     .verb = "list",
-    .summary = "every partition, and how many ports are in it",
+    .summary = "all partitions with their numbers of members",
     .run = list,
 };
 const struct cmd cmd_partition_show = {

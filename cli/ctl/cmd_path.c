@@ -39,7 +39,7 @@ static void say_partition(struct out *o, const Fabric__V1__Path *p)
     out_number(o, "pkey", NULL, OUT_PLAIN, p->pkey);
     out_text(o, "partition", NULL, OUT_PLAIN, p->partition);
     if (p->pkey == 0)
-        out_textf(o, "Partition", OUT_BAD, "none lets the two talk: packets are dropped");
+        out_textf(o, "Partition", OUT_BAD, "the two share no partition: packets are dropped");
     else if (p->partition[0] != '\0')
         out_textf(o, "Partition", OUT_PLAIN, "%s (0x%04x)", p->partition, p->pkey);
 }
@@ -93,7 +93,7 @@ static int run(struct session *s)
 const struct cmd cmd_path = {
     .noun = "path",
     .args = "SOURCE DESTINATION",
-    .summary = "the way between two ends (name, GUID or LID), hop by hop",
+    .summary = "the path between two endports (name, GUID or LID), hop by hop",
     .min_args = 2,
     .max_args = 2,
     .run = run,

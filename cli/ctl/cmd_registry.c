@@ -104,7 +104,7 @@ static int list_subscriptions(struct session *s)
         .columns = subscription_columns,
         .column_count = sizeof subscription_columns / sizeof subscription_columns[0],
         .say_row = say_subscription,
-        .none = "No host wants to hear of anything.",
+        .none = "No host has subscribed to notices.",
     };
     Fabric__V1__ListSubscriptionsRequest q = FABRIC__V1__LIST_SUBSCRIPTIONS_REQUEST__INIT;
     return say_list(s, &subscriptions, &q.base);
@@ -113,12 +113,12 @@ static int list_subscriptions(struct session *s)
 const struct cmd cmd_service_list = {
     .noun = "service",
     .verb = "list",
-    .summary = "the services that hosts registered",
+    .summary = "services that hosts registered",
     .run = list_services,
 };
 const struct cmd cmd_subscription_list = {
     .noun = "subscription",
     .verb = "list",
-    .summary = "which hosts want to hear of what",
+    .summary = "subscriptions of hosts to notices (InformInfo)",
     .run = list_subscriptions,
 };

@@ -122,7 +122,7 @@ static int list(struct session *s)
     free_reply(r);
     out_table_end(s->out);
     if (rc == EXIT_OK && left == want)
-        out_note(s->out, OUT_DIM, "Nothing was rerouted yet.");
+        out_note(s->out, OUT_DIM, "No reroute is recorded yet.");
     out_record_end(s->out);
     return rc;
 }
@@ -142,8 +142,8 @@ static void say(struct out *o, const Fabric__V1__Reroute *r)
     out_record(o, NULL);
     out_number(o, "generation", "Generation", OUT_PLAIN, r->generation);
     out_text(o, "cause", "Cause", OUT_PLAIN, r->cause);
-    out_textf(o, "Began", OUT_PLAIN, "%s; times below are after this", when);
-    say_step(o, "Change discovered", r->discovered);
+    out_textf(o, "Began", OUT_PLAIN, "%s; the times below are counted from here", when);
+    say_step(o, "Discovered", r->discovered);
     say_step(o, "Computed", r->computed);
     say_step(o, "Verified", r->verified);
     say_step(o, "First write", r->first_write);
@@ -170,7 +170,8 @@ static int show(struct session *s)
     char *end;
     q.generation = strtoull(s->argv[0], &end, 10);
     if (s->argv[0][0] < '0' || s->argv[0][0] > '9' || *end != '\0')
-        return complain(EXIT_USAGE, "'%s' is no generation: a number is expected", s->argv[0]);
+        return complain(EXIT_USAGE, "\"%s\" is not the ID of a reroute; a number is expected",
+                        s->argv[0]);
     int rc = ask(s, "GetReroute", &q.base, &fabric__v1__get_reroute_response__descriptor, &r);
     if (rc == EXIT_OK && r->reroute != NULL)
         say(s->out, r->reroute);
@@ -180,14 +181,14 @@ static int show(struct session *s)
 
 const struct cmd cmd_reroute = {
     .noun = "reroute",
-    .summary = "compute, prove and program new tables for the fabric as known",
+    .summary = "compute, verify and program new tables for the known fabric",
     .slow = true,
     .run = reroute,
 };
 const struct cmd cmd_route_rebalance = {
     .noun = "route",
     .verb = "rebalance",
-    .summary = "take an engine's tables in place of repaired ones, if they spread better",
+    .summary = "compute new tables, and program them if they spread traffic better",
     .slow = true,
     .run = rebalance,
 };
@@ -203,7 +204,7 @@ const struct cmd cmd_reroute_show = {
     .noun = "reroute",
     .verb = "show",
     .args = "ID",
-    .summary = "one of them, step by step",
+    .summary = "one reroute, step by step",
     .min_args = 1,
     .max_args = 1,
     .run = show,

@@ -105,7 +105,7 @@ const struct cmd cmd_route_show = {
 const struct cmd cmd_route_verify = {
     .noun = "route",
     .verb = "verify",
-    .summary = "prove the tables in force again",
+    .summary = "verify the active tables again",
     .slow = true,
     .run = verify,
 };

@@ -234,6 +234,6 @@ static int run(struct session *s)
 
 const struct cmd cmd_status = {
     .noun = "status",
-    .summary = "the manager and its fabric at a glance",
+    .summary = "the state of the manager and of its fabric",
     .run = run,
 };

@@ -17,7 +17,7 @@ static int sweep(struct session *s)
 
 const struct cmd cmd_sweep = {
     .noun = "sweep",
-    .summary = "look at the whole fabric now, and wait until that is done",
+    .summary = "run a heavy sweep now, and wait for its end",
     .slow = true,
     .run = sweep,
 };

@@ -202,8 +202,8 @@ static int show_one(struct session *s, const Fabric__V1__ListUnhealthyLinksRespo
     if (found != NULL)
         say(s->out, found);
     else if (rc == EXIT_OK)
-        rc =
-            complain(EXIT_NOT_FOUND, "no error counter rose of late on the link at %s", s->argv[0]);
+        rc = complain(EXIT_NOT_FOUND, "no error counter of the link at %s increased recently",
+                      s->argv[0]);
     free(node);
     return rc;
 }
@@ -252,7 +252,7 @@ const struct cmd cmd_link_unhealthy = {
     .noun = "link",
     .verb = "unhealthy",
     .args = "[NODE/PORT]",
-    .summary = "cables whose errors rise too fast, or that are isolated; or one's history",
+    .summary = "unhealthy and isolated links, or the error history of one link",
     .max_args = 1,
     .run = unhealthy,
 };
@@ -260,7 +260,7 @@ const struct cmd cmd_link_isolate = {
     .noun = "link",
     .verb = "isolate",
     .args = "NODE/PORT",
-    .summary = "keep routes away from a cable until it is released",
+    .summary = "remove a link from the routes until it is released",
     .min_args = 1,
     .max_args = 1,
     .run = isolate,
@@ -305,7 +305,7 @@ static int counters(struct session *s)
         .columns = of_ports,
         .column_count = sizeof of_ports / sizeof of_ports[0],
         .say_row = say_port,
-        .none = "No counter is above 0, or none was read yet.",
+        .none = "All counters are 0, or none was read yet.",
     };
     Fabric__V1__ListPortCountersRequest q = FABRIC__V1__LIST_PORT_COUNTERS_REQUEST__INIT;
     q.errors_only = s->argc == 0;
@@ -318,7 +318,7 @@ const struct cmd cmd_port_counters = {
     .noun = "port",
     .verb = "counters",
     .args = "[NODE]",
-    .summary = "error counters as read last, of ports with errors or all of one node",
+    .summary = "error counters at the last reading: ports with errors, or all of a node",
     .max_args = 1,
     .run = counters,
 };

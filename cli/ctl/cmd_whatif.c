@@ -25,9 +25,9 @@ static void say_lost(struct out *o, const Fabric__V1__WhatIfResponse *r)
     }
     bool none = r->lost_switches + r->lost_endport_count == 0;
     if (none)
-        out_textf(o, "Lost", OUT_GOOD, "nothing: all ends still reach each other");
+        out_textf(o, "Lost", OUT_GOOD, "nothing; all endports still reach each other");
     else
-        out_textf(o, "Lost", OUT_BAD, "%u switch%s, %u end%s%s%s", r->lost_switches,
+        out_textf(o, "Lost", OUT_BAD, "%u switch%s, %u endport%s%s%s", r->lost_switches,
                   fab_es(r->lost_switches), r->lost_endport_count, fab_s(r->lost_endport_count),
                   names, r->lost_endport_count > NAMED ? ", ..." : "");
     out_number(o, "links", NULL, OUT_PLAIN, r->links);
@@ -61,10 +61,10 @@ static void say_engine(struct out *o, const Fabric__V1__EngineReport *e)
     show_duration(microseconds_of(e->route_time), route);
     show_duration(microseconds_of(e->verify_time), verify);
     if (e->routed)
-        out_textf(o, "Engine", OUT_PLAIN, "%s, in %s and %s for the proof", e->engine, route,
+        out_textf(o, "Engine", OUT_PLAIN, "%s; computed in %s, verified in %s", e->engine, route,
                   verify);
     else
-        out_textf(o, "Engine", OUT_BAD, "%s refuses: %s", e->engine, e->reason);
+        out_textf(o, "Engine", OUT_BAD, "%s does not support the fabric: %s", e->engine, e->reason);
     if (e->virtual_lanes > 1)
         out_textf(o, "Lanes", OUT_PLAIN, "%u virtual lanes", e->virtual_lanes);
     out_class_notes(o, "Classes", e);
@@ -152,7 +152,8 @@ static int add_arguments(struct session *s)
     for (int i = 0; i < s->argc; i++)
         s->fails[s->fail_count++] = s->argv[i];
     if (s->fail_count == 0)
-        return complain(EXIT_USAGE, "what fails? Say NODE/PORT for a cable, NODE for all of its");
+        return complain(EXIT_USAGE,
+                        "name what fails: NODE/PORT for a link, NODE for all its links");
     return EXIT_OK;
 }
 
@@ -183,7 +184,7 @@ const struct cmd cmd_route_whatif = {
     .verb = "whatif",
     .args = "[--fail] NODE[/PORT]... [--engine NAME] [--hosts LIST | --job FILE] [--samples N] "
             "[--seed N]",
-    .summary = "what would happen if cables or nodes failed",
+    .summary = "what would happen if links or nodes failed",
     .max_args = 4096,
     .options = "hjmdex",
     .slow = true,

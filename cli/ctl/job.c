@@ -137,7 +137,7 @@ int job_options(struct session *s, struct job *job, Fabric__V1__QualityOptions *
         return complain(EXIT_FAILED, "out of memory");
     int rc = s->job != NULL ? read_file(job, s->job) : EXIT_OK;
     if (rc == EXIT_OK && job->count == 0 && (s->hosts != NULL || s->job != NULL))
-        rc = complain(EXIT_USAGE, "a job has at least one host; %s names none",
+        rc = complain(EXIT_USAGE, "%s names no host; a job needs at least one",
                       s->job != NULL ? s->job : "--hosts");
     ret->endports = job->names;
     ret->n_endports = job->count;

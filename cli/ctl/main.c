@@ -92,7 +92,7 @@ static bool print_some(int argc, char **argv)
         any = true;
     }
     if (any)
-        puts("fabricctl -h alone lists all commands and options.");
+        puts("'fabricctl -h' lists all commands and options.");
     return any;
 }
 
@@ -107,26 +107,28 @@ static void print_help(int argc, char **argv)
          "  -s, --server ADDRESS   unix:PATH or tls:HOST:PORT (default " DEFAULT_SERVER ",\n"
          "                         or FABRICCTL_SERVER in the environment)\n"
          "  -o, --output FORMAT    text or json\n"
-         "      --timeout SECONDS  for an answer (10, or 600 for slow commands); 0: for ever\n"
+         "      --timeout SECONDS  how long to wait for an answer (10; 600 for slow commands);\n"
+         "                         0: no limit\n"
          "      --tls-ca FILE, --tls-cert FILE, --tls-key FILE, --tls-name NAME\n"
          "                         for tls: addresses\n"
-         "  -n, --count N          how many events, reroutes, contingencies, congested ports\n"
-         "      --after SEQ        events after this one\n"
-         "      --severity WORD    events of this severity (info) or worse\n"
-         "      --hosts A,B[1-8]   the hosts of a job, in the order of its ranks\n"
-         "      --job FILE         the same, one a line\n"
-         "      --samples N        random permutations and bisections (1000)\n"
-         "      --seed N           of all that is random (0)\n"
-         "      --engine NAME      the engine to ask, or several, with commas\n"
-         "      --fail WHAT        NODE/PORT: a cable; NODE: all its cables. More than once\n"
-         "      --explain          why a value is what it is\n"
-         "      --sl N             the values of this service level\n"
-         "      --roce             as settings of Ethernet\n"
-         "      --format FORMAT    of an export; of topo and route -o FILE is where it goes\n"
+         "  -n, --count N          how many events, reroutes, contingencies or congested ports\n"
+         "      --after SEQ        only events after this sequence number\n"
+         "      --severity WORD    only events of at least this severity (info)\n"
+         "      --hosts A,B[1-8]   hosts of a job, in the order of its ranks\n"
+         "      --job FILE         the same from a file with one host a line\n"
+         "      --samples N        number of random permutations and bisections (1000)\n"
+         "      --seed N           seed of the random permutations and bisections (0)\n"
+         "      --engine NAME      the routing engine to use, or several, separated by commas\n"
+         "      --fail WHAT        NODE/PORT: a link; NODE: all its links; may be repeated\n"
+         "      --explain          also show the reason of each value\n"
+         "      --sl N             show the values of this service level (0)\n"
+         "      --roce             export settings for RoCE on Ethernet\n"
+         "      --format FORMAT    format of an export; with topo and route export,\n"
+         "                         -o FILE is the file to write\n"
          "  -h, --help             this text\n"
          "  -V, --version          the version of fabricctl\n"
-         "\nExit codes: 0 done, 1 failed, 2 usage, 3 no manager answers, 4 not found,\n"
-         "5 the routes are not sound (route verify, quality, compare, whatif; path).");
+         "\nExit status: 0 success, 1 failure, 2 usage error, 3 no manager answers, 4 not found,\n"
+         "5 routes are not sound (route verify, quality, compare, whatif; path).");
 }
 
 /* ---- the command line --------------------------------------------------------------------------
@@ -182,7 +184,7 @@ static int parse_number(const char *option, const char *text, uint64_t max, uint
     char *end;
     unsigned long long n = strtoull(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || n > max)
-        return complain(EXIT_USAGE, "%s %s: a number from 0 to %llu is expected", option, text,
+        return complain(EXIT_USAGE, "%s \"%s\": a number from 0 to %llu is expected", option, text,
                         (unsigned long long)max);
     *ret = n;
     return EXIT_OK;
@@ -193,7 +195,7 @@ static int parse_timeout(struct options *o, const char *text)
     char *end;
     double seconds = strtod(text, &end);
     if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= 86400))
-        return complain(EXIT_USAGE, "--timeout %s: seconds from 0 to 86400 are expected", text);
+        return complain(EXIT_USAGE, "--timeout \"%s\": seconds from 0 to 86400 are expected", text);
     o->client.timeout_ms = (unsigned)(seconds * 1000);
     if (seconds > 0 && o->client.timeout_ms == 0)
         o->client.timeout_ms = 1;
@@ -208,7 +210,7 @@ static int parse_format(struct options *o, const char *text)
     else if (strcmp(text, "text") == 0)
         o->format = OUT_TEXT;
     else
-        return complain(EXIT_USAGE, "-o %s: text or json is expected", text);
+        return complain(EXIT_USAGE, "-o \"%s\": text or json is expected", text);
     return EXIT_OK;
 }
 
@@ -221,7 +223,8 @@ static int parse_severity(struct options *o, const char *text)
             return EXIT_OK;
         }
     }
-    return complain(EXIT_USAGE, "--severity %s: debug, info, warning or error is expected", text);
+    return complain(EXIT_USAGE, "--severity \"%s\": debug, info, warning or error is expected",
+                    text);
 }
 
 static int add_failure(struct session *s, const char *text)
@@ -353,9 +356,10 @@ static int complain_verbs(const char *noun, const char *verb)
             snprintf(verbs + n, sizeof verbs - n, "%s%s", n > 0 ? ", " : "", cmds[i]->verb);
     }
     if (verbs[0] == '\0')
-        return complain(EXIT_USAGE, "there is no command '%s'; fabricctl -h lists them", noun);
-    return complain(EXIT_USAGE, "%s %s: %s%s is expected", noun, verb,
-                    strchr(verbs, ',') != NULL ? "one of " : "", verbs);
+        return complain(EXIT_USAGE, "no command \"%s\"; 'fabricctl -h' lists all commands", noun);
+    return complain(EXIT_USAGE, "no command \"%s%s%s\"; after %s, %s%s is expected", noun,
+                    *verb ? " " : "", verb, noun, strchr(verbs, ',') != NULL ? "one of " : "",
+                    verbs);
 }
 
 static int check_arguments(const struct cmd *c, const struct options *o)
@@ -368,7 +372,7 @@ static int check_arguments(const struct cmd *c, const struct options *o)
         return complain(EXIT_USAGE, "usage: fabricctl %s", usage);
     for (size_t i = 0; i < sizeof own_options / sizeof own_options[0]; i++)
         if (strchr(o->given, own_options[i].letter) && !strchr(own, own_options[i].letter))
-            return complain(EXIT_USAGE, "%s%s%s does not take %s", c->noun, *verb ? " " : "", verb,
+            return complain(EXIT_USAGE, "%s%s%s has no option %s", c->noun, *verb ? " " : "", verb,
                             own_options[i].name);
     return EXIT_OK;
 }
@@ -432,10 +436,10 @@ static int obey(struct options *o, int argc, char **argv)
         return EXIT_OK;
     }
     if (argc == 0)
-        return complain(EXIT_USAGE, "a command is expected; fabricctl -h lists them");
+        return complain(EXIT_USAGE, "no command is given; 'fabricctl -h' lists all commands");
     const struct cmd *c = find_cmd(argc, argv);
     if (c == NULL)
-        return complain_verbs(argv[0], argc > 1 ? argv[1] : "...");
+        return complain_verbs(argv[0], argc > 1 ? argv[1] : "");
     int words = c->verb != NULL ? 2 : 1;
     o->session.argc = argc - words;
     o->session.argv = argv + words;

@@ -109,7 +109,7 @@ static void say_all(struct out *o, const Fabric__V1__Quality *q)
 {
     const Fabric__V1__AllToAll *all = all_of(q);
     out_textf(o, "All-to-all", tone_of(all->max, all->bound),
-              "at most %" PRIu64 " unit%s over a channel; no routing has less than %" PRIu64,
+              "at most %" PRIu64 " unit%s over a channel; lower bound of every routing: %" PRIu64,
               all->max, fab_s(all->max), all->bound);
     out_textf(o, "Balance", OUT_PLAIN, "max/mean %.2f, mean %.1f, sigma %.1f; %u channel%s unused",
               all->max_over_mean, all->mean, all->sigma, all->unused_channels,
@@ -131,7 +131,7 @@ static void say_permutations(struct out *o, const Fabric__V1__Quality *q)
                   fab_s(r->max), r->tried);
     if (b->tried > 0)
         out_textf(o, "Bisection", OUT_PLAIN,
-                  "%.1f %% of the bandwidth of the ends (at least %.1f %%); %u random halves",
+                  "%.1f %% of the bandwidth of the endports (worst: %.1f %%); %u random bisections",
                   100 * b->mean, 100 * b->min, b->tried);
 }
 
@@ -147,7 +147,7 @@ static void say_hops(struct out *o, const Fabric__V1__Quality *q)
                  q->hops[i]->switches, q->hops[i]->pairs);
     }
     if (pairs > 0)
-        out_textf(o, "Switches", OUT_PLAIN, "%.2f on a path; pairs by their number %s",
+        out_textf(o, "Switches", OUT_PLAIN, "%.2f on a path; pairs by number of switches: %s",
                   (double)sum / (double)pairs, text);
 }
 

@@ -92,7 +92,7 @@ int call_send(struct call *c, const ProtobufCMessage *message)
         return FAB_E_INVAL;
     if (len > RPC_MAX_REPLY) {
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED,
-                    "the answer has %zu bytes, more than the %u that fit in one; ask for a smaller "
+                    "the response has %zu bytes; at most %u are possible; ask for a smaller "
                     "page_size",
                     len, RPC_MAX_REPLY);
         return FAB_E_LIMIT;
@@ -196,7 +196,10 @@ static void set_deadline(struct call *c, const char *timeout)
     if (timeout[0] == '\0')
         return;
     if (fab_grpc_timeout_parse(timeout, &us) < 0)
-        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "grpc-timeout '%s' is none", timeout);
+        call_finish(
+            c, FAB_GRPC_INVALID_ARGUMENT,
+            "grpc-timeout \"%s\" is not valid; up to 8 digits and one of H M S m u n are expected",
+            timeout);
     else
         c->deadline = c->grpc->now + us;
 }
@@ -207,9 +210,10 @@ static void check_request(struct call *c, const struct h2_request *r)
     if (c->method == NULL)
         call_finish(c, FAB_GRPC_UNIMPLEMENTED, "there is no method %s on this server", r->path);
     else if (r->encoding[0] != '\0' && strcmp(r->encoding, "identity") != 0)
-        call_finish(c, FAB_GRPC_UNIMPLEMENTED,
-                    "requests compressed with '%s' are not read; send them as 'identity'",
-                    r->encoding);
+        call_finish(
+            c, FAB_GRPC_UNIMPLEMENTED,
+            "not supported: requests compressed with \"%s\"; send them uncompressed (identity)",
+            r->encoding);
     else
         set_deadline(c, r->timeout);
 }
@@ -238,13 +242,15 @@ static void handle(struct call *c)
     const struct method *m = c->method;
     if (h2_queued(c->grpc->h2) > RPC_MAX_QUEUED) {
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED,
-                    "this connection has not read its earlier answers");
+                    "the client has not read the earlier answers on this connection; it must read "
+                    "them first");
         return;
     }
     ProtobufCMessage *request =
         protobuf_c_message_unpack(m->request, NULL, c->reader.len, c->reader.body);
     if (request == NULL) {
-        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "the request is no %s", m->request->name);
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "the request is not a valid message of type %s",
+                    m->request->name);
         return;
     }
     m->handle(c, request);

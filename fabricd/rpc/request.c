@@ -25,7 +25,7 @@ void request_refuse(struct call *c, int status, const char *what)
     sm_get_status(call_rpc(c)->in.sm, &s);
     if (s.role == FAB_SM_STANDBY)
         call_finish(c, FAB_GRPC_FAILED_PRECONDITION,
-                    "%s: this manager stands by; ask the master, which is at LID %u (port GUID "
+                    "%s: this manager is standby; ask the master at LID %u (port GUID "
                     "0x%016" PRIx64 ")",
                     what, s.master_lid, s.master_guid);
     else

@@ -200,7 +200,8 @@ void list_class_rules(struct call *c, const void *request)
             fill_rules(&a, v->policy.classes, class, &page, &m);
             answer_reply(&a, c, &m.base);
         } else {
-            call_finish(c, FAB_GRPC_NOT_FOUND, "there is no traffic class of that name");
+            call_finish(c, FAB_GRPC_NOT_FOUND,
+                        "no traffic class \"%s\"; 'fabricctl class list' lists them", q->class_);
         }
     }
     fab_view_unref(v);

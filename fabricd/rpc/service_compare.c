@@ -77,7 +77,9 @@ static int pick(struct compare_study *s, struct call *c, const Fabric__V1__Compa
     for (size_t i = 0; i < q->n_engines; i++) {
         const struct fab_route_engine *e = fab_route_engine_by_name(q->engines[i]);
         if (e == NULL || s->count == ENGINES_MAX) {
-            call_finish(c, FAB_GRPC_NOT_FOUND, "there is no engine '%.60s'", q->engines[i]);
+            call_finish(c, FAB_GRPC_NOT_FOUND,
+                        "no routing engine \"%.60s\"; 'fabricctl route compare' lists all",
+                        q->engines[i]);
             return FAB_E_NOT_FOUND;
         }
         s->engines[s->count++] = e;

@@ -68,7 +68,9 @@ static void go_on(void *ctx)
     if (cc != NULL && cc_settings(cc, q->view, &settings) == FAB_OK)
         q->answer(q, settings);
     else if (cc != NULL && q->tries++ == TRIES)
-        call_finish(q->call, FAB_GRPC_UNAVAILABLE, "no settings could be computed; ask again");
+        call_finish(q->call, FAB_GRPC_UNAVAILABLE,
+                    "the settings could not be computed because the fabric keeps changing; try "
+                    "again later");
     else if (cc != NULL && cc_await(cc, q->view, go_on, q) == FAB_OK)
         return;
     else if (cc != NULL)
@@ -252,7 +254,8 @@ void get_port_congestion(struct call *c, const void *request)
     if (v == NULL)
         return;
     if (q->service_level >= FAB_CONGESTION_SLS)
-        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "there are the service levels 0 to 15");
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "service_level is %u; 0 to 15 are accepted",
+                    q->service_level);
     else if (find_port(c, v, q->node, q->port_number, &what.port) == FAB_OK)
         inquire(c, v, &what);
     fab_view_unref(v);

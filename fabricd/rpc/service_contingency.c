@@ -158,11 +158,12 @@ static bool need_contingencies(struct call *c, struct sm_contingencies *ret)
     sm_get_contingencies(call_rpc(c)->in.sm, ret);
     if (ret->all != NULL)
         return true;
-    call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "%s",
-                ret->budget == 0
-                    ? "nothing is computed ahead: contingency.memory is 0 in the configuration"
-                    : "nothing is computed yet: that begins when the manager has been idle for a "
-                      "second, where tables can be repaired in place");
+    call_finish(
+        c, FAB_GRPC_FAILED_PRECONDITION, "%s",
+        ret->budget == 0
+            ? "contingency analysis is off: contingency.memory is 0 in the configuration"
+            : "no contingency is computed yet: the analysis starts when the manager has been "
+              "idle for a second, if the tables support local repair");
     return false;
 }
 
@@ -225,14 +226,15 @@ find(struct call *c, const struct fab_view *v, const char *what, const struct sm
                    !fab_node_is_switch(v->fabric, v->fabric->ports[id].node)
              : !fab_node_is_switch(v->fabric, id))
         call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
-                    "'%.200s' is no switch, nor a cable between two: nothing would be written",
+                    "\"%.200s\" is neither a switch nor a link between switches; its failure would "
+                    "change no table",
                     what);
     else if (all->all->count < all->cases)
         call_finish(c, FAB_GRPC_FAILED_PRECONDITION,
-                    "'%.200s' is not computed yet, %zu of %u cases are; ask again later", what,
+                    "\"%.200s\" is not computed yet (%zu of %u cases are); try again later", what,
                     all->all->count, all->cases);
     else
-        call_finish(c, FAB_GRPC_NOT_FOUND, "'%.200s' has no cable between switches that is up",
+        call_finish(c, FAB_GRPC_NOT_FOUND, "\"%.200s\" has no link between switches that is up",
                     what);
     return NULL;
 }

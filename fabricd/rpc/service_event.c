@@ -92,7 +92,7 @@ static bool is_behind(const struct follower *f)
 static void leave_behind(struct follower *f)
 {
     call_finish(f->call, FAB_GRPC_RESOURCE_EXHAUSTED,
-                "you fell behind; resume with after_sequence %" PRIu64, f->sent);
+                "the client fell too far behind; resume with after_sequence %" PRIu64, f->sent);
     follower_free(f);
 }
 
@@ -143,7 +143,8 @@ void watch_events(struct call *c, const void *request)
     uint64_t newest = journal_newest(r->journal);
     if (q->after_sequence > newest) {
         call_finish(c, FAB_GRPC_OUT_OF_RANGE,
-                    "after_sequence is %" PRIu64 ", but the newest event has %" PRIu64,
+                    "after_sequence is %" PRIu64
+                    ", but the newest event has sequence number %" PRIu64,
                     q->after_sequence, newest);
         return;
     }

@@ -83,8 +83,9 @@ void export_file(struct call *c, const void *request)
     if (rc == FAB_OK)
         call_later(c, &hooks, x);
     else if (rc == FAB_E_INVAL)
-        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "there is no export format %d", (int)q->format);
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "format %d is not known to this manager",
+                    (int)q->format);
     else
-        call_finish(c, fab_grpc_code_of(rc), "it could not be exported: %s", fab_status_text(rc));
+        call_finish(c, fab_grpc_code_of(rc), "the export failed: %s", fab_status_text(rc));
     fab_view_unref(v);
 }

@@ -140,13 +140,13 @@ struct fab_view *need_view(struct call *c)
     struct sm_status s;
     sm_get_status(call_rpc(c)->in.sm, &s);
     if (s.role == FAB_SM_STANDBY)
-        request_refuse(c, FAB_E_UNREACHABLE, "nothing is known of the fabric");
+        request_refuse(c, FAB_E_UNREACHABLE, "this manager has no view of the fabric");
     else if (s.alarm[0] != '\0')
-        call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "there are no tables yet: %s", s.alarm);
+        call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "no forwarding tables yet: %s", s.alarm);
     else
         call_finish(
             c, FAB_GRPC_FAILED_PRECONDITION,
-            "no view of the fabric has been published yet (the manager is %s); ask again when "
+            "no view of the fabric has been published yet (the manager is %s); try again when "
             "its first sweep is done",
             s.state);
     return NULL;
@@ -159,7 +159,7 @@ struct fab_view *need_target(struct call *c)
     if (v == NULL || v->target != NULL)
         return v;
     sm_get_status(call_rpc(c)->in.sm, &s);
-    call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "there are no tables yet%s%s",
+    call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "no forwarding tables yet%s%s",
                 s.alarm[0] != '\0' ? ": " : "", s.alarm);
     fab_view_unref(v);
     return NULL;
@@ -170,11 +170,12 @@ static int refuse_name(struct call *c, int status, const char *what, const char 
     enum fab_grpc_code code =
         status == FAB_E_EXISTS ? FAB_GRPC_INVALID_ARGUMENT : fab_grpc_code_of(status);
     if (what[0] == '\0')
-        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "no name was given");
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
+                    "no node is named; a name, GUID or LID is expected");
     else if (why[0] != '\0')
         call_finish(c, code, "%s", why);
     else
-        call_finish(c, code, "'%s': %s", what, fab_status_text(status));
+        call_finish(c, code, "\"%s\": %s", what, fab_status_text(status));
     return status;
 }
 
@@ -202,7 +203,7 @@ int find_port(struct call *c, const struct fab_view *v, const char *node, uint32
     const struct fab_node *n = &v->fabric->nodes[id];
     uint32_t lowest = fab_node_is_switch(v->fabric, id) ? 0 : 1;
     if (number < lowest || number > n->num_ports) {
-        call_finish(c, FAB_GRPC_NOT_FOUND, "'%s' has no port %u; its ports are %u to %u", n->desc,
+        call_finish(c, FAB_GRPC_NOT_FOUND, "\"%s\" has no port %u; its ports are %u to %u", n->desc,
                     number, lowest, n->num_ports);
         return FAB_E_NOT_FOUND;
     }
@@ -213,7 +214,7 @@ int find_port(struct call *c, const struct fab_view *v, const char *node, uint32
 void refuse_token(struct call *c, const char *token)
 {
     call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
-                "page_token '%s' is not one that this list gave; leave it out for the first page",
+                "page_token \"%s\" is not from this list; leave it empty for the first page",
                 token);
 }
 

@@ -26,7 +26,7 @@ static void check(struct call *c, const void *request)
     const Grpc__Health__V1__HealthCheckRequest *q = request;
     Grpc__Health__V1__HealthCheckResponse m = GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
     if (!is_known(c, q->service)) {
-        call_finish(c, FAB_GRPC_NOT_FOUND, "there is no service '%s'", q->service);
+        call_finish(c, FAB_GRPC_NOT_FOUND, "no service \"%s\"", q->service);
         return;
     }
     m.status = STATUS(SERVING);

@@ -116,10 +116,10 @@ void release_link(struct call *c, const void *request)
     if (rc == FAB_OK)
         tell_released(c, n->desc, q->port_number);
     else if (rc == FAB_E_NOT_FOUND)
-        call_finish(c, FAB_GRPC_NOT_FOUND, "the link at %s/%u is neither held nor isolated",
+        call_finish(c, FAB_GRPC_NOT_FOUND, "the link at %s/%u is neither held down nor isolated",
                     n->desc, q->port_number);
     else
-        request_refuse(c, rc, "no link was released");
+        request_refuse(c, rc, "the link was not released");
 out:
     fab_view_unref(v);
 }

@@ -174,7 +174,9 @@ void list_multicast_members(struct call *c, const void *request)
             answer_reply(&a, c, &m.base);
         } else {
             call_finish(c, FAB_GRPC_NOT_FOUND,
-                        "there is no group of that MGID, nor one that has that MLID alone");
+                        "no multicast group \"%s\"; an MGID is expected, or an MLID that only one "
+                        "group has",
+                        q->group);
         }
     }
     fab_view_unref(v);

@@ -159,7 +159,10 @@ void list_partition_members(struct call *c, const void *request)
             fill_members(&a, v, &page, p->pkey, &m);
             answer_reply(&a, c, &m.base);
         } else {
-            call_finish(c, FAB_GRPC_NOT_FOUND, "there is no partition of that name or P_Key");
+            call_finish(
+                c, FAB_GRPC_NOT_FOUND,
+                "no partition with name or P_Key \"%s\"; 'fabricctl partition list' lists them",
+                q->partition);
         }
     }
     fab_view_unref(v);

@@ -112,8 +112,8 @@ static void set_port(struct call *c, const char *node, uint32_t number, bool ena
         goto out;
     if (number == 0) {
         call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
-                    "port 0 of a switch is its management port and has no cable; "
-                    "give one of its external ports");
+                    "refused: port 0 of a switch is its management port and has no link; "
+                    "name one of its external ports");
         goto out;
     }
     const struct fab_node *n = &v->fabric->nodes[v->fabric->ports[port].node];

@@ -19,7 +19,8 @@ static const struct sa *need_sa(struct call *c)
 {
     const struct sa *sa = call_rpc(c)->in.sa;
     if (sa == NULL)
-        call_finish(c, FAB_GRPC_UNAVAILABLE, "there is no subnet administrator here");
+        call_finish(c, FAB_GRPC_UNAVAILABLE,
+                    "this manager has no subnet administrator (fabricd runs as a replay)");
     return sa;
 }
 

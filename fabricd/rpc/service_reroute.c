@@ -67,7 +67,9 @@ void get_reroute(struct call *c, const void *request)
     if (before > 1)
         collect(call_rpc(c), before, &rows);
     if (rows.count == 0 || found.generation != q->generation) {
-        call_finish(c, FAB_GRPC_NOT_FOUND, "no reroute made generation %" PRIu64, q->generation);
+        call_finish(c, FAB_GRPC_NOT_FOUND,
+                    "no reroute %" PRIu64 " is recorded; 'fabricctl reroute list' lists them",
+                    q->generation);
         return;
     }
     m.reroute = convert_reroute(&a, &found);

@@ -166,7 +166,7 @@ static int find_switch(struct call *c, const struct fab_view *v, const char *wha
         return rc;
     if (!fab_node_is_switch(v->fabric, node)) {
         call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
-                    "'%s' is no switch, and only switches have forwarding tables",
+                    "\"%s\" is not a switch; only switches have forwarding tables",
                     v->fabric->nodes[node].desc);
         return FAB_E_INVAL;
     }
@@ -247,7 +247,7 @@ static void on_proved(void *ctx)
     if (p->call != NULL && p->rc == FAB_OK)
         reply_verdict(p->call, p->view, &p->verdict);
     else if (p->call != NULL)
-        call_finish(p->call, fab_grpc_code_of(p->rc), "the tables could not be proved: %s",
+        call_finish(p->call, fab_grpc_code_of(p->rc), "the tables could not be verified: %s",
                     fab_status_text(p->rc));
     if (p->rc == FAB_OK)
         fab_verify_verdict_fini(&p->verdict);

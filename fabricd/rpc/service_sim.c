@@ -20,7 +20,7 @@ static int do_fault(struct call *c, fault *fn, const char *name, uint32_t number
     uint32_t node;
     int rc = fab_sim_find(in->sim, name, &node);
     if (rc < 0) {
-        call_finish(c, fab_grpc_code_of(rc), "the simulated fabric has no node '%s'", name);
+        call_finish(c, fab_grpc_code_of(rc), "the simulated fabric has no node \"%s\"", name);
         return rc;
     }
     transport_sim_tell_time(in->sim_transport);

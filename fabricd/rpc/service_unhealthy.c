@@ -225,9 +225,9 @@ void isolate_link(struct call *c, const void *request)
                     n->desc, q->port_number, why);
     else if (rc == FAB_E_NOT_FOUND || rc == FAB_E_EXISTS)
         call_finish(c, fab_grpc_code_of(rc), "the link at %s/%u was not isolated: %s", n->desc,
-                    q->port_number, why[0] != '\0' ? why : "there is no such port");
+                    q->port_number, why[0] != '\0' ? why : "the node has no such port");
     else
-        request_refuse(c, rc, "no link was isolated");
+        request_refuse(c, rc, "the link was not isolated");
 out:
     fab_view_unref(v);
 }

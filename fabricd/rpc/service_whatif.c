@@ -46,8 +46,7 @@ static bool damage(struct whatif_study *w)
     int rc = fab_study_whatif_make(&in, &w->whatif);
     if (rc == FAB_E_UNREACHABLE) {
         s->code = FAB_GRPC_INVALID_ARGUMENT;
-        snprintf(s->why, sizeof s->why,
-                 "the manager itself would be cut off: no switch would be left in its reach");
+        snprintf(s->why, sizeof s->why, "the manager itself would be cut off from all switches");
     } else if (rc < 0) {
         study_fail(s, rc, "it could not be computed");
     }
@@ -310,7 +309,7 @@ static int add_failure(struct whatif_study *w, struct call *c, const struct fab_
     }
     int rc = find_port(c, v, node, number, &id);
     if (rc == FAB_OK && v->fabric->ports[id].peer == FAB_NONE) {
-        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "'%.200s' has no cable that could fail", text);
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "\"%.200s\" has no link that could fail", text);
         return FAB_E_INVAL;
     }
     return rc == FAB_OK ? add_cable(w, c, id) : rc;
@@ -323,8 +322,8 @@ static int read_request(struct whatif_study *w, struct call *c, const struct fab
     if (rc < 0)
         return rc;
     if (q->n_failures == 0 || q->n_failures > RPC_FAILURES_MAX) {
-        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "1 to %u failures are expected",
-                    RPC_FAILURES_MAX);
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "%zu failures are named; 1 to %u are accepted",
+                    q->n_failures, RPC_FAILURES_MAX);
         return FAB_E_INVAL;
     }
     char why[200] = "";
@@ -333,7 +332,10 @@ static int read_request(struct whatif_study *w, struct call *c, const struct fab
                                sizeof why);
     if (rc < 0) {
         call_finish(c, fab_grpc_code_of(rc),
-                    rc == FAB_E_NOT_FOUND ? "there is no engine '%s'" : "%s", why);
+                    rc == FAB_E_NOT_FOUND
+                        ? "no routing engine \"%s\"; 'fabricctl route compare' lists all"
+                        : "%s",
+                    why);
         return rc;
     }
     for (size_t i = 0; i < q->n_failures && rc == FAB_OK; i++)

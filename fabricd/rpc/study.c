@@ -84,7 +84,7 @@ void study_start(struct call *c, const struct fab_view *v, const struct study_ki
         return;
     }
     call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "%s",
-                rc == FAB_E_BUSY ? "too many studies of routes are under way; ask again later"
+                rc == FAB_E_BUSY ? "too many studies of routes are running; try again later"
                                  : "the manager is out of memory");
     release(s);
 }

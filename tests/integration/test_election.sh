@@ -37,9 +37,9 @@ check 'alone it becomes the master' await 20 role_is first master
 manager_named second "${hosts[9]}"
 check 'a second one stands by' await 20 role_is second standby
 like 'and says so to who asks it for new routes' \
-    "$(timeout 10 "$fabricctl" -s "unix:$scratch/second.sock" reroute 2>&1)" 'stands by.* LID [0-9]+'
+    "$(timeout 10 "$fabricctl" -s "unix:$scratch/second.sock" reroute 2>&1)" 'standby.* LID [0-9]+'
 like 'and when it is asked for nodes' \
-    "$(timeout 10 "$fabricctl" -s "unix:$scratch/second.sock" node list 2>&1)" 'stands by.* LID [0-9]+'
+    "$(timeout 10 "$fabricctl" -s "unix:$scratch/second.sock" node list 2>&1)" 'standby.* LID [0-9]+'
 check 'and leaves the first master' role_is first master
 check 'as sminfo sees' await 5 master_at "${hosts[0]}"
 

@@ -87,9 +87,9 @@ def unhealthy_links_are_listed_and_isolated():
 
 def empty_lists_say_so():
     with fake() as s:
-        for line, key, sentence in (("class show default", "rules", "No rule leads to this class."),
-                                    ("partition list", "partitions", "There are no partitions."),
-                                    ("event list", "events", "There are no such events.")):
+        for line, key, sentence in (("class show default", "rules", "No rule assigns paths to this class."),
+                                    ("partition list", "partitions", "No partitions are configured."),
+                                    ("event list", "events", "No event matches.")):
             assert json.loads(succeeds(s.address, *line.split(), "-o", "json")) == {key: []}, line
             assert succeeds(s.address, *line.split()) == sentence + "\n", line
 
@@ -128,7 +128,7 @@ def contingencies_are_the_worst_first():
         shown = succeeds(s.address, "route", "contingency", "leaf-001")
         assert "4 endports, 1 switch" in shown, shown
         for what in ("host-0001", "leaf-001/1", "host-0001/1"):
-            assert "nothing would be written" in fails(1, s.address, "route", "contingency", what)
+            assert "its failure would change no table" in fails(1, s.address, "route", "contingency", what)
         fails(4, s.address, "route", "contingency", "leaf-001/77")
         fails(4, s.address, "route", "contingency", "nobody")
     with fake(leaves=0) as s:
@@ -201,7 +201,7 @@ def exit_codes():
         assert run(a, "--bogus", "status").returncode == 2
         assert run("http://x", "status").returncode == 2
         help_text = succeeds(a, "--help")
-        assert "port disable NODE/PORT" in help_text and "Exit codes" in help_text
+        assert "port disable NODE/PORT" in help_text and "Exit status" in help_text
         help_text = succeeds(a, "class", "--help")
         assert "class show CLASS" in help_text and "port" not in help_text
         assert succeeds(a, "--version").startswith("fabricctl ")

@@ -193,7 +193,7 @@ START_TEST(many_candidates_are_counted_and_cut_to_fit)
     uint32_t port;
     ck_assert_int_eq(fab_view_find_port(w, "host-", &port, why, sizeof why), FAB_E_EXISTS);
     ck_assert_ptr_nonnull(strstr(why, "is ambiguous (27 matches): "));
-    ck_assert_ptr_nonnull(strstr(why, " and 23 more"));
+    ck_assert_ptr_nonnull(strstr(why, ", ..."));
     ck_assert_int_eq(fab_view_find_port(w, "host-", &port, little, sizeof little), FAB_E_EXISTS);
     ck_assert_uint_eq(strlen(little), sizeof little - 1);
     fab_view_unref(w);
