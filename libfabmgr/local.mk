@@ -27,8 +27,6 @@ include libfabmgr/route/local.mk
 include libfabmgr/verify/local.mk
 include libfabmgr/plan/local.mk
 include libfabmgr/study/local.mk
-include libfabmgr/study/whatif.mk
-include libfabmgr/study/choose.mk
 include libfabmgr/repair/local.mk
 include libfabmgr/view/local.mk
 include libfabmgr/sa/local.mk

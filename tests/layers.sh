@@ -51,12 +51,9 @@ library_floors='
 4 congestion
 5 verify
 5 plan
-5 quality
-5 whatif
 5 repair
 5 traffic
 6 view
-6 choose
 6 study
 7 sa
 7 export

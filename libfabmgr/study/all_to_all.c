@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All-to-all load, exact. The ways to one destination are a tree, on which every leaf stands with
- * as many sources as it has ends. One walk down from every leaf, up to where an earlier one came
- * by, puts the switches of the tree in an order, parents first; in reverse order each hands the
- * sources that it has gathered to its parent. That is some work for each switch and destination,
- * and none for each pair.
+ * The exact channel loads of all-to-all. The paths to one destination are a tree, in which each
+ * leaf is the source of as many units as it has endports. One walk from every leaf, to where an
+ * earlier walk passed, sorts the switches of the tree, parents first. In reverse order each switch
+ * adds the units that it has gathered to its parent. The work is proportional to switches x
+ * destinations, not to pairs.
  *
- * The tables are read in tiles of 64 LIDs, turned so that the entries of one LID lie side by side.
- * They may be anything: a walk that ends in a loop, a dead port or at a wrong end marks the leaf as
- * broken for the destination, and nothing of it is counted.
+ * The tables are read in transposed tiles of 64 LIDs, so that the entries for one LID are adjacent.
+ * They may contain anything: a walk that ends in a loop, at a dead port or at a wrong endport marks
+ * the leaf as broken for the destination, and none of its units are counted.
  *
- * Which ends send over a channel is kept as a set of leaves: when anything for a destination comes
- * to a channel from a leaf, all ends of the leaf but the destination send it that way.
+ * The endports that send over a channel are kept as a set of leaves: if a leaf sends anything to a
+ * destination over a channel, all its endports but the destination do.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,26 +22,26 @@
 
 #define TILE FAB_LFT_BLOCK
 #define BROKEN UINT32_MAX
-#define UNDER_WAY (UINT32_MAX - 1)
+#define ON_STACK (UINT32_MAX - 1)
 
-struct tally {
+struct counting {
     struct fab_measurement *f;
     struct fab_quality *q;
     uint8_t *tile;       /* [TILE][switches] */
-    uint64_t *by_lid;    /* [end_count] LID, then end: the order of destinations */
-    uint32_t *depth;     /* [switches] switches up to the destination's, 1 there; 0: not visited */
+    uint64_t *by_lid;    /* [end_count] LID << 32 | endport: the order of destinations */
+    uint32_t *depth;     /* [switches] switches on the path to the destination; 0: not visited */
     uint32_t *order;     /* [switches] visited, parents first */
     uint32_t *stack;     /* [switches] */
     uint32_t *out;       /* [switches] port id towards the destination */
-    uint32_t *sources;   /* [switches] gathered */
+    uint32_t *sources;   /* [switches] gathered units */
     size_t words;        /* of a set of leaves */
-    uint64_t *gathered;  /* [switches][words] the same as a set, of switches that get any */
-    uint64_t *senders;   /* [ports][words] */
-    uint64_t *load;      /* [ports] */
-    uint32_t *receivers; /* [ports] */
+    uint64_t *gathered;  /* [switches][words] their sources, valid if there are any */
+    uint64_t *senders;   /* [ports][words] leaves that send over the channel */
+    uint64_t *load;      /* [ports] units */
+    uint32_t *receivers; /* [ports] number of destinations */
 };
 
-static void fill_tile(struct tally *t, uint32_t block)
+static void fill_tile(struct counting *t, uint32_t block)
 {
     const struct fab_lft *lft = t->f->in->lft;
     for (uint32_t sw = 0; sw < t->f->switches; sw++) {
@@ -51,8 +51,8 @@ static void fill_tile(struct tally *t, uint32_t block)
     }
 }
 
-/* The switch that `sw` sends to; FAB_NONE: nowhere. */
-static uint32_t step(struct tally *t, const uint8_t *column, uint32_t sw)
+/* The next switch after `sw`; FAB_NONE: there is none. */
+static uint32_t step(struct counting *t, const uint8_t *column, uint32_t sw)
 {
     const struct fab_measurement *f = t->f;
     if (column[sw] > f->in->fabric->nodes[sw].num_ports)
@@ -61,16 +61,16 @@ static uint32_t step(struct tally *t, const uint8_t *column, uint32_t sw)
     return f->to[t->out[sw]];
 }
 
-/* Walks from `sw` to where the way is known, and notes what is new. */
-static void walk(struct tally *t, const uint8_t *column, uint32_t sw, uint32_t *count)
+/* Walks from `sw` to a switch with a known path, and records the new switches. */
+static void walk(struct counting *t, const uint8_t *column, uint32_t sw, uint32_t *count)
 {
     uint32_t up = 0;
     while (sw != FAB_NONE && t->depth[sw] == 0) {
-        t->depth[sw] = UNDER_WAY;
+        t->depth[sw] = ON_STACK;
         t->stack[up++] = sw;
         sw = step(t, column, sw);
     }
-    uint32_t depth = sw != FAB_NONE && t->depth[sw] != UNDER_WAY ? t->depth[sw] : BROKEN;
+    uint32_t depth = sw != FAB_NONE && t->depth[sw] != ON_STACK ? t->depth[sw] : BROKEN;
     while (up > 0) {
         sw = t->stack[--up];
         depth = depth != BROKEN ? depth + 1 : BROKEN;
@@ -82,7 +82,7 @@ static void walk(struct tally *t, const uint8_t *column, uint32_t sw, uint32_t *
     }
 }
 
-static void count_leaf(struct tally *t, uint32_t leaf, uint32_t dst)
+static void count_leaf(struct counting *t, uint32_t leaf, uint32_t dst)
 {
     const struct fab_measured_leaf *l = &t->f->leaves[leaf];
     uint32_t depth = t->depth[l->sw], pairs = l->ends - (t->f->ends[dst].leaf == leaf);
@@ -95,8 +95,8 @@ static void count_leaf(struct tally *t, uint32_t leaf, uint32_t dst)
     t->q->hops[depth < FAB_QUALITY_HOPS ? depth : FAB_QUALITY_HOPS - 1] += pairs;
 }
 
-/* What a switch has gathered goes over its channel, to the next one. */
-static void pass_on(struct tally *t, uint32_t sw)
+/* Adds the units of a switch to its channel and to the next switch. */
+static void add_to_parent(struct counting *t, uint32_t sw)
 {
     uint32_t channel = t->out[sw], next = t->f->to[channel], leaf = t->f->leaf_at[sw];
     uint64_t *own = t->gathered + sw * t->words, *to = t->gathered + next * t->words;
@@ -117,7 +117,7 @@ static void pass_on(struct tally *t, uint32_t sw)
     }
 }
 
-static void count_destination(struct tally *t, uint32_t dst)
+static void count_destination(struct counting *t, uint32_t dst)
 {
     const struct fab_measurement *f = t->f;
     const struct fab_measured_endport *e = &f->ends[dst];
@@ -131,7 +131,7 @@ static void count_destination(struct tally *t, uint32_t dst)
         count_leaf(t, leaf, dst);
     }
     while (count > 0)
-        pass_on(t, t->order[--count]);
+        add_to_parent(t, t->order[--count]);
 }
 
 static int by_value(const void *a, const void *b)
@@ -140,7 +140,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int count_all(struct tally *t)
+static int count_all(struct counting *t)
 {
     const struct fab_measurement *f = t->f;
     uint32_t block = UINT32_MAX;
@@ -160,10 +160,9 @@ static int count_all(struct tally *t)
     return FAB_OK;
 }
 
-/* ---- what came of it --------------------------------------------------------------------------
- */
+/* ---- the figures ----------------------------------------------------------------------------- */
 
-/* The library has no libm. */
+/* Newton's iteration: libfabmgr must not call libm. */
 static double square_root(double x)
 {
     double guess = x > 1 ? x : 1, last = 0;
@@ -176,7 +175,7 @@ static double square_root(double x)
     return guess;
 }
 
-static uint32_t ends_of(const struct tally *t, uint32_t channel)
+static uint32_t ends_of(const struct counting *t, uint32_t channel)
 {
     const uint64_t *set = t->senders + channel * t->words;
     uint32_t ends = 0;
@@ -186,7 +185,7 @@ static uint32_t ends_of(const struct tally *t, uint32_t channel)
     return ends;
 }
 
-static void keep_worst(struct fab_quality_all *a, uint32_t channel, uint64_t load)
+static void insert_worst(struct fab_quality_all *a, uint32_t channel, uint64_t load)
 {
     uint32_t at = a->worst_count;
     while (at > 0 && a->worst_load[at - 1] < load)
@@ -202,7 +201,7 @@ static void keep_worst(struct fab_quality_all *a, uint32_t channel, uint64_t loa
     a->worst_load[at] = load;
 }
 
-static void sum_up(const struct tally *t, struct fab_quality_all *ret)
+static void find_figures(const struct counting *t, struct fab_quality_all *ret)
 {
     const struct fab_measurement *f = t->f;
     struct fab_quality_all a = {0};
@@ -219,7 +218,7 @@ static void sum_up(const struct tally *t, struct fab_quality_all *ret)
         uint32_t senders = ends_of(t, port), receivers = t->receivers[port];
         uint32_t least = senders < receivers ? senders : receivers;
         a.min_ends = least > a.min_ends ? least : a.min_ends;
-        keep_worst(&a, port, t->load[port]);
+        insert_worst(&a, port, t->load[port]);
     }
     uint32_t counted = f->channels - (f->in->ends != NULL ? a.unused : 0);
     a.max = a.worst_load[0];
@@ -230,7 +229,7 @@ static void sum_up(const struct tally *t, struct fab_quality_all *ret)
     *ret = a;
 }
 
-static bool allocate(struct tally *t)
+static bool allocate(struct counting *t)
 {
     const struct fab_measurement *f = t->f;
     size_t n = f->switches, words = t->words = fab_bits_words(f->leaf_count);
@@ -251,10 +250,10 @@ static bool allocate(struct tally *t)
 
 int fab_study_measure_all_to_all(struct fab_measurement *f, struct fab_quality *q)
 {
-    struct tally t = {.f = f, .q = q};
+    struct counting t = {.f = f, .q = q};
     int rc = allocate(&t) ? count_all(&t) : FAB_E_NOMEM;
     if (rc == FAB_OK)
-        sum_up(&t, &q->all);
+        find_figures(&t, &q->all);
     free(t.tile);
     free(t.by_lid);
     free(t.depth);

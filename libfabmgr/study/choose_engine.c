@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Engines that know a topology are best where it is whole. With cables missing their tables can be
- * polished (libfabmgr/route/local_search/local_search.h), or another one may be better, and nothing
- * tells beforehand which: so all are measured, as people would measure them with "route compare",
- * and the figures are in the reason that people read. Polishing takes longest: it is done for the
- * first one, and for one that is better than that polished.
+ * Engines that recognise a topology are best where it is complete. If links are missing, local
+ * search (libfabmgr/route/local_search/local_search.h) can improve their tables, or another engine
+ * may be better, and nothing tells beforehand which. So all are measured, as "route compare" does,
+ * and the figures are appended to the reason for the operator. Local search takes longest: it runs
+ * for the first engine, and for another one that is better than the result.
  *
- * A fault must not change the SL of a path that it does not touch. So none that needs other SLs
- * than 0 takes the place of another, and nothing takes its place.
+ * A fault must not change the SL of a path that it does not affect. So tables that need other SLs
+ * than 0 neither replace others nor are replaced.
  *
- * Neither figure alone will do. Who spreads all-to-all best often has more flows of a shift on one
- * cable, and the other way round: the product of both has a price for each. A whole tree never
- * comes here.
+ * One figure alone is not enough: engines that balance all-to-all best often have more flows of a
+ * shift on one link, and the other way round. The product of both figures decides. Complete trees
+ * are never compared.
  */
 #include "libfabmgr/study/choose_engine.h"
 
@@ -25,9 +25,9 @@
 
 struct comparison {
     struct fab_route_input in;
-    struct fab_engine_choice *first; /* what there was */
-    struct fab_engine_choice best;   /* with no engine: still the first */
-    uint64_t best_score;
+    struct fab_engine_choice *first; /* the tables that the caller has */
+    struct fab_engine_choice best;   /* engine NULL: no better one than the first yet */
+    uint64_t best_score;             /* product of both figures; less is better */
     char figures[200];
     uint32_t compared;
 };
@@ -61,7 +61,7 @@ static int measure(struct comparison *c, const struct fab_engine_choice *of, con
     return FAB_OK;
 }
 
-/* UNSUPPORTED: it is not good. */
+/* UNSUPPORTED: the tables fail the proof. */
 static int prove(const struct comparison *c, struct fab_engine_choice *t)
 {
     const struct fab_verify_input in = {
@@ -77,13 +77,13 @@ static int prove(const struct comparison *c, struct fab_engine_choice *t)
     return status == FAB_OK && !fab_verify_verdict_good(&t->verdict) ? FAB_E_UNSUPPORTED : status;
 }
 
-/* Hosts learn the SL of a path from subnet administration alone. */
+/* Hosts learn the SL of a path only from path records of subnet administration. */
 static bool needs_sls(const struct fab_engine_choice *c)
 {
     return fab_vls_many(&c->vls) && c->vls.sls > 1;
 }
 
-/* UNSUPPORTED, too, where it needs more lanes, or would give paths other SLs. */
+/* UNSUPPORTED: also if the tables need more VLs than the first, or other SLs than 0. */
 static int compute(const struct comparison *c, struct fab_engine_choice *t)
 {
     int status = t->engine->run(&c->in, &t->lft, &t->vls, t->why, sizeof(t->why));
@@ -93,7 +93,7 @@ static int compute(const struct comparison *c, struct fab_engine_choice *t)
     return status == FAB_OK ? prove(c, t) : status;
 }
 
-/* Takes t over: as the best, or not at all. `limit`: a greater score is worse. */
+/* Takes ownership of t: keeps it as the best if its score is at most `limit`, else frees it. */
 static int enter(struct comparison *c, struct fab_engine_choice *t, int status, const char *name,
                  uint64_t limit)
 {
@@ -110,14 +110,14 @@ static int enter(struct comparison *c, struct fab_engine_choice *t, int status, 
     return status == FAB_E_UNSUPPORTED ? FAB_OK : status;
 }
 
-static int contend(struct comparison *c, const struct fab_route_engine *engine)
+static int enter_engine(struct comparison *c, const struct fab_route_engine *engine)
 {
     struct fab_engine_choice t = {.engine = engine};
     int status = compute(c, &t);
     return enter(c, &t, status, engine->name, c->best_score - 1);
 }
 
-/* ---- polish ---------------------------------------------------------------------------------- */
+/* ---- local search ---------------------------------------------------------------------------- */
 
 static int copy(const struct fab_engine_choice *from, struct fab_engine_choice *to)
 {
@@ -131,7 +131,7 @@ static int copy(const struct fab_engine_choice *from, struct fab_engine_choice *
     return status;
 }
 
-static int polish(const struct comparison *c, struct fab_engine_choice *t)
+static int search_locally(const struct comparison *c, struct fab_engine_choice *t)
 {
     const struct fab_quality_input measured = {
         .fabric = c->in.fabric, .lids = c->in.lids, .lft = &t->lft};
@@ -147,22 +147,22 @@ static int polish(const struct comparison *c, struct fab_engine_choice *t)
     return status;
 }
 
-/* What there is, in place of it when it is as good in figures: it is better in what these do not
- * say. */
+/* Improves tables by local search. The result replaces them also if both figures are equal, since
+ * it has fewer conflicts between flows. */
 static int refine(struct comparison *c, const struct fab_engine_choice *from)
 {
     struct fab_engine_choice t = {.engine = NULL};
     int status = copy(from, &t);
     if (status == FAB_OK)
-        status = polish(c, &t);
+        status = search_locally(c, &t);
     if (status == FAB_OK)
         status = prove(c, &t);
-    return enter(c, &t, status, "polished", c->best_score);
+    return enter(c, &t, status, "after local search", c->best_score);
 }
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
-static void settle(struct comparison *c)
+static void report_choice(struct comparison *c)
 {
     if (c->best.engine != NULL) {
         choice_fini(c->first);
@@ -172,15 +172,15 @@ static void settle(struct comparison *c)
         return;
     size_t used = strlen(c->first->why);
     snprintf(c->first->why + used, sizeof(c->first->why) - used,
-             "; the best by all-to-all max/mean and worst shift: %s", c->figures);
+             "; best by all-to-all max/mean and worst shift: %s", c->figures);
 }
 
-static void warn_of_sls(struct fab_engine_choice *choice)
+static void report_sls(struct fab_engine_choice *choice)
 {
     size_t used = strlen(choice->why);
     if (needs_sls(choice))
         snprintf(choice->why + used, sizeof(choice->why) - used,
-                 "; its paths take SLs 0 to %u, which hosts learn from subnet administration only",
+                 "; paths use SLs 0 to %u: hosts must take the SL from path records",
                  choice->vls.sls - 1u);
 }
 
@@ -191,7 +191,7 @@ static int compare(struct comparison *c, const struct fab_route_chain *chain, ui
         status = refine(c, c->first);
     bool alone = needs_sls(c->first);
     for (uint32_t i = taken + 1; status == FAB_OK && !alone && i < chain->count; i++)
-        status = contend(c, chain->engine[i]);
+        status = enter_engine(c, chain->engine[i]);
     if (status == FAB_OK && c->best.engine != NULL && c->best.engine != c->first->engine)
         status = refine(c, &c->best);
     return status;
@@ -207,11 +207,11 @@ int fab_study_choose_engine(const struct fab_route_input *in, const struct fab_r
     if (chain->automatic && in->flawed != NULL && *in->flawed && work <= FAB_STUDY_CHOOSE_WORK) {
         status = compare(&c, chain, taken);
         if (status == FAB_OK)
-            settle(&c);
+            report_choice(&c);
         else
             choice_fini(&c.best);
     }
     if (status == FAB_OK)
-        warn_of_sls(choice);
+        report_sls(choice);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The best of several engines. "auto" takes the first that proves itself; where that one says that
- * something is missing, and the fabric is small, those after it are asked, too, and measured.
+ * The choice of the best engine. "auto" takes the first engine whose tables pass the proof. If that
+ * engine reports a flaw and the fabric is small, the engines after it are tried and measured, too.
  */
 #ifndef LIBFABMGR_STUDY_CHOOSE_ENGINE_H
 #define LIBFABMGR_STUDY_CHOOSE_ENGINE_H
@@ -9,26 +9,27 @@
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/verify/verify.h"
 
-/* Fabrics of more switches x LIDs are not compared nor polished: it would take longer than a tenth
- * of a second or so an engine, and half a second for polishing. A full tree of 1,024 hosts and 320
- * switches is below. */
+/* Greatest size (switches x LIDs) of fabrics that are compared. Beyond, an engine would take longer
+ * than about 0.1 s and local search longer than 0.5 s. A full tree of 1,024 hosts and 320 switches
+ * is smaller. */
 #define FAB_STUDY_CHOOSE_WORK 500000u
 
 struct fab_engine_choice {
     const struct fab_route_engine *engine;
-    struct fab_lft lft; /* proven good */
+    struct fab_lft lft; /* passes the proof */
     struct fab_vls vls;
     struct fab_verdict verdict;
-    char why[300]; /* the engine's sentence, and how they compared */
+    char why[300]; /* the engine's sentence, and the comparison */
 };
-/* Puts the best in place of *choice, which engine chain->engine[taken] made of *in, and polishes it
- * (libfabmgr/route/local_search/local_search.h): of the first polished, and of all engines from
- * there on that take the fabric with as few lanes and prove themselves, the one whose worst load of
- * all-to-all, times its worst shift, is least; of equals the earliest. Where paths of the first
- * need other SLs than 0, others are not asked, and those that need them are not taken. It is good
- * by the proof, too. Leaves the tables as they are where nothing is to be compared: no "auto",
- * in->flawed NULL or false, or too large. Says so in choice->why where hosts have to use other SLs.
- * NOMEM and other failures: *choice is as it was. */
+/* Replaces *choice, which engine chain->engine[taken] made of *in, by the best tables: those of the
+ * first engine after local search, or of a later engine of the chain, whichever has the least
+ * product of the greatest load of all-to-all and the worst shift; of equals, the earliest. Later
+ * engines must not need more VLs, must pass the proof, and all paths must have SL 0; if the first
+ * engine uses other SLs, no other engine is tried. The result passes the proof.
+ *
+ * Nothing is compared unless the chain is "auto", *in->flawed is true and the fabric is small
+ * enough. choice->why tells the operator if hosts must use other SLs than 0. NOMEM and other errors
+ * of the engines and of the proof: *choice is unchanged. */
 int fab_study_choose_engine(const struct fab_route_input *in, const struct fab_route_chain *chain,
                             uint32_t taken, struct fab_engine_choice *choice);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The order of ends in which shifts are counted. It has to be the same for all tables of a fabric,
- * so it comes from the cables alone: leaves of a pod stand side by side, and pods of a larger group
- * do. Which comes first is said by LIDs, because addressing follows the topology where it can; so
- * where LIDs are in topological order, this is their order.
+ * The order of the endports for shifts. It must be the same for all tables of a fabric, so that it
+ * follows from the links alone: the leaves of a pod are adjacent, and so are the pods of a larger
+ * group. LIDs decide which comes first, because addressing follows the topology where it can; where
+ * LIDs are in topological order, this is their order.
  *
  * Leaves sorted by their lowest LID are split by distance: those within d of the first, those
  * within d of the first that remains, and so on; then each group again for a smaller d.
@@ -15,21 +15,21 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/study/measurement.h"
 
-#define FAR 0xff /* that many cables or more, or none lead there */
+#define FAR 0xff /* at least this distance, or not connected */
 
 struct sorting {
     const struct fab_measurement *f;
-    uint64_t *key;      /* [leaf_count] lowest LID, then ordinal */
-    uint8_t *apart;     /* [leaf_count][leaf_count] cables between them */
-    uint32_t *sequence; /* [leaf_count] ordinals, being grouped */
-    uint32_t *scratch;  /* [switches], at least leaf_count */
-    uint8_t *distance;  /* [switches] */
+    uint64_t *key;          /* [leaf_count] lowest LID << 32 | ordinal */
+    uint8_t *leaf_distance; /* [leaf_count][leaf_count] hops between them */
+    uint32_t *sequence;     /* [leaf_count] ordinals */
+    uint32_t *scratch;      /* [switches], at least leaf_count */
+    uint8_t *distance;      /* [switches] from one leaf */
 };
 
 static void measure(struct sorting *s, uint32_t leaf)
 {
     const struct fab_measurement *f = s->f;
-    uint8_t *row = s->apart + (size_t)leaf * f->leaf_count;
+    uint8_t *row = s->leaf_distance + (size_t)leaf * f->leaf_count;
     uint32_t done = 0, count = 1;
     memset(s->distance, FAR, f->switches);
     s->scratch[0] = f->leaves[leaf].sw;
@@ -70,14 +70,15 @@ static void sort_leaves(struct sorting *s)
         s->sequence[i] = (uint32_t)s->key[i];
 }
 
-/* Groups sequence[from..to) by being within `radius`, and each group by smaller ones. */
+/* Splits sequence[from..to) into groups within `radius` of their first members, and each group by
+ * smaller radii. */
 static void group(struct sorting *s, uint32_t from, uint32_t to, int radius)
 {
     while (radius > 0 && from < to) {
-        const uint8_t *near = s->apart + (size_t)s->sequence[from] * s->f->leaf_count;
+        const uint8_t *distances = s->leaf_distance + (size_t)s->sequence[from] * s->f->leaf_count;
         uint32_t in = from, out = 0;
         for (uint32_t i = from; i < to; i++) {
-            if (i == from || near[s->sequence[i]] <= radius)
+            if (i == from || distances[s->sequence[i]] <= radius)
                 s->sequence[in++] = s->sequence[i];
             else
                 s->scratch[out++] = s->sequence[i];
@@ -93,11 +94,12 @@ static int greatest(const struct sorting *s)
 {
     uint8_t most = 0;
     for (size_t i = 0; i < (size_t)s->f->leaf_count * s->f->leaf_count; i++)
-        most = s->apart[i] != FAR && s->apart[i] > most ? s->apart[i] : most;
+        most =
+            s->leaf_distance[i] != FAR && s->leaf_distance[i] > most ? s->leaf_distance[i] : most;
     return most;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_leaf_and_port(const void *a, const void *b)
 {
     const struct fab_measured_endport *x = a, *y = b;
     if (x->leaf != y->leaf)
@@ -105,7 +107,7 @@ static int by_place(const void *a, const void *b)
     return (x->num > y->num) - (x->num < y->num);
 }
 
-/* Leaves get the ordinals of the sequence, and ends are sorted by them. */
+/* Gives leaves the ordinals of the sequence, and sorts the endports by them. */
 static int renumber(struct fab_measurement *f, const uint32_t *sequence)
 {
     struct fab_measured_leaf *leaves = fab_alloc_array(f->leaf_count, sizeof *leaves);
@@ -118,7 +120,7 @@ static int renumber(struct fab_measurement *f, const uint32_t *sequence)
     }
     for (uint32_t i = 0; i < f->end_count; i++)
         f->ends[i].leaf = f->leaf_at[leaves[f->ends[i].leaf].sw];
-    qsort(f->ends, f->end_count, sizeof *f->ends, by_place);
+    qsort(f->ends, f->end_count, sizeof *f->ends, by_leaf_and_port);
     free(leaves);
     return FAB_OK;
 }
@@ -131,8 +133,8 @@ int fab_study_measurement_order(struct fab_measurement *f)
     s.sequence = fab_alloc_array(f->leaf_count, sizeof *s.sequence);
     s.scratch = fab_alloc_array(f->switches, sizeof *s.scratch);
     s.distance = fab_alloc_array(f->switches, 1);
-    s.apart = fab_alloc_array(f->leaf_count, f->leaf_count);
-    if (!s.key || !s.sequence || !s.scratch || !s.distance || !s.apart)
+    s.leaf_distance = fab_alloc_array(f->leaf_count, f->leaf_count);
+    if (!s.key || !s.sequence || !s.scratch || !s.distance || !s.leaf_distance)
         goto out;
     for (uint32_t i = 0; i < f->leaf_count; i++)
         measure(&s, i);
@@ -144,6 +146,6 @@ out:
     free(s.sequence);
     free(s.scratch);
     free(s.distance);
-    free(s.apart);
+    free(s.leaf_distance);
     return rc;
 }

@@ -1,1 +1,12 @@
-libfabmgr_libfabmgr_la_SOURCES += %D%/all_to_all.c %D%/measurement.c %D%/measurement.h %D%/permutations.c %D%/endport_order.c %D%/quality.c %D%/quality.h
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/all_to_all.c \
+	%D%/choose_engine.c \
+	%D%/choose_engine.h \
+	%D%/endport_order.c \
+	%D%/measurement.c \
+	%D%/measurement.h \
+	%D%/permutations.c \
+	%D%/quality.c \
+	%D%/quality.h \
+	%D%/whatif.c \
+	%D%/whatif.h

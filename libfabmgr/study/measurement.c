@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sets the scene: which ends are measured, the leaves that they sit at, and where channels lead.
- * Without a list these are all adapters and routers with a LID at a working cable to a switch, but
- * no aggregation nodes, which neither send nor receive on behalf of a job.
+ * Which endports are measured, the leaves that they are attached to, and where channels
+ * find_channels. Without a list these are all endports of adapters and routers with a LID and a
+ * working link to a switch. Aggregation nodes are left out: they neither send nor receive on behalf
+ * of a job.
  */
 #include "libfabmgr/study/measurement.h"
 
@@ -12,7 +13,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-static void lead(struct fab_measurement *f)
+static void find_channels(struct fab_measurement *f)
 {
     const struct fab_fabric *fabric = f->in->fabric;
     for (uint32_t sw = 0; sw < f->switches; sw++)
@@ -26,7 +27,7 @@ static void lead(struct fab_measurement *f)
     }
 }
 
-/* The switch of an end, and the port there; false: it can neither send nor receive. */
+/* The switch of an endport and the port there. Returns false if it can neither send nor receive. */
 static bool attachment(const struct fab_measurement *f, uint32_t port, uint32_t *ret_sw,
                        uint8_t *ret_num)
 {
@@ -81,13 +82,13 @@ static int add_listed(struct fab_measurement *f)
     return rc;
 }
 
-static void count_ways(struct fab_measurement *f)
+static void count_leaf_channels(struct fab_measurement *f)
 {
     for (uint32_t i = 0; i < f->leaf_count; i++) {
         uint32_t sw = f->leaves[i].sw;
         uint32_t end = sw + 1 < f->switches ? f->first[sw + 1] : f->ports;
         for (uint32_t port = f->first[sw]; port < end; port++)
-            f->leaves[i].ways += f->to[port] != FAB_NONE;
+            f->leaves[i].channels += f->to[port] != FAB_NONE;
     }
 }
 
@@ -109,14 +110,14 @@ static int allocate(struct fab_measurement *f)
 static int fill(struct fab_measurement *f)
 {
     int rc = FAB_OK;
-    lead(f);
+    find_channels(f);
     if (f->in->ends != NULL)
         rc = add_listed(f);
     else
         add_all(f);
     if (rc < 0)
         return rc;
-    count_ways(f);
+    count_leaf_channels(f);
     f->words = fab_bits_words(f->end_count);
     f->broken = calloc((size_t)f->leaf_count + 1, (f->words + 1) * sizeof *f->broken);
     if (f->broken == NULL)

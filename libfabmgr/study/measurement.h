@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ends and channels that are measured. Private to the room. */
+/* The endports and channels that are measured. Private to the room. */
 #ifndef LIBFABMGR_STUDY_MEASUREMENT_H
 #define LIBFABMGR_STUDY_MEASUREMENT_H
 
@@ -9,32 +9,33 @@
 struct fab_measured_endport {
     uint32_t port;
     uint32_t lid;
-    uint32_t leaf; /* ordinal */
-    uint8_t num;   /* of the leaf's port */
+    uint32_t leaf; /* index of leaves[] */
+    uint8_t num;   /* port of the leaf */
 };
 struct fab_measured_leaf {
     uint32_t sw;
-    uint32_t ends; /* of those measured */
-    uint32_t ways; /* its channels */
+    uint32_t ends;     /* measured endports */
+    uint32_t channels; /* channels to other switches */
 };
 struct fab_measurement {
     const struct fab_quality_input *in;
-    uint32_t switches, ports; /* port ids of switches are below this */
+    uint32_t switches, ports; /* `ports`: port ids of switches are less than this */
     uint32_t *first;          /* [switches] port id of port 0 */
-    uint32_t *to;             /* [ports] the switch that it leads to, or FAB_NONE: no channel */
+    uint32_t *to;             /* [ports] the switch that the channel leads to, or FAB_NONE */
     uint32_t channels;
-    struct fab_measured_endport *ends; /* in the order of shifts */
+    struct fab_measured_endport *ends; /* [end_count] in the order of shifts */
     uint32_t end_count;
-    struct fab_measured_leaf *leaves;
+    struct fab_measured_leaf *leaves; /* [leaf_count] */
     uint32_t leaf_count;
-    uint32_t *leaf_at; /* [switches] ordinal, or FAB_NONE */
-    size_t words;      /* of a row of: */
-    uint64_t *broken;  /* [leaf_count][words] by end: the tables do not lead there from here */
+    uint32_t *leaf_at; /* [switches] index of leaves[], or FAB_NONE */
+    size_t words;      /* of a set of endports */
+    uint64_t *broken;  /* [leaf_count][words] endports that the leaf's paths do not reach */
 };
-/* As fab_study_quality_measure. */
+/* Errors as fab_study_quality_measure(). */
 int fab_study_measurement_make(const struct fab_quality_input *in, struct fab_measurement *ret);
 void fab_study_measurement_fini(struct fab_measurement *f);
-/* Orders the ends: leaves side by side that are near each other, ends of a leaf by port. */
+/* Orders the endports: leaves that are near each other are adjacent, endports of a leaf follow its
+ * ports. NOMEM. */
 int fab_study_measurement_order(struct fab_measurement *f);
 
 static inline bool fab_study_measurement_stopped(const struct fab_measurement *f)
@@ -47,8 +48,10 @@ static inline bool fab_study_measurement_leads(const struct fab_measurement *f, 
     return !fab_bits_get(f->broken + f->ends[src].leaf * f->words, dst);
 }
 
-int fab_study_measure_all_to_all(struct fab_measurement *f,
-                                 struct fab_quality *q); /* finds what is broken, too */
+/* All four: NOMEM. BUSY: stopped by the caller. The first also fills broken[], which the others
+ * need.
+ */
+int fab_study_measure_all_to_all(struct fab_measurement *f, struct fab_quality *q);
 int fab_study_measure_shifts(const struct fab_measurement *f, struct fab_quality_shift *ret);
 int fab_study_measure_random(const struct fab_measurement *f, struct fab_quality_random *ret);
 int fab_study_measure_bisections(const struct fab_measurement *f,

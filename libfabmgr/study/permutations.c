@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Permutations: shifts, random ones, and random bisections. Each flow is walked by the tables; that
- * it ends is known from the all-to-all count, which marked the leaves from which it would not.
+ * Permutations: shifts, random permutations and random bisections. Each flow is followed through
+ * the tables. It cannot loop, since the count of all-to-all has marked the leaves whose paths do
+ * not arrive.
  *
- * All shifts are tried while these are no more than SHIFT_FLOWS flows, which is the case for 3,000
- * ends; beyond, as many different ones as make that number, by lot.
+ * All shifts are tried if these have at most SHIFT_FLOWS flows, which is the case up to 3,000
+ * endports; otherwise as many different shifts as make that number, chosen at random.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,8 @@ struct traffic {
     const struct fab_measurement *f;
     struct fab_prng prng;
     uint32_t *load;  /* [ports] flows over each channel */
-    uint32_t *ends;  /* [end_count] being shuffled */
-    uint32_t *worst; /* [samples or shifts] */
+    uint32_t *ends;  /* [end_count] endports, shuffled */
+    uint32_t *worst; /* [samples] */
 };
 
 static int traffic_init(struct traffic *t, const struct fab_measurement *f, uint64_t salt,
@@ -49,7 +50,7 @@ static void clear(struct traffic *t)
     memset(t->load, 0, t->f->ports * sizeof *t->load);
 }
 
-/* Adds one flow; the greatest load on its way. */
+/* Adds one flow to the loads. Returns the greatest load on its path. */
 static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
 {
     const struct fab_measurement *f = t->f;
@@ -66,7 +67,7 @@ static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
     return most;
 }
 
-/* The share that a flow gets of what was added; 0: it leads nowhere. */
+/* The share of the bandwidth that an added flow gets; 0: its path does not arrive. */
 static double share(const struct traffic *t, uint32_t src, uint32_t dst)
 {
     const struct fab_measurement *f = t->f;
@@ -82,8 +83,7 @@ static double share(const struct traffic *t, uint32_t src, uint32_t dst)
     return 1.0 / most;
 }
 
-/* ---- shifts -----------------------------------------------------------------------------------
- */
+/* ---- shifts ---------------------------------------------------------------------------------- */
 
 static uint32_t shift(struct traffic *t, uint32_t k)
 {
@@ -105,7 +105,7 @@ int fab_study_measure_shifts(const struct fab_measurement *f, struct fab_quality
     uint32_t some = f->end_count > 0 ? SHIFT_FLOWS / f->end_count : 0;
     int rc = traffic_init(&t, f, 1, 0);
     s.every = all <= some;
-    if (rc == FAB_OK && !s.every) /* ends 1..all, shuffled, are as many different shifts */
+    if (rc == FAB_OK && !s.every) /* the shuffled values 1..all are different shifts */
         fab_prng_shuffle(&t.prng, t.ends + 1, all);
     while (rc == FAB_OK && s.tried < (s.every ? all : some)) {
         uint32_t k = t.ends[++s.tried], most = shift(&t, k);
@@ -121,8 +121,7 @@ int fab_study_measure_shifts(const struct fab_measurement *f, struct fab_quality
     return rc;
 }
 
-/* ---- random permutations -----------------------------------------------------------------------
- */
+/* ---- random permutations --------------------------------------------------------------------- */
 
 static uint32_t permute(struct traffic *t)
 {
@@ -159,8 +158,7 @@ int fab_study_measure_random(const struct fab_measurement *f, struct fab_quality
     return rc;
 }
 
-/* ---- random bisections -------------------------------------------------------------------------
- */
+/* ---- random bisections ----------------------------------------------------------------------- */
 
 static double bisect(struct traffic *t)
 {

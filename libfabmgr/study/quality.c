@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The figures together, and the bounds beside them: a leaf with h ends, u channels and h' ends
- * elsewhere must carry h * h' units of all-to-all over its u channels, and some permutation makes
- * min(h, h') of its ends send over them at once.
+ * All figures, and their lower bounds: a leaf with h endports, u channels and h' endports elsewhere
+ * must carry h * h' units of all-to-all over its u channels, and some permutation makes min(h, h')
+ * of its endports send over them at once.
  */
 #include "libfabmgr/study/quality.h"
 
@@ -18,11 +18,12 @@ static uint64_t divide_up(uint64_t x, uint64_t y)
 static void bound(const struct fab_measurement *f, struct fab_quality *q)
 {
     for (uint32_t i = 0; i < f->leaf_count; i++) {
-        uint64_t here = f->leaves[i].ends, there = f->end_count - here, ways = f->leaves[i].ways;
-        if (ways == 0)
+        uint64_t here = f->leaves[i].ends, there = f->end_count - here,
+                 channels = f->leaves[i].channels;
+        if (channels == 0)
             continue;
-        uint64_t all = divide_up(here * there, ways);
-        uint32_t one = (uint32_t)divide_up(here < there ? here : there, ways);
+        uint64_t all = divide_up(here * there, channels);
+        uint32_t one = (uint32_t)divide_up(here < there ? here : there, channels);
         q->all.bound = all > q->all.bound ? all : q->all.bound;
         q->permutation_bound = one > q->permutation_bound ? one : q->permutation_bound;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How good tables are, from the fabric, the LIDs and the tables alone: how evenly they spread
- * traffic over the cables, for the whole fabric or for the hosts of one job. A channel is one
- * direction of a working cable between two switches; cables to ends are not looked at.
+ * The quality of tables, from the fabric, the LIDs and the tables alone: how evenly they spread
+ * traffic over the links, for the whole fabric or for the endports of one job. A channel is one
+ * direction of a working link between two switches; links to endports are not considered.
  */
 #ifndef LIBFABMGR_STUDY_QUALITY_H
 #define LIBFABMGR_STUDY_QUALITY_H
@@ -13,75 +13,77 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/target/target.h"
 
-#define FAB_QUALITY_HOPS 65      /* the last counts all longer ones too */
-#define FAB_QUALITY_WORST 5      /* channels that are named */
-#define FAB_QUALITY_SAMPLES 1000 /* what Hoefler et al. take for effective bisection bandwidth */
+#define FAB_QUALITY_HOPS 65      /* the last class counts all longer paths, too */
+#define FAB_QUALITY_WORST 5      /* channels that are reported */
+#define FAB_QUALITY_SAMPLES 1000 /* as Hoefler et al. for the effective bisection bandwidth */
 #define FAB_QUALITY_SAMPLES_MAX 100000u
 
 struct fab_quality_input {
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
     const struct fab_lft *lft;
-    /* Port ids, in the order of the job's ranks; each owns a LID, none comes twice. NULL: all ends
-     * of the fabric that send and receive (no aggregation nodes), in topological order. */
+    /* Port ids in the order of the job's ranks; each owns a LID, without duplicates. NULL: all
+     * endports of the fabric that send and receive (no aggregation nodes), in topological order. */
     const uint32_t *ends;
     uint32_t end_count;
-    uint32_t samples; /* random permutations, and random bisections; 0: none */
+    uint32_t samples; /* number of random permutations, and of random bisections; 0: none */
     uint64_t seed;
-    bool (*stopped)(void *ctx); /* asked often; true: give up. May be NULL */
+    bool (*stopped)(void *ctx); /* called often; true: give up. May be NULL */
     void *stopped_ctx;
 };
 
-/* Every end sends one unit to every other end. */
+/* All-to-all: every endport sends one unit to every other endport. */
 struct fab_quality_all {
-    uint64_t max;       /* of the units that one channel carries: the edge forwarding index */
-    uint64_t bound;     /* no routing has a lower max: a leaf's own cables have to carry it */
+    uint64_t max;       /* greatest load of a channel, in units: the edge forwarding index */
+    uint64_t bound;     /* lower bound of max for any routing: what a leaf's links must carry */
     double mean, sigma; /* over all channels; of a job: over those that it uses */
-    uint32_t unused;    /* channels that carry nothing */
-    uint32_t min_ends;  /* max over channels of min(ends that send, ends that receive over it) */
+    uint32_t unused;    /* channels without load */
+    uint32_t min_ends;  /* max over channels of min(sending endports, receiving endports) */
     uint32_t worst_count;
-    uint32_t worst[FAB_QUALITY_WORST]; /* port ids, by load and then by id */
+    uint32_t worst[FAB_QUALITY_WORST]; /* port ids, by descending load, then by id */
     uint64_t worst_load[FAB_QUALITY_WORST];
 };
-/* Permutations: each end sends to one and receives from one; max: flows over one channel. */
-struct fab_quality_shift { /* end i to end i + k, for all k or some */
-    uint32_t max;
-    uint32_t worst; /* the least k that has it */
-    uint32_t tried; /* 0: there are too few ends */
-    bool every;
+/* Permutations: each endport sends to one other and receives from one other. */
+struct fab_quality_shift { /* endport i to endport i + k, for all k or some */
+    uint32_t max;          /* greatest number of flows on a channel */
+    uint32_t worst;        /* the least k with this number */
+    uint32_t tried;        /* 0: there are too few endports */
+    bool every;            /* all k were tried */
 };
 struct fab_quality_random {
-    uint32_t median, max; /* over permutations, of the flows over the worst channel */
+    uint32_t median, max; /* over the permutations, of the flows on the channel with the most */
     uint32_t tried;
 };
-/* Half of the ends, drawn by lot, send to the other half; a flow gets the share that the most
- * crowded channel on its way leaves it. (Hoefler, Schneider, Lumsdaine 2008.) */
+/* Half of the endports, chosen at random, send to the other half. A flow gets the share of
+ * bandwidth that the channel with the most flows on its path leaves it (Hoefler, Schneider,
+ * Lumsdaine 2008).
+ */
 struct fab_quality_bisection {
-    double mean;  /* 0..1 of the bandwidth of an end */
-    double least; /* of one matching */
+    double mean;  /* 0..1 of the bandwidth of an endport */
+    double least; /* the lowest mean of one bisection */
     uint32_t tried;
 };
 struct fab_quality {
-    uint32_t ends, leaves; /* leaves: switches that they sit at */
+    uint32_t ends, leaves; /* leaves: switches that the endports are attached to */
     uint32_t channels;     /* of the fabric */
-    uint64_t pairs;        /* ordered, that the tables lead to each other */
-    uint64_t lost;         /* ordered, that they do not; they count nowhere else */
+    uint64_t pairs;        /* ordered pairs of endports that the tables connect */
+    uint64_t lost;         /* ordered pairs that they do not connect; not in any other figure */
     struct fab_quality_all all;
-    uint32_t permutation_bound; /* the worst permutation has no lower max */
+    uint32_t permutation_bound; /* lower bound of the worst permutation's max, for any routing */
     struct fab_quality_shift shift;
     struct fab_quality_random random;
     struct fab_quality_bisection bisection;
-    uint64_t hops[FAB_QUALITY_HOPS]; /* pairs by the switches on their way */
+    uint64_t hops[FAB_QUALITY_HOPS]; /* number of pairs by the switches on their path */
 };
 
-/* NOMEM; INVAL: an end owns no LID, is at no switch, or comes twice; BUSY: stopped. The same input
- * gives the same figures. */
+/* Equal input gives equal figures. INVAL: an endport owns no LID, is attached to no switch, or is
+ * listed twice. BUSY: stopped by the caller. NOMEM. */
 int fab_study_quality_measure(const struct fab_quality_input *in, struct fab_quality *ret);
-/* The ends that are measured, as port ids in the order of the shifts. Caller frees. As
- * fab_study_quality_measure. */
+/* The measured endports as port ids in the order of the shifts; the caller frees them. Errors as
+ * fab_study_quality_measure(). */
 int fab_study_quality_endports(const struct fab_quality_input *in, uint32_t **ret_ports,
                                uint32_t *ret_count);
-/* max / mean of all-to-all; 0 when nothing crosses a channel. */
+/* max / mean of all-to-all; 0 if no channel has load. */
 double fab_study_quality_imbalance(const struct fab_quality *q);
 
 #endif

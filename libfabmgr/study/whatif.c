@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cables are pulled in a builder; what our own port then reaches is the fabric that discovery would
- * find. Nodes are the same when their GUIDs are; their ports have the same numbers.
+ * The links are removed in a builder. What the manager's own port then reaches is the fabric that
+ * discovery would find. Nodes are identified by their GUIDs; port numbers stay the same.
  */
 #include "libfabmgr/study/whatif.h"
 
@@ -11,7 +11,8 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-static int pull(struct fab_builder *b, const struct fab_fabric *f, uint32_t port, bool *ret_was)
+static int remove_link(struct fab_builder *b, const struct fab_fabric *f, uint32_t port,
+                       bool *ret_was)
 {
     const struct fab_port *p = &f->ports[port];
     uint32_t ref;
@@ -23,7 +24,7 @@ static int pull(struct fab_builder *b, const struct fab_fabric *f, uint32_t port
     return *ret_was ? fab_builder_unlink(b, p->node, p->num) : FAB_OK;
 }
 
-static int damage(const struct fab_whatif_input *in, struct fab_whatif *w)
+static int remove_links(const struct fab_whatif_input *in, struct fab_whatif *w)
 {
     const struct fab_fabric *f = in->fabric;
     struct fab_fabric *all = NULL;
@@ -31,7 +32,7 @@ static int damage(const struct fab_whatif_input *in, struct fab_whatif *w)
     int rc = b != NULL ? FAB_OK : FAB_E_NOMEM;
     for (uint32_t i = 0; i < in->port_count && rc == FAB_OK; i++) {
         bool was = false;
-        rc = in->ports[i] < f->port_count ? pull(b, f, in->ports[i], &was) : FAB_E_NOT_FOUND;
+        rc = in->ports[i] < f->port_count ? remove_link(b, f, in->ports[i], &was) : FAB_E_NOT_FOUND;
         w->cables += was;
     }
     uint32_t dropped;
@@ -61,7 +62,7 @@ static int map_ports(const struct fab_whatif_input *in, struct fab_whatif *w)
     return FAB_OK;
 }
 
-/* An adapter of two ports may be left with one of them cut off: that end is lost, too. */
+/* If one port of an adapter with two ports is cut off, that endport is lost, too. */
 static bool is_lost(const struct fab_whatif *w, uint32_t now)
 {
     return now == FAB_NONE || !fab_port_is_up(w->fabric, now);
@@ -109,7 +110,7 @@ static int keep_tables(const struct fab_whatif_input *in, struct fab_whatif *w)
 int fab_study_whatif_make(const struct fab_whatif_input *in, struct fab_whatif *ret)
 {
     struct fab_whatif w = {0};
-    int rc = damage(in, &w);
+    int rc = remove_links(in, &w);
     if (rc == FAB_OK)
         rc = map_ports(in, &w);
     if (rc == FAB_OK)
@@ -135,7 +136,7 @@ void fab_study_whatif_fini(struct fab_whatif *w)
     *w = (struct fab_whatif){0};
 }
 
-static uint32_t differing(const uint8_t *x, const uint8_t *y, size_t count)
+static uint32_t count_different(const uint8_t *x, const uint8_t *y, size_t count)
 {
     uint32_t n = 0;
     for (size_t i = 0; i < count; i++)
@@ -153,7 +154,8 @@ void fab_study_whatif_compare(const struct fab_lft *before, const struct fab_lft
         const uint8_t *x = fab_lft_row(before, sw), *y = fab_lft_row(now, sw);
         uint64_t blocks = c.blocks;
         for (size_t at = 0; at < end; at += FAB_LFT_BLOCK) {
-            uint32_t n = at < known ? differing(x + at, y + at, FAB_LFT_BLOCK) : FAB_LFT_BLOCK;
+            uint32_t n =
+                at < known ? count_different(x + at, y + at, FAB_LFT_BLOCK) : FAB_LFT_BLOCK;
             c.entries += n;
             c.blocks += n > 0;
         }

@@ -1,1 +1,0 @@
-libfabmgr_libfabmgr_la_SOURCES += %D%/whatif.c %D%/whatif.h
