@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The registry of engines, and chains of them. "auto" tries those that know a topology first, which
- * have the best tables and say what they recognised; then updn on what has ranks, be they as
- * irregular as they like (one lane, and a fault changes little); then dfsssp, where the ports have
- * the lanes that it needs; then nue, which takes whatever there is.
+ * The registry of engines, and chains of them. "auto" first tries the engines that recognise a
+ * topology, which make the best tables and report what they recognised; then updn on topologies
+ * with ranks, however irregular (one VL, and a fault changes little); then dfsssp, if the ports
+ * have the VLs that it needs; then nue, which takes every topology.
  */
 #include "libfabmgr/route/route.h"
 
@@ -28,7 +28,7 @@ static const struct fab_route_engine *const automatic[] = {
     &fab_route_engine_dfsssp,         &fab_route_engine_nue,
 };
 #define AUTOMATIC (sizeof(automatic) / sizeof(*automatic))
-_Static_assert(AUTOMATIC <= FAB_ROUTE_CHAIN_MAX, "a chain has room for them");
+_Static_assert(AUTOMATIC <= FAB_ROUTE_CHAIN_MAX, "the automatic chain must fit");
 
 const struct fab_route_engine *const *fab_route_engines(void)
 {

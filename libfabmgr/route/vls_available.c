@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many lanes there are for engines that need several: what the weakest cable between switches
- * offers, since any path may take it (VLCap and OperationalVLs, IBA 14.2.5.6). Where each of
- * several traffic classes shall have as many, that is shared out among them.
+ * How many VLs engines may use: those of the weakest ISL, since any path may take it (VLCap and
+ * OperationalVLs, IBA 14.2.5.6). If each of several traffic classes needs a set of VLs of its own,
+ * the number is divided among them.
  */
 #include "libfabmgr/route/route.h"
 

@@ -65,7 +65,7 @@ START_TEST(says_why_it_took_an_engine)
     v = sm_view(lab.sm);
     ck_assert_str_eq(v->target->engine, "dor");
     ck_assert_ptr_nonnull(
-        strstr(v->target->reason, "; passed over fattree: not ranked: 12 of 12 cables join"));
+        strstr(v->target->reason, "; passed over fattree: no tree: 12 of 12 links join"));
     fab_view_unref(v);
     lab_assert_good(&lab);
     lab_close(&lab);
@@ -88,7 +88,7 @@ START_TEST(refuses_in_words)
     lab_await(&lab, 10, "routing-refused");
     struct sm_status status;
     sm_get_status(lab.sm, &status);
-    ck_assert_ptr_nonnull(strstr(status.alarm, "fattree: not ranked"));
+    ck_assert_ptr_nonnull(strstr(status.alarm, "fattree: no tree"));
     lab_run(&lab, 10, lab_is_idle, "the end of the sweep");
     struct fab_view *v = sm_view(lab.sm);
     ck_assert_ptr_nonnull(v);
@@ -119,7 +119,7 @@ START_TEST(tells_the_whole_chain)
     struct sm_status status;
     sm_get_status(lab.sm, &status);
     ck_assert_ptr_nonnull(strstr(status.alarm, "could deadlock (engine minhop); passed over "
-                                               "fattree: not ranked"));
+                                               "fattree: no tree"));
     lab_close(&lab);
 }
 END_TEST

@@ -83,15 +83,16 @@ END_TEST
 
 START_TEST(others_are_refused_with_a_reason)
 {
-    const char *no_groups = "no dragonfly: no groups of switches that are joined each to each";
+    const char *no_groups = "no dragonfly: no groups of switches that are linked to each other";
     is_refused("dragonfly", fat_tree(8, 3, 1), no_groups);
     is_refused("dragonfly", leaf_spine(4, 2, 2), no_groups);
     is_refused("dragonfly+", fat_tree(8, 3, 1),
                "no dragonfly+: switch core-001 is in no group of leaves and spines");
-    is_refused("dragonfly+", leaf_spine(4, 2, 2), "no dragonfly+: leaves and spines are one group");
-    is_refused(
-        "dragonfly+", dragonfly(5, 4, 2, 1, 1),
-        "no dragonfly+: a cable joins group01-switch-01 and group01-switch-02, both with hosts");
+    is_refused("dragonfly+", leaf_spine(4, 2, 2),
+               "no dragonfly+: leaves and spines form one group");
+    is_refused("dragonfly+", dragonfly(5, 4, 2, 1, 1),
+               "no dragonfly+: a link joins group01-switch-01 and group01-switch-02, which both "
+               "have hosts");
     is_refused("dragonfly", plus(5, 4, 4, 2, 2, 2), no_groups);
     is_refused("dragonfly", leaf_spine(1, 0, 2), no_groups);
 }

@@ -302,14 +302,14 @@ START_TEST(reasons_name_a_cable)
     char why[200];
     struct fab_fabric *f = grid((uint32_t[3]){4, 4, 1}, true, 1);
     ck_assert_ptr_null(tree_routed(f, 0, why));
-    ck_assert_msg(strstr(why, "not ranked: 32 of 32 cables") != NULL, "%s", why);
+    ck_assert_msg(strstr(why, "no tree: 32 of 32 links") != NULL, "%s", why);
     ck_assert_msg(strstr(why, "sw-0001 port 1 with sw-0002 port") != NULL ||
                       strstr(why, " port ") != NULL,
                   "%s", why);
     fab_fabric_unref(f);
     f = grid((uint32_t[3]){4, 1, 1}, false, 0);
     ck_assert_ptr_null(tree_routed(f, 0, why));
-    ck_assert_str_eq(why, "not ranked: no switch has a host");
+    ck_assert_str_eq(why, "no tree: no switch has a host");
     fab_fabric_unref(f);
 }
 END_TEST

@@ -139,7 +139,7 @@ START_TEST(trees_have_no_detours)
     for (unsigned i = 0; trees[i] != NULL; i++) {
         struct fab_fabric *f = retold(trees[i], &prng, i + 1);
         struct fab_target *t = nue_routed(f, &p, why);
-        ck_assert_msg(strstr(why, "as short as cables allow") != NULL, "%u: %s", i, why);
+        ck_assert_msg(strstr(why, "as short as the links allow") != NULL, "%u: %s", i, why);
         fab_target_unref(t);
         fab_fabric_unref(f);
         fab_fabric_unref(trees[i]);
@@ -166,12 +166,14 @@ START_TEST(lanes_shorten_ways)
         p.max_op_vls = vls;
         struct fab_target *t = nue_routed(f, &p, why);
         if (vls == 1)
-            ck_assert_msg(strstr(why, "one lane: ") == why && strstr(why, "detours") != NULL, "%s",
-                          why);
+            ck_assert_msg(strstr(why, "one virtual lane: ") == why &&
+                              strstr(why, "detours") != NULL,
+                          "%s", why);
         else
-            ck_assert_msg(strstr(why, " lanes, as one made detours needed") != NULL, "%s", why);
+            ck_assert_msg(strstr(why, " virtual lanes, as one would need detours") != NULL, "%s",
+                          why);
         if (vls == 4)
-            ck_assert_msg(strstr(why, "as short as cables allow") != NULL, "%s", why);
+            ck_assert_msg(strstr(why, "as short as the links allow") != NULL, "%s", why);
         ck_assert_uint_eq(t->vls.count > 1, vls > 1);
         assert_proven(f, t, "torus");
         fab_target_unref(t);
@@ -210,9 +212,9 @@ static void assert_ordered(const struct fab_cdg *t)
 {
     for (uint32_t arc = 0; arc < t->arcs; arc++) {
         uint32_t head = fab_route_cdg_head(t, arc);
-        ck_assert_uint_eq(t->back[t->back[arc]], arc);
+        ck_assert_uint_eq(t->reverse[t->reverse[arc]], arc);
         for (uint32_t next = t->g->nbr_at[head]; next < t->g->nbr_at[head + 1]; next++)
-            ck_assert(!fab_route_cdg_used(t, arc, next) || t->place[arc] < t->place[next]);
+            ck_assert(!fab_route_cdg_used(t, arc, next) || t->pos[arc] < t->pos[next]);
     }
 }
 
@@ -222,7 +224,7 @@ static void try_turns(struct fab_cdg *t, struct fab_prng *prng, unsigned tries)
         uint32_t from = (uint32_t)fab_prng_below(prng, t->arcs), head = fab_route_cdg_head(t, from);
         uint32_t degree = t->g->nbr_at[head + 1] - t->g->nbr_at[head];
         uint32_t to = t->g->nbr_at[head] + (uint32_t)fab_prng_below(prng, degree);
-        if (to == t->back[from])
+        if (to == t->reverse[from])
             continue;
         bool used = fab_route_cdg_used(t, from, to), circle = closes_circle(t, from, to);
         ck_assert(!used || !circle);
@@ -246,21 +248,21 @@ START_TEST(turns_never_close_a_circle)
         ck_assert_int_eq(fab_route_graph_make(f, &g), FAB_OK);
         ck_assert_int_eq(fab_route_order_find(&g, f, &p, &o), FAB_OK);
         ck_assert_int_eq(fab_route_cdg_init(&t, &g, &o), FAB_OK);
-        t.patience = UINT64_MAX;
+        t.budget = UINT64_MAX;
         try_turns(&t, &prng, 60);
         size_t size = (size_t)t.arcs * t.words * sizeof(*t.used);
-        uint64_t *used = malloc(size + 1), *barred = malloc(size + 1);
+        uint64_t *used = malloc(size + 1), *forbidden = malloc(size + 1);
         memcpy(used, t.used, size);
-        memcpy(barred, t.barred, size);
+        memcpy(forbidden, t.forbidden, size);
         t.logging = true;
         try_turns(&t, &prng, 100);
         fab_route_cdg_undo(&t, 0);
         t.logging = false;
         ck_assert_mem_eq(used, t.used, size);
-        ck_assert_mem_eq(barred, t.barred, size);
+        ck_assert_mem_eq(forbidden, t.forbidden, size);
         try_turns(&t, &prng, 200);
         free(used);
-        free(barred);
+        free(forbidden);
         fab_route_cdg_fini(&t);
         fab_route_order_fini(&o);
         fab_route_graph_fini(&g);
@@ -284,7 +286,7 @@ START_TEST(without_patience_only_what_is_known_is_taken)
         uint32_t head = fab_route_cdg_head(&t, from);
         for (uint32_t to = g.nbr_at[head]; to < g.nbr_at[head + 1]; to++) {
             bool easy = fab_route_cdg_in_order(&t, from, to);
-            if (to != t.back[from])
+            if (to != t.reverse[from])
                 ck_assert_int_eq(fab_route_cdg_add(&t, from, to), easy);
         }
     }

@@ -253,7 +253,7 @@ START_TEST(what_is_missing_is_named)
     fab_policy_defaults(&p);
     struct fab_target *t = routed(f, &p);
     ck_assert_int_eq(run_file(f, &p, &t->lids, &lft, why), FAB_E_UNSUPPORTED);
-    ck_assert_str_eq(why, "no tables are given: routing.file is not set");
+    ck_assert_str_eq(why, "no tables given: set routing.file");
     char *text = exported(f, t), *without = strdup(text);
     snprintf(sentence, sizeof(sentence), "switch %s (0x%016" PRIx64 ") is not in the file",
              f->nodes[0].desc, f->nodes[0].guid);
@@ -261,12 +261,12 @@ START_TEST(what_is_missing_is_named)
     assert_refused(f, &p, &t->lids, without, sentence);
     strcpy(without, text);
     cut_line(without, "0x0002 ");
-    assert_refused(f, &p, &t->lids, without, "has no entry in the file, which LID 2 (");
+    assert_refused(f, &p, &t->lids, without, "has no entry in the file; LID 2 (");
     strcpy(without, text);
     char *entry = strstr(without, "\n0x0003 ");
     ck_assert_ptr_nonnull(entry);
     memcpy(entry + 8, "201", 3);
-    assert_refused(f, &p, &t->lids, without, "goes out by port 201 without a cable");
+    assert_refused(f, &p, &t->lids, without, "sends by port 201, which has no link");
     fab_target_unref(t);
     fab_policy_fini(&p);
     fab_fabric_unref(f);

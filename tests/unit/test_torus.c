@@ -126,15 +126,18 @@ END_TEST
 START_TEST(others_are_refused_with_a_reason)
 {
     is_refused("torus", fat_tree(8, 3, 1),
-               "no grid: 5 slices across one dimension, no ring, row or clique; see leaf-005");
+               "no grid: 5 slices across one dimension form no ring, path or clique, for example "
+               "at leaf-005");
     is_refused("torus", leaf_spine(4, 2, 2),
-               "no grid: 6 slices across one dimension, no ring, row or clique; see spine-001");
-    is_refused("torus", hyperx(4, 4, 0, 1, 1), "no torus: rows of 4 switches, each joined to each");
+               "no grid: 6 slices across one dimension form no ring, path or clique, for example "
+               "at spine-001");
+    is_refused("torus", hyperx(4, 4, 0, 1, 1),
+               "no torus: rows of 4 switches with links between all of them");
     is_refused("dor", torus(5, 5, 0, 1, 1, false),
-               "a torus with rings of 5: it needs the engine torus");
+               "a torus with rings of 5 switches; use the engine torus");
     is_refused("dor", leaf_spine(1, 0, 2), "no grid: one switch");
     is_refused("dor", random_fabric(20, 4, 1, 3),
-               "no grid: the cable from switch-004 to switch-005 leads astray");
+               "no grid: the link from switch-004 to switch-005 does not fit");
 }
 END_TEST
 

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each switch takes a port on a shortest way to the LID: the one from which the rest of the way
- * carries the least in sum (or whose own cable does); or the one of D-mod-k, if that is not much
- * more. Since the number of cables comes first, switches are visited from the nearest to the
- * farthest, and no heap is needed; the hosts that send are then carried from the farthest to the
- * nearest, and no way is followed twice.
+ * For one LID after another, each switch takes a port on a shortest path: the one from which the
+ * loads along the rest of the path (or the load of the next link alone) have the least sum, or the
+ * port of D-mod-k if its sum is not greater by more than a slack. The number of hops has priority,
+ * so that switches are visited by ascending distance and Dijkstra's algorithm needs no heap. The
+ * flows of the sending hosts are then added up from the farthest switch to the nearest, and no path
+ * is followed twice. O(ports) for each LID.
  *
- * So all hosts' packets to a LID tend to take the same last cables, as D-mod-k has it. Where they
- * must spread (the cable that was theirs is gone, and all others are full already), each switch
- * that has hosts puts them on its way at once, for the next one to see.
+ * As with D-mod-k, all hosts' packets to a LID mostly share their last links. Where they must be
+ * spread (the link of D-mod-k has failed and all others are fully loaded), each switch with hosts
+ * adds its flow to the loads at once, so that the next switch sees it.
  *
- * Switches that no shortest way of a host touches (a spine that lost its cable to the leaf) have
- * packets of their own only. These must not close a cycle of waiting buffers, and need not be
- * short: they go down to where the rest goes down, else up, by the order that updn would use; else
- * as they can.
+ * Switches that no shortest path of a host touches (a spine that lost its link to the leaf) send
+ * packets of their own only. Their paths must not close a cycle of channel dependencies and need
+ * not be short: they go down to a switch whose path goes down, else up by the order of updn, else
+ * in any direction.
  */
 #include "libfabmgr/route/balance/balance.h"
 
@@ -22,14 +23,14 @@
 
 #include "libfabmgr/base/status.h"
 
-/* The slack is one part of so many of what the hosts of the fabric put on the cable to a host. */
+/* The slack is 1/10 of the load that all hosts together put on the link to one host. */
 #define SLACK_SHARE 10
 
 int fab_route_balance_init(struct fab_balancer *b, const struct fab_fabric *f,
                            const struct fab_graph *g, const struct fab_order *o,
-                           const struct fab_shortest *near)
+                           const struct fab_shortest *shortest)
 {
-    struct fab_balancer made = {.f = f, .g = g, .o = o, .near = near};
+    struct fab_balancer made = {.f = f, .g = g, .o = o, .shortest = shortest};
     size_t n = (size_t)g->n + 1;
     made.load = calloc((size_t)g->port_at[g->n] + 1, sizeof(*made.load));
     made.cost = calloc(n, sizeof(*made.cost));
@@ -69,15 +70,14 @@ void fab_route_balance_fini(struct fab_balancer *b)
     memset(b, 0, sizeof(*b));
 }
 
-/* ---- ways of hosts ----------------------------------------------------------------------------
- */
+/* ---- paths of hosts -------------------------------------------------------------------------- */
 
 static uint64_t cost_of(const struct fab_balancer *b, uint32_t port)
 {
     return b->load[port] + (b->whole ? b->cost[b->g->port_peer[port]] : 0);
 }
 
-/* The preferred candidate, unless it is much dearer than the cheapest. */
+/* The preferred candidate, unless its cost exceeds the least cost by more than the slack. */
 static uint32_t choose(const struct fab_balancer *b, const uint32_t *candidate, uint32_t count,
                        uint32_t preferred, uint64_t *ret_cost)
 {
@@ -96,51 +96,50 @@ static uint32_t choose(const struct fab_balancer *b, const uint32_t *candidate, 
     return keep ? candidate[preferred] : best;
 }
 
-static uint32_t preferred_of(const struct fab_balancer *b, const struct fab_dlid *lane, uint32_t sw,
+static uint32_t preferred_of(const struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t sw,
                              uint32_t count)
 {
-    return count > 1 ? lane->number / b->o->spread[sw] % count : 0;
+    return count > 1 ? dlid->number / b->o->divider[sw] % count : 0;
 }
 
-/* For the i-th nearest switch. */
-static void choose_way(struct fab_balancer *b, const struct fab_dlid *lane, uint32_t i)
+/* Chooses the port of the i-th nearest switch. */
+static void choose_port(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t i)
 {
-    const struct fab_shortest *near = b->near;
-    uint32_t sw = near->at[i], count = near->first[i + 1] - near->first[i];
-    b->pick[sw] = choose(b, near->port + near->first[i], count, preferred_of(b, lane, sw, count),
-                         &b->cost[sw]);
+    const struct fab_shortest *shortest = b->shortest;
+    uint32_t sw = shortest->at[i], count = shortest->first[i + 1] - shortest->first[i];
+    b->pick[sw] = choose(b, shortest->port + shortest->first[i], count,
+                         preferred_of(b, dlid, sw, count), &b->cost[sw]);
 }
 
-/* Puts the flows of all hosts on the ways that are picked. */
+/* Adds the flows of all hosts to the loads of the links that were picked. */
 static void carry_flows(struct fab_balancer *b)
 {
-    for (uint32_t i = b->near->reached; i-- > 1;) {
-        uint32_t sw = b->near->at[i], port = b->pick[sw];
+    for (uint32_t i = b->shortest->reached; i-- > 1;) {
+        uint32_t sw = b->shortest->at[i], port = b->pick[sw];
         uint64_t arriving = b->flow[sw] + b->g->hosts[sw];
         b->flow[sw] = 0;
         b->flow[b->g->port_peer[port]] += arriving;
         b->load[port] += arriving * b->g->port_slow[port];
     }
-    b->flow[b->near->at[0]] = 0;
+    b->flow[b->shortest->at[0]] = 0;
 }
 
-/* Those of the hosts of one switch, and renews the costs on their way. */
+/* Adds the flow of the hosts of one switch and updates the costs along its path. */
 static void carry_own(struct fab_balancer *b, uint32_t sw)
 {
-    uint32_t *way = b->aside, count = 0; /* (not in use yet) */
-    for (; sw != b->near->at[0]; sw = b->g->port_peer[b->pick[sw]])
-        way[count++] = sw;
-    for (uint64_t hosts = b->g->hosts[way[0]]; count-- > 0;) {
-        uint32_t port = b->pick[way[count]];
+    uint32_t *path = b->aside, count = 0; /* aside[] is not in use yet */
+    for (; sw != b->shortest->at[0]; sw = b->g->port_peer[b->pick[sw]])
+        path[count++] = sw;
+    for (uint64_t hosts = b->g->hosts[path[0]]; count-- > 0;) {
+        uint32_t port = b->pick[path[count]];
         b->load[port] += hosts * b->g->port_slow[port];
-        b->cost[way[count]] = cost_of(b, port);
+        b->cost[path[count]] = cost_of(b, port);
     }
 }
 
-/* ---- ways of switches on which no host depends ------------------------------------------------
- */
+/* ---- paths of switches that no host uses ----------------------------------------------------- */
 
-enum kind { DOWN, UP, ANYHOW, KINDS };
+enum kind { DOWN, UP, ANY_DIRECTION, KINDS };
 
 static bool may_go(const struct fab_balancer *b, uint32_t from, uint32_t to, enum kind kind)
 {
@@ -153,10 +152,10 @@ static bool may_go(const struct fab_balancer *b, uint32_t from, uint32_t to, enu
 static uint32_t collect_aside(struct fab_balancer *b)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < b->near->reached; i++) {
-        uint32_t sw = b->near->at[i];
-        b->settled[sw] = b->near->used[sw] || i == 0;
-        b->length[sw] = b->near->hops[sw];
+    for (uint32_t i = 0; i < b->shortest->reached; i++) {
+        uint32_t sw = b->shortest->at[i];
+        b->settled[sw] = b->shortest->used[sw] || i == 0;
+        b->length[sw] = b->shortest->hops[sw];
         b->climbs[sw] = i > 0 && fab_route_order_is_up(b->o, sw, b->g->port_peer[b->pick[sw]]);
         b->aside[count] = sw;
         count += !b->settled[sw];
@@ -164,7 +163,7 @@ static uint32_t collect_aside(struct fab_balancer *b)
     return count;
 }
 
-/* The length of its shortest way of this kind as far as is known; FAB_NONE: none. */
+/* The length of the shortest path of this kind over settled switches; FAB_NONE: none. */
 static uint32_t length_of(const struct fab_balancer *b, uint32_t sw, enum kind kind)
 {
     uint32_t least = FAB_NONE;
@@ -176,7 +175,7 @@ static uint32_t length_of(const struct fab_balancer *b, uint32_t sw, enum kind k
     return least;
 }
 
-static void settle(struct fab_balancer *b, const struct fab_dlid *lane, uint32_t sw, enum kind kind,
+static void settle(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t sw, enum kind kind,
                    uint32_t length)
 {
     uint32_t candidate[256], count = 0;
@@ -185,13 +184,14 @@ static void settle(struct fab_balancer *b, const struct fab_dlid *lane, uint32_t
         if (may_go(b, sw, to, kind) && b->length[to] + 1 == length)
             candidate[count++] = port;
     }
-    b->pick[sw] = candidate[preferred_of(b, lane, sw, count)];
+    b->pick[sw] = candidate[preferred_of(b, dlid, sw, count)];
     b->climbs[sw] = fab_route_order_is_up(b->o, sw, b->g->port_peer[b->pick[sw]]);
     b->length[sw] = length;
 }
 
-/* Settles those of `count` that have the shortest way of this kind, level by level. */
-static uint32_t settle_level(struct fab_balancer *b, const struct fab_dlid *lane, enum kind kind,
+/* Settles those of the first `count` switches of aside[] whose path of this kind is the shortest.
+ * Returns how many are left. */
+static uint32_t settle_level(struct fab_balancer *b, const struct fab_dlid *dlid, enum kind kind,
                              uint32_t count)
 {
     uint32_t least = FAB_NONE, rest = 0;
@@ -204,7 +204,7 @@ static uint32_t settle_level(struct fab_balancer *b, const struct fab_dlid *lane
         return count;
     for (uint32_t i = 0; i < count; i++) {
         if (b->length[b->aside[i]] == least)
-            settle(b, lane, b->aside[i], kind, least);
+            settle(b, dlid, b->aside[i], kind, least);
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t sw = b->aside[i];
@@ -215,85 +215,84 @@ static uint32_t settle_level(struct fab_balancer *b, const struct fab_dlid *lane
     return rest;
 }
 
-static void settle_aside(struct fab_balancer *b, const struct fab_dlid *lane)
+static void settle_aside(struct fab_balancer *b, const struct fab_dlid *dlid)
 {
     uint32_t left = collect_aside(b);
     for (enum kind kind = DOWN; kind < KINDS; kind++) {
         for (uint32_t before = 0; left > 0 && before != left;) {
             before = left;
-            left = settle_level(b, lane, kind, left);
+            left = settle_level(b, dlid, kind, left);
         }
     }
 }
 
-/* ---- a LID ------------------------------------------------------------------------------------
- */
+/* ---- one LID --------------------------------------------------------------------------------- */
 
-static void write_entries(struct fab_balancer *b, const struct fab_dlid *lane, struct fab_lft *lft)
+static void write_entries(struct fab_balancer *b, const struct fab_dlid *dlid, struct fab_lft *lft)
 {
-    const struct fab_shortest *near = b->near;
-    if (near->asides > 0)
-        settle_aside(b, lane);
-    for (uint32_t i = 1; i < near->reached; i++)
-        fab_lft_row(lft, near->at[i])[lane->lid] = b->g->port_num[b->pick[near->at[i]]];
-    fab_lft_row(lft, near->at[0])[lane->lid] = lane->port;
+    const struct fab_shortest *shortest = b->shortest;
+    if (shortest->unused > 0)
+        settle_aside(b, dlid);
+    for (uint32_t i = 1; i < shortest->reached; i++)
+        fab_lft_row(lft, shortest->at[i])[dlid->lid] = b->g->port_num[b->pick[shortest->at[i]]];
+    fab_lft_row(lft, shortest->at[0])[dlid->lid] = dlid->port;
 }
 
-void fab_route_balance_add(struct fab_balancer *b, const struct fab_dlid *lane,
+void fab_route_balance_add(struct fab_balancer *b, const struct fab_dlid *dlid,
                            enum fab_balance how, struct fab_lft *lft)
 {
-    b->cost[b->near->at[0]] = 0;
-    for (uint32_t i = 1; i < b->near->reached; i++) {
-        choose_way(b, lane, i);
-        if (how == FAB_BALANCE_SPREAD && b->g->hosts[b->near->at[i]] > 0)
-            carry_own(b, b->near->at[i]);
+    b->cost[b->shortest->at[0]] = 0;
+    for (uint32_t i = 1; i < b->shortest->reached; i++) {
+        choose_port(b, dlid, i);
+        if (how == FAB_BALANCE_SPREAD && b->g->hosts[b->shortest->at[i]] > 0)
+            carry_own(b, b->shortest->at[i]);
     }
     if (how == FAB_BALANCE_TOGETHER)
         carry_flows(b);
-    write_entries(b, lane, lft);
+    write_entries(b, dlid, lft);
 }
 
-static uint32_t port_of(const struct fab_balancer *b, uint32_t sw, const struct fab_dlid *lane,
+static uint32_t port_of(const struct fab_balancer *b, uint32_t sw, const struct fab_dlid *dlid,
                         const struct fab_lft *lft)
 {
-    return b->number[fab_port_id(b->f, sw, fab_lft_row(lft, sw)[lane->lid])];
+    return b->number[fab_port_id(b->f, sw, fab_lft_row(lft, sw)[dlid->lid])];
 }
 
-/* Adds the load of the entries, or takes it away. */
-static void follow(struct fab_balancer *b, const struct fab_dlid *lane, const struct fab_lft *lft,
+/* Adds or subtracts the load of the entries. */
+static void follow(struct fab_balancer *b, const struct fab_dlid *dlid, const struct fab_lft *lft,
                    bool add)
 {
-    for (uint32_t i = b->near->reached; i-- > 1;) {
-        uint32_t sw = b->near->at[i];
-        if (!b->near->used[sw])
+    for (uint32_t i = b->shortest->reached; i-- > 1;) {
+        uint32_t sw = b->shortest->at[i];
+        if (!b->shortest->used[sw])
             continue;
-        uint32_t port = port_of(b, sw, lane, lft);
+        uint32_t port = port_of(b, sw, dlid, lft);
         uint64_t arriving = b->flow[sw] + b->g->hosts[sw], load = arriving * b->g->port_slow[port];
         b->flow[sw] = 0;
         b->flow[b->g->port_peer[port]] += arriving;
         b->load[port] += add ? load : -load;
     }
-    b->flow[b->near->at[0]] = 0;
+    b->flow[b->shortest->at[0]] = 0;
 }
 
-void fab_route_balance_count(struct fab_balancer *b, const struct fab_dlid *lane,
+void fab_route_balance_count(struct fab_balancer *b, const struct fab_dlid *dlid,
                              const struct fab_lft *lft)
 {
-    follow(b, lane, lft, true);
+    follow(b, dlid, lft, true);
 }
 
-void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *lane,
+void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dlid,
                               const struct fab_lft *lft)
 {
-    follow(b, lane, lft, false);
+    follow(b, dlid, lft, false);
 }
 
-bool fab_route_balance_exceeds(const struct fab_balancer *b, const struct fab_dlid *lane,
+bool fab_route_balance_exceeds(const struct fab_balancer *b, const struct fab_dlid *dlid,
                                const struct fab_lft *lft, uint64_t limit)
 {
-    for (uint32_t i = 1; i < b->near->reached; i++) {
-        uint32_t sw = b->near->at[i];
-        if (b->near->used[sw] && b->load[port_of(b, sw, lane, lft)] > limit)
+    for (uint32_t i = 1; i < b->shortest->reached; i++) {
+        uint32_t sw = b->shortest->at[i];
+        if (b->shortest->used[sw] && b->load[port_of(b, sw, dlid, lft)] > limit)
             return true;
     }
     return false;

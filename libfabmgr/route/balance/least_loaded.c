@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Choosing ports. The ways to a destination switch leave a choice at most switches: any port whose
- * peer is one cable nearer (and, once descending, descends). The choice is made for each LID.
+ * Least-loaded ports. The legal paths to a destination switch leave most switches a choice among
+ * the ports whose peers are one hop nearer. The choice is made for each DLID.
  *
- * Switches are visited from the farthest to the destination, so that all that will come to a switch
- * is known when its turn comes: `flow` counts the hosts whose packets to this LID arrive. A LID
- * with flow takes the port with the least load, counted in pairs of hosts over the port (times the
- * port's slowness); among equals the one that D-mod-k would take: number / spread mod candidates,
- * and the next ones after it. On an undamaged fat tree all are always equal in time, and the result
- * is D-mod-k, which gives every cable the same load; on others the count keeps the balance.
- * Counting only what really arrives matters: the middle switches of a tree see one LID of each
- * leaf, and a count of table entries would pile these up on one cable.
+ * Switches are visited from the farthest to the nearest, so that all traffic that arrives at a
+ * switch is known at its turn: `flow` counts the hosts whose packets to the DLID arrive. A DLID
+ * with flow takes the port with the least load, counted in pairs of hosts over the port (times
+ * port_slow); of equals, the one of D-mod-k (number / divider mod candidates) or the next ones
+ * after it. In a whole fat tree the loads are equal again and again, and the result is D-mod-k,
+ * which balances all links; in other topologies the loads keep the balance. Counting real flows
+ * matters: the middle switches of a tree carry one DLID of each leaf, and counting table entries
+ * would put all of these on one link.
  *
- * LIDs without flow at a switch (nobody's hosts use it, or the LID is a switch or an aggregation
- * node) take the port of D-mod-k and count nothing.
+ * DLIDs without flow at a switch (no host sends through it, or the DLID belongs to a switch or an
+ * aggregation node) take the port of D-mod-k and add no load.
  */
 #include "libfabmgr/route/balance/least_loaded.h"
 
@@ -102,7 +102,7 @@ void fab_route_least_loaded_fini(struct fab_least_loaded *s)
 
 /* ---- one destination ------------------------------------------------------------------------ */
 
-/* Counting sort into far[] of the switches that have a way. Returns how many. */
+/* Sorts the switches that have a path into far[] (counting sort). Returns how many. */
 static uint32_t sort_by_hops(struct fab_least_loaded *s)
 {
     uint32_t start[FAB_LEGAL_HOPS + 2] = {0}, total = 0;
@@ -120,8 +120,8 @@ static uint32_t sort_by_hops(struct fab_least_loaded *s)
     return total;
 }
 
-/* The ports of `sw` that lead one cable nearer: down to who descends, and up, for who climbs.
- * Indices into the arrays of ports; returns how many. */
+/* The candidate ports of `sw`, which lead one hop nearer: down to switches that descend, or up if
+ * `sw` may ascend. As indices into the arrays of ports; returns how many. */
 static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, uint32_t ret[256])
 {
     const struct fab_updown_ports *p = &s->ports;
@@ -141,50 +141,51 @@ static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, u
     return count;
 }
 
-/* Where D-mod-k would put numbers that mostly follow each other, without a division for each. */
-struct wheel {
-    uint32_t spread, count; /* numbers a step, steps a turn */
+/* The candidate of D-mod-k, number / divider mod count, for mostly consecutive numbers without a
+ * division for each. */
+struct cyclic {
+    uint32_t divider, count; /* numbers a candidate, number of candidates */
     uint32_t number, part, at;
 };
 
-static void wheel_set(struct wheel *w, uint32_t number)
+static void cyclic_set(struct cyclic *w, uint32_t number)
 {
     w->number = number;
-    w->part = number % w->spread;
-    w->at = number / w->spread % w->count;
+    w->part = number % w->divider;
+    w->at = number / w->divider % w->count;
 }
 
-static uint32_t wheel_at(struct wheel *w, uint32_t number)
+static uint32_t cyclic_at(struct cyclic *w, uint32_t number)
 {
     if (number == w->number + 1) {
         w->number = number;
-        if (++w->part == w->spread) {
+        if (++w->part == w->divider) {
             w->part = 0;
             w->at = w->at + 1 < w->count ? w->at + 1 : 0;
         }
     } else if (number != w->number) {
-        wheel_set(w, number);
+        cyclic_set(w, number);
     }
     return w->at;
 }
 
-/* Ports that could be candidates, by slot, and which of them are: -1 for those that are not. */
+/* The candidate in each slot, -1 if the port of the slot is no candidate. */
 struct slots {
     uint32_t count;
     bool plain; /* slot i is candidate i */
     int16_t candidate[256];
 };
 
-/* A switch that climbs has a slot for each port that leads up, so that a port that is no candidate
- * for this destination leaves the lanes of the others where they are. One that descends has few
- * candidates among its ports: they are the slots. */
+/* A switch that ascends has a slot for each port that leads up, so that DLIDs do not move when
+ * another port is no candidate for this destination. A switch that descends has few candidates
+ * among its ports; these are the slots. */
 static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint32_t *candidate,
                        uint32_t count, struct slots *ret)
 {
     uint32_t first = s->ports.mid[sw], upward = s->ports.at[sw + 1] - first;
-    bool climbs = candidate[0] >= first;
-    ret->plain = !climbs || count == upward;
-    ret->count = climbs ? upward : count;
+    bool ascends = candidate[0] >= first;
+    ret->plain = !ascends || count == upward;
+    ret->count = ascends ? upward : count;
     if (ret->plain)
         return;
     memset(ret->candidate, 0xff, upward * sizeof(ret->candidate[0]));
@@ -192,14 +193,14 @@ static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint
         ret->candidate[candidate[i] - first] = (int16_t)i;
 }
 
-/* How much more than the least a preferred port may carry. Some slack keeps lanes on their ports
- * when a fault shifts a few elsewhere: else each would displace the next one, all over. */
+/* How much more than the least load a preferred port may have. The slack keeps DLIDs on their ports
+ * when a fault moves a few elsewhere; otherwise each would displace the next one, everywhere. */
 static uint64_t slack(uint64_t least, uint64_t arriving)
 {
     return 2 * arriving + least / 8;
 }
 
-/* The least loaded candidate, the first from `preferred` on. */
+/* The least-loaded candidate; of equals, the first from `preferred` on, cyclically. */
 static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, uint32_t count,
                              uint32_t preferred)
 {
@@ -212,9 +213,10 @@ static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, ui
     return best;
 }
 
-/* The preferred candidate, unless it is overloaded. *least: what no candidate is below. */
-static uint32_t relieve(const uint64_t *load, const uint32_t *candidate, uint32_t count,
-                        uint32_t preferred, uint64_t arriving, uint64_t *least)
+/* The preferred candidate, unless it is overloaded; then the least-loaded one. *least is a lower
+ * bound of the candidates' loads. */
+static uint32_t preferred_or_least(const uint64_t *load, const uint32_t *candidate, uint32_t count,
+                                   uint32_t preferred, uint64_t arriving, uint64_t *least)
 {
     uint64_t have = load[candidate[preferred]];
     if (have <= *least + slack(*least, arriving))
@@ -224,80 +226,80 @@ static uint32_t relieve(const uint64_t *load, const uint32_t *candidate, uint32_
     return have > *least + slack(*least, arriving) ? best : preferred;
 }
 
-/* All lanes of a switch by its only port. */
+/* All DLIDs take the only candidate. */
 static void route_by_one(struct fab_least_loaded *s, uint32_t sw, uint32_t port,
-                         const struct fab_dlid *lanes, uint32_t lane_count, uint8_t *row)
+                         const struct fab_dlid *dlids, uint32_t dlid_count, uint8_t *row)
 {
-    uint32_t *here = &s->flow[(size_t)sw * lane_count];
-    uint32_t *there = &s->flow[(size_t)s->ports.peer[port] * lane_count];
+    uint32_t *here = &s->flow[(size_t)sw * dlid_count];
+    uint32_t *there = &s->flow[(size_t)s->ports.peer[port] * dlid_count];
     uint32_t hosts = s->g->hosts[sw];
     uint64_t total = 0;
     uint8_t num = s->ports.num[port];
-    for (uint32_t i = 0; i < lane_count; i++) {
-        uint32_t arriving = lanes[i].loaded ? here[i] + hosts : 0;
+    for (uint32_t i = 0; i < dlid_count; i++) {
+        uint32_t arriving = dlids[i].loaded ? here[i] + hosts : 0;
         here[i] = 0;
         there[i] += arriving;
         total += arriving;
-        row[lanes[i].lid] = num;
+        row[dlids[i].lid] = num;
     }
     s->ports.load[port] += total * s->ports.slow[port];
 }
 
 static void route_by_many(struct fab_least_loaded *s, uint32_t sw, const uint32_t *candidate,
-                          uint32_t count, const struct fab_dlid *lanes, uint32_t lane_count,
+                          uint32_t count, const struct fab_dlid *dlids, uint32_t dlid_count,
                           uint8_t *row)
 {
     const struct fab_updown_ports p = s->ports;
-    uint32_t *flow = s->flow, *here = flow + (size_t)sw * lane_count;
+    uint32_t *flow = s->flow, *here = flow + (size_t)sw * dlid_count;
     uint32_t hosts = s->g->hosts[sw];
     struct slots slots;
     make_slots(s, sw, candidate, count, &slots);
-    struct wheel wheel = {.spread = s->o->spread[sw], .count = slots.count};
+    struct cyclic cyclic = {.divider = s->o->divider[sw], .count = slots.count};
     bool all_upward = slots.plain && candidate[0] >= p.mid[sw];
     uint64_t least = candidate[0] >= p.mid[sw] ? s->least[sw] : 0;
-    wheel_set(&wheel, lanes[0].number);
-    for (uint32_t i = 0; i < lane_count; i++) {
-        uint32_t slot = wheel_at(&wheel, lanes[i].number);
+    cyclic_set(&cyclic, dlids[0].number);
+    for (uint32_t i = 0; i < dlid_count; i++) {
+        uint32_t slot = cyclic_at(&cyclic, dlids[i].number);
         bool displaced = !slots.plain && slots.candidate[slot] < 0;
         uint32_t at = slots.plain ? slot
                       : displaced ? slot % count
                                   : (uint32_t)slots.candidate[slot];
-        uint32_t arriving = lanes[i].loaded ? here[i] + hosts : 0;
+        uint32_t arriving = dlids[i].loaded ? here[i] + hosts : 0;
         here[i] = 0;
         if (arriving > 0) {
             at = displaced ? least_loaded(p.load, candidate, count, at)
-                           : relieve(p.load, candidate, count, at, arriving, &least);
+                           : preferred_or_least(p.load, candidate, count, at, arriving, &least);
             uint32_t port = candidate[at];
             p.load[port] += (uint64_t)arriving * p.slow[port];
-            flow[(size_t)p.peer[port] * lane_count + i] += arriving;
+            flow[(size_t)p.peer[port] * dlid_count + i] += arriving;
         }
-        row[lanes[i].lid] = p.num[candidate[at]];
+        row[dlids[i].lid] = p.num[candidate[at]];
     }
     if (all_upward)
         s->least[sw] = least;
 }
 
-static void route_at(struct fab_least_loaded *s, uint32_t sw, const struct fab_dlid *lanes,
-                     uint32_t lane_count, uint8_t *row)
+static void route_at(struct fab_least_loaded *s, uint32_t sw, const struct fab_dlid *dlids,
+                     uint32_t dlid_count, uint8_t *row)
 {
     uint32_t candidate[256];
     uint32_t count = find_candidates(s, sw, candidate);
     if (count == 1)
-        route_by_one(s, sw, candidate[0], lanes, lane_count, row);
+        route_by_one(s, sw, candidate[0], dlids, dlid_count, row);
     else
-        route_by_many(s, sw, candidate, count, lanes, lane_count, row);
+        route_by_many(s, sw, candidate, count, dlids, dlid_count, row);
 }
 
-void fab_route_least_loaded_fill(struct fab_least_loaded *s, const struct fab_dlid *lanes,
+void fab_route_least_loaded_fill(struct fab_least_loaded *s, const struct fab_dlid *dlids,
                                  uint32_t count, struct fab_lft *lft)
 {
     uint32_t reached = sort_by_hops(s);
     if (count == 0 || reached == 0)
         return;
     for (uint32_t i = 0; i + 1 < reached; i++)
-        route_at(s, s->far[i], lanes, count, fab_lft_row(lft, s->far[i]));
+        route_at(s, s->far[i], dlids, count, fab_lft_row(lft, s->far[i]));
     uint32_t here = s->far[reached - 1]; /* the destination's switch, at distance 0 */
     memset(&s->flow[(size_t)here * count], 0, count * sizeof(*s->flow));
     for (uint32_t i = 0; i < count; i++)
-        fab_lft_row(lft, here)[lanes[i].lid] = lanes[i].port;
+        fab_lft_row(lft, here)[dlids[i].lid] = dlids[i].port;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For engines that say which neighbour is next: each LID takes, of the cables to that neighbour,
- * the one that carries the least so far, counted in hosts that send over it.
+ * For engines that choose the next switch and leave the choice among parallel links: each LID takes
+ * the link to that switch with the least load so far, counted in hosts that send over it.
  */
 #include "libfabmgr/route/balance/next_hops.h"
 
@@ -39,9 +39,10 @@ void fab_route_next_hops_fini(struct fab_next_hops *o)
     memset(o, 0, sizeof(*o));
 }
 
-/* ---- following ------------------------------------------------------------------------------- */
+/* ---- following the next switches ------------------------------------------------------------- */
 
-/* Hops from `s`, and from all on its way; false: it does not arrive. far[] is scratch. */
+/* Sets hops[] of `s` and of all switches on its path. Returns false if the path does not arrive.
+ * far[] is scratch. */
 static bool follow(struct fab_next_hops *o, uint32_t s)
 {
     uint32_t count = 0;
@@ -89,8 +90,8 @@ uint32_t fab_route_next_hops_follow(struct fab_next_hops *o, uint32_t dest)
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
-/* The ports of s to its next, as indices into the ports of the graph. */
-static uint32_t ports_on(const struct fab_next_hops *o, uint32_t s, uint32_t ret[256])
+/* The ports of s to its next switch, as indices into the ports of the graph. */
+static uint32_t ports_to_next(const struct fab_next_hops *o, uint32_t s, uint32_t ret[256])
 {
     uint32_t count = 0;
     for (uint32_t p = o->g->port_at[s]; p < o->g->port_at[s + 1]; p++) {
@@ -100,27 +101,27 @@ static uint32_t ports_on(const struct fab_next_hops *o, uint32_t s, uint32_t ret
     return count;
 }
 
-static void fill_switch(struct fab_next_hops *o, uint32_t s, const struct fab_dlid *lanes,
+static void fill_switch(struct fab_next_hops *o, uint32_t s, const struct fab_dlid *dlids,
                         uint32_t count, uint8_t *row)
 {
-    uint32_t port[256], ports = ports_on(o, s, port);
+    uint32_t port[256], ports = ports_to_next(o, s, port);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t best = port[0];
         for (uint32_t k = 1; k < ports; k++)
             best = o->load[port[k]] < o->load[best] ? port[k] : best;
-        if (lanes[i].loaded)
+        if (dlids[i].loaded)
             o->load[best] += o->flow[s] * o->g->port_slow[best];
-        row[lanes[i].lid] = o->g->port_num[best];
+        row[dlids[i].lid] = o->g->port_num[best];
     }
 }
 
-void fab_route_next_hops_fill(struct fab_next_hops *o, uint32_t dest, const struct fab_dlid *lanes,
+void fab_route_next_hops_fill(struct fab_next_hops *o, uint32_t dest, const struct fab_dlid *dlids,
                               uint32_t count, struct fab_lft *lft)
 {
     for (uint32_t s = 0; s < o->g->n; s++) {
         if (s != dest)
-            fill_switch(o, s, lanes, count, fab_lft_row(lft, s));
+            fill_switch(o, s, dlids, count, fab_lft_row(lft, s));
     }
     for (uint32_t i = 0; i < count; i++)
-        fab_lft_row(lft, dest)[lanes[i].lid] = lanes[i].port;
+        fab_lft_row(lft, dest)[dlids[i].lid] = dlids[i].port;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables from "who comes next", with the load spread over parallel cables. Private to the room. */
+/* Tables from the choice of a next switch, with the loads balanced over parallel links. Private to
+ * the room. */
 #ifndef LIBFABMGR_ROUTE_BALANCE_NEXT_HOPS_H
 #define LIBFABMGR_ROUTE_BALANCE_NEXT_HOPS_H
 
@@ -8,20 +9,23 @@
 
 struct fab_next_hops {
     const struct fab_graph *g;
-    uint32_t *next;  /* [n] the caller's: the neighbour on the way to the destination at hand */
+    uint32_t *next;  /* [n] filled by the caller: the next switch on the path to the destination */
     uint32_t *hops;  /* [n] to the destination */
-    uint32_t *far;   /* [n] switches, the farthest first */
-    uint64_t *flow;  /* [n] hosts whose packets come through */
-    uint64_t *load;  /* [ports] host pairs over each port so far, times slowness */
-    uint32_t *count; /* [n + 1] scratch */
+    uint32_t *far;   /* [n] switches, farthest first */
+    uint64_t *flow;  /* [n] hosts whose packets pass through the switch */
+    uint64_t *load;  /* [ports] pairs of hosts over the port so far, times port_slow */
+    uint32_t *count; /* [n + 2] scratch */
 };
+/* NOMEM. */
 int fab_route_next_hops_init(struct fab_next_hops *o, const struct fab_graph *g);
 void fab_route_next_hops_fini(struct fab_next_hops *o);
 
-/* Follows next[] of all switches to `dest`. FAB_NONE: all arrive; else the lowest that does not. */
+/* Follows next[] from all switches to `dest`. Returns the lowest switch whose path does not arrive,
+ * or FAB_NONE if all arrive. O(n). */
 uint32_t fab_route_next_hops_follow(struct fab_next_hops *o, uint32_t dest);
-/* Writes the entries of lanes at `dest`, after fab_route_next_hops_follow. */
-void fab_route_next_hops_fill(struct fab_next_hops *o, uint32_t dest, const struct fab_dlid *lanes,
+/* Writes the entries for the DLIDs at `dest`; fab_route_next_hops_follow() must have succeeded
+ * before. */
+void fab_route_next_hops_fill(struct fab_next_hops *o, uint32_t dest, const struct fab_dlid *dlids,
                               uint32_t count, struct fab_lft *lft);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All shortest ways to one switch, or all shortest legal ones. Private to the room. */
+/* All shortest paths to one switch, or all shortest legal paths. Private to the room. */
 #ifndef LIBFABMGR_ROUTE_BALANCE_SHORTEST_PATHS_H
 #define LIBFABMGR_ROUTE_BALANCE_SHORTEST_PATHS_H
 
@@ -7,23 +7,25 @@
 
 struct fab_shortest {
     const struct fab_graph *g;
-    uint32_t reached; /* switches that have a way; */
-    uint32_t *at;     /* [n] they, the destination first, the nearest next */
-    uint32_t *hops;   /* [n] by switch, FAB_NONE: no way */
-    /* The ports of at[i] that lead one cable nearer: port[first[i]..first[i + 1]), as indices into
-     * the ports of the graph, in their order. */
+    uint32_t reached; /* number of switches that have a path, the destination included */
+    uint32_t *at;     /* [n] these switches, nearest first; at[0] is the destination */
+    uint32_t *hops;   /* [n] by switch; FAB_NONE: no path */
+    /* The ports of at[i] that lead one hop nearer: port[first[i]..first[i + 1]), as indices into
+     * the ports of the graph, ascending. */
     uint32_t *first; /* [n + 1] */
     uint32_t *port;  /* [ports] */
-    bool *used;      /* [n] by switch: a shortest way of hosts may lead through, or begins here */
-    uint32_t asides; /* switches reached, but for the destination, that are not used */
+    bool *used;      /* [n] by switch: it has hosts, or is on a shortest path from a host */
+    uint32_t unused; /* number of reached switches, without the destination, that are not used */
 };
-int fab_route_shortest_init(struct fab_shortest *near, const struct fab_graph *g);
-void fab_route_shortest_fini(struct fab_shortest *near);
-void fab_route_shortest_find(struct fab_shortest *near, uint32_t destination);
-/* By the ways of fab_route_legal_paths instead: those to the destination of this column. */
-void fab_route_shortest_find_legal(struct fab_shortest *near, const struct fab_order *o,
-                                   const uint8_t *way, uint32_t column);
-/* Fills used[] and asides from the rest, as the others do. */
-void fab_route_shortest_mark_used(struct fab_shortest *near);
+/* NOMEM. */
+int fab_route_shortest_init(struct fab_shortest *shortest, const struct fab_graph *g);
+void fab_route_shortest_fini(struct fab_shortest *shortest);
+/* Finds all shortest paths to the switch `destination`. O(ports). */
+void fab_route_shortest_find(struct fab_shortest *shortest, uint32_t destination);
+/* The same with legal paths: column `column` of what fab_route_legal_paths() found. */
+void fab_route_shortest_find_legal(struct fab_shortest *shortest, const struct fab_order *o,
+                                   const uint8_t *paths, uint32_t column);
+/* Computes used[] and unused from the other members, as the two functions above do. */
+void fab_route_shortest_mark_used(struct fab_shortest *shortest);
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A graph of turns that stays acyclic while it grows: the complete channel dependency graph of Nue
- * (Domke, Hoefler, Matsuoka, HPDC 2016), of which only what is in use has to be without circles.
+ * The used part of a channel dependency graph, kept acyclic while dependencies are added: the
+ * complete CDG of Nue (Domke, Hoefler, Matsuoka, HPDC 2016), of which only the used dependencies
+ * must be acyclic.
  *
- * Instead of looking for a circle at each new turn, a topological order of the arcs is kept
+ * Instead of searching for a cycle at each addition, a topological order of the arcs is maintained
  * (Pearce, Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", JEA 2007). A
- * turn to a greater arc closes no circle, which is seen at once; and the order begins as climbing
- * and then descending, so that in trees nearly all turns are of that kind. Another one needs a
- * search from its end through what is not greater than its beginning: if it arrives there, the turn
- * would close a circle; else the arcs found are put behind those that lead to the beginning.
+ * dependency on a later arc closes no cycle, which is known at once; and the initial order is that
+ * of paths that ascend and then descend, so that in trees nearly all dependencies are of this kind.
+ * Any other needs a search from its target over arcs that are not later than its source. If the
+ * search meets the source, the dependency would close a cycle; otherwise the arcs found are moved
+ * behind those that lead to the source.
  */
 #include "libfabmgr/route/dependencies/acyclic_cdg.h"
 
@@ -18,13 +20,13 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-struct fab_place {
-    uint32_t place, arc;
+struct fab_cdg_position {
+    uint32_t pos, arc;
 };
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static void find_back(struct fab_cdg *t)
+static void find_reverse_arcs(struct fab_cdg *t)
 {
     const struct fab_graph *g = t->g;
     for (uint32_t s = 0; s < g->n; s++) {
@@ -37,22 +39,23 @@ static void find_back(struct fab_cdg *t)
                 else
                     high = middle;
             }
-            t->back[a] = low;
+            t->reverse[a] = low;
             t->tail[a] = s;
         }
     }
 }
 
-/* Arcs up by where they begin, from the bottom; then arcs down, from the top. */
-static void first_places(struct fab_cdg *t, const struct fab_order *o)
+/* Initial order: arcs that lead up, by their tails from the lowest; then arcs that lead down, by
+ * their tails from the highest. */
+static void initial_positions(struct fab_cdg *t, const struct fab_order *o)
 {
-    uint32_t place = 0;
+    uint32_t pos = 0;
     for (unsigned down = 0; down <= 1; down++) {
         for (uint32_t p = 0; p < o->n; p++) {
             uint32_t s = o->at[down ? o->n - 1 - p : p];
             for (uint32_t a = t->g->nbr_at[s]; a < t->g->nbr_at[s + 1]; a++) {
                 if (fab_route_order_is_up(o, s, t->g->nbr[a]) == (down == 0))
-                    t->place[a] = place++;
+                    t->pos[a] = pos++;
             }
         }
     }
@@ -66,38 +69,38 @@ int fab_route_cdg_init(struct fab_cdg *t, const struct fab_graph *g, const struc
         made.words = words > made.words ? words : made.words;
     }
     size_t arcs = (size_t)made.arcs + 1;
-    made.back = calloc(arcs, sizeof(*made.back));
+    made.reverse = calloc(arcs, sizeof(*made.reverse));
     made.tail = calloc(arcs, sizeof(*made.tail));
     made.used = calloc(arcs, made.words * sizeof(*made.used));
-    made.barred = calloc(arcs, made.words * sizeof(*made.barred));
-    made.place = calloc(arcs, sizeof(*made.place));
+    made.forbidden = calloc(arcs, made.words * sizeof(*made.forbidden));
+    made.pos = calloc(arcs, sizeof(*made.pos));
     made.seen = calloc(arcs, sizeof(*made.seen));
     made.stack = calloc(arcs, sizeof(*made.stack));
-    made.fore = calloc(arcs, sizeof(*made.fore));
-    made.aft = calloc(arcs, sizeof(*made.aft));
+    made.forward = calloc(arcs, sizeof(*made.forward));
+    made.backward = calloc(arcs, sizeof(*made.backward));
     made.pool = calloc(arcs, sizeof(*made.pool));
-    if (!made.back || !made.tail || !made.used || !made.barred || !made.place || !made.seen ||
-        !made.stack || !made.fore || !made.aft || !made.pool) {
+    if (!made.reverse || !made.tail || !made.used || !made.forbidden || !made.pos || !made.seen ||
+        !made.stack || !made.forward || !made.backward || !made.pool) {
         fab_route_cdg_fini(&made);
         return FAB_E_NOMEM;
     }
-    find_back(&made);
-    first_places(&made, o);
+    find_reverse_arcs(&made);
+    initial_positions(&made, o);
     *t = made;
     return FAB_OK;
 }
 
 void fab_route_cdg_fini(struct fab_cdg *t)
 {
-    free(t->back);
+    free(t->reverse);
     free(t->tail);
     free(t->used);
-    free(t->barred);
-    free(t->place);
+    free(t->forbidden);
+    free(t->pos);
     free(t->seen);
     free(t->stack);
-    free(t->fore);
-    free(t->aft);
+    free(t->forward);
+    free(t->backward);
     free(t->pool);
     free(t->log);
     memset(t, 0, sizeof(*t));
@@ -105,7 +108,7 @@ void fab_route_cdg_fini(struct fab_cdg *t)
 
 /* ---- searching ------------------------------------------------------------------------------- */
 
-static bool first_look(struct fab_cdg *t, uint32_t arc)
+static bool first_visit(struct fab_cdg *t, uint32_t arc)
 {
     bool first = t->seen[arc] != t->stamp;
     t->seen[arc] = t->stamp;
@@ -120,30 +123,30 @@ static void next_stamp(struct fab_cdg *t)
     }
 }
 
-/* What `to` leads to and is not greater than `from`, into fore[]. False: `from` is among it, or
- * patience ends; *ret_circle says which. */
+/* Collects in forward[] the arcs that `to` leads to and that are before `from` in the order.
+ * Returns false if `from` is among them (*ret_cycle is true then), or if the budget is used up. */
 static bool search_forward(struct fab_cdg *t, uint32_t from, uint32_t to, uint32_t *ret_count,
-                           bool *ret_circle)
+                           bool *ret_cycle)
 {
-    uint32_t depth = 0, count = 0, limit = t->place[from];
-    *ret_circle = false;
+    uint32_t depth = 0, count = 0, limit = t->pos[from];
+    *ret_cycle = false;
     next_stamp(t);
-    first_look(t, to);
+    first_visit(t, to);
     t->stack[depth++] = to;
     while (depth > 0) {
         uint32_t arc = t->stack[--depth], base = t->g->nbr_at[fab_route_cdg_head(t, arc)];
         const uint64_t *used = fab_route_cdg_used_from(t, arc);
-        t->fore[count++] = (struct fab_place){t->place[arc], arc};
+        t->forward[count++] = (struct fab_cdg_position){t->pos[arc], arc};
         for (uint32_t w = 0; w < t->words; w++) {
             for (uint64_t bits = used[w]; bits != 0; bits &= bits - 1) {
                 uint32_t next = base + w * 64 + (uint32_t)__builtin_ctzll(bits);
-                if (--t->patience == 0)
+                if (--t->budget == 0)
                     return false;
                 if (next == from) {
-                    *ret_circle = true;
+                    *ret_cycle = true;
                     return false;
                 }
-                if (t->place[next] < limit && first_look(t, next))
+                if (t->pos[next] < limit && first_visit(t, next))
                     t->stack[depth++] = next;
             }
         }
@@ -152,50 +155,51 @@ static bool search_forward(struct fab_cdg *t, uint32_t from, uint32_t to, uint32
     return true;
 }
 
-/* What leads to `from` and is not less than `to`, into aft[]. */
+/* Collects in backward[] the arcs that lead to `from` and that are after `to` in the order. */
 static uint32_t search_backward(struct fab_cdg *t, uint32_t from, uint32_t to)
 {
     const struct fab_graph *g = t->g;
-    uint32_t depth = 0, count = 0, limit = t->place[to];
-    first_look(t, from);
+    uint32_t depth = 0, count = 0, limit = t->pos[to];
+    first_visit(t, from);
     t->stack[depth++] = from;
     while (depth > 0) {
         uint32_t arc = t->stack[--depth], s = t->tail[arc];
-        t->aft[count++] = (struct fab_place){t->place[arc], arc};
+        t->backward[count++] = (struct fab_cdg_position){t->pos[arc], arc};
         for (uint32_t out = g->nbr_at[s]; out < g->nbr_at[s + 1]; out++) {
-            uint32_t in = t->back[out];
-            if (t->place[in] > limit && fab_route_cdg_used(t, in, arc) && first_look(t, in))
+            uint32_t in = t->reverse[out];
+            if (t->pos[in] > limit && fab_route_cdg_used(t, in, arc) && first_visit(t, in))
                 t->stack[depth++] = in;
         }
     }
     return count;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_position(const void *a, const void *b)
 {
-    const struct fab_place *x = a, *y = b;
-    return (x->place > y->place) - (x->place < y->place);
+    const struct fab_cdg_position *x = a, *y = b;
+    return (x->pos > y->pos) - (x->pos < y->pos);
 }
 
-/* The places of both, in order: first those that lead to the beginning, then the others. */
-static void reorder(struct fab_cdg *t, uint32_t fore, uint32_t aft)
+/* Redistributes the positions of both sets: first the arcs that lead to the source, then the
+ * others; each set keeps its order. */
+static void reorder(struct fab_cdg *t, uint32_t forward, uint32_t backward)
 {
     uint32_t i = 0, j = 0, count = 0;
-    qsort(t->fore, fore, sizeof(*t->fore), by_place);
-    qsort(t->aft, aft, sizeof(*t->aft), by_place);
-    while (i < fore || j < aft) {
-        bool first = j == aft || (i < fore && t->fore[i].place < t->aft[j].place);
-        t->pool[count++] = first ? t->fore[i++].place : t->aft[j++].place;
+    qsort(t->forward, forward, sizeof(*t->forward), by_position);
+    qsort(t->backward, backward, sizeof(*t->backward), by_position);
+    while (i < forward || j < backward) {
+        bool first = j == backward || (i < forward && t->forward[i].pos < t->backward[j].pos);
+        t->pool[count++] = first ? t->forward[i++].pos : t->backward[j++].pos;
     }
-    for (j = 0; j < aft; j++)
-        t->place[t->aft[j].arc] = t->pool[j];
-    for (i = 0; i < fore; i++)
-        t->place[t->fore[i].arc] = t->pool[aft + i];
+    for (j = 0; j < backward; j++)
+        t->pos[t->backward[j].arc] = t->pool[j];
+    for (i = 0; i < forward; i++)
+        t->pos[t->forward[i].arc] = t->pool[backward + i];
 }
 
-/* ---- taking and giving back ------------------------------------------------------------------ */
+/* ---- adding and undoing ---------------------------------------------------------------------- */
 
-static bool log_turn(struct fab_cdg *t, struct fab_cdg_dependency turn)
+static bool log_dependency(struct fab_cdg *t, struct fab_cdg_dependency turn)
 {
     if (!t->logging)
         return true;
@@ -213,24 +217,24 @@ static bool log_turn(struct fab_cdg *t, struct fab_cdg_dependency turn)
 
 bool fab_route_cdg_add(struct fab_cdg *t, uint32_t from, uint32_t to)
 {
-    uint32_t slot = fab_route_cdg_slot(t, to), fore;
+    uint32_t slot = fab_route_cdg_slot(t, to), forward;
     size_t word = (size_t)from * t->words + slot / 64;
     uint64_t bit = UINT64_C(1) << slot % 64;
     if ((t->used[word] & bit) != 0)
         return true;
-    if ((t->barred[word] & bit) != 0)
+    if ((t->forbidden[word] & bit) != 0)
         return false;
-    if (t->place[from] > t->place[to]) {
-        bool circle = false;
-        if (t->patience == 0 || !search_forward(t, from, to, &fore, &circle)) {
-            if (circle && log_turn(t, (struct fab_cdg_dependency){from, to, true}))
-                t->barred[word] |= bit;
+    if (t->pos[from] > t->pos[to]) {
+        bool cycle = false;
+        if (t->budget == 0 || !search_forward(t, from, to, &forward, &cycle)) {
+            if (cycle && log_dependency(t, (struct fab_cdg_dependency){from, to, true}))
+                t->forbidden[word] |= bit;
             return false;
         }
-        if (!log_turn(t, (struct fab_cdg_dependency){from, to, false}))
+        if (!log_dependency(t, (struct fab_cdg_dependency){from, to, false}))
             return false;
-        reorder(t, fore, search_backward(t, from, to));
-    } else if (!log_turn(t, (struct fab_cdg_dependency){from, to, false})) {
+        reorder(t, forward, search_backward(t, from, to));
+    } else if (!log_dependency(t, (struct fab_cdg_dependency){from, to, false})) {
         return false;
     }
     t->used[word] |= bit;
@@ -242,7 +246,7 @@ void fab_route_cdg_undo(struct fab_cdg *t, size_t mark)
     while (t->logged > mark) {
         struct fab_cdg_dependency turn = t->log[--t->logged];
         uint32_t slot = fab_route_cdg_slot(t, turn.to);
-        uint64_t *set = turn.barred ? t->barred : t->used;
+        uint64_t *set = turn.forbidden ? t->forbidden : t->used;
         set[(size_t)turn.from * t->words + slot / 64] &= ~(UINT64_C(1) << slot % 64);
     }
 }

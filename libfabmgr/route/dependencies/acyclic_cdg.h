@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Turns from cable to cable that packets may take, never any in a circle. Private to the room.
+ * A channel dependency graph (CDG) whose used dependencies form no cycle. Private to the room.
  *
- * An arc leads from a switch to one of its neighbours (over any of the cables between them): arc i
- * of switch s is nbr[nbr_at[s] + i] of the graph, and i its slot. A turn is a pair of arcs, one
- * into a switch and one out of it. An order in which every turn in use leads to a greater arc is
- * kept at hand.
+ * An arc is a channel from a switch to one of its neighbours; parallel links form one arc. Arc i of
+ * switch s is nbr[nbr_at[s] + i] of the graph, and i is its slot. A dependency is a pair of arcs,
+ * one into a switch and one out of it. The structure maintains a topological order: every used
+ * dependency leads to an arc that is later in the order.
  */
 #ifndef LIBFABMGR_ROUTE_DEPENDENCIES_ACYCLIC_CDG_H
 #define LIBFABMGR_ROUTE_DEPENDENCIES_ACYCLIC_CDG_H
@@ -14,27 +14,30 @@
 
 struct fab_cdg_dependency {
     uint32_t from, to; /* arcs */
-    bool barred;
+    bool forbidden;
 };
 struct fab_cdg {
     const struct fab_graph *g; /* borrowed */
     uint32_t arcs, words;
-    uint32_t *back, *tail; /* [arcs] the arc the other way; the switch that it leaves */
-    /* [arcs][words] by the slot of the next arc: turns in use, and those known to close a circle */
-    uint64_t *used, *barred;
-    uint32_t *place;   /* [arcs] in the order */
-    uint64_t patience; /* arcs that searches may still look at; then what needs one is refused */
-    /* What was taken, newest last, so that it can be given back; only while `logging`. */
+    uint32_t *reverse; /* [arcs] the arc in the opposite direction */
+    uint32_t *tail;    /* [arcs] the switch that the arc leaves */
+    /* [arcs][words] bits, by the slot of the next arc: dependencies in use, and those known to
+     * close a cycle */
+    uint64_t *used, *forbidden;
+    uint32_t *pos;   /* [arcs] position in the order */
+    uint64_t budget; /* arcs that searches may still visit; at 0 searches are refused */
+    /* What was added, newest last, for fab_route_cdg_undo(); only while `logging`. */
     struct fab_cdg_dependency *log;
     size_t logged, log_room;
     bool logging;
     bool no_memory; /* the log could not grow */
-    /* Searches. */
+    /* Scratch of the searches. */
     uint32_t stamp, *seen, *stack;
-    struct fab_place *fore, *aft;
+    struct fab_cdg_position *forward, *backward;
     uint32_t *pool;
 };
-/* No turn in use; the order is that of climbing and then descending by `o`. */
+/* No dependency is in use; the order is that of paths that ascend and then descend by `o`. NOMEM.
+ */
 int fab_route_cdg_init(struct fab_cdg *t, const struct fab_graph *g, const struct fab_order *o);
 void fab_route_cdg_fini(struct fab_cdg *t);
 
@@ -46,7 +49,7 @@ static inline uint32_t fab_route_cdg_slot(const struct fab_cdg *t, uint32_t arc)
 {
     return arc - t->g->nbr_at[t->tail[arc]];
 }
-/* Turns from `arc` in use, by the slot of the next arc. */
+/* Dependencies of `arc` in use, as bits by the slot of the next arc. */
 static inline const uint64_t *fab_route_cdg_used_from(const struct fab_cdg *t, uint32_t arc)
 {
     return t->used + (size_t)arc * t->words;
@@ -56,15 +59,16 @@ static inline bool fab_route_cdg_used(const struct fab_cdg *t, uint32_t from, ui
     uint32_t slot = fab_route_cdg_slot(t, to);
     return (fab_route_cdg_used_from(t, from)[slot / 64] >> slot % 64 & 1) != 0;
 }
-/* In use, or can be without a search. */
+/* The dependency is in use, or can be added without a search. */
 static inline bool fab_route_cdg_in_order(const struct fab_cdg *t, uint32_t from, uint32_t to)
 {
-    return t->place[from] < t->place[to];
+    return t->pos[from] < t->pos[to];
 }
-/* Takes the turn into use; false: it closes a circle, or patience is at its end, or no_memory. `to`
- * does not lead back to where `from` comes from. */
+/* Adds the dependency; `to` must not be the reverse of `from`. Returns false if it would close a
+ * cycle, if the budget is used up, or if the log could not grow (no_memory). O(1) if it agrees with
+ * the order, else O(arcs and dependencies between the two positions). */
 bool fab_route_cdg_add(struct fab_cdg *t, uint32_t from, uint32_t to);
-/* Gives back what was taken since logged was `mark`. */
+/* Removes what was added since `logged` was `mark`. */
 void fab_route_cdg_undo(struct fab_cdg *t, size_t mark);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A search in depth finds the cycles. Once one is broken, the search goes on where what it stands
- * on is left; what it has finished with stays free of cycles, since dependencies only go away.
+ * Depth-first search finds the cycles. After a cycle is broken, the search continues with the part
+ * of its stack whose dependencies are left. Channels that are done cannot become part of a cycle
+ * later, since dependencies are only removed.
  */
 #include "libfabmgr/route/dependencies/cycle_breaking.h"
 
@@ -71,10 +72,11 @@ void fab_route_cdg_counts_clear(struct fab_cdg_counts *w)
     memset(w->count, 0, w->first[w->g->port_at[w->g->n]] * sizeof(*w->count));
 }
 
-/* ---- cycles -----------------------------------------------------------------------------------
- */
+/* ---- cycles ---------------------------------------------------------------------------------- */
 
-/* The channels from stack[start] to the top close a cycle: its weakest dependency. */
+/* The channels from stack[start] to the top form a cycle. Finds its dependency with the least
+ * count.
+ */
 static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_t *ret_from,
                          uint32_t *ret_to)
 {
@@ -90,8 +92,8 @@ static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_
     }
 }
 
-/* Leaves what it stands on without reason. */
-static void retreat(struct fab_cdg_counts *w)
+/* Shortens the stack to where a dependency between its channels no longer exists. */
+static void shorten_stack(struct fab_cdg_counts *w)
 {
     uint32_t depth = 1;
     while (depth<w->depth && * fab_route_cdg_counts_of(w, w->stack[depth - 1], w->stack[depth])> 0)
@@ -107,8 +109,8 @@ static void open_channel(struct fab_cdg_counts *w, uint32_t channel)
     w->stack[w->depth++] = channel;
 }
 
-/* What the top of the stack depends on that is not done; `end` of its peer's ports: nothing. */
-static uint32_t next_of(struct fab_cdg_counts *w, uint32_t end)
+/* The next channel that the top of the stack depends on and that is not done; `end`: none. */
+static uint32_t next_dependency(struct fab_cdg_counts *w, uint32_t end)
 {
     uint32_t from = w->stack[w->depth - 1], to = w->next[from];
     while (to < end && (*fab_route_cdg_counts_of(w, from, to) == 0 || w->state[to] == DONE))
@@ -118,7 +120,7 @@ static uint32_t next_of(struct fab_cdg_counts *w, uint32_t end)
 }
 
 void fab_route_cdg_counts_break_cycles(struct fab_cdg_counts *w,
-                                       void (*forgo)(void *ctx, uint32_t from, uint32_t to),
+                                       void (*remove)(void *ctx, uint32_t from, uint32_t to),
                                        void *ctx)
 {
     uint32_t channels = w->g->port_at[w->g->n], channel = 0;
@@ -131,7 +133,7 @@ void fab_route_cdg_counts_break_cycles(struct fab_cdg_counts *w,
             continue;
         }
         uint32_t top = w->stack[w->depth - 1], end = w->g->port_at[w->g->port_peer[top] + 1];
-        uint32_t to = next_of(w, end), start = 0, from = top;
+        uint32_t to = next_dependency(w, end), start = 0, from = top;
         if (to == end) {
             w->state[top] = DONE;
             w->depth--;
@@ -141,8 +143,8 @@ void fab_route_cdg_counts_break_cycles(struct fab_cdg_counts *w,
             while (w->stack[start] != to)
                 start++;
             find_weakest(w, start, &from, &to);
-            forgo(ctx, from, to);
-            retreat(w);
+            remove(ctx, from, to);
+            shorten_stack(w);
         }
     }
 }

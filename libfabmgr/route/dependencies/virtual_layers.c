@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Layers free of cycles (Domke, Hoefler, Nagel, "Deadlock-free oblivious routing for arbitrary
- * topologies", IPDPS 2011). All ways begin on the first layer. Of each cycle there, the ways that
- * have its weakest dependency move to the next one (waits.c); when none is left, the next layer is
- * looked at in the same manner.
+ * Virtual layers with acyclic channel dependencies (Domke, Hoefler, Nagel, "Deadlock-free oblivious
+ * routing for arbitrary topologies", IPDPS 2011). All paths begin in the first layer. Of each cycle
+ * there, the paths that cause its weakest dependency move to the next layer (cycle_breaking.c);
+ * then the next layer is treated in the same way.
  *
- * What moves as one is a LID with all ways to it: there are a thousand times fewer of these than
- * pairs of ends. Where that takes too many layers (a tree of ways has dependencies all over the
- * fabric, so few trees fit together), it is the ways from one switch to another.
+ * The unit that moves is a LID with all paths to it: there are a thousand times fewer of these than
+ * pairs of endports. A tree of paths has dependencies all over the fabric, so that few trees fit
+ * into one layer; where that needs too many layers, the unit is all paths from one switch to
+ * another.
  */
 #include "libfabmgr/route/dependencies/virtual_layers.h"
 
@@ -23,12 +24,12 @@
 struct layers {
     const struct fab_layers_input *in;
     struct fab_cdg_counts waits;
-    uint32_t now;     /* the layer at hand */
+    uint32_t now;     /* the current layer */
     uint8_t *layer;   /* the caller's */
-    uint8_t *tile;    /* [n][64] entries of 64 LIDs side by side */
-    uint32_t *home;   /* [top + 1] the switch of the LID, or FAB_NONE */
-    uint32_t *lid;    /* LIDs by their switch, */
-    uint32_t *lid_at; /* [n + 1] where those of each begin */
+    uint8_t *tile;    /* [n][64] the entries for 64 LIDs */
+    uint32_t *home;   /* [top + 1] the switch that the LID is attached to, or FAB_NONE */
+    uint32_t *lid;    /* LIDs sorted by their switch: those of s are */
+    uint32_t *lid_at; /* lid[lid_at[s]..lid_at[s + 1]) */
     uint32_t *stack;  /* [n] */
 };
 
@@ -42,8 +43,8 @@ static void fini(struct layers *l)
     free(l->stack);
 }
 
-/* Where the LID leaves the switches. */
-static uint32_t home_of(const struct fab_layers_input *in, uint32_t lid)
+/* The last switch on the paths to the LID. */
+static uint32_t switch_of(const struct fab_layers_input *in, uint32_t lid)
 {
     uint32_t owner = lid <= in->lids->top ? in->lids->owner[lid] : FAB_NONE;
     if (owner == FAB_NONE || fab_node_is_switch(in->fabric, in->fabric->ports[owner].node))
@@ -57,7 +58,7 @@ static void find_homes(struct layers *l)
     uint32_t n = l->in->graph->n, top = l->in->lft->top;
     memset(l->lid_at, 0, ((size_t)n + 2) * sizeof(*l->lid_at));
     for (uint32_t lid = 0; lid <= top; lid++) {
-        l->home[lid] = home_of(l->in, lid);
+        l->home[lid] = switch_of(l->in, lid);
         if (l->home[lid] != FAB_NONE)
             l->lid_at[l->home[lid] + 2]++;
     }
@@ -83,7 +84,7 @@ static int init(struct layers *l)
     return fab_route_cdg_counts_init(&l->waits, l->in->fabric, l->in->graph);
 }
 
-/* Columns of the tables: entries of all switches for a LID, `step` bytes apart. */
+/* A column of the tables: the entries of all switches for one LID, `step` bytes apart. */
 struct column {
     const uint8_t *entry;
     size_t step;
@@ -99,8 +100,8 @@ static uint32_t channel_of(const struct layers *l, struct column c, uint32_t sw)
     return fab_route_cdg_counts_channel(&l->waits, sw, c.entry[sw * c.step]);
 }
 
-/* Calls count() for all LIDs. Rows are far from each other in memory, so 64 columns are put side by
- * side first. */
+/* Calls count() for all LIDs. The rows of the tables are far apart in memory, so that 64 columns at
+ * a time are copied into a tile first. */
 static void count_all(struct layers *l,
                       void (*count)(struct layers *l, uint32_t lid, struct column c))
 {
@@ -116,10 +117,10 @@ static void count_all(struct layers *l,
     }
 }
 
-/* ---- by LID -----------------------------------------------------------------------------------
- */
+/* ---- units of one LID ------------------------------------------------------------------------ */
 
-/* Adds `change` (which may be -1) to all dependencies of the ways to a LID. */
+/* Adds `change` (1, or UINT32_MAX for -1) to the counts of all dependencies of the paths to a LID.
+ */
 static void add_tree(struct layers *l, struct column c, uint32_t change)
 {
     for (uint32_t sw = 0; sw < l->in->graph->n; sw++) {
@@ -151,16 +152,15 @@ static void move_trees(void *ctx, uint32_t from, uint32_t to)
     }
 }
 
-/* ---- by pair ----------------------------------------------------------------------------------
- */
+/* ---- units of a pair of switches ------------------------------------------------------------- */
 
 static uint8_t *layer_of(const struct layers *l, uint32_t lid, uint32_t from)
 {
     return &l->layer[(size_t)l->home[lid] * l->in->graph->n + from];
 }
 
-/* Likewise, of the way from one switch. */
-static void add_way(struct layers *l, struct column c, uint32_t sw, uint32_t change)
+/* The same for the path from one switch. */
+static void add_path(struct layers *l, struct column c, uint32_t sw, uint32_t change)
 {
     uint32_t from = channel_of(l, c, sw);
     while (from != FAB_NONE) {
@@ -171,11 +171,11 @@ static void add_way(struct layers *l, struct column c, uint32_t sw, uint32_t cha
     }
 }
 
-static void count_ways(struct layers *l, uint32_t lid, struct column c)
+static void count_paths(struct layers *l, uint32_t lid, struct column c)
 {
     for (uint32_t sw = 0; sw < l->in->graph->n; sw++) {
         if (*layer_of(l, lid, sw) == l->now)
-            add_way(l, c, sw, 1);
+            add_path(l, c, sw, 1);
     }
 }
 
@@ -186,11 +186,11 @@ static void move_pair(struct layers *l, uint32_t to, uint32_t from)
         return;
     *layer = (uint8_t)(l->now + 1);
     for (uint32_t i = l->lid_at[to]; i < l->lid_at[to + 1]; i++)
-        add_way(l, column_of(l, l->lid[i]), from, UINT32_MAX);
+        add_path(l, column_of(l, l->lid[i]), from, UINT32_MAX);
 }
 
-/* Those whose way to the LID leads through `sw`. */
-static void move_those_behind(struct layers *l, uint32_t lid, uint32_t sw)
+/* Moves the pairs whose path to the LID leads through `sw`. */
+static void move_upstream(struct layers *l, uint32_t lid, uint32_t sw)
 {
     const struct fab_graph *g = l->in->graph;
     struct column c = column_of(l, lid);
@@ -207,7 +207,7 @@ static void move_those_behind(struct layers *l, uint32_t lid, uint32_t sw)
     }
 }
 
-static void move_ways(void *ctx, uint32_t from, uint32_t to)
+static void move_paths(void *ctx, uint32_t from, uint32_t to)
 {
     struct layers *l = ctx;
     const struct fab_graph *g = l->in->graph;
@@ -216,19 +216,18 @@ static void move_ways(void *ctx, uint32_t from, uint32_t to)
     for (uint32_t lid = 0; lid <= l->in->lft->top; lid++) {
         if (here[lid] == g->port_num[from] && there[lid] == g->port_num[to] &&
             l->home[lid] != FAB_NONE)
-            move_those_behind(l, lid, l->waits.sw[from]);
+            move_upstream(l, lid, l->waits.sw[from]);
     }
 }
 
-/* ---- all layers -------------------------------------------------------------------------------
- */
+/* ---- all layers ------------------------------------------------------------------------------ */
 
-struct grain {
+struct unit {
     void (*count)(struct layers *l, uint32_t lid, struct column c);
     void (*move)(void *layers, uint32_t from, uint32_t to);
 };
 
-static int find(const struct fab_layers_input *in, const struct grain *grain, size_t size,
+static int find(const struct fab_layers_input *in, const struct unit *unit, size_t size,
                 uint8_t *ret_layer, uint32_t *ret_count)
 {
     struct layers l = {.in = in, .layer = ret_layer};
@@ -239,8 +238,8 @@ static int find(const struct fab_layers_input *in, const struct grain *grain, si
             ret = FAB_E_LIMIT;
             break;
         }
-        count_all(&l, grain->count);
-        fab_route_cdg_counts_break_cycles(&l.waits, grain->move, &l);
+        count_all(&l, unit->count);
+        fab_route_cdg_counts_break_cycles(&l.waits, unit->move, &l);
         l.now++;
     }
     fini(&l);
@@ -252,13 +251,13 @@ static int find(const struct fab_layers_input *in, const struct grain *grain, si
 int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
                             uint32_t *ret_count)
 {
-    static const struct grain trees = {count_tree, move_trees};
+    static const struct unit trees = {count_tree, move_trees};
     return find(in, &trees, (size_t)in->lft->top + 1, ret_layer, ret_count);
 }
 
 int fab_route_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer,
                              uint32_t *ret_count)
 {
-    static const struct grain ways = {count_ways, move_ways};
-    return find(in, &ways, (size_t)in->graph->n * in->graph->n, ret_layer, ret_count);
+    static const struct unit paths = {count_paths, move_paths};
+    return find(in, &paths, (size_t)in->graph->n * in->graph->n, ret_layer, ret_count);
 }

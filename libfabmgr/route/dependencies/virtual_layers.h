@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables that close cycles on one lane, put on several. Private to the room. */
+/* Distributes the paths of tables over several virtual layers, each without cyclic channel
+ * dependencies. Private to the room. */
 #ifndef LIBFABMGR_ROUTE_DEPENDENCIES_VIRTUAL_LAYERS_H
 #define LIBFABMGR_ROUTE_DEPENDENCIES_VIRTUAL_LAYERS_H
 
@@ -10,17 +11,16 @@ struct fab_layers_input {
     const struct fab_fabric *fabric;
     const struct fab_graph *graph;
     const struct fab_lids *lids;
-    const struct fab_lft *lft; /* from each switch to all LIDs that it reaches, without loops */
+    const struct fab_lft *lft; /* must be free of loops */
 };
-/* Both: layers, in none of which the ways close a cycle of channels that wait for each other,
- * whichever switch sends. LIMIT: more than
- * FAB_VLS_MAX; NOMEM. */
+/* Both functions: LIMIT: more than FAB_VLS_MAX layers are needed. NOMEM. The dependencies of a
+ * layer form no cycle, whichever switch sends. */
 
-/* All ways to a LID on one layer: ret_layer[lid]; [lft->top + 1]. */
+/* All paths to a LID are in one layer: ret_layer[lid], [lft->top + 1]. */
 int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
                             uint32_t *ret_count);
-/* All ways from one switch to the LIDs of another: ret_layer[to * switches + from]. Takes fewer
- * layers, and longer. */
+/* All paths from one switch to the LIDs of another are in one layer: ret_layer[to * switches +
+ * from]. Needs fewer layers, and more time. */
 int fab_route_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer,
                              uint32_t *ret_count);
 

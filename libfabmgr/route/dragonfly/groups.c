@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which switches are a group.
+ * Which switches form a group.
  *
- * Cliques: two switches of one group have nearly all others of it as common neighbours, two of
- * different groups have few. So there is a number of common neighbours that tells local cables
- * from global ones; all are tried, from the greatest on, until what hangs together by the local
- * ones is, group by group, nearly a clique, and each two groups are joined.
+ * Cliques: two switches of one group have nearly all others of the group as common neighbours, two
+ * switches of different groups have few. So some number of common neighbours separates local links
+ * from global links. All numbers are tried, from the greatest down, until each component of local
+ * links is nearly a clique and all pairs of groups are linked.
  *
- * Leaves and spines: leaves have hosts. What leaves and spines make of cables between them is a
- * group; a switch with neither hosts nor leaves that hangs on spines of one group only is a leaf
- * that lost its hosts.
+ * Leaves and spines: leaves have hosts. Leaves and spines that links connect with each other form a
+ * group. A switch with neither hosts nor links to leaves, and with links to spines of one group
+ * only, is a leaf that lost its hosts.
  *
- * Groups without a cable between them meet at a hub, a group that is joined to all.
+ * Groups without a link between them communicate through a hub, a group that is linked to all.
  */
 #include "libfabmgr/route/dragonfly/groups.h"
 
@@ -27,10 +27,10 @@
 struct search {
     const struct fab_fabric *f;
     const struct fab_graph *g;
-    uint32_t *set;    /* [n] sets.h */
-    uint32_t *stamp;  /* [n] */
-    uint32_t *common; /* [neighbours] common neighbours of both ends */
-    bool spines;      /* groups have leaves and spines */
+    uint32_t *set;    /* [n] disjoint sets (sets.h) */
+    uint32_t *stamp;  /* [n] scratch */
+    uint32_t *common; /* [neighbours] number of common neighbours of both ends */
+    bool spines;      /* groups consist of leaves and spines */
     struct fab_groups s;
     char *why;
     size_t why_len;
@@ -51,17 +51,18 @@ static int init(struct search *x)
     x->s.of = calloc(n, sizeof(*x->s.of));
     x->s.spine = calloc(n, sizeof(*x->s.spine));
     x->s.all = calloc(n, sizeof(*x->s.all));
-    x->s.turner = calloc(n, sizeof(*x->s.turner));
-    x->s.gate = calloc((size_t)x->g->nbr_at[x->g->n] + 1, sizeof(*x->s.gate));
-    return x->set && x->stamp && x->common && x->s.of && x->s.spine && x->s.all && x->s.turner &&
-                   x->s.gate
+    x->s.pivot = calloc(n, sizeof(*x->s.pivot));
+    x->s.link = calloc((size_t)x->g->nbr_at[x->g->n] + 1, sizeof(*x->s.link));
+    return x->set && x->stamp && x->common && x->s.of && x->s.spine && x->s.all && x->s.pivot &&
+                   x->s.link
                ? FAB_OK
                : FAB_E_NOMEM;
 }
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Roots are the lowest of their set. False: too many groups, or one only. */
+/* Numbers the sets; roots are the lowest members of their sets. Returns false if there are too many
+ * groups, or only one. */
 static bool number_groups(struct search *x)
 {
     x->s.count = 0;
@@ -87,9 +88,9 @@ static int list_members(struct search *x)
     return FAB_OK;
 }
 
-/* ---- gates ----------------------------------------------------------------------------------- */
+/* ---- global links ---------------------------------------------------------------------------- */
 
-/* stamp[u]: the place of u in its group, among spines or among others. */
+/* stamp[u]: the position of u in its group, among the spines or among the others. */
 static void rank_members(struct search *x)
 {
     const struct fab_groups *s = &x->s;
@@ -100,23 +101,24 @@ static void rank_members(struct search *x)
     }
 }
 
-/* Gate i leads to a place that is i modulo their number, where there is one: so the destinations of
- * a switch, numbered on, come to it by different cables, wherever they come from. */
-static void align(const struct search *x, struct fab_global_link *gate, uint32_t count)
+/* Orders the links so that link i leads to position i modulo their number, if there is such a link.
+ * Then the destinations of a switch, which have consecutive numbers, are reached over different
+ * links, from wherever the packets come. */
+static void align_links(const struct search *x, struct fab_global_link *link, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t k = i;
-        while (k < count && x->stamp[gate[k].to] % count != i)
+        while (k < count && x->stamp[link[k].to] % count != i)
             k++;
         if (k == count)
             continue;
-        struct fab_global_link swap = gate[i];
-        gate[i] = gate[k];
-        gate[k] = swap;
+        struct fab_global_link swap = link[i];
+        link[i] = link[k];
+        link[k] = swap;
     }
 }
 
-static int list_gates(struct search *x)
+static int list_links(struct search *x)
 {
     const struct fab_graph *g = x->g;
     struct fab_groups *s = &x->s;
@@ -134,19 +136,19 @@ static int list_gates(struct search *x)
         for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
             uint32_t v = g->nbr[i];
             if (s->of[u] != s->of[v])
-                s->gate[at[(size_t)s->of[u] * s->count + s->of[v] + 1]++] =
+                s->link[at[(size_t)s->of[u] * s->count + s->of[v] + 1]++] =
                     (struct fab_global_link){u, v};
         }
     }
     s->at = at;
     rank_members(x);
     for (size_t i = 0; i < pairs; i++)
-        align(x, s->gate + at[i], at[i + 1] - at[i]);
+        align_links(x, s->link + at[i], at[i + 1] - at[i]);
     return FAB_OK;
 }
 
-/* Joined to all others of its group that it should be joined to. */
-static bool is_whole(const struct search *x, uint32_t u)
+/* Returns whether u has links to all switches of its group that it should be linked to. */
+static bool has_all_local_links(const struct search *x, uint32_t u)
 {
     const struct fab_groups *s = &x->s;
     for (uint32_t i = s->first[s->of[u]]; i < s->first[s->of[u] + 1]; i++) {
@@ -157,37 +159,37 @@ static bool is_whole(const struct search *x, uint32_t u)
     return true;
 }
 
-static int list_turners(struct search *x)
+static int list_pivots(struct search *x)
 {
     struct fab_groups *s = &x->s;
     uint32_t count = 0;
-    s->turn = calloc(2 * (size_t)s->count + 1, sizeof(*s->turn));
-    if (s->turn == NULL)
+    s->pivot_at = calloc(2 * (size_t)s->count + 1, sizeof(*s->pivot_at));
+    if (s->pivot_at == NULL)
         return FAB_E_NOMEM;
     for (uint32_t half = 0; half < 2 * s->count; half++) {
-        uint32_t whole = 0;
+        uint32_t complete = 0;
         for (uint32_t i = s->first[half / 2]; i < s->first[half / 2 + 1]; i++) {
             uint32_t u = s->all[i];
-            if (!s->spine[u] && is_whole(x, u) && whole++ % 2 == half % 2)
-                s->turner[count++] = u;
+            if (!s->spine[u] && has_all_local_links(x, u) && complete++ % 2 == half % 2)
+                s->pivot[count++] = u;
         }
-        s->turn[half + 1] = count;
+        s->pivot_at[half + 1] = count;
     }
     return FAB_OK;
 }
 
-/* Whom group a is not joined to, or FAB_NONE. */
-static uint32_t lacks(const struct search *x, uint32_t a)
+/* The first group that group a has no link to, or FAB_NONE. */
+static uint32_t first_unlinked(const struct search *x, uint32_t a)
 {
-    const struct fab_global_link *gate;
+    const struct fab_global_link *link;
     for (uint32_t b = 0; b < x->s.count; b++) {
-        if (a != b && fab_route_groups_links(&x->s, a, b, &gate) == 0)
+        if (a != b && fab_route_groups_links(&x->s, a, b, &link) == 0)
             return b;
     }
     return FAB_NONE;
 }
 
-/* At least half of the groups must be hubs: else it was meant to be something else. */
+/* At least half of the groups must be hubs; otherwise the topology is not meant as a dragonfly. */
 static int list_hubs(struct search *x)
 {
     struct fab_groups *s = &x->s;
@@ -197,7 +199,7 @@ static int list_hubs(struct search *x)
     if (s->hub == NULL || s->is_hub == NULL)
         return FAB_E_NOMEM;
     for (uint32_t a = 0; a < s->count; a++) {
-        s->is_hub[a] = lacks(x, a) == FAB_NONE;
+        s->is_hub[a] = first_unlinked(x, a) == FAB_NONE;
         if (s->is_hub[a])
             s->hub[s->hubs++] = a;
         else
@@ -205,8 +207,8 @@ static int list_hubs(struct search *x)
     }
     if (s->hubs * 2 >= s->count)
         return FAB_OK;
-    snprintf(x->why, x->why_len, "no dragonfly: no cable joins the groups of %.64s and of %.64s",
-             name(x, s->all[s->first[lacks(x, odd)]]), name(x, s->all[s->first[odd]]));
+    snprintf(x->why, x->why_len, "no dragonfly: no link between the groups of %.64s and %.64s",
+             name(x, s->all[s->first[first_unlinked(x, odd)]]), name(x, s->all[s->first[odd]]));
     return FAB_E_UNSUPPORTED;
 }
 
@@ -214,9 +216,9 @@ static int list_all(struct search *x)
 {
     int status = list_members(x);
     if (status == FAB_OK)
-        status = list_gates(x);
+        status = list_links(x);
     if (status == FAB_OK)
-        status = list_turners(x);
+        status = list_pivots(x);
     return status == FAB_OK ? list_hubs(x) : status;
 }
 
@@ -251,7 +253,8 @@ static void join_local(struct search *x, uint32_t least)
     }
 }
 
-/* Everybody has cables to half of the others of his group, which are not just himself. */
+/* Returns whether each switch is linked to at least half of the others of its group, and no group
+ * is a single switch. */
 static bool are_cliques(struct search *x)
 {
     const struct fab_graph *g = x->g;
@@ -276,7 +279,7 @@ static int find_cliques(struct search *x)
             return list_all(x);
     }
     snprintf(x->why, x->why_len,
-             "no dragonfly: no groups of switches that are joined each to each");
+             "no dragonfly: no groups of switches that are linked to each other");
     return FAB_E_UNSUPPORTED;
 }
 
@@ -296,7 +299,7 @@ static void join_leaves(struct search *x)
     }
 }
 
-/* The set that all neighbours of u are in, if u is alone; or FAB_NONE. */
+/* If u is alone in its set: the only set that its neighbours are in, else FAB_NONE. */
 static uint32_t only_set(struct search *x, uint32_t u)
 {
     const struct fab_graph *g = x->g;
@@ -310,7 +313,7 @@ static uint32_t only_set(struct search *x, uint32_t u)
     return set;
 }
 
-static void adopt_leaves(struct search *x)
+static void join_hostless_leaves(struct search *x)
 {
     for (uint32_t u = 0; u < x->g->n; u++) {
         uint32_t set = x->s.spine[u] && fab_sets_find(x->set, u) == u ? only_set(x, u) : FAB_NONE;
@@ -325,12 +328,12 @@ static int check_pair(const struct search *x, uint32_t u, uint32_t v)
 {
     const char *what = NULL;
     if (!x->s.spine[u] && !x->s.spine[v])
-        what = "both with hosts";
+        what = "which both have hosts";
     else if (x->s.spine[u] && x->s.spine[v] && x->s.of[u] == x->s.of[v])
-        what = "spines of one group";
+        what = "which are spines of one group";
     if (what == NULL)
         return FAB_OK;
-    snprintf(x->why, x->why_len, "no dragonfly+: a cable joins %.64s and %.64s, %s", name(x, u),
+    snprintf(x->why, x->why_len, "no dragonfly+: a link joins %.64s and %.64s, %s", name(x, u),
              name(x, v), what);
     return FAB_E_UNSUPPORTED;
 }
@@ -348,8 +351,8 @@ static int check_leaf_spine(const struct search *x)
         }
         if (local == 0) {
             snprintf(x->why, x->why_len,
-                     "no dragonfly+: switch %.64s is in no group of leaves "
-                     "and spines",
+                     "no dragonfly+: switch %.64s is in no group of leaves and "
+                     "spines",
                      name(x, u));
             return FAB_E_UNSUPPORTED;
         }
@@ -361,9 +364,9 @@ static int find_leaf_spine(struct search *x)
 {
     x->spines = true;
     join_leaves(x);
-    adopt_leaves(x);
+    join_hostless_leaves(x);
     if (!number_groups(x)) {
-        snprintf(x->why, x->why_len, "no dragonfly+: leaves and spines are %s",
+        snprintf(x->why, x->why_len, "no dragonfly+: leaves and spines form %s",
                  x->s.count < 2 ? "one group" : "too many groups");
         return FAB_E_UNSUPPORTED;
     }
@@ -408,11 +411,11 @@ void fab_route_groups_fini(struct fab_groups *s)
     free(s->spine);
     free(s->first);
     free(s->all);
-    free(s->turn);
-    free(s->turner);
+    free(s->pivot_at);
+    free(s->pivot);
     free(s->hub);
     free(s->is_hub);
     free(s->at);
-    free(s->gate);
+    free(s->link);
     memset(s, 0, sizeof(*s));
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "dfsssp": the ways of sssp, made safe by lanes (Domke, Hoefler, Nagel, IPDPS 2011). If
- * all together close no cycle, one lane is enough, and the tables are those of sssp. Else the ways
- * to switches become those of hosts, and layers.c puts all on several; a layer is an SL and a VL,
- * the same all the way. It hangs on the destination LID alone; where the ports on the way have too
- * few for that, on the switches at both ends; then more and more LIDs of a switch share their ways,
- * which so close fewer cycles.
+ * The engine "dfsssp": the paths of sssp, made deadlock-free by virtual lanes (Domke, Hoefler,
+ * Nagel, IPDPS 2011). If their channel dependencies form no cycle, one VL is enough and the tables
+ * are those of sssp. Otherwise LIDs of switches share the paths of hosts, and virtual_layers.c
+ * distributes all paths over several layers; a layer is one SL and one VL from end to end. The
+ * layer depends on the destination LID alone. Where the ports have too few VLs for that, it depends
+ * on the pair of switches at both ends; then more and more LIDs of a switch share their paths,
+ * whose dependencies form fewer cycles.
  *
- * No more lanes are taken than that: they are the less likely to change when the fabric does.
+ * No more VLs are used than needed: the SLs are then less likely to change when the fabric changes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,12 +24,12 @@ struct dfsssp {
     struct fab_graph graph;
     struct fab_lft lft;
     struct fab_vls vls;
-    uint32_t needed; /* by the last attempt, */
-    uint32_t least;  /* and by the one that needs the fewest */
-    const char *by;
+    uint32_t needed; /* VLs that the last attempt needs */
+    uint32_t least;  /* VLs that the best attempt needs */
+    const char *by;  /* what the layer depends on, for the operator */
 };
 
-/* More than there can be: as if it were the least of them. */
+/* More layers than the limit are treated as one more than the limit. */
 static int bounded(int status, uint32_t *count)
 {
     if (status == FAB_E_LIMIT)
@@ -61,7 +62,7 @@ static int find_by_pair(struct dfsssp *d)
                : ret;
 }
 
-/* Keeps what has been found as so many lanes. */
+/* Keeps the layers that were found as the SLs and VLs of `count` lanes. */
 static void set_count(struct fab_vls *v, uint32_t count)
 {
     struct fab_vls found = *v;
@@ -72,17 +73,17 @@ static void set_count(struct fab_vls *v, uint32_t count)
     v->of_pair = found.of_pair;
 }
 
-static int route_by(struct dfsssp *d, uint32_t ways)
+static int route_by(struct dfsssp *d, uint32_t paths)
 {
     fab_lft_fini(&d->lft);
-    return fab_route_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_PATH, ways, &d->lft);
+    return fab_route_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_PATH, paths, &d->lft);
 }
 
-/* From the best tables on, until the lanes are few enough. */
+/* Tries from the best tables to those that need the fewest VLs, until there are enough. */
 static int route(struct dfsssp *d, uint32_t available)
 {
     static const struct {
-        uint32_t ways;
+        uint32_t paths;
         int (*find)(struct dfsssp *d);
         bool many;
     } attempts[] = {
@@ -96,8 +97,8 @@ static int route(struct dfsssp *d, uint32_t available)
     };
     for (size_t i = 0; i < sizeof(attempts) / sizeof(*attempts); i++) {
         int ret = FAB_OK;
-        if (i == 0 || attempts[i].ways != attempts[i - 1].ways)
-            ret = route_by(d, attempts[i].ways);
+        if (i == 0 || attempts[i].paths != attempts[i - 1].paths)
+            ret = route_by(d, attempts[i].paths);
         if (ret == FAB_OK)
             ret = attempts[i].find(d);
         d->least = d->needed < d->least ? d->needed : d->least;
@@ -111,13 +112,13 @@ static int conclude(struct dfsssp *d, uint32_t available, uint32_t port, char *w
 {
     if (d->needed <= 1) {
         fab_vls_fini(&d->vls);
-        snprintf(why, why_len, "shortest ways on one lane");
+        snprintf(why, why_len, "shortest paths on one virtual lane");
     } else if (d->needed <= available) {
         set_count(&d->vls, d->needed);
-        snprintf(why, why_len, "shortest ways on %u lanes by %s", d->needed, d->by);
+        snprintf(why, why_len, "shortest paths on %u virtual lanes by %s", d->needed, d->by);
     } else {
         const struct fab_port *p = &d->in->fabric->ports[port];
-        snprintf(why, why_len, "%s%u VLs are needed, and %.64s port %u has %u",
+        snprintf(why, why_len, "%s%u VLs are needed and %.64s port %u has %u",
                  d->least > FAB_VLS_MAX ? "at least " : "", d->least,
                  d->in->fabric->nodes[p->node].desc, p->num, available);
         return FAB_E_UNSUPPORTED;
@@ -140,7 +141,7 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
         ret = conclude(&d, available, port, why, why_len);
     if (ret == FAB_OK) {
         if (in->flawed != NULL)
-            *in->flawed = true; /* no regular fabric needs it */
+            *in->flawed = true; /* regular topologies have better engines */
         *ret_lft = d.lft;
         *ret_vls = d.vls;
     } else {
@@ -153,6 +154,6 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
 
 const struct fab_route_engine fab_route_engine_dfsssp = {
     .name = "dfsssp",
-    .summary = "sssp, and as many VLs as it takes to make it safe",
+    .summary = "sssp on as many VLs as make it deadlock-free",
     .run = run,
 };

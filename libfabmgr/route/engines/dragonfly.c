@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "dragonfly": minimal paths in dragonflies (Kim, Dally, Scott, Abts, ISCA 2008), local,
- * global, local. A switch with cables of its own to the group of the destination takes one of them;
- * others go to one that has, by the number of the destination, so that all cables between two
- * groups get the same share of it; cables that end at the destination's switch come first.
+ * The engine "dragonfly": minimal paths in dragonflies (Kim, Dally, Scott, Abts, ISCA 2008): local,
+ * global, local. A switch with links to the group of the destination takes one of them. Others send
+ * to a switch that has one, chosen by the number of the destination, so that all links between two
+ * groups have equal loads; links that end at the destination's switch come first.
  *
- * Lanes: local cables on VL 0, but on VL 1 for what comes from another group. So what waits goes
- * from local VL 0 to global to local VL 1, and no farther: no cycle. SL 0 for all (Maglione-Mathey
- * et al., "DLA", 2025).
+ * Virtual lanes: packets take local links on VL 0, and on VL 1 if they come from another group. So
+ * local channels on VL 0 depend on global ones, and these on local ones on VL 1, which depend on
+ * nothing: no cycle. All paths have SL 0 (Maglione-Mathey et al., "DLA", 2025).
  *
- * A local cable that is missing is gone round by a pivot, a switch of the group that has all its
- * local cables; the hop after it is on VL 2. Pivots on the way out of a group and pivots on the way
- * to a switch of it are not the same, and so the cables from pivots, VL 2, are either between local
- * and global, or at the very end.
+ * A path goes around a missing local link by a pivot, a switch with all its local links; the hop
+ * after it is on VL 2. Pivots for packets that leave a group and pivots for packets to a switch of
+ * the group are different switches, so that channels from pivots on VL 2 are either between local
+ * and global ones or the last ones.
  *
- * Groups that have lost all cables between them send by way of a hub, a group that has lost none
- * of its last ones. Only in hubs does local VL 1 wait for global, only for what leads to a group
- * that is none, and there nothing does: no cycle either.
+ * Groups that have lost all links between them send through a hub, a group that has links to all
+ * others. Only in hubs do local channels on VL 1 depend on global ones, and only for packets to a
+ * group that is no hub; in such a group local channels on VL 1 depend on nothing: no cycle either.
  */
 #include "libfabmgr/route/dragonfly/dragonfly.h"
 
@@ -32,94 +32,94 @@ static const char *name(const struct dragonfly *d, uint32_t sw)
     return d->in->fabric->nodes[sw].desc;
 }
 
-/* ---- gates ----------------------------------------------------------------------------------- */
+/* ---- choice of a global link ----------------------------------------------------------------- */
 
 const struct fab_global_link *fab_route_dragonfly_link(const struct dragonfly *d, uint32_t at,
                                                        uint32_t dest, uint32_t number,
                                                        fab_global_link_test *suits)
 {
-    const struct fab_global_link *gate;
+    const struct fab_global_link *link;
     uint32_t from = d->groups.of[at];
     uint32_t to = fab_route_groups_via(&d->groups, from, d->groups.of[dest], number);
-    uint32_t count = fab_route_groups_links(&d->groups, from, to, &gate);
+    uint32_t count = fab_route_groups_links(&d->groups, from, to, &link);
     for (uint32_t i = 0; i < count; i++) {
-        const struct fab_global_link *here = &gate[(number + i) % count];
+        const struct fab_global_link *here = &link[(number + i) % count];
         if (suits(d, here, at, dest))
             return here;
     }
     return NULL;
 }
 
-static bool near_or_at(const struct dragonfly *d, uint32_t a, uint32_t b)
+static bool linked_or_same(const struct dragonfly *d, uint32_t a, uint32_t b)
 {
     return a == b || fab_route_graph_linked(&d->graph, a, b);
 }
 
-static bool mine_to_dest(const struct dragonfly *d, const struct fab_global_link *gate, uint32_t at,
-                         uint32_t dest)
+static bool own_to_dest(const struct dragonfly *d, const struct fab_global_link *link, uint32_t at,
+                        uint32_t dest)
 {
     (void)d;
-    return gate->from == at && gate->to == dest;
+    return link->from == at && link->to == dest;
 }
 
-static bool mine_near_dest(const struct dragonfly *d, const struct fab_global_link *gate,
-                           uint32_t at, uint32_t dest)
+static bool own_near_dest(const struct dragonfly *d, const struct fab_global_link *link,
+                          uint32_t at, uint32_t dest)
 {
-    return gate->from == at && near_or_at(d, gate->to, dest);
+    return link->from == at && linked_or_same(d, link->to, dest);
 }
 
-static bool mine(const struct dragonfly *d, const struct fab_global_link *gate, uint32_t at,
-                 uint32_t dest)
+static bool own(const struct dragonfly *d, const struct fab_global_link *link, uint32_t at,
+                uint32_t dest)
 {
     (void)d;
     (void)dest;
-    return gate->from == at;
+    return link->from == at;
 }
 
-static bool near_to_dest(const struct dragonfly *d, const struct fab_global_link *gate, uint32_t at,
-                         uint32_t dest)
-{
-    return gate->to == dest && fab_route_graph_linked(&d->graph, at, gate->from);
-}
-
-static bool near_near_dest(const struct dragonfly *d, const struct fab_global_link *gate,
+static bool linked_to_dest(const struct dragonfly *d, const struct fab_global_link *link,
                            uint32_t at, uint32_t dest)
 {
-    return near_or_at(d, gate->to, dest) && fab_route_graph_linked(&d->graph, at, gate->from);
+    return link->to == dest && fab_route_graph_linked(&d->graph, at, link->from);
 }
 
-static bool near(const struct dragonfly *d, const struct fab_global_link *gate, uint32_t at,
-                 uint32_t dest)
+static bool linked_near_dest(const struct dragonfly *d, const struct fab_global_link *link,
+                             uint32_t at, uint32_t dest)
+{
+    return linked_or_same(d, link->to, dest) && fab_route_graph_linked(&d->graph, at, link->from);
+}
+
+static bool linked(const struct dragonfly *d, const struct fab_global_link *link, uint32_t at,
+                   uint32_t dest)
 {
     (void)dest;
-    return fab_route_graph_linked(&d->graph, at, gate->from);
+    return fab_route_graph_linked(&d->graph, at, link->from);
 }
 
-/* A switch between `at` and others of its group that it has no cable to. */
+/* A pivot for packets from `at` to a switch of its group that it has no link to. */
 static uint32_t pivot(struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
-    const uint32_t *turner;
-    uint32_t count = fab_route_groups_pivots(&d->groups, d->groups.of[at], out, &turner);
+    const uint32_t *pivots;
+    uint32_t count = fab_route_groups_pivots(&d->groups, d->groups.of[at], out, &pivots);
     d->detours = true;
-    return count > 0 ? turner[number % count] : FAB_NONE;
+    return count > 0 ? pivots[number % count] : FAB_NONE;
 }
 
-/* ---- ways ------------------------------------------------------------------------------------ */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 static uint32_t to_group(struct dragonfly *d, uint32_t at, uint32_t dest, uint32_t number)
 {
-    static fab_global_link_test *const tests[] = {mine_to_dest, mine_near_dest, mine,
-                                                  near_to_dest, near_near_dest, near};
+    static fab_global_link_test *const tests[] = {own_to_dest,    own_near_dest,    own,
+                                                  linked_to_dest, linked_near_dest, linked};
     for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-        const struct fab_global_link *gate =
+        const struct fab_global_link *link =
             fab_route_dragonfly_link(d, at, dest, number, tests[i]);
-        if (gate != NULL)
-            return i < 3 ? gate->to : gate->from;
+        if (link != NULL)
+            return i < 3 ? link->to : link->from;
     }
     return pivot(d, at, true, number);
 }
 
-static uint32_t next(struct dragonfly *d, uint32_t at, uint32_t dest, uint32_t number)
+static uint32_t next_switch(struct dragonfly *d, uint32_t at, uint32_t dest, uint32_t number)
 {
     if (d->groups.of[at] != d->groups.of[dest])
         return to_group(d, at, dest, number);
@@ -135,33 +135,32 @@ static unsigned map(struct dragonfly *d)
     return d->detours ? 3 : 2;
 }
 
-/* ---- a run, of both kinds -------------------------------------------------------------------- */
+/* ---- the run, for both engines --------------------------------------------------------------- */
 
-static int route_lane(struct dragonfly *d, const struct fab_dragonfly_kind *kind, uint32_t dest,
-                      const struct fab_dlid *lane)
+static int route_dlid(struct dragonfly *d, const struct fab_dragonfly_kind *kind, uint32_t dest,
+                      const struct fab_dlid *dlid)
 {
     for (uint32_t s = 0; s < d->graph.n; s++)
-        d->onward.next[s] = s == dest ? FAB_NONE : kind->next(d, s, dest, lane->number);
-    uint32_t lost = fab_route_next_hops_follow(&d->onward, dest);
+        d->next_hops.next[s] = s == dest ? FAB_NONE : kind->next(d, s, dest, dlid->number);
+    uint32_t lost = fab_route_next_hops_follow(&d->next_hops, dest);
     if (lost != FAB_NONE) {
-        snprintf(d->why, d->why_len,
-                 "with what is missing, no minimal way leads from %.64s to %.64s", name(d, lost),
-                 name(d, dest));
+        snprintf(d->why, d->why_len, "links are missing: no minimal path from %.64s to %.64s",
+                 name(d, lost), name(d, dest));
         return FAB_E_UNSUPPORTED;
     }
-    fab_route_next_hops_fill(&d->onward, dest, lane, 1, &d->lft);
+    fab_route_next_hops_fill(&d->next_hops, dest, dlid, 1, &d->lft);
     return FAB_OK;
 }
 
 static int route_all(struct dragonfly *d, const struct fab_dragonfly_kind *kind)
 {
-    struct fab_dlid lanes[FAB_DLIDS_MAX];
+    struct fab_dlid dlids[FAB_DLIDS_MAX];
     int status = FAB_OK;
     for (uint32_t i = 0; i < d->graph.n; i++) {
-        for (uint32_t offset = 0; offset < d->roster.lids_each; offset++) {
-            uint32_t count = fab_route_destinations_dlids(&d->roster, i, offset, lanes);
+        for (uint32_t offset = 0; offset < d->destinations.lids_each; offset++) {
+            uint32_t count = fab_route_destinations_dlids(&d->destinations, i, offset, dlids);
             for (uint32_t k = 0; k < count && status == FAB_OK; k++)
-                status = route_lane(d, kind, d->roster.sequence[i], &lanes[k]);
+                status = route_dlid(d, kind, d->destinations.sequence[i], &dlids[k]);
         }
     }
     return status;
@@ -181,8 +180,8 @@ static int check_vls(const struct dragonfly *d, unsigned need)
     if (have >= need)
         return FAB_OK;
     const struct fab_port *p = &d->in->fabric->ports[port];
-    snprintf(d->why, d->why_len, "%u VLs are needed, port %u of switch %.64s has %u", need, p->num,
-             name(d, p->node), have);
+    snprintf(d->why, d->why_len, "%u VLs are needed and %.64s port %u has %u", need,
+             name(d, p->node), p->num, have);
     return FAB_E_UNSUPPORTED;
 }
 
@@ -210,17 +209,17 @@ static int prepare(struct dragonfly *d, const struct fab_dragonfly_kind *kind)
     if (ret == FAB_OK)
         ret = kind->find(f, &d->graph, &d->groups, d->why, d->why_len);
     if (ret == FAB_OK)
-        ret = fab_route_next_hops_init(&d->onward, &d->graph);
+        ret = fab_route_next_hops_init(&d->next_hops, &d->graph);
     if (ret != FAB_OK)
         return ret;
     uint32_t *sequence = calloc((size_t)d->graph.n + 1, sizeof(*sequence));
     if (sequence != NULL)
         memcpy(sequence, d->groups.all, d->graph.n * sizeof(*sequence));
-    ret = fab_route_destinations_in_sequence(d->in, &d->graph, sequence, &d->roster);
+    ret = fab_route_destinations_in_sequence(d->in, &d->graph, sequence, &d->destinations);
     return ret == FAB_OK ? fab_lft_init(&d->lft, f->switch_count, d->in->lids->top) : ret;
 }
 
-/* Is something missing? Switches of one kind have as many cables. */
+/* Returns whether the switches of one kind differ in their numbers of links. */
 static bool is_flawed(const struct dragonfly *d)
 {
     const struct fab_graph *g = &d->graph;
@@ -248,7 +247,7 @@ int fab_route_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct 
         ret = make_vls(&d, kind);
     if (ret == FAB_OK) {
         snprintf(why, why_len, "%s of %u groups%s", kind->name, d.groups.count,
-                 d.detours ? ", missing cables gone round" : "");
+                 d.detours ? ", paths go around missing links" : "");
         if (in->flawed != NULL && is_flawed(&d))
             *in->flawed = true;
         *ret_lft = d.lft;
@@ -257,8 +256,8 @@ int fab_route_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct 
         fab_lft_fini(&d.lft);
         fab_vls_fini(&d.vls);
     }
-    fab_route_destinations_fini(&d.roster);
-    fab_route_next_hops_fini(&d.onward);
+    fab_route_destinations_fini(&d.destinations);
+    fab_route_next_hops_fini(&d.next_hops);
     fab_route_groups_fini(&d.groups);
     fab_route_graph_fini(&d.graph);
     return ret;
@@ -267,13 +266,13 @@ int fab_route_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct 
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len)
 {
-    static const struct fab_dragonfly_kind kind = {"dragonfly", fab_route_groups_cliques, next,
-                                                   map};
+    static const struct fab_dragonfly_kind kind = {"dragonfly", fab_route_groups_cliques,
+                                                   next_switch, map};
     return fab_route_dragonfly_run(&kind, in, ret_lft, ret_vls, why, why_len);
 }
 
 const struct fab_route_engine fab_route_engine_dragonfly = {
     .name = "dragonfly",
-    .summary = "minimal paths in dragonflies, 2 VLs (3 with local cables missing)",
+    .summary = "minimal paths in dragonflies, 2 VLs (3 if local links are missing)",
     .run = run,
 };

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "dragonfly+": minimal paths in dragonflies whose groups are leaves and spines (Shpiner
- * et al., "Dragonfly+: low cost topology for scaling datacenters", HiPINEB 2017): up, global, down.
- * Which spine, and which of its cables to the other group, the number of the destination decides,
- * so that all get the same share; within a group likewise.
+ * The engine "dragonfly+": minimal paths in dragonflies whose groups consist of leaves and spines
+ * (Shpiner et al., "Dragonfly+: low cost topology for scaling datacenters", HiPINEB 2017): up,
+ * global, down. The number of the destination chooses the spine and its link to the other group, so
+ * that all links have equal loads; the same holds within a group.
  *
- * Between hosts that is free of cycles on one lane: up waits for global, global for down. But
- * spines send and receive, too (management, aggregation), and a spine without a cable to a group
- * goes down to a leaf first, and likewise at the other end. The leaves that turn these up again
- * have all their cables, and turn either what goes out of the group, or what stays in it; what they
- * turn is on VL 1, and so is what turns down at a spine or starts there. The order is
+ * Between hosts this is free of cycles on one VL: up channels depend on global ones, and these on
+ * down channels. But spines send and receive, too (management, aggregation), and a spine without a
+ * link to a group sends down to a leaf first; the same happens at the destination's group. The
+ * leaves that send these packets up again are pivots: they have all their links, and serve either
+ * packets that leave the group or packets that stay in it. Packets from pivots are on VL 1, and so
+ * are packets that turn down at a spine or start there. The order of the channels is
  *
- *   up VL 0, down VL 1, up VL 1 (out), global, down VL 0, up VL 1 (in),
+ *   up VL 0, down VL 1, up VL 1 (leaving), global, down VL 0, up VL 1 (staying),
  *
- * and in the end, to a leaf that lacks a cable and so turns nothing, down VL 1 once more. Missing
- * cables in a group are gone round in the same way. Groups without a cable between them meet at a
- * hub (dragonfly.c), where those leaves turn the packets up that turn what stays in the group: what
- * comes down again from there is in a group that is no hub.
+ * and at the end down VL 1 once more, to a leaf that lacks a link and so is no pivot. Paths go
+ * around missing links inside a group in the same way. Groups without a link between them
+ * communicate through a hub (dragonfly.c), where the pivots for staying packets send them up; the
+ * group where these packets come down is no hub.
  */
 #include "libfabmgr/route/dragonfly/dragonfly.h"
 
 #include "libfabmgr/route/engines/engines.h"
 
-static bool joined(const struct dragonfly *d, uint32_t a, uint32_t b)
+static bool linked(const struct dragonfly *d, uint32_t a, uint32_t b)
 {
     return fab_route_graph_linked(&d->graph, a, b);
 }
 
-/* A spine that both leaves have a cable to, counted from place `number` on; FAB_NONE: none. */
+/* A spine that both leaves are linked to, counted from `number`; FAB_NONE: none. */
 static uint32_t spine_between(const struct dragonfly *d, uint32_t at, uint32_t other,
                               uint32_t number)
 {
@@ -35,57 +36,58 @@ static uint32_t spine_between(const struct dragonfly *d, uint32_t at, uint32_t o
     uint32_t found[256], count = 0;
     for (uint32_t i = s->first[s->of[at]]; i < s->first[s->of[at] + 1]; i++) {
         uint32_t sw = s->all[i];
-        if (s->spine[sw] && joined(d, at, sw) && joined(d, sw, other) && count < 256)
+        if (s->spine[sw] && linked(d, at, sw) && linked(d, sw, other) && count < 256)
             found[count++] = sw;
     }
     return count > 0 ? found[number % count] : FAB_NONE;
 }
 
-/* ---- gates ----------------------------------------------------------------------------------- */
+/* ---- choice of a global link ----------------------------------------------------------------- */
 
-static bool ends_well(const struct dragonfly *d, const struct fab_global_link *gate, uint32_t dest)
+static bool leads_to_dest(const struct dragonfly *d, const struct fab_global_link *link,
+                          uint32_t dest)
 {
-    return gate->to == dest || joined(d, gate->to, dest);
+    return link->to == dest || linked(d, link->to, dest);
 }
 
-static bool mine_well(const struct dragonfly *d, const struct fab_global_link *gate, uint32_t at,
-                      uint32_t dest)
+static bool own_to_dest(const struct dragonfly *d, const struct fab_global_link *link, uint32_t at,
+                        uint32_t dest)
 {
-    return gate->from == at && ends_well(d, gate, dest);
+    return link->from == at && leads_to_dest(d, link, dest);
 }
 
-static bool mine(const struct dragonfly *d, const struct fab_global_link *gate, uint32_t at,
-                 uint32_t dest)
+static bool own(const struct dragonfly *d, const struct fab_global_link *link, uint32_t at,
+                uint32_t dest)
 {
     (void)d;
     (void)dest;
-    return gate->from == at;
+    return link->from == at;
 }
 
-static bool above_well(const struct dragonfly *d, const struct fab_global_link *gate, uint32_t at,
-                       uint32_t dest)
+static bool linked_to_dest(const struct dragonfly *d, const struct fab_global_link *link,
+                           uint32_t at, uint32_t dest)
 {
-    return joined(d, at, gate->from) && ends_well(d, gate, dest);
+    return linked(d, at, link->from) && leads_to_dest(d, link, dest);
 }
 
-static bool above(const struct dragonfly *d, const struct fab_global_link *gate, uint32_t at,
-                  uint32_t dest)
+static bool linked_spine(const struct dragonfly *d, const struct fab_global_link *link, uint32_t at,
+                         uint32_t dest)
 {
     (void)dest;
-    return joined(d, at, gate->from);
+    return linked(d, at, link->from);
 }
 
-/* ---- ways ------------------------------------------------------------------------------------ */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Down from a spine, to a leaf that turns up again. */
-static uint32_t turner(const struct dragonfly *d, uint32_t at, bool out, uint32_t number)
+/* From a spine down to a leaf that sends the packet up again. */
+static uint32_t pivot(const struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
     const uint32_t *leaf;
     uint32_t count = fab_route_groups_pivots(&d->groups, d->groups.of[at], out, &leaf);
     return count > 0 ? leaf[number % count] : FAB_NONE;
 }
 
-/* Up from a leaf, to a spine that is no good by itself. */
+/* From a leaf up to any spine, where none leads to the destination directly. */
 static uint32_t any_spine(const struct dragonfly *d, uint32_t at, uint32_t number)
 {
     const struct fab_graph *g = &d->graph;
@@ -96,27 +98,27 @@ static uint32_t any_spine(const struct dragonfly *d, uint32_t at, uint32_t numbe
 static uint32_t to_group(const struct dragonfly *d, uint32_t at, uint32_t dest, uint32_t number)
 {
     bool spine = d->groups.spine[at];
-    const struct fab_global_link *gate =
-        fab_route_dragonfly_link(d, at, dest, number, spine ? mine_well : above_well);
-    if (gate == NULL)
-        gate = fab_route_dragonfly_link(d, at, dest, number, spine ? mine : above);
-    if (gate != NULL)
-        return spine ? gate->to : gate->from;
+    const struct fab_global_link *link =
+        fab_route_dragonfly_link(d, at, dest, number, spine ? own_to_dest : linked_to_dest);
+    if (link == NULL)
+        link = fab_route_dragonfly_link(d, at, dest, number, spine ? own : linked_spine);
+    if (link != NULL)
+        return spine ? link->to : link->from;
     if (!spine)
         return any_spine(d, at, number);
     bool transit = d->groups.is_hub[d->groups.of[at]] && !d->groups.is_hub[d->groups.of[dest]];
-    return turner(d, at, !transit, number);
+    return pivot(d, at, !transit, number);
 }
 
-static uint32_t next(struct dragonfly *d, uint32_t at, uint32_t dest, uint32_t number)
+static uint32_t next_switch(struct dragonfly *d, uint32_t at, uint32_t dest, uint32_t number)
 {
     const struct fab_groups *s = &d->groups;
     if (s->of[at] != s->of[dest])
         return to_group(d, at, dest, number);
-    if (joined(d, at, dest))
+    if (linked(d, at, dest))
         return dest;
     if (s->spine[at])
-        return turner(d, at, false, number);
+        return pivot(d, at, false, number);
     uint32_t spine = s->spine[dest] ? FAB_NONE : spine_between(d, at, dest, number);
     return spine != FAB_NONE ? spine : any_spine(d, at, number);
 }
@@ -134,8 +136,8 @@ static unsigned map(struct dragonfly *d)
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len)
 {
-    static const struct fab_dragonfly_kind kind = {"dragonfly+", fab_route_groups_leaf_spine, next,
-                                                   map};
+    static const struct fab_dragonfly_kind kind = {"dragonfly+", fab_route_groups_leaf_spine,
+                                                   next_switch, map};
     return fab_route_dragonfly_run(&kind, in, ret_lft, ret_vls, why, why_len);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engines that there are; route.c lists them. Private to the room. */
+/* All engines; registry.c lists them. Private to the room. */
 #ifndef LIBFABMGR_ROUTE_ENGINES_ENGINES_H
 #define LIBFABMGR_ROUTE_ENGINES_ENGINES_H
 
@@ -13,7 +13,8 @@ extern const struct fab_route_engine fab_route_engine_dragonfly_plus;
 extern const struct fab_route_engine fab_route_engine_file;
 extern const struct fab_route_engine fab_route_engine_nue;
 extern const struct fab_route_engine fab_route_engine_updn;
-extern const struct fab_route_engine fab_route_engine_updn_on_tree; /* refuses what is no tree */
+extern const struct fab_route_engine
+    fab_route_engine_updn_on_tree; /* for "auto": refuses topologies other than trees */
 extern const struct fab_route_engine fab_route_engine_minhop;
 extern const struct fab_route_engine fab_route_engine_sssp;
 extern const struct fab_route_engine fab_route_engine_dfsssp;

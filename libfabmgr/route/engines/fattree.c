@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "fattree": D-mod-k in closed form, tolerant of faults (Zahavi 2012 for sound trees;
+ * The engine "fattree": D-mod-k in closed form, tolerant of faults (Zahavi 2012 for whole trees;
  * Gliksberg, Capra, Louvet, Garcia, Sohier, "High-quality fault-resiliency in fat-tree networks",
- * 2019, for the idea of the modulo among those that are nearer), with candidates that stay where
- * they are.
+ * 2019, for the modulo among the neighbours that are nearer), with candidates that do not move when
+ * others fail.
  *
- *   order.c  ranks, and which way is up; summit.c gives spines a legal way to each other
- *   tree.c   which of its siblings a switch is, by the ports of its cables
- *   slots.c  which port is meant by the i-th one up, also when it is not there
- *   lanes.c  the number of each destination, and its slot everywhere
- *   legal.c  how long the ways are
- *   fill.c   the entries
+ *   switch_order.c  ranks, and which direction is up; single_root.c gives spines legal paths to
+ *                   each other
+ *   tree.c          the position of a switch among its siblings, from the ports of its links
+ *   slots.c         which port is the i-th one up, even if its link is missing
+ *   dmodk.c         the number of each destination, and its slot at every switch
+ *   legal_paths.c   the lengths of the legal paths
+ *   fill.c          the entries
  *
- * All ways climb and then descend by one order: one VL, no deadlock. In a sound tree every shift
- * permutation is free of conflict, and all cables carry the same in all-to-all. A fault moves the
- * entries that led over what is gone, and those which must avoid switches that lost their way down;
- * when it is mended the tables are what they were, since nothing is remembered.
+ * All paths ascend and then descend by one order: one VL, no deadlock. In a whole tree every shift
+ * permutation is free of conflicts, and with all-to-all all links of a level have equal loads. A
+ * fault moves the entries that used the failed link and those that must avoid switches that lost
+ * their path down. After the repair the tables are the same as before, since no state is kept.
  *
- * What it does not take are fabrics in which "leaf" and "above" mean nothing: see
- * fab_route_order_is_flat().
+ * The engine refuses fabrics without ranks (fab_route_order_is_flat()).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,51 +29,53 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/fattree/fill.h"
 
-/* Switches whose cables are not those of their level (slots.c): likewise. */
+/* The engine refuses a fabric if more than 1 of 5 switches have links that differ from those of
+ * their level (slots.c), or if more than 1 of 8 links up are missing. */
 #define IRREGULAR_SHARE 5
-/* More than one of so many cables up is missing: likewise. */
 #define SHORT_SHARE 8
 
 struct fattree {
     const struct fab_route_input *in;
     struct fab_graph graph;
     struct fab_order order;
-    struct fab_updown slopes;
+    struct fab_updown updown;
     struct fab_tree tree;
-    struct fab_dmodk lanes;
+    struct fab_dmodk dmodk;
     struct fab_lft lft;
 };
 
-/* ---- what is not taken, and what is ---------------------------------------------------------- */
+/* ---- which trees are refused, and the description of the others ------------------------------ */
 
 static uint32_t first_short(const struct fab_tree *t, bool irregular)
 {
     for (uint32_t s = 0; s < t->g->n; s++) {
-        bool climbs = t->slot_at[s + 1] > t->slot_at[s];
-        if (irregular ? t->irregular_switch[s] : climbs && !t->whole[s])
+        bool has_links_up = t->slot_at[s + 1] > t->slot_at[s];
+        if (irregular ? t->irregular_switch[s] : has_links_up && !t->whole[s])
             return s;
     }
     return 0;
 }
 
-/* Slots say little where many are empty, or where many switches have slots of their own. */
+/* Slots mean little if many are empty, or if many switches have slots of their own. */
 static bool irregular(const struct fattree *t, char *why, size_t why_len)
 {
     const struct fab_tree *tree = &t->tree;
     const struct fab_node *nodes = t->in->fabric->nodes;
-    uint32_t climbing = 0, slots = tree->slot_at[t->graph.n];
+    uint32_t with_links_up = 0, slots = tree->slot_at[t->graph.n];
     for (uint32_t s = 0; s < t->graph.n; s++)
-        climbing += tree->slot_at[s + 1] > tree->slot_at[s];
-    if ((uint64_t)tree->irregular * IRREGULAR_SHARE > climbing) {
+        with_links_up += tree->slot_at[s + 1] > tree->slot_at[s];
+    if ((uint64_t)tree->irregular * IRREGULAR_SHARE > with_links_up) {
         snprintf(why, why_len,
-                 "irregular: %u of %u switches have fewer or other cables up than is usual on "
-                 "their level, such as %.40s",
-                 tree->irregular, climbing, nodes[first_short(tree, true)].desc);
+                 "irregular tree: %u of %u switches have fewer or other links up "
+                 "than their level, for example %.40s",
+                 tree->irregular, with_links_up, nodes[first_short(tree, true)].desc);
         return true;
     }
-    if ((uint64_t)tree->short_slots * SHORT_SHARE > slots) {
-        snprintf(why, why_len, "irregular: %u of %u cables up %s missing, such as of %.40s",
-                 tree->short_slots, slots, fab_plural(tree->short_slots, "is", "are"),
+    if ((uint64_t)tree->empty_slots * SHORT_SHARE > slots) {
+        snprintf(why, why_len,
+                 "irregular tree: %u of %u links up %s missing, for example of "
+                 "%.40s",
+                 tree->empty_slots, slots, fab_plural(tree->empty_slots, "is", "are"),
                  nodes[first_short(tree, false)].desc);
         return true;
     }
@@ -91,15 +93,15 @@ static void describe(const struct fattree *t, char *why, size_t why_len)
         snprintf(pods, sizeof(pods), " in %u pod%s", tree->pods, fab_s(tree->pods));
     if (tree->rails > 1)
         snprintf(rails, sizeof(rails), ", %u rails", tree->rails);
-    if (tree->short_slots > 0)
-        snprintf(gaps, sizeof(gaps), ", %u cable%s up %s missing", tree->short_slots,
-                 fab_s(tree->short_slots), fab_plural(tree->short_slots, "is", "are"));
+    if (tree->empty_slots > 0)
+        snprintf(gaps, sizeof(gaps), ", %u link%s up %s missing", tree->empty_slots,
+                 fab_s(tree->empty_slots), fab_plural(tree->empty_slots, "is", "are"));
     snprintf(why, why_len, "fat tree of %u level%s, %u lea%s%s%s%s", tree->levels,
              fab_s(tree->levels), leaves, fab_plural(leaves, "f", "ves"), pods, rails, gaps);
 }
 
-/* Do most leaves have more hosts than cables up, and no multiple of these? No closed form spreads
- * that evenly. */
+/* Returns whether most leaves have more hosts than links up, and no multiple of these: then no
+ * closed form balances the loads. */
 static bool uneven(const struct fattree *t)
 {
     uint32_t leaves = 0, odd = 0;
@@ -122,13 +124,13 @@ static int prepare(struct fattree *t, char *why, size_t why_len)
     if (status == FAB_OK && fab_route_order_is_flat(&t->graph, &t->order, in->fabric, why, why_len))
         status = FAB_E_UNSUPPORTED;
     if (status == FAB_OK)
-        status = fab_route_updown_make(&t->graph, &t->order, &t->slopes);
+        status = fab_route_updown_make(&t->graph, &t->order, &t->updown);
     if (status == FAB_OK)
-        status = fab_route_tree_make(in->fabric, &t->graph, &t->order, &t->slopes, &t->tree);
+        status = fab_route_tree_make(in->fabric, &t->graph, &t->order, &t->updown, &t->tree);
     if (status == FAB_OK && irregular(t, why, why_len))
         status = FAB_E_UNSUPPORTED;
     if (status == FAB_OK)
-        status = fab_route_dmodk_make(&t->tree, in->lids, &t->lanes);
+        status = fab_route_dmodk_make(&t->tree, in->lids, &t->dmodk);
     if (status == FAB_OK)
         status = fab_lft_init(&t->lft, in->fabric->switch_count, in->lids->top);
     return status;
@@ -138,24 +140,24 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
                char *why, size_t why_len)
 
 {
-    (void)ret_vls; /* one lane */
+    (void)ret_vls; /* one VL */
     struct fattree t = {.in = in};
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;
     int status = prepare(&t, why, why_len);
     if (status == FAB_OK)
-        status = fab_route_tree_fill(&t.tree, &t.lanes, in->crew, &t.lft);
+        status = fab_route_tree_fill(&t.tree, &t.dmodk, in->crew, &t.lft);
     if (status == FAB_OK) {
         describe(&t, why, why_len);
-        if (in->flawed != NULL && (t.tree.short_slots > 0 || t.tree.irregular > 0 || uneven(&t)))
+        if (in->flawed != NULL && (t.tree.empty_slots > 0 || t.tree.irregular > 0 || uneven(&t)))
             *in->flawed = true;
         *ret_lft = t.lft;
     } else {
         fab_lft_fini(&t.lft);
     }
-    fab_route_dmodk_fini(&t.lanes);
+    fab_route_dmodk_fini(&t.dmodk);
     fab_route_tree_fini(&t.tree);
-    fab_route_updown_fini(&t.slopes);
+    fab_route_updown_fini(&t.updown);
     fab_route_order_fini(&t.order);
     fab_route_graph_fini(&t.graph);
     return status;
@@ -163,6 +165,7 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
 
 const struct fab_route_engine fab_route_engine_fattree = {
     .name = "fattree",
-    .summary = "fat trees: D-mod-k in closed form, a fault moves only what it hits, one VL",
+    .summary =
+        "fat trees: D-mod-k in closed form, a fault moves only the entries it affects, one VL",
     .run = run,
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "file": the tables that the operator gives (libfabmgr/policy/tables.h), one lane. The
- * proof judges them as it judges all others.
+ * The engine "file": the tables that the operator gives (libfabmgr/policy/tables.h), on one VL. The
+ * proof judges them like those of other engines.
  *
  * Switches and destinations are known by GUID, so that LIDs may have changed since the tables were
- * dumped; a LID of which the text does not tell the port's GUID stands for itself. What the text
- * does not name is refused when it is needed: when the way from a switch with an end, or the
- * manager's, to somebody's LID comes to a switch without an entry, or to a port without a cable.
+ * dumped; a LID whose port GUID the file does not give keeps its value. Missing information is
+ * refused only where it is needed: where the path from a switch with endports, or from the manager,
+ * to a LID in use reaches a switch without an entry or a port without a link.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,10 +22,10 @@ struct given {
     const struct fab_tables *tables;
     struct fab_graph graph;
     struct fab_lft lft;
-    uint32_t *lid;                       /* [tables->top + 1] what a LID of the text is now, or 0 */
+    uint32_t *lid; /* [tables->top + 1] the present LID for each LID of the file, or 0 */
     const struct fab_tables_switch **sw; /* [n] */
-    uint32_t *seen;                      /* [n] the last LID whose ways came through */
-    uint32_t unknown;                    /* switches of the text that the fabric has not */
+    uint32_t *seen;                      /* [n] the last LID whose paths were followed to here */
+    uint32_t unknown;                    /* switches of the file that are not in the fabric */
     char *why;
     size_t why_len;
 };
@@ -80,21 +80,21 @@ static void fill(struct given *g)
     g->unknown = (uint32_t)(g->tables->switches - known);
 }
 
-/* ---- what is needed -------------------------------------------------------------------------- */
+/* ---- completeness of the paths in use -------------------------------------------------------- */
 
 static int refuse(struct given *g, uint32_t s, uint32_t lid, const char *what)
 {
     const struct fab_fabric *f = g->in->fabric;
     uint32_t owner = g->in->lids->owner[lid];
     if (g->why_len > 0)
-        snprintf(g->why, g->why_len,
-                 "switch %.40s (0x%016" PRIx64 ") %s, which LID %u (%.40s) needs", f->nodes[s].desc,
-                 f->nodes[s].guid, what, lid, f->nodes[f->ports[owner].node].desc);
+        snprintf(g->why, g->why_len, "switch %.40s (0x%016" PRIx64 ") %s; LID %u (%.40s) needs it",
+                 f->nodes[s].desc, f->nodes[s].guid, what, lid,
+                 f->nodes[f->ports[owner].node].desc);
     return FAB_E_UNSUPPORTED;
 }
 
-/* The switch where packets for the port arrive, or FAB_NONE. */
-static uint32_t home_of(const struct fab_fabric *f, uint32_t owner)
+/* The switch that the port is attached to, or FAB_NONE. */
+static uint32_t switch_of(const struct fab_fabric *f, uint32_t owner)
 {
     uint32_t node = f->ports[owner].node;
     if (fab_node_is_switch(f, node))
@@ -104,7 +104,7 @@ static uint32_t home_of(const struct fab_fabric *f, uint32_t owner)
                                                                                        : FAB_NONE;
 }
 
-/* Follows the way from s to the LID up to where another one to it came through. */
+/* Follows the path from s to the LID up to a switch that another path to the LID has passed. */
 static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
 {
     const struct fab_fabric *f = g->in->fabric;
@@ -116,11 +116,11 @@ static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
             return refuse(g, s, lid, "is not in the file");
         if (num == FAB_LFT_NO_ROUTE)
             return refuse(g, s, lid, "has no entry in the file");
-        snprintf(what, sizeof(what), "goes out by port %u without a cable", num);
+        snprintf(what, sizeof(what), "sends by port %u, which has no link", num);
         if (num > f->nodes[s].num_ports)
             return refuse(g, s, lid, what);
         if (s == home || num == 0)
-            return FAB_OK; /* right or wrong: the proof sees */
+            return FAB_OK; /* if this is wrong, the proof finds it */
         uint32_t port = fab_port_id(f, s, num), next = fab_peer_node(f, port);
         if (next == FAB_NONE || !fab_port_is_up(f, port))
             return refuse(g, s, lid, what);
@@ -131,7 +131,7 @@ static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
     return FAB_OK;
 }
 
-static bool has_ends(const struct fab_fabric *f, uint32_t s)
+static bool has_endports(const struct fab_fabric *f, uint32_t s)
 {
     if (f->self_port != FAB_NONE && f->ports[f->self_port].node == s)
         return true;
@@ -149,11 +149,11 @@ static int check(struct given *g)
     const struct fab_lids *lids = g->in->lids;
     int status = FAB_OK;
     for (uint32_t s = 0; s < g->graph.n && status == FAB_OK; s++) {
-        if (has_ends(f, s))
-            g->graph.hosts[s] |= 1; /* from now on: somebody sends from here */
+        if (has_endports(f, s))
+            g->graph.hosts[s] |= 1; /* from here on hosts[] marks all switches that send */
     }
     for (uint32_t lid = 1; lid <= lids->top && status == FAB_OK; lid++) {
-        uint32_t home = lids->owner[lid] != FAB_NONE ? home_of(f, lids->owner[lid]) : FAB_NONE;
+        uint32_t home = lids->owner[lid] != FAB_NONE ? switch_of(f, lids->owner[lid]) : FAB_NONE;
         if (home == FAB_NONE)
             continue;
         for (uint32_t s = 0; s < g->graph.n && status == FAB_OK; s++) {
@@ -167,13 +167,13 @@ static int check(struct given *g)
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len)
 {
-    (void)ret_vls; /* one lane */
+    (void)ret_vls; /* one VL */
     struct given g = {.in = in, .tables = in->policy->tables, .why = why, .why_len = why_len};
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;
     if (g.tables == NULL) {
         if (why_len > 0)
-            snprintf(why, why_len, "no tables are given: routing.file is not set");
+            snprintf(why, why_len, "no tables given: set routing.file");
         return FAB_E_UNSUPPORTED;
     }
     int status = prepare(&g);
@@ -184,10 +184,12 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
     }
     if (status == FAB_OK) {
         if (why_len > 0 && g.unknown > 0)
-            snprintf(why, why_len, "tables of %zu switches as given, %u of them not in the fabric",
+            snprintf(why, why_len,
+                     "tables of %zu switches from the file, %u of them not in the "
+                     "fabric",
                      g.tables->switches, g.unknown);
         else if (why_len > 0)
-            snprintf(why, why_len, "tables of %zu switches as given", g.tables->switches);
+            snprintf(why, why_len, "tables of %zu switches from the file", g.tables->switches);
         *ret_lft = g.lft;
     } else {
         fab_lft_fini(&g.lft);

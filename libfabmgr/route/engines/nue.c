@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "nue": any topology, any number of lanes, never a circle of waiting buffers (after
- * Domke, Hoefler, Matsuoka, "Routing on the dependency graph", HPDC 2016).
+ * The engine "nue": any topology on any number of virtual lanes, always deadlock-free (after Domke,
+ * Hoefler, Matsuoka, "Routing on the dependency graph", HPDC 2016).
  *
- *   order.c    an order of the switches, as for updn: what the graph of turns begins with
- *   turns.c    which turns are in use, and whether one more closes a circle
- *   detours.c  ways to one destination switch over turns that may be used; the escape tree
- *   balance.c  which of them each LID takes, as for sssp
+ *   switch_order.c  the order of the switches, as for updn: the initial order of the CDG
+ *   acyclic_cdg.c   which dependencies are in use, and whether one more closes a cycle
+ *   search.c        paths to one destination switch over permitted dependencies; the escape tree
+ *   alternatives.c  further arcs beside them
+ *   balance.c       which of them each LID takes, as for sssp
  *
- * First every destination switch with hosts gets its ways as short as cables allow, if it can.
- * Those that cannot go to further lanes, where there are any: a lane is a graph of turns of its
- * own. Those that are left, and switches that have no hosts, take what they get: detours where
- * turns are missing, the escape tree where nothing else is left. So it ends well on one lane too.
- * Then ways are widened, and LIDs spread over them.
+ * First, each destination switch with hosts gets paths that are as short as the links allow, if
+ * there are any. The others get theirs on further VLs if there are such; each VL has a CDG of its
+ * own. What is left, and the switches without hosts, take the paths that remain: detours where
+ * dependencies are forbidden, and the escape tree where nothing else is possible. So one VL is
+ * enough for any topology. Then alternatives are added, and the LIDs are spread over them.
  *
- * Unlike the paper's, the search is one for each destination switch and not for each LID, and turns
- * that climb and then descend cost nothing.
+ * Unlike the paper, one search serves all LIDs of a destination switch, and dependencies that
+ * ascend and then descend need no search for cycles.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,73 +27,74 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/nue/search.h"
 
-/* Percent of the mean load above which a cable is crowded, or overloaded; rounds for the first
- * reason, as far as the work (looks at a port) is not more than this. */
-#define CROWDED_PERCENT 110
+/* A link is congested, or overloaded, if its load exceeds the mean by so many percent. Rounds of
+ * rerouting for congested links are limited by their work (LIDs x ports). */
+#define CONGESTED_PERCENT 110
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 4
 #define ROUNDS_WORK (UINT64_C(1) << 28)
-/* Looks for circles for each arc, in all: on the way to hosts, and to switches without. */
-#define PATIENCE_ARC 4096
-#define PATIENCE_REST 64
-/* More lanes are taken when more than one of so many pairs of hosts had detours. */
-#define FEW 100
+/* Steps that the searches for cycles may take, in all, for each arc: for paths to switches with
+ * hosts, and to those without. */
+#define STEPS_EACH_ARC 4096
+#define STEPS_WITHOUT_HOSTS 64
+/* More VLs are used if more than 1 of 100 pairs of hosts would have a detour. */
+#define DETOUR_SHARE 100
 
 struct nue {
     const struct fab_route_input *in;
     struct fab_graph graph;
     struct fab_order order;
-    struct fab_updown slopes;
-    struct fab_destinations roster;
-    struct fab_cdg turns[FAB_VLS_MAX];
-    struct fab_nue detours;
-    struct fab_shortest near;
+    struct fab_updown updown;
+    struct fab_destinations destinations;
+    struct fab_cdg cdg[FAB_VLS_MAX];
+    struct fab_nue search;
+    struct fab_shortest shortest;
     struct fab_balancer balance;
     uint32_t lanes, lanes_most;
-    uint8_t *lane; /* [n] of the destination at sequence[i]; NO_LANE: not found yet */
-    uint8_t *slot; /* [n][n] first arc's, at each switch to the destination at sequence[i] */
-    uint64_t late; /* pairs of hosts whose way is longer than needed */
+    uint8_t *lane; /* [n] VL of the destination at sequence[i]; NO_LANE: no paths yet */
+    uint8_t *slot; /* [n][n] slot of the first arc, at each switch to the destination sequence[i] */
+    uint64_t detour_pairs; /* pairs of hosts whose path is longer than the links require */
     struct fab_lft lft;
 };
 #define NO_LANE 0xff
 
-/* A graph of turns more. The first one and the last one that there can be have the escape tree. */
+/* Adds a VL with a CDG. The first VL and the last possible one have the escape tree. */
 static int add_lane(struct nue *u)
 {
-    struct fab_cdg *t = &u->turns[u->lanes];
+    struct fab_cdg *t = &u->cdg[u->lanes];
     int status = fab_route_cdg_init(t, &u->graph, &u->order);
     if (status != FAB_OK)
         return status;
-    t->patience = (uint64_t)t->arcs * PATIENCE_ARC;
-    u->detours.turns = t;
+    t->budget = (uint64_t)t->arcs * STEPS_EACH_ARC;
+    u->search.cdg = t;
     u->lanes++;
     if (u->lanes == 1 || u->lanes == u->lanes_most)
-        fab_route_nue_add_escape_tree(&u->detours);
+        fab_route_nue_add_escape_tree(&u->search);
     return FAB_OK;
 }
 
 static void keep(struct nue *u, uint32_t i, uint32_t lane)
 {
     u->lane[i] = (uint8_t)lane;
-    memcpy(u->slot + (size_t)i * u->graph.n, u->detours.slot, u->graph.n);
+    memcpy(u->slot + (size_t)i * u->graph.n, u->search.slot, u->graph.n);
 }
 
-/* The ways to the destination at sequence[i], in the lane at hand. */
+/* Finds the paths to the destination at sequence[i] on the current VL. */
 static void find(struct nue *u, uint32_t i, bool strict)
 {
-    uint32_t home = u->roster.sequence[i];
-    if (u->lane[i] != NO_LANE || !fab_route_nue_find(&u->detours, home, strict))
+    uint32_t home = u->destinations.sequence[i];
+    if (u->lane[i] != NO_LANE || !fab_route_nue_find(&u->search, home, strict))
         return;
     keep(u, i, u->lanes - 1);
-    u->late += u->detours.late * u->graph.hosts[home];
+    u->detour_pairs += u->search.detour_hosts * u->graph.hosts[home];
 }
 
-/* Those with hosts that have no lane yet; as short as can be, or (not strict) as they come. Returns
- * how many are left. */
+/* Finds the paths to switches with hosts that have none yet; `strict`: shortest paths only. Returns
+ * how many switches are left. */
 static uint32_t find_loaded(struct nue *u, bool strict)
 {
     uint32_t left = 0;
-    for (uint32_t i = 0; i < u->roster.edges; i++) {
+    for (uint32_t i = 0; i < u->destinations.edges; i++) {
         find(u, i, strict);
         left += u->lane[i] == NO_LANE;
     }
@@ -107,93 +109,93 @@ static uint64_t pairs(const struct fab_graph *g)
     return hosts * hosts;
 }
 
-/* Pairs of hosts with detours if there were no other lane. */
-static uint64_t late_if_one(struct nue *u)
+/* The pairs of hosts with detours if there were no other VL. */
+static uint64_t count_detours(struct nue *u)
 {
-    uint64_t late = 0;
-    for (uint32_t i = 0; i < u->roster.edges; i++) {
-        uint32_t home = u->roster.sequence[i];
+    uint64_t detour_pairs = 0;
+    for (uint32_t i = 0; i < u->destinations.edges; i++) {
+        uint32_t home = u->destinations.sequence[i];
         if (u->lane[i] == NO_LANE)
-            late += fab_route_nue_count_detours(&u->detours, home) * u->graph.hosts[home];
+            detour_pairs += fab_route_nue_count_detours(&u->search, home) * u->graph.hosts[home];
     }
-    return late;
+    return detour_pairs;
 }
 
-/* In the lane where it has the fewest detours. */
+/* Finds the paths to sequence[i] on the VL where it has the fewest search. */
 static void find_best(struct nue *u, uint32_t i)
 {
     uint64_t least = UINT64_MAX;
-    uint32_t home = u->roster.sequence[i], best = 0;
+    uint32_t home = u->destinations.sequence[i], best = 0;
     if (u->lane[i] != NO_LANE)
         return;
     for (uint32_t lane = 0; lane < u->lanes; lane++) {
         if (lane > 0 && lane + 1 < u->lanes_most)
             continue;
-        u->detours.turns = &u->turns[lane];
-        uint64_t late = fab_route_nue_count_detours(&u->detours, home);
-        if (late < least) {
-            least = late;
+        u->search.cdg = &u->cdg[lane];
+        uint64_t detour_pairs = fab_route_nue_count_detours(&u->search, home);
+        if (detour_pairs < least) {
+            least = detour_pairs;
             best = lane;
         }
     }
-    u->detours.turns = &u->turns[best];
-    fab_route_nue_find(&u->detours, home, false);
+    u->search.cdg = &u->cdg[best];
+    fab_route_nue_find(&u->search, home, false);
     keep(u, i, best);
-    u->late += u->detours.late * u->graph.hosts[home];
+    u->detour_pairs += u->search.detour_hosts * u->graph.hosts[home];
 }
 
-static void recall(struct nue *u, uint32_t i)
+static void restore(struct nue *u, uint32_t i)
 {
-    u->detours.turns = &u->turns[u->lane[i]];
-    memcpy(u->detours.slot, u->slot + (size_t)i * u->graph.n, u->graph.n);
-    fab_route_nue_restore(&u->detours, u->roster.sequence[i]);
+    u->search.cdg = &u->cdg[u->lane[i]];
+    memcpy(u->search.slot, u->slot + (size_t)i * u->graph.n, u->graph.n);
+    fab_route_nue_restore(&u->search, u->destinations.sequence[i]);
 }
 
-static void widen_all(struct nue *u)
+static void find_alternatives(struct nue *u)
 {
-    for (uint32_t i = 0; i < u->roster.edges; i++) {
+    for (uint32_t i = 0; i < u->destinations.edges; i++) {
         if (u->lane[i] == NO_LANE)
             continue;
-        recall(u, i);
-        fab_route_nue_find_alternatives(&u->detours, true);
+        restore(u, i);
+        fab_route_nue_find_alternatives(&u->search, true);
     }
 }
 
-/* Where some switches have no hosts, up and down mean something: those whose ways climb and descend
- * come first, with all their breadth. */
-static void find_easy(struct nue *u)
+/* In a topology with levels (some switches have no hosts) paths that ascend and then descend come
+ * first, with all their alternatives. */
+static void find_updown_first(struct nue *u)
 {
-    uint64_t patience = u->turns[0].patience;
-    u->turns[0].patience = 0;
+    uint64_t budget = u->cdg[0].budget;
+    u->cdg[0].budget = 0;
     find_loaded(u, true);
-    widen_all(u);
-    u->turns[0].patience = patience;
+    find_alternatives(u);
+    u->cdg[0].budget = budget;
 }
 
 static int find_lanes(struct nue *u)
 {
     int status = add_lane(u);
-    if (status == FAB_OK && u->roster.edges < u->graph.n)
-        find_easy(u);
+    if (status == FAB_OK && u->destinations.edges < u->graph.n)
+        find_updown_first(u);
     uint32_t left = status == FAB_OK ? find_loaded(u, true) : 0;
-    bool more = left > 0 && u->lanes_most > 1 && late_if_one(u) * FEW > pairs(&u->graph);
+    bool more = left > 0 && u->lanes_most > 1 && count_detours(u) * DETOUR_SHARE > pairs(&u->graph);
     while (status == FAB_OK && left > 0 && more && u->lanes < u->lanes_most) {
         status = add_lane(u);
         if (status == FAB_OK)
             left = find_loaded(u, true);
     }
-    for (uint32_t i = 0; i < u->roster.edges && status == FAB_OK; i++)
+    for (uint32_t i = 0; i < u->destinations.edges && status == FAB_OK; i++)
         find_best(u, i);
     return status;
 }
 
-/* Switches without hosts: nobody waits for their ways, so that little is spent on them. */
+/* Paths to switches without hosts carry management traffic only, so that little work is spent. */
 static void find_rest(struct nue *u)
 {
-    u->detours.turns = &u->turns[0];
-    u->turns[0].patience = (uint64_t)u->turns[0].arcs * PATIENCE_REST;
-    for (uint32_t i = u->roster.edges; i < u->graph.n; i++) {
-        fab_route_nue_find(&u->detours, u->roster.sequence[i], false);
+    u->search.cdg = &u->cdg[0];
+    u->cdg[0].budget = (uint64_t)u->cdg[0].arcs * STEPS_WITHOUT_HOSTS;
+    for (uint32_t i = u->destinations.edges; i < u->graph.n; i++) {
+        fab_route_nue_find(&u->search, u->destinations.sequence[i], false);
         keep(u, i, 0);
     }
 }
@@ -202,45 +204,45 @@ static void find_rest(struct nue *u)
 
 static void find_candidates(struct nue *u, uint32_t i)
 {
-    recall(u, i);
-    fab_route_nue_find_alternatives(&u->detours, false);
-    fab_route_nue_candidates(&u->detours, &u->near);
+    restore(u, i);
+    fab_route_nue_find_alternatives(&u->search, false);
+    fab_route_nue_candidates(&u->search, &u->shortest);
 }
 
-/* No host sends there: by the port that D-mod-k takes. */
-static void write_idle(struct nue *u, const struct fab_dlid *lane)
+/* A LID that no host sends to takes the port of D-mod-k. */
+static void fill_without_hosts(struct nue *u, const struct fab_dlid *dlid)
 {
-    for (uint32_t i = 1; i < u->near.reached; i++) {
-        uint32_t s = u->near.at[i], count = u->near.first[i + 1] - u->near.first[i];
-        uint32_t which = lane->number / u->order.spread[s] % count;
-        fab_lft_row(&u->lft, s)[lane->lid] =
-            u->graph.port_num[u->near.port[u->near.first[i] + which]];
+    for (uint32_t i = 1; i < u->shortest.reached; i++) {
+        uint32_t s = u->shortest.at[i], count = u->shortest.first[i + 1] - u->shortest.first[i];
+        uint32_t which = dlid->number / u->order.divider[s] % count;
+        fab_lft_row(&u->lft, s)[dlid->lid] =
+            u->graph.port_num[u->shortest.port[u->shortest.first[i] + which]];
     }
-    fab_lft_row(&u->lft, u->near.at[0])[lane->lid] = lane->port;
+    fab_lft_row(&u->lft, u->shortest.at[0])[dlid->lid] = dlid->port;
 }
 
-static void share_all(struct nue *u)
+static void balance_all(struct nue *u)
 {
-    struct fab_dlid lanes[FAB_DLIDS_MAX];
+    struct fab_dlid dlids[FAB_DLIDS_MAX];
     for (uint32_t i = 0; i < u->graph.n; i++) {
         find_candidates(u, i);
-        for (uint32_t offset = 0; offset < u->roster.lids_each; offset++) {
-            uint32_t count = fab_route_destinations_dlids(&u->roster, i, offset, lanes);
+        for (uint32_t offset = 0; offset < u->destinations.lids_each; offset++) {
+            uint32_t count = fab_route_destinations_dlids(&u->destinations, i, offset, dlids);
             for (uint32_t l = 0; l < count; l++) {
-                if (lanes[l].loaded)
-                    fab_route_balance_add(&u->balance, &lanes[l], FAB_BALANCE_TOGETHER, &u->lft);
+                if (dlids[l].loaded)
+                    fab_route_balance_add(&u->balance, &dlids[l], FAB_BALANCE_TOGETHER, &u->lft);
                 else
-                    write_idle(u, &lanes[l]);
+                    fill_without_hosts(u, &dlids[l]);
             }
         }
     }
 }
 
-/* LIDs that take a cable with more than so many percent of the mean load choose once more, now that
- * all others are known. False: there are none. */
-static bool relieve(struct nue *u, uint32_t percent, enum fab_balance how)
+/* Reroutes the LIDs that take a link with more than `percent` of the mean load, now that the loads
+ * of all others are known. Returns false if no link has more. */
+static bool reroute_overloaded(struct nue *u, uint32_t percent, enum fab_balance how)
 {
-    struct fab_dlid lanes[FAB_DLIDS_MAX];
+    struct fab_dlid dlids[FAB_DLIDS_MAX];
     uint64_t most = 0, sum = 0, ports = u->graph.port_at[u->graph.n];
     for (uint64_t i = 0; i < ports; i++) {
         most = u->balance.load[i] > most ? u->balance.load[i] : most;
@@ -249,30 +251,30 @@ static bool relieve(struct nue *u, uint32_t percent, enum fab_balance how)
     uint64_t limit = ports > 0 ? sum * percent / 100 / ports : 0;
     if (most <= limit)
         return false;
-    for (uint32_t i = 0; i < u->roster.edges; i++) {
+    for (uint32_t i = 0; i < u->destinations.edges; i++) {
         find_candidates(u, i);
-        for (uint32_t offset = 0; offset < u->roster.lids_each; offset++) {
-            uint32_t count = fab_route_destinations_dlids(&u->roster, i, offset, lanes);
-            for (uint32_t l = 0; l < count && lanes[l].loaded; l++) {
-                if (!fab_route_balance_exceeds(&u->balance, &lanes[l], &u->lft, limit))
+        for (uint32_t offset = 0; offset < u->destinations.lids_each; offset++) {
+            uint32_t count = fab_route_destinations_dlids(&u->destinations, i, offset, dlids);
+            for (uint32_t l = 0; l < count && dlids[l].loaded; l++) {
+                if (!fab_route_balance_exceeds(&u->balance, &dlids[l], &u->lft, limit))
                     continue;
-                fab_route_balance_remove(&u->balance, &lanes[l], &u->lft);
-                fab_route_balance_add(&u->balance, &lanes[l], how, &u->lft);
+                fab_route_balance_remove(&u->balance, &dlids[l], &u->lft);
+                fab_route_balance_add(&u->balance, &dlids[l], how, &u->lft);
             }
         }
     }
     return true;
 }
 
-static void relieve_all(struct nue *u)
+static void rebalance(struct nue *u)
 {
     uint64_t work = ((uint64_t)u->graph.port_at[u->graph.n] + 1) * (u->in->lids->top + 1);
     for (uint64_t round = 1; round <= ROUNDS && round * work <= ROUNDS_WORK; round++) {
-        if (!relieve(u, CROWDED_PERCENT, FAB_BALANCE_TOGETHER))
+        if (!reroute_overloaded(u, CONGESTED_PERCENT, FAB_BALANCE_TOGETHER))
             return;
     }
     if (work <= ROUNDS_WORK)
-        relieve(u, OVERLOADED_PERCENT, FAB_BALANCE_SPREAD);
+        reroute_overloaded(u, OVERLOADED_PERCENT, FAB_BALANCE_SPREAD);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -284,18 +286,19 @@ static int prepare(struct nue *u)
     if (status == FAB_OK)
         status = fab_route_order_find(&u->graph, in->fabric, in->policy, &u->order);
     if (status == FAB_OK)
-        status = fab_route_updown_make(&u->graph, &u->order, &u->slopes);
+        status = fab_route_updown_make(&u->graph, &u->order, &u->updown);
     if (status == FAB_OK)
-        status = fab_route_destinations_make(in, &u->graph, &u->slopes, &u->roster);
+        status = fab_route_destinations_make(in, &u->graph, &u->updown, &u->destinations);
     if (status == FAB_OK)
-        status = fab_route_cdg_init(&u->turns[0], &u->graph, &u->order);
+        status = fab_route_cdg_init(&u->cdg[0], &u->graph, &u->order);
     if (status == FAB_OK)
-        status = fab_route_nue_init(&u->detours, &u->graph, &u->order, &u->turns[0]);
-    fab_route_cdg_fini(&u->turns[0]);
+        status = fab_route_nue_init(&u->search, &u->graph, &u->order, &u->cdg[0]);
+    fab_route_cdg_fini(&u->cdg[0]);
     if (status == FAB_OK)
-        status = fab_route_shortest_init(&u->near, &u->graph);
+        status = fab_route_shortest_init(&u->shortest, &u->graph);
     if (status == FAB_OK)
-        status = fab_route_balance_init(&u->balance, in->fabric, &u->graph, &u->order, &u->near);
+        status =
+            fab_route_balance_init(&u->balance, in->fabric, &u->graph, &u->order, &u->shortest);
     if (status == FAB_OK)
         status = fab_lft_init(&u->lft, in->fabric->switch_count, in->lids->top);
     if (status != FAB_OK)
@@ -309,18 +312,18 @@ static int prepare(struct nue *u)
     return FAB_OK;
 }
 
-static int tell_lanes(const struct nue *u, struct fab_vls *vls)
+static int set_vls(const struct nue *u, struct fab_vls *vls)
 {
-    struct fab_dlid lanes[FAB_DLIDS_MAX];
+    struct fab_dlid dlids[FAB_DLIDS_MAX];
     if (u->lanes < 2)
         return FAB_OK;
     fab_vls_init(vls, (uint8_t)u->lanes);
     int status = fab_vls_by_lid(vls, u->in->lids->top);
     for (uint32_t i = 0; i < u->graph.n && status == FAB_OK; i++) {
-        for (uint32_t offset = 0; offset < u->roster.lids_each; offset++) {
-            uint32_t count = fab_route_destinations_dlids(&u->roster, i, offset, lanes);
+        for (uint32_t offset = 0; offset < u->destinations.lids_each; offset++) {
+            uint32_t count = fab_route_destinations_dlids(&u->destinations, i, offset, dlids);
             for (uint32_t l = 0; l < count; l++)
-                vls->of_lid[lanes[l].lid] = u->lane[i];
+                vls->of_lid[dlids[l].lid] = u->lane[i];
         }
     }
     return status;
@@ -332,33 +335,33 @@ static int route(struct nue *u, struct fab_vls *vls)
     int status = find_lanes(u);
     if (status != FAB_OK)
         return status;
-    widen_all(u);
+    find_alternatives(u);
     find_rest(u);
     for (uint32_t i = 0; i < u->lanes; i++)
-        no_memory = no_memory || u->turns[i].no_memory;
+        no_memory = no_memory || u->cdg[i].no_memory;
     if (no_memory)
         return FAB_E_NOMEM;
     u->balance.whole = true;
-    share_all(u);
-    relieve_all(u);
-    return tell_lanes(u, vls);
+    balance_all(u);
+    rebalance(u);
+    return set_vls(u, vls);
 }
 
 static void remark(const struct nue *u, char *why, size_t why_len)
 {
     uint64_t all = pairs(&u->graph);
-    char lanes[64] = "one lane";
+    char lanes[64] = "one virtual lane";
     if (why_len == 0)
         return;
     if (u->lanes > 1)
-        snprintf(lanes, sizeof(lanes), "%u of %u lanes, as one made detours needed", u->lanes,
-                 u->lanes_most);
-    if (u->late == 0)
-        snprintf(why, why_len, "%s: all ways between hosts are as short as cables allow; %s", lanes,
-                 u->order.origin);
+        snprintf(lanes, sizeof(lanes), "%u of %u virtual lanes, as one would need detours",
+                 u->lanes, u->lanes_most);
+    if (u->detour_pairs == 0)
+        snprintf(why, why_len, "%s: all paths between hosts are as short as the links allow; %s",
+                 lanes, u->order.origin);
     else
-        snprintf(why, why_len, "%s: %.1f%% of the ways between hosts are detours; %s", lanes,
-                 (double)u->late * 100 / (double)all, u->order.origin);
+        snprintf(why, why_len, "%s: %.1f%% of the paths between hosts are detours; %s", lanes,
+                 (double)u->detour_pairs * 100 / (double)all, u->order.origin);
 }
 
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
@@ -382,12 +385,12 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
     free(u.lane);
     free(u.slot);
     fab_route_balance_fini(&u.balance);
-    fab_route_shortest_fini(&u.near);
-    fab_route_nue_fini(&u.detours);
+    fab_route_shortest_fini(&u.shortest);
+    fab_route_nue_fini(&u.search);
     for (uint32_t i = 0; i < u.lanes; i++)
-        fab_route_cdg_fini(&u.turns[i]);
-    fab_route_destinations_fini(&u.roster);
-    fab_route_updown_fini(&u.slopes);
+        fab_route_cdg_fini(&u.cdg[i]);
+    fab_route_destinations_fini(&u.destinations);
+    fab_route_updown_fini(&u.updown);
     fab_route_order_fini(&u.order);
     fab_route_graph_fini(&u.graph);
     return status;
@@ -395,6 +398,6 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
 
 const struct fab_route_engine fab_route_engine_nue = {
     .name = "nue",
-    .summary = "any topology on any number of VLs: short ways by turns that close no circle",
+    .summary = "any topology on any number of VLs: short paths, deadlock-free by construction",
     .run = run,
 };

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shortest ways with balanced load, for the engines that are built on them. Private to the room. */
+/* Shortest paths with balanced loads, for the engines that are built on them. Private to the room.
+ */
 #ifndef LIBFABMGR_ROUTE_ENGINES_SSSP_H
 #define LIBFABMGR_ROUTE_ENGINES_SSSP_H
 
 #include "libfabmgr/route/graph/graph.h"
 #include "libfabmgr/route/route.h"
 
+/* Which load decides between shortest paths. */
 enum fab_sssp_weight {
-    FAB_SSSP_NEXT_LINK,  /* the least loaded next cable */
-    FAB_SSSP_WHOLE_PATH, /* the way that is least loaded in sum */
-    FAB_SSSP_LEGAL_PATH, /* that among those of updn */
+    FAB_SSSP_NEXT_LINK,  /* that of the next link */
+    FAB_SSSP_WHOLE_PATH, /* the sum along the path */
+    FAB_SSSP_LEGAL_PATH, /* the sum along the path, with the legal paths of updn only */
 };
-/* How many ways lead to each switch, if not more than it has hosts: those of its first hosts, which
- * its other LIDs share. OWN: each LID has its own; those that are not of hosts have those of updn,
- * which close no cycle with each other. */
+/* The number of different paths to each switch: those of its first hosts, which its other LIDs
+ * share. OF_HOSTS: one path for each host. PER_LID: one for each LID; LIDs that are not of hosts
+ * take the paths of updn, which close no cycle with each other. */
 #define FAB_SSSP_PER_LID 0
 #define FAB_SSSP_OF_HOSTS UINT32_MAX
-/* g: of in->fabric. On one lane. ret_lft: caller calls fab_lft_fini. */
+/* g is the graph of in->fabric. The tables use one VL and are not proven to be deadlock-free. The
+ * caller calls fab_lft_fini(). NOMEM. */
 int fab_route_sssp_route(const struct fab_route_input *in, const struct fab_graph *g,
-                         enum fab_sssp_weight sight, uint32_t ways, struct fab_lft *ret_lft);
-/* Tables of the legal ways, made by updn: what takes overloaded cables is rerouted, the rest stays.
- */
+                         enum fab_sssp_weight weight, uint32_t paths, struct fab_lft *ret_lft);
+/* Reroutes the LIDs that take overloaded links in tables that updn made; other entries stay. NOMEM:
+ * nothing has changed. */
 int fab_route_sssp_reroute_overloaded(const struct fab_route_input *in, const struct fab_graph *g,
                                       struct fab_lft *lft);
 

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engines "torus" and "dor": dimension order routing (steer.c) over coordinates found from the
- * cables (grid.c).
+ * The engines "torus" and "dor": dimension-order routing (dimension_order.c) over coordinates that
+ * are found from the links (grid.c).
  *
- * "dor" takes grids without rings: meshes, hypercubes, HyperX, and tori of rings of up to 4. What
- * waits for a cable of a dimension holds one of the same or an earlier one; within a path all go
- * on in their direction, within a clique nobody waits: no cycle, on one lane.
+ * "dor" takes grids without rings: meshes, hypercubes, HyperX, and tori with rings of up to 4. A
+ * channel depends on channels of the same or a later dimension only; within a path all packets
+ * continue in their direction, and within a clique no packet continues. So there is no cycle, on
+ * one VL.
  *
- * "torus" takes rings, too. Each ring has a dateline, between its last switch and its first; a path
- * has an SL with a bit for each dimension of rings, which says whether it would cross the dateline
- * there if nothing were missing; and it travels that dimension on VL 0 or VL 1 by this bit. On VL 0
- * nobody crosses; on VL 1 all do, none of them farther than half way round: neither closes the
- * ring. A broken ring is none, whoever travels on it, on whichever lane; so faults change no SL.
- * (Dally and Seitz 1987; OpenSM's Torus-2QoS.)
+ * "torus" takes rings, too. Each ring has a dateline between its last switch and its first. The SL
+ * of a path has a bit for each dimension with rings, which says whether the path would cross the
+ * dateline if no link were missing; by this bit it travels the dimension on VL 0 or VL 1. On VL 0
+ * no path crosses the dateline; on VL 1 all do, and none goes farther than half the ring: neither
+ * closes a cycle. A broken ring closes none on any VL, so that faults need not change SLs (Dally
+ * and Seitz 1987; OpenSM's Torus-2QoS).
  *
- * Where a switch is missing, or a row is in pieces, some packets turn early, and then back from a
- * later dimension to an earlier one. The hop after such a turn has a lane of its own: it cannot be
- * part of a cycle round the gap then. With more gaps close together it may; the proof decides.
+ * Where a switch is missing or a row has several parts, some packets turn early, and later back
+ * from a later dimension to an earlier one. The hop after such a turn has a VL of its own, so that
+ * it cannot be part of a cycle around the gap. With several gaps close together it may; the proof
+ * decides.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,14 +38,14 @@ struct torus {
     size_t why_len;
     struct fab_graph graph;
     struct fab_grid grid;
-    struct fab_dor steer;
-    struct fab_destinations roster;
-    struct fab_next_hops onward;
+    struct fab_dor dor;
+    struct fab_destinations destinations;
+    struct fab_next_hops next_hops;
     struct fab_lft lft;
     struct fab_vls vls;
     uint32_t rings;
-    uint32_t ring[RINGS_MAX]; /* dimensions; the SL has a bit for each */
-    bool turns;               /* some path turns back to an earlier dimension */
+    uint32_t ring[RINGS_MAX]; /* dimensions with rings; the SL has a bit for each */
+    bool turns_back;          /* some path turns back to an earlier dimension */
 };
 
 static const char *name(const struct torus *t, uint32_t sw)
@@ -51,66 +53,67 @@ static const char *name(const struct torus *t, uint32_t sw)
     return t->in->fabric->nodes[sw].desc;
 }
 
-/* ---- ways ------------------------------------------------------------------------------------ */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
-/* The rank of the dimension in which the cable from a to b runs. */
+/* The rank of the dimension of the link from a to b. */
 static uint32_t rank_of(const struct torus *t, uint32_t a, uint32_t b)
 {
-    return t->steer.rank[fab_route_grid_differ(&t->grid, a, b)];
+    return t->dor.rank[fab_route_grid_differ(&t->grid, a, b)];
 }
 
-static void note_turns(struct torus *t, uint32_t dest)
+static void find_turns_back(struct torus *t, uint32_t dest)
 {
-    const uint32_t *next = t->onward.next;
-    for (uint32_t s = 0; s < t->graph.n && !t->turns; s++) {
+    const uint32_t *next = t->next_hops.next;
+    for (uint32_t s = 0; s < t->graph.n && !t->turns_back; s++) {
         uint32_t via = s != dest ? next[s] : dest;
-        t->turns = via != dest && rank_of(t, via, next[via]) < rank_of(t, s, via);
+        t->turns_back = via != dest && rank_of(t, via, next[via]) < rank_of(t, s, via);
     }
 }
 
-static int find_ways(struct torus *t, uint32_t dest)
+static int find_paths(struct torus *t, uint32_t dest)
 {
     for (uint32_t s = 0; s < t->graph.n; s++)
-        t->onward.next[s] = s == dest ? FAB_NONE : fab_route_dor_next(&t->steer, s, dest);
-    uint32_t lost = fab_route_next_hops_follow(&t->onward, dest);
+        t->next_hops.next[s] = s == dest ? FAB_NONE : fab_route_dor_next(&t->dor, s, dest);
+    uint32_t lost = fab_route_next_hops_follow(&t->next_hops, dest);
     if (lost != FAB_NONE) {
         snprintf(t->why, t->why_len,
-                 "with what is missing, dimension order leads from %.64s no more to %.64s",
+                 "links are missing: dimension order has no path from %.64s to %.64s",
                  name(t, lost), name(t, dest));
         return FAB_E_UNSUPPORTED;
     }
-    note_turns(t, dest);
+    find_turns_back(t, dest);
     return FAB_OK;
 }
 
-/* All lanes together where their ways are the same. */
-static int route_lanes(struct torus *t, uint32_t dest, const struct fab_dlid *lanes, uint32_t count)
+/* Routes all DLIDs together unless their paths differ. */
+static int route_dlids(struct torus *t, uint32_t dest, const struct fab_dlid *dlids, uint32_t count)
 {
-    uint32_t step = t->steer.pivots ? 1 : count;
+    uint32_t step = t->dor.pivots ? 1 : count;
     int status = FAB_OK;
     for (uint32_t i = 0; i < count && status == FAB_OK; i += step) {
-        t->steer.number = lanes[i].number;
-        status = find_ways(t, dest);
+        t->dor.number = dlids[i].number;
+        status = find_paths(t, dest);
         if (status == FAB_OK)
-            fab_route_next_hops_fill(&t->onward, dest, lanes + i, step, &t->lft);
+            fab_route_next_hops_fill(&t->next_hops, dest, dlids + i, step, &t->lft);
     }
     return status;
 }
 
 static int route_all(struct torus *t)
 {
-    struct fab_dlid lanes[FAB_DLIDS_MAX];
+    struct fab_dlid dlids[FAB_DLIDS_MAX];
     int status = FAB_OK;
     for (uint32_t i = 0; i < t->graph.n; i++) {
-        for (uint32_t offset = 0; offset < t->roster.lids_each && status == FAB_OK; offset++) {
-            uint32_t count = fab_route_destinations_dlids(&t->roster, i, offset, lanes);
-            status = route_lanes(t, t->roster.sequence[i], lanes, count);
+        for (uint32_t offset = 0; offset < t->destinations.lids_each && status == FAB_OK;
+             offset++) {
+            uint32_t count = fab_route_destinations_dlids(&t->destinations, i, offset, dlids);
+            status = route_dlids(t, t->destinations.sequence[i], dlids, count);
         }
     }
     return status;
 }
 
-/* ---- lanes ----------------------------------------------------------------------------------- */
+/* ---- virtual dlids --------------------------------------------------------------------------- */
 
 static int set_sls(struct torus *t)
 {
@@ -123,15 +126,14 @@ static int set_sls(struct torus *t)
         for (uint32_t from = 0; from < n; from++) {
             unsigned sl = 0;
             for (uint32_t r = 0; r < t->rings; r++)
-                sl |= (unsigned)fab_route_dor_crosses_dateline(&t->steer, from, to, t->ring[r])
-                      << r;
+                sl |= (unsigned)fab_route_dor_crosses_dateline(&t->dor, from, to, t->ring[r]) << r;
             t->vls.of_pair[(size_t)to * n + from] = (uint8_t)sl;
         }
     }
     return status;
 }
 
-/* Ends are of class 0, cables of one more than their dimension's rank. */
+/* Ports to endports are of class 0, others of class 1 + the rank of their dimension. */
 static int set_classes(struct torus *t)
 {
     const struct fab_fabric *f = t->in->fabric;
@@ -154,9 +156,9 @@ static void set_map(struct torus *t)
     for (unsigned in = 0; in < t->vls.classes; in++) {
         for (uint32_t r = 0; r < t->rings; r++) {
             for (unsigned sl = 0; sl < t->vls.sls; sl++)
-                t->vls.vl[in][1 + t->steer.rank[t->ring[r]]][sl] = (uint8_t)(sl >> r & 1);
+                t->vls.vl[in][1 + t->dor.rank[t->ring[r]]][sl] = (uint8_t)(sl >> r & 1);
         }
-        for (unsigned out = 1; out < in && t->turns; out++)
+        for (unsigned out = 1; out < in && t->turns_back; out++)
             memset(t->vls.vl[in][out], spare, sizeof(t->vls.vl[in][out]));
     }
 }
@@ -168,14 +170,14 @@ static int check_vls(const struct torus *t, unsigned need)
     if (have >= need)
         return FAB_OK;
     const struct fab_port *p = &t->in->fabric->ports[port];
-    snprintf(t->why, t->why_len, "%u VLs are needed, port %u of switch %.64s has %u", need, p->num,
-             name(t, p->node), have);
+    snprintf(t->why, t->why_len, "%u VLs are needed and %.64s port %u has %u", need,
+             name(t, p->node), p->num, have);
     return FAB_E_UNSUPPORTED;
 }
 
 static int make_vls(struct torus *t)
 {
-    unsigned need = (t->rings > 0 ? 2u : 1u) + t->turns;
+    unsigned need = (t->rings > 0 ? 2u : 1u) + t->turns_back;
     if (need == 1)
         return FAB_OK;
     int status = check_vls(t, need);
@@ -190,14 +192,14 @@ static int make_vls(struct torus *t)
     return status;
 }
 
-/* ---- what each of the two takes -------------------------------------------------------------- */
+/* ---- which grids each engine takes ----------------------------------------------------------- */
 
 static int check_dor(struct torus *t)
 {
     for (uint32_t d = 0; d < t->grid.dims; d++) {
         if (t->grid.dim[d].kind != FAB_GRID_RING)
             continue;
-        snprintf(t->why, t->why_len, "a torus with rings of %u: it needs the engine torus",
+        snprintf(t->why, t->why_len, "a torus with rings of %u switches; use the engine torus",
                  t->grid.dim[d].size);
         return FAB_E_UNSUPPORTED;
     }
@@ -208,7 +210,8 @@ static int check_torus(struct torus *t)
 {
     for (uint32_t d = 0; d < t->grid.dims; d++) {
         if (t->grid.dim[d].kind == FAB_GRID_CLIQUE && t->grid.dim[d].size > 3) {
-            snprintf(t->why, t->why_len, "no torus: rows of %u switches, each joined to each",
+            snprintf(t->why, t->why_len,
+                     "no torus: rows of %u switches with links between all of them",
                      t->grid.dim[d].size);
             return FAB_E_UNSUPPORTED;
         }
@@ -225,7 +228,7 @@ static int check_torus(struct torus *t)
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-/* Destinations place by place. */
+/* Destinations in the order of their positions. */
 static uint32_t *sequence_of(const struct fab_grid *grid)
 {
     uint32_t *sequence = calloc((size_t)grid->n + 1, sizeof(*sequence)), count = 0;
@@ -245,18 +248,18 @@ static int prepare(struct torus *t, int check(struct torus *))
     if (ret == FAB_OK)
         ret = check(t);
     if (ret == FAB_OK)
-        ret = fab_route_dor_make(&t->graph, &t->grid, &t->steer);
+        ret = fab_route_dor_make(&t->graph, &t->grid, &t->dor);
     if (ret == FAB_OK)
-        ret = fab_route_next_hops_init(&t->onward, &t->graph);
+        ret = fab_route_next_hops_init(&t->next_hops, &t->graph);
     if (ret == FAB_OK)
-        ret =
-            fab_route_destinations_in_sequence(t->in, &t->graph, sequence_of(&t->grid), &t->roster);
+        ret = fab_route_destinations_in_sequence(t->in, &t->graph, sequence_of(&t->grid),
+                                                 &t->destinations);
     if (ret == FAB_OK)
         ret = fab_lft_init(&t->lft, f->switch_count, t->in->lids->top);
     return ret;
 }
 
-/* Neighbours of a switch where nothing is missing. */
+/* The number of neighbours of a switch if no link is missing. */
 static uint32_t usual_neighbours(const struct fab_grid *grid, uint32_t sw)
 {
     uint32_t count = 0;
@@ -271,7 +274,7 @@ static uint32_t usual_neighbours(const struct fab_grid *grid, uint32_t sw)
     return count;
 }
 
-/* Is something missing? All switches have as many cables to a neighbour. */
+/* Returns whether a link is missing, or the number of parallel links differs. */
 static bool is_flawed(const struct torus *t)
 {
     const struct fab_graph *g = &t->graph;
@@ -284,7 +287,7 @@ static bool is_flawed(const struct torus *t)
     return false;
 }
 
-static void remark(const struct torus *t)
+static void describe(const struct torus *t)
 {
     char text[96];
     uint32_t holes = t->grid.places - t->grid.n;
@@ -293,8 +296,8 @@ static void remark(const struct torus *t)
     if (holes > 0 && len < t->why_len)
         len += (size_t)snprintf(t->why + len, t->why_len - len, ", %u switch%s missing", holes,
                                 fab_es(holes));
-    if (t->turns && len < t->why_len)
-        snprintf(t->why + len, t->why_len - len, ", gaps passed by early turns");
+    if (t->turns_back && len < t->why_len)
+        snprintf(t->why + len, t->why_len - len, ", paths turn early around gaps");
 }
 
 static int run(const struct fab_route_input *in, int check(struct torus *), struct fab_lft *ret_lft,
@@ -309,7 +312,7 @@ static int run(const struct fab_route_input *in, int check(struct torus *), stru
     if (ret == FAB_OK)
         ret = make_vls(&t);
     if (ret == FAB_OK) {
-        remark(&t);
+        describe(&t);
         if (in->flawed != NULL && is_flawed(&t))
             *in->flawed = true;
         *ret_lft = t.lft;
@@ -318,9 +321,9 @@ static int run(const struct fab_route_input *in, int check(struct torus *), stru
         fab_lft_fini(&t.lft);
         fab_vls_fini(&t.vls);
     }
-    fab_route_destinations_fini(&t.roster);
-    fab_route_next_hops_fini(&t.onward);
-    fab_route_dor_fini(&t.steer);
+    fab_route_destinations_fini(&t.destinations);
+    fab_route_next_hops_fini(&t.next_hops);
+    fab_route_dor_fini(&t.dor);
     fab_route_grid_fini(&t.grid);
     fab_route_graph_fini(&t.graph);
     return ret;
@@ -346,6 +349,6 @@ const struct fab_route_engine fab_route_engine_dor = {
 
 const struct fab_route_engine fab_route_engine_torus = {
     .name = "torus",
-    .summary = "dimension order on tori, datelines by SL, 2 VLs (3 with switches missing)",
+    .summary = "dimension order on tori, datelines by SL, 2 VLs (3 if switches are missing)",
     .run = run_torus,
 };

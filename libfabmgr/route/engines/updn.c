@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "updn": up*|down* routing (Schroeder et al., Autonet, 1991) over an order found from
- * the topology.
+ * The engine "updn": up*|down* routing (Schroeder et al., Autonet, 1991) over an order of the
+ * switches that is found from the topology.
  *
- *   order.c   which way is up, so that every pair has an up-then-down way (summit.c)
- *   number.c  in which order destinations are spread
- *   legal.c   how long the ways are, and who climbs and who descends
- *   spread.c  which of the ports on a shortest way each LID takes; sssp.c, where that is uneven
+ *   switch_order.c   which direction is up, so that every pair has a legal path (single_root.c)
+ *   leaf_sequence.c  in which order the destinations are routed
+ *   legal_paths.c    the lengths of the legal paths
+ *   least_loaded.c   which of the ports on a shortest legal path each LID takes; sssp.c where the
+ *                    loads are uneven
  *
- * No packet ever climbs after it has descended, and climbing follows a total order: no cycle of
- * buffers that wait for each other can form, on one VL, on any topology. Tables are computed from
- * nothing but the fabric, the LIDs and the policy, each time anew: `prev` is not looked at, so that
- * a cable that comes back brings the very same tables back.
+ * No packet ascends after it has descended, and ascending follows a total order, so that channel
+ * dependencies form no cycle, on one VL and on any topology. Tables are computed from the fabric,
+ * the LIDs and the policy alone: when a failed link comes back, the same tables come back.
  *
- * Work: switches^2 * degree / 64 for the ways, entries for the ports. 11,664 hosts: tens of
- * milliseconds; memory beside the tables: 1.3 kB a switch.
+ * Work: switches^2 * degree / 64 for the path lengths, one step for each entry for the ports.
+ * 11,664 hosts: tens of milliseconds. Memory beside the tables: 1.3 kB a switch.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,38 +26,38 @@
 #include "libfabmgr/route/engines/sssp.h"
 #include "libfabmgr/route/updown/switch_order.h"
 
-enum care { NONE, HERE_AND_THERE, EVERYWHERE };
+enum balancing { BY_NEXT_LINK, REROUTE_OVERLOADED, BY_PATH };
 
 struct updn {
     const struct fab_route_input *in;
     struct fab_graph graph;
     struct fab_order order;
-    struct fab_updown slopes;
+    struct fab_updown updown;
     struct fab_least_loaded spread;
-    struct fab_destinations roster;
-    uint8_t *ways;
+    struct fab_destinations destinations;
+    uint8_t *paths;
     struct fab_lft lft;
-    enum care care;
+    enum balancing balancing;
 };
 
-/* Cables are overloaded with this much of the mean load (percent), and the fabric is small enough
- * (work in looks at a port): then what takes these is rerouted, and all is spread with care where
- * more than one of so many is. A tree in which a fault doubles the load of some must not have all
- * of its tables turned over. */
+/* Links with more than UNEVEN_PERCENT of the mean load are overloaded. In fabrics that are not too
+ * large (LIDs x ports) the LIDs on such links are rerouted; if more than 1 of UNEVEN_SHARE links is
+ * overloaded, all LIDs are routed anew by sssp. A tree in which a fault doubles the load of a few
+ * links keeps most of its entries. */
 #define UNEVEN_PERCENT 150
 #define UNEVEN_SHARE 64
-#define CAREFUL_WORK (UINT64_C(1) << 29)
+#define BALANCING_WORK (UINT64_C(1) << 29)
 
 /* ---- all destinations ----------------------------------------------------------------------- */
 
 static void route_switch(struct updn *u, uint32_t index, uint32_t column)
 {
-    struct fab_dlid lanes[FAB_DLIDS_MAX];
+    struct fab_dlid dlids[FAB_DLIDS_MAX];
     for (uint32_t s = 0; s < u->graph.n; s++)
-        u->spread.column[s] = u->ways[(size_t)s * FAB_LEGAL_BATCH + column];
-    for (uint32_t offset = 0; offset < u->roster.lids_each; offset++) {
-        uint32_t count = fab_route_destinations_dlids(&u->roster, index, offset, lanes);
-        fab_route_least_loaded_fill(&u->spread, lanes, count, &u->lft);
+        u->spread.column[s] = u->paths[(size_t)s * FAB_LEGAL_BATCH + column];
+    for (uint32_t offset = 0; offset < u->destinations.lids_each; offset++) {
+        uint32_t count = fab_route_destinations_dlids(&u->destinations, index, offset, dlids);
+        fab_route_least_loaded_fill(&u->spread, dlids, count, &u->lft);
     }
 }
 
@@ -66,41 +66,41 @@ static void route_all(struct updn *u)
     uint32_t n = u->graph.n;
     for (uint32_t first = 0; first < n; first += FAB_LEGAL_BATCH) {
         uint32_t count = n - first < FAB_LEGAL_BATCH ? n - first : FAB_LEGAL_BATCH;
-        fab_route_legal_paths(&u->slopes, u->roster.sequence + first, count, u->ways);
+        fab_route_legal_paths(&u->updown, u->destinations.sequence + first, count, u->paths);
         for (uint32_t i = 0; i < count; i++)
             route_switch(u, first + i, i);
     }
 }
 
-/* ---- care where it pays ---------------------------------------------------------------------- */
+/* ---- better balance where loads are uneven --------------------------------------------------- */
 
-static enum care worth_care(const struct updn *u)
+static enum balancing needed_balancing(const struct updn *u)
 {
     uint64_t sum = 0, uneven = 0, ports = u->spread.ports.at[u->graph.n];
     for (uint64_t i = 0; i < ports; i++)
         sum += u->spread.ports.load[i];
     for (uint64_t i = 0; i < ports; i++)
         uneven += u->spread.ports.load[i] * ports * 100 > sum * UNEVEN_PERCENT;
-    if (ports * u->in->lids->top > CAREFUL_WORK || uneven == 0)
-        return NONE;
-    return uneven * UNEVEN_SHARE > ports ? EVERYWHERE : HERE_AND_THERE;
+    if (ports * u->in->lids->top > BALANCING_WORK || uneven == 0)
+        return BY_NEXT_LINK;
+    return uneven * UNEVEN_SHARE > ports ? BY_PATH : REROUTE_OVERLOADED;
 }
 
 static int route(struct updn *u)
 {
-    struct fab_lft careful;
+    struct fab_lft rebalanced;
     route_all(u);
-    u->care = worth_care(u);
-    if (u->care == NONE)
+    u->balancing = needed_balancing(u);
+    if (u->balancing == BY_NEXT_LINK)
         return FAB_OK;
-    if (u->care == HERE_AND_THERE)
+    if (u->balancing == REROUTE_OVERLOADED)
         return fab_route_sssp_reroute_overloaded(u->in, &u->graph, &u->lft);
     int ret =
-        fab_route_sssp_route(u->in, &u->graph, FAB_SSSP_LEGAL_PATH, FAB_SSSP_PER_LID, &careful);
+        fab_route_sssp_route(u->in, &u->graph, FAB_SSSP_LEGAL_PATH, FAB_SSSP_PER_LID, &rebalanced);
     if (ret != FAB_OK)
         return ret;
     fab_lft_fini(&u->lft);
-    u->lft = careful;
+    u->lft = rebalanced;
     return FAB_OK;
 }
 
@@ -111,33 +111,33 @@ static int prepare(struct updn *u)
     if (ret == FAB_OK)
         ret = fab_route_order_find(&u->graph, in->fabric, in->policy, &u->order);
     if (ret == FAB_OK)
-        ret = fab_route_updown_make(&u->graph, &u->order, &u->slopes);
+        ret = fab_route_updown_make(&u->graph, &u->order, &u->updown);
     if (ret == FAB_OK)
         ret = fab_route_least_loaded_init(&u->spread, &u->graph, &u->order);
     if (ret == FAB_OK)
         ret = fab_lft_init(&u->lft, in->fabric->switch_count, in->lids->top);
     if (ret != FAB_OK)
         return ret;
-    u->ways = fab_route_legal_alloc(u->graph.n);
-    if (u->ways == NULL)
+    u->paths = fab_route_legal_alloc(u->graph.n);
+    if (u->paths == NULL)
         return FAB_E_NOMEM;
-    return fab_route_destinations_make(in, &u->graph, &u->slopes, &u->roster);
+    return fab_route_destinations_make(in, &u->graph, &u->updown, &u->destinations);
 }
 
-static void remark(const struct updn *u, char *why, size_t why_len)
+static void describe(const struct updn *u, char *why, size_t why_len)
 {
     if (why_len == 0)
         return;
-    const char *summit =
-        u->order.summit != FAB_NONE ? u->in->fabric->nodes[u->order.summit].desc : "none";
-    snprintf(why, why_len, "%s, summit %.64s%s", u->order.origin, summit,
-             u->care == EVERYWHERE ? ", spread with care" : "");
+    const char *root =
+        u->order.root != FAB_NONE ? u->in->fabric->nodes[u->order.root].desc : "none";
+    snprintf(why, why_len, "%s, root %.64s%s", u->order.origin, root,
+             u->balancing == BY_PATH ? ", balanced by path loads" : "");
 }
 
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len)
 {
-    (void)ret_vls; /* one lane */
+    (void)ret_vls; /* one VL */
     struct updn u = {.in = in};
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;
@@ -145,15 +145,15 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
     if (ret == FAB_OK)
         ret = route(&u);
     if (ret == FAB_OK) {
-        remark(&u, why, why_len);
+        describe(&u, why, why_len);
         *ret_lft = u.lft;
     } else {
         fab_lft_fini(&u.lft);
     }
-    free(u.ways);
+    free(u.paths);
     fab_route_least_loaded_fini(&u.spread);
-    fab_route_destinations_fini(&u.roster);
-    fab_route_updown_fini(&u.slopes);
+    fab_route_destinations_fini(&u.destinations);
+    fab_route_updown_fini(&u.updown);
     fab_route_order_fini(&u.order);
     fab_route_graph_fini(&u.graph);
     return ret;
@@ -165,8 +165,7 @@ const struct fab_route_engine fab_route_engine_updn = {
     .run = run,
 };
 
-/* ---- for "auto": where there are better ones for what is no tree ------------------------------
- */
+/* ---- for "auto", which has better engines for topologies other than trees -------------------- */
 
 static int run_on_tree(const struct fab_route_input *in, struct fab_lft *ret_lft,
                        struct fab_vls *ret_vls, char *why, size_t why_len)
@@ -183,12 +182,12 @@ static int run_on_tree(const struct fab_route_input *in, struct fab_lft *ret_lft
     if (status == FAB_OK)
         status = run(in, ret_lft, ret_vls, why, why_len);
     if (status == FAB_OK && in->flawed != NULL)
-        *in->flawed = true; /* a regular tree is fattree's */
+        *in->flawed = true; /* fattree takes regular trees */
     return status;
 }
 
 const struct fab_route_engine fab_route_engine_updn_on_tree = {
     .name = "updn",
-    .summary = "the same, where most cables join different ranks",
+    .summary = "updn, if most links join different ranks",
     .run = run_on_tree,
 };

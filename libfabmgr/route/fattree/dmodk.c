@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Destinations as D-mod-k counts them.
+ * The numbers of destinations in D-mod-k (Zahavi, 2012).
  *
- * A host of a leaf has the number leaf * leaf_size + seat; the other things on a leaf (its own
- * port 0, aggregation nodes) share the numbers of the leaf. What hangs on an upper switch has no
- * place among the hosts; its number is drawn from its GUID, so that it has nothing to do with what
- * else there is. The further LIDs of an LMC range are one slot on at every level.
+ * A host of a leaf has the number leaf * leaf_size + position. Other destinations of a leaf (port
+ * 0, aggregation nodes) share the numbers of the leaf. Endports of upper switches have no position
+ * among the hosts; their numbers are hashes of their GUIDs, so that they do not depend on other
+ * nodes. Each further LID of an LMC range takes the next slot at every level.
  */
 #include "libfabmgr/route/fattree/dmodk.h"
 
@@ -16,11 +16,11 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define DRAWN 0xfffffu
+#define HASH_MASK 0xfffffu
 
-/* ---- lanes ----------------------------------------------------------------------------------- */
+/* ---- DLIDs ----------------------------------------------------------------------------------- */
 
-/* The switch where packets to the owner leave, and the port; false: nowhere. */
+/* The switch and its port that the owner is attached to. Returns false if it is not connected. */
 static bool attachment(const struct fab_fabric *f, uint32_t owner, uint32_t *ret_sw,
                        uint8_t *ret_num)
 {
@@ -36,16 +36,16 @@ static bool attachment(const struct fab_fabric *f, uint32_t owner, uint32_t *ret
     return true;
 }
 
-static uint32_t number_of(const struct fab_tree *t, uint32_t owner, uint32_t sw, uint8_t seat)
+static uint32_t number_of(const struct fab_tree *t, uint32_t owner, uint32_t sw, uint8_t position)
 {
     uint32_t node = t->f->ports[owner].node;
-    uint32_t drawn = (uint32_t)fab_mix64(t->f->nodes[node].guid) & DRAWN;
+    uint32_t hashed = (uint32_t)fab_mix64(t->f->nodes[node].guid) & HASH_MASK;
     if (!t->o->leaf[sw])
-        return drawn + seat;
+        return hashed + position;
     uint32_t first = t->number[sw] * t->leaf_size;
     if (node == sw)
-        return first + t->under[sw] % t->leaf_size;
-    return first + (t->f->nodes[node].aggregation ? drawn % t->leaf_size : seat);
+        return first + t->lower_pos[sw] % t->leaf_size;
+    return first + (t->f->nodes[node].aggregation ? hashed % t->leaf_size : position);
 }
 
 struct first_lid {
@@ -57,8 +57,8 @@ static int by_lid(const void *a, const void *b)
     return (x->lid > y->lid) - (x->lid < y->lid);
 }
 
-/* Counts the lanes of each switch into count[], and lists the switches that have any. */
-static void count_lanes(const struct fab_tree *t, const struct fab_lids *lids, uint32_t *count,
+/* Counts the DLIDs of each switch in count[], and lists the switches that have any. */
+static void count_dlids(const struct fab_tree *t, const struct fab_lids *lids, uint32_t *count,
                         struct first_lid *first, struct fab_dmodk *l)
 {
     for (uint32_t lid = 1; lid <= lids->top; lid++) {
@@ -73,12 +73,12 @@ static void count_lanes(const struct fab_tree *t, const struct fab_lids *lids, u
     qsort(first, l->dests, sizeof(*first), by_lid);
 }
 
-/* Those of the ends, or those of the switches themselves. */
-static void fill_lanes(const struct fab_tree *t, const struct fab_lids *lids, bool ends,
+/* Lists the DLIDs of endports, or those of the switches' port 0. */
+static void list_dlids(const struct fab_tree *t, const struct fab_lids *lids, bool ends,
                        uint32_t *next, struct fab_dmodk *l)
 {
     uint32_t known = FAB_NONE;
-    uint8_t seats[256];
+    uint8_t positions[256];
     for (uint32_t lid = 1; lid <= lids->top; lid++) {
         uint32_t owner = lids->owner[lid], sw;
         uint8_t num;
@@ -86,12 +86,12 @@ static void fill_lanes(const struct fab_tree *t, const struct fab_lids *lids, bo
             !attachment(t->f, owner, &sw, &num))
             continue;
         if (num != 0 && known != sw) {
-            fab_route_tree_host_positions(t->f, sw, t->first_host, seats);
+            fab_route_tree_host_positions(t->f, sw, t->first_host, positions);
             known = sw;
         }
-        uint8_t seat = num != 0 ? seats[num] : 0;
-        l->lane[next[sw]++] = (struct fab_dmodk_dlid){.lid = lid,
-                                                      .number = number_of(t, owner, sw, seat),
+        uint8_t position = num != 0 ? positions[num] : 0;
+        l->dlid[next[sw]++] = (struct fab_dmodk_dlid){.lid = lid,
+                                                      .number = number_of(t, owner, sw, position),
                                                       .offset = (uint8_t)(lid - lids->base[owner]),
                                                       .port = num};
     }
@@ -101,15 +101,15 @@ static void measure_runs(struct fab_dmodk *l)
 {
     for (uint32_t d = 0; d < l->dests; d++) {
         struct fab_dmodk_dest *set = &l->dest[d];
-        const struct fab_dmodk_dlid *lane = l->lane + set->at;
+        const struct fab_dmodk_dlid *dlid = l->dlid + set->at;
         set->run = 1;
-        set->lid = lane[0].lid;
-        while (set->run < set->count && lane[set->run].lid == lane[set->run - 1].lid + 1)
+        set->lid = dlid[0].lid;
+        while (set->run < set->count && dlid[set->run].lid == dlid[set->run - 1].lid + 1)
             set->run++;
     }
 }
 
-static int make_lanes(const struct fab_tree *t, const struct fab_lids *lids, struct fab_dmodk *l)
+static int make_dlids(const struct fab_tree *t, const struct fab_lids *lids, struct fab_dmodk *l)
 {
     size_t n = (size_t)t->g->n + 1;
     uint32_t *next = calloc(n, sizeof(*next));
@@ -119,9 +119,9 @@ static int make_lanes(const struct fab_tree *t, const struct fab_lids *lids, str
     l->dest = calloc(n, sizeof(*l->dest));
     if (next == NULL || first == NULL || l->sw == NULL || l->dest == NULL)
         goto out;
-    count_lanes(t, lids, next, first, l);
-    l->lane = fab_alloc_array(l->count, sizeof(*l->lane));
-    if (l->lane == NULL)
+    count_dlids(t, lids, next, first, l);
+    l->dlid = fab_alloc_array(l->count, sizeof(*l->dlid));
+    if (l->dlid == NULL)
         goto out;
     for (uint32_t i = 0, at = 0; i < l->dests; i++) {
         uint32_t here = next[first[i].sw];
@@ -130,8 +130,8 @@ static int make_lanes(const struct fab_tree *t, const struct fab_lids *lids, str
         next[first[i].sw] = at;
         at += here;
     }
-    fill_lanes(t, lids, true, next, l);
-    fill_lanes(t, lids, false, next, l);
+    list_dlids(t, lids, true, next, l);
+    list_dlids(t, lids, false, next, l);
     measure_runs(l);
     status = FAB_OK;
 out:
@@ -140,37 +140,38 @@ out:
     return status;
 }
 
-/* ---- gears ----------------------------------------------------------------------------------- */
+/* ---- slots of all DLIDs ---------------------------------------------------------------------- */
 
-static int turn_gear(const struct fab_dmodk *l, struct fab_dmodk_slots *g)
+static int compute_slots(const struct fab_dmodk *l, struct fab_dmodk_slots *g)
 {
     g->slot = fab_alloc_array(l->count, 1);
     if (g->slot == NULL)
         return FAB_E_NOMEM;
     for (uint32_t i = 0; i < l->count; i++)
-        g->slot[i] = (uint8_t)((l->lane[i].number / g->divider + l->lane[i].offset) % g->slots);
+        g->slot[i] = (uint8_t)((l->dlid[i].number / g->divider + l->dlid[i].offset) % g->slots);
     return FAB_OK;
 }
 
-/* The index of the gear; makes it if it is new. Gear 0 is for no slots. */
-static int find_gear(struct fab_dmodk *l, size_t *room, uint32_t divider, uint32_t slots,
-                     uint16_t *ret)
+/* Finds the index of the slots for this pair, which are computed if they are new. */
+static int find_slots(struct fab_dmodk *l, size_t *room, uint32_t divider, uint32_t slots,
+                      uint16_t *ret)
 {
     uint32_t i = slots == 0 ? 0 : 1;
-    while (slots != 0 && i < l->gears &&
-           (l->gear[i].divider != divider || l->gear[i].slots != slots))
+    while (slots != 0 && i < l->slots_count &&
+           (l->slots_of[i].divider != divider || l->slots_of[i].slots != slots))
         i++;
-    if (i == l->gears || l->gears == 0) {
-        struct fab_dmodk_slots *more = fab_grow(l->gear, sizeof(*more), (size_t)l->gears + 2, room);
+    if (i == l->slots_count || l->slots_count == 0) {
+        struct fab_dmodk_slots *more =
+            fab_grow(l->slots_of, sizeof(*more), (size_t)l->slots_count + 2, room);
         if (more == NULL)
             return FAB_E_NOMEM;
-        l->gear = more;
-        if (l->gears == 0)
-            more[l->gears++] = (struct fab_dmodk_slots){0};
+        l->slots_of = more;
+        if (l->slots_count == 0)
+            more[l->slots_count++] = (struct fab_dmodk_slots){0};
         if (slots != 0) {
-            i = l->gears;
-            more[l->gears++] = (struct fab_dmodk_slots){.divider = divider, .slots = slots};
-            int status = i < UINT16_MAX ? turn_gear(l, &more[i]) : FAB_E_LIMIT;
+            i = l->slots_count;
+            more[l->slots_count++] = (struct fab_dmodk_slots){.divider = divider, .slots = slots};
+            int status = i < UINT16_MAX ? compute_slots(l, &more[i]) : FAB_E_LIMIT;
             if (status != FAB_OK)
                 return status;
         }
@@ -179,7 +180,7 @@ static int find_gear(struct fab_dmodk *l, size_t *room, uint32_t divider, uint32
     return FAB_OK;
 }
 
-static int make_gears(const struct fab_tree *t, struct fab_dmodk *l)
+static int make_slots(const struct fab_tree *t, struct fab_dmodk *l)
 {
     size_t room = 0;
     int status = FAB_OK;
@@ -190,9 +191,9 @@ static int make_gears(const struct fab_tree *t, struct fab_dmodk *l)
     for (uint32_t s = 0; s < t->g->n && status == FAB_OK; s++) {
         uint32_t slots = t->slot_at[s + 1] - t->slot_at[s];
         uint32_t rank = t->o->rank[s], parallel = rank > 0 ? t->parallel[rank - 1] : 1;
-        status = find_gear(l, &room, t->divider[s], slots, &l->up[s]);
+        status = find_slots(l, &room, t->divider[s], slots, &l->up[s]);
         if (status == FAB_OK)
-            status = find_gear(l, &room, t->divider[s], parallel > 1 ? parallel : 0, &l->down[s]);
+            status = find_slots(l, &room, t->divider[s], parallel > 1 ? parallel : 0, &l->down[s]);
     }
     return status;
 }
@@ -201,9 +202,9 @@ int fab_route_dmodk_make(const struct fab_tree *t, const struct fab_lids *lids,
                          struct fab_dmodk *ret)
 {
     struct fab_dmodk l = {0};
-    int status = make_lanes(t, lids, &l);
+    int status = make_dlids(t, lids, &l);
     if (status == FAB_OK)
-        status = make_gears(t, &l);
+        status = make_slots(t, &l);
     if (status == FAB_OK)
         *ret = l;
     else
@@ -213,10 +214,10 @@ int fab_route_dmodk_make(const struct fab_tree *t, const struct fab_lids *lids,
 
 void fab_route_dmodk_fini(struct fab_dmodk *l)
 {
-    for (uint32_t i = 0; i < l->gears; i++)
-        free(l->gear[i].slot);
-    free(l->gear);
-    free(l->lane);
+    for (uint32_t i = 0; i < l->slots_count; i++)
+        free(l->slots_of[i].slot);
+    free(l->slots_of);
+    free(l->dlid);
     free(l->sw);
     free(l->dest);
     free(l->up);

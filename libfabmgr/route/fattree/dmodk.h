@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every destination LID, by the switch where it leaves the fabric. Private to the room. */
+/* The numbers of all destination LIDs in D-mod-k, and their slots. Private to the room. */
 #ifndef LIBFABMGR_ROUTE_FATTREE_DMODK_H
 #define LIBFABMGR_ROUTE_FATTREE_DMODK_H
 
@@ -7,33 +7,34 @@
 #include "libfabmgr/route/route.h"
 
 struct fab_dmodk_dlid {
-    uint32_t lid;    /* a lane's */
-    uint32_t number; /* where its owner is in the tree */
+    uint32_t lid;
+    uint32_t number; /* of its owner in the tree */
     uint8_t offset;  /* in the owner's LMC range */
-    uint8_t port;    /* at its switch */
+    uint8_t port;    /* at the destination switch */
 };
-/* Divisions are done once: for each pair of divider and number of slots that occurs, the slot of
- * each lane. */
+/* Divisions are made once: for each pair of divider and number of slots that occurs, the slot of
+ * each DLID. */
 struct fab_dmodk_slots {
     uint32_t divider, slots;
-    uint8_t *slot; /* [lanes] (number / divider + offset) mod slots */
+    uint8_t *slot; /* [DLIDs] (number / divider + offset) mod slots */
 };
-/* The lanes of one destination switch. */
+/* The DLIDs of one destination switch. */
 struct fab_dmodk_dest {
-    uint32_t at, count; /* of lane[] */
-    uint32_t run, lid;  /* of the first `run` ones the LIDs follow on, from `lid` */
+    uint32_t at, count; /* range of dlid[] */
+    uint32_t run, lid;  /* the first `run` of them have consecutive LIDs, from `lid` on */
 };
 struct fab_dmodk {
-    uint32_t count, dests;       /* lanes; switches that have any */
-    struct fab_dmodk_dlid *lane; /* [count] by destination switch, ends first, then by LID */
-    struct fab_dmodk_dest *dest; /* [dests] by their lowest LID */
-    uint32_t *sw;                /* [dests] their switches */
-    uint32_t gears;
-    struct fab_dmodk_slots *gear;
-    uint16_t *up;   /* [switches] gear for slots, */
-    uint16_t *down; /* and for parallel cables down; 0: none */
+    uint32_t count, dests;       /* number of DLIDs; number of switches that have any */
+    struct fab_dmodk_dlid *dlid; /* [count] by switch; those of endports first; then by LID */
+    struct fab_dmodk_dest *dest; /* [dests] by lowest LID */
+    uint32_t *sw;                /* [dests] the destination switches */
+    uint32_t slots_count;
+    struct fab_dmodk_slots *slots_of; /* [slots_count]; entry 0 has no slots */
+    uint16_t *up;                     /* [switches] index of the slots for packets that ascend */
+    uint16_t *down;                   /* [switches] the same for parallel links down; 0: none */
 };
-/* t: with slots. usual cables a neighbour below: t->parallel. */
+/* The slots of t must be known. NOMEM. LIMIT: more than 65,534 different dividers and numbers of
+ * slots. */
 int fab_route_dmodk_make(const struct fab_tree *t, const struct fab_lids *lids,
                          struct fab_dmodk *ret);
 void fab_route_dmodk_fini(struct fab_dmodk *l);

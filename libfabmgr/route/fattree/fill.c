@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Entries by D-mod-k with stable candidates.
+ * The entries of D-mod-k, with candidates that do not move when others fail.
  *
- * A neighbour is a candidate for a destination when it is one cable nearer on a legal way
- * (legal.h). For 64 destinations at a time it is found what a switch takes for each (keys.c). In a
- * sound tree that settles nearly everything:
+ * A neighbour is a candidate for a destination if it is one hop nearer on a legal path
+ * (legal_paths.h). For 64 destinations at a time, decisions.c finds how a switch chooses. In a
+ * whole tree nearly all cases are one of two:
  *
- *   all of the slots are candidates   each lane takes its slot: a run of bytes is copied
- *   there is one candidate only       all lanes take it: a run of bytes is set
+ *   all slots are candidates    each DLID takes its slot: a range of bytes is copied
+ *   there is one candidate      all DLIDs take it: a range of bytes is set
  *
- * Elsewhere each lane looks for itself: pick.c.
+ * Otherwise each DLID chooses for itself (candidates.c).
  *
- * Most switches have the entries of another: twins (twins.c) that have the same row of ways, when
- * nothing had to be chosen; half twins likewise where neither descends to any of the destinations.
- * And where all lanes take their slots, that is one pattern for all that are cabled the same
- * (pattern.c). Such rows are copied, and in one piece for as many batches as follow on.
+ * Most switches have the same entries as another: switches of the same full class
+ * (switch_classes.c) with equal rows of path lengths, if nothing had to be chosen; of the class for
+ * upper neighbours, if neither descends to any of the destinations. And where all DLIDs take their
+ * slots, all switches with the same slots share one pattern (slot_patterns.c). Such rows are
+ * copied, in one piece for as many batches as have adjacent LIDs.
  */
 #include "libfabmgr/route/fattree/fill.h"
 
@@ -24,77 +25,81 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/fattree/entries.h"
 
-/* Batches that are filled side by side, so that a row is met once for all. */
-#define SIDE_BY_SIDE 8
+/* Batches that are filled together, so that a row of the table is visited once for all of them. */
+#define BATCHES 8
 
-struct hand {
-    struct fab_batch batch[SIDE_BY_SIDE];
+struct worker {
+    struct fab_batch batch[BATCHES];
     uint32_t batches;
-    bool follows[SIDE_BY_SIDE]; /* on the one before, LID by LID */
+    bool follows[BATCHES]; /* its LIDs are adjacent to those of the batch before */
 };
 
-/* ---- who has the entries of whom ------------------------------------------------------------- */
+/* ---- switches with equal entries ------------------------------------------------------------- */
 
-static uint32_t sign(uint32_t kind, uint32_t alike)
+static uint32_t hash_class(uint32_t kind, uint32_t row_of)
 {
-    return (kind * 0x9e3779b1u + alike * 0x85ebca6bu) >> 24;
+    return (kind * 0x9e3779b1u + row_of * 0x85ebca6bu) >> 24;
 }
 
-/* Are the neighbours of s as far from everything as those of a cousin, one by one? */
-static bool same_views(const struct fab_batch *b, uint32_t s, uint32_t cousin, bool descends)
+/* Returns whether the neighbours of both switches have equal rows of path lengths, one by one. */
+static bool equal_neighbour_rows(const struct fab_batch *b, uint32_t s, uint32_t port_class,
+                                 bool descends)
 {
-    const struct fab_updown *sl = b->t->slopes;
-    const uint32_t *alike = b->alike;
+    const struct fab_updown *sl = b->t->updown;
+    const uint32_t *row_of = b->row_of;
     const uint32_t *from = descends ? sl->at : sl->mid;
-    const uint32_t *mine = sl->nbr + from[s], *theirs = sl->nbr + from[cousin];
+    const uint32_t *mine = sl->nbr + from[s], *theirs = sl->nbr + from[port_class];
     for (uint32_t i = 0; i < sl->at[s + 1] - from[s]; i++) {
-        if (alike[mine[i]] != alike[theirs[i]])
+        if (row_of[mine[i]] != row_of[theirs[i]])
             return false;
     }
     return true;
 }
 
-static const uint8_t *find_cousin(const struct fab_batch *b, uint32_t s, uint32_t at)
+static const uint8_t *find_equal_entries(const struct fab_batch *b, uint32_t s, uint32_t at)
 {
     bool descends = b->descends[s];
-    uint32_t c = b->like[at];
-    bool same = c != FAB_NONE && b->alike[c] == b->alike[s] && b->descends[c] == descends &&
-                b->t->cousin[2 * c + descends] == b->t->cousin[2 * s + descends] &&
-                same_views(b, s, c, descends);
-    return same ? b->like_row[at] : NULL;
+    uint32_t c = b->cached[at];
+    bool same = c != FAB_NONE && b->row_of[c] == b->row_of[s] && b->descends[c] == descends &&
+                b->t->port_class[2 * c + descends] == b->t->port_class[2 * s + descends] &&
+                equal_neighbour_rows(b, s, c, descends);
+    return same ? b->cached_row[at] : NULL;
 }
 
-/* A row with the entries of s, which had no twin before it, as fill_or_find. */
+/* Fills the entries of s, whose full class has none yet; returns as fill_or_find(). */
 static __attribute__((noinline)) const uint8_t *fill_first(struct fab_batch *b, uint32_t s)
 {
-    uint32_t kin = 2 * s + b->descends[s], at = sign(b->t->cousin[kin], b->alike[s]);
-    const uint8_t *row = b->ranges > 0 ? find_cousin(b, s, at) : NULL;
+    uint32_t class_id = 2 * s + b->descends[s],
+             at = hash_class(b->t->port_class[class_id], b->row_of[s]);
+    const uint8_t *row = b->ranges > 0 ? find_equal_entries(b, s, at) : NULL;
     if (row == NULL) {
-        struct fab_decisions keys;
-        bool plain = fab_route_decisions_find(b, s, &keys);
+        struct fab_decisions decisions;
+        bool plain = fab_route_decisions_find(b, s, &decisions);
         if (plain && b->ranges > 0)
             row = b->patterns->of[s];
-        if (row == NULL && !fab_route_columns_fill(b, s, &keys))
+        if (row == NULL && !fab_route_columns_fill(b, s, &decisions))
             return NULL;
-        b->like[at] = s;
-        b->like_row[at] = row != NULL ? row : fab_lft_row(b->lft, s);
+        b->cached[at] = s;
+        b->cached_row[at] = row != NULL ? row : fab_lft_row(b->lft, s);
     }
-    b->seen[b->t->twin[kin]] = b->alike[s];
-    b->seen_row[b->t->twin[kin]] = row != NULL ? row : fab_lft_row(b->lft, s);
+    b->class_row_of[b->t->full_class[class_id]] = b->row_of[s];
+    b->class_row[b->t->full_class[class_id]] = row != NULL ? row : fab_lft_row(b->lft, s);
     return row;
 }
 
-/* A row with the entries of s for this batch, which are to be copied; or NULL: they are there. */
+/* Returns a row with the entries of s for this batch, which must be copied; or NULL: they have been
+ * written. */
 static inline const uint8_t *fill_or_find(struct fab_batch *b, uint32_t s)
 {
-    uint32_t twin = b->t->twin[2 * s + b->descends[s]];
-    return b->seen[twin] == b->alike[s] && b->ranges > 0 ? b->seen_row[twin] : fill_first(b, s);
+    uint32_t full_class = b->t->full_class[2 * s + b->descends[s]];
+    return b->class_row_of[full_class] == b->row_of[s] && b->ranges > 0 ? b->class_row[full_class]
+                                                                        : fill_first(b, s);
 }
 
 /* ---- one switch ------------------------------------------------------------------------------ */
 
-/* The LIDs of batches [first, end), which follow on. */
-static void copy(const struct hand *h, uint32_t first, uint32_t end, uint32_t s,
+/* Copies the LIDs of batches [first, end), which are adjacent. */
+static void copy(const struct worker *h, uint32_t first, uint32_t end, uint32_t s,
                  const uint8_t *from)
 {
     const struct fab_batch *a = &h->batch[first], *z = &h->batch[end - 1];
@@ -103,7 +108,7 @@ static void copy(const struct hand *h, uint32_t first, uint32_t end, uint32_t s,
         memcpy(row + a->from[i], from + a->from[i], z->to[i] - a->from[i]);
 }
 
-static void fill_switch(struct hand *h, uint32_t s)
+static void fill_switch(struct worker *h, uint32_t s)
 {
     const uint8_t *from = NULL;
     uint32_t first = 0;
@@ -121,11 +126,11 @@ static void fill_switch(struct hand *h, uint32_t s)
 
 static void fill_batches(void *arg, uint32_t i, uint32_t number)
 {
-    struct hand *h = (struct hand *)arg + number;
+    struct worker *h = (struct worker *)arg + number;
     const struct fab_batch *b = h->batch;
     h->batches = 0;
-    for (uint32_t first = i * SIDE_BY_SIDE * FAB_LEGAL_BATCH;
-         h->batches < SIDE_BY_SIDE && first < b->lanes->dests; first += FAB_LEGAL_BATCH) {
+    for (uint32_t first = i * BATCHES * FAB_LEGAL_BATCH;
+         h->batches < BATCHES && first < b->dmodk->dests; first += FAB_LEGAL_BATCH) {
         uint32_t k = h->batches++;
         fab_route_batch_begin(&h->batch[k], first);
         h->follows[k] = k > 0 && fab_route_batch_follows(&b[k], &b[k - 1]);
@@ -134,47 +139,47 @@ static void fill_batches(void *arg, uint32_t i, uint32_t number)
         fill_switch(h, s);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all switches ---------------------------------------------------------------------------- */
 
-static int hand_init(struct hand *h, const struct fab_batch *what)
+static int worker_init(struct worker *h, const struct fab_batch *what)
 {
     int status = FAB_OK;
-    for (unsigned k = 0; k < SIDE_BY_SIDE && status == FAB_OK; k++) {
+    for (unsigned k = 0; k < BATCHES && status == FAB_OK; k++) {
         h->batch[k] = *what;
         status = fab_route_batch_init(&h->batch[k]);
     }
     return status;
 }
 
-static void hand_fini(struct hand *h)
+static void worker_fini(struct worker *h)
 {
-    for (unsigned k = 0; k < SIDE_BY_SIDE; k++)
+    for (unsigned k = 0; k < BATCHES; k++)
         fab_route_batch_fini(&h->batch[k]);
 }
 
 static int fill_all(const struct fab_batch *what, const struct fab_crew *crew)
 {
-    uint32_t hands = fab_crew_hands(crew), together = SIDE_BY_SIDE * FAB_LEGAL_BATCH;
-    struct hand *hand = calloc(hands, sizeof(*hand));
-    int status = hand != NULL ? FAB_OK : FAB_E_NOMEM;
-    for (uint32_t i = 0; i < hands && status == FAB_OK; i++)
-        status = hand_init(&hand[i], what);
+    uint32_t workers = fab_crew_hands(crew), together = BATCHES * FAB_LEGAL_BATCH;
+    struct worker *worker = calloc(workers, sizeof(*worker));
+    int status = worker != NULL ? FAB_OK : FAB_E_NOMEM;
+    for (uint32_t i = 0; i < workers && status == FAB_OK; i++)
+        status = worker_init(&worker[i], what);
     if (status == FAB_OK)
-        fab_crew_run(crew, (what->lanes->dests + together - 1) / together, fill_batches, hand);
-    for (uint32_t i = 0; i < hands && hand != NULL; i++)
-        hand_fini(&hand[i]);
-    free(hand);
+        fab_crew_run(crew, (what->dmodk->dests + together - 1) / together, fill_batches, worker);
+    for (uint32_t i = 0; i < workers && worker != NULL; i++)
+        worker_fini(&worker[i]);
+    free(worker);
     return status;
 }
 
-int fab_route_tree_fill(const struct fab_tree *t, const struct fab_dmodk *lanes,
+int fab_route_tree_fill(const struct fab_tree *t, const struct fab_dmodk *dmodk,
                         const struct fab_crew *crew, const struct fab_lft *lft)
 {
     struct fab_slot_patterns patterns = {0};
-    int status = fab_route_slot_patterns_make(t, lanes, lft->top, &patterns);
+    int status = fab_route_slot_patterns_make(t, dmodk, lft->top, &patterns);
     if (status == FAB_OK)
         status = fill_all(
-            &(struct fab_batch){.t = t, .lanes = lanes, .patterns = &patterns, .lft = lft}, crew);
+            &(struct fab_batch){.t = t, .dmodk = dmodk, .patterns = &patterns, .lft = lft}, crew);
     fab_route_slot_patterns_fini(&patterns);
     return status;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rails: in clusters for machine learning all adapters "mlx5_3" of many servers are on leaves of
- * their own, and collective traffic stays among equal adapters. NodeDescription says which adapter
- * of its server one is: the last word ("node-0001 mlx5_0", "node-0001/mlx5_0", "n1 HCA-1"). Rails
- * are recognised when three quarters of the hosts of each leaf have the same last word, and there
- * are at least two such words. Leaves are then numbered rail by rail (tree.c), so that a ring or a
- * shift within a rail goes by consecutive numbers.
+ * Rails: in clusters for machine learning, the adapters "mlx5_3" of many servers are attached to
+ * leaves of their own, and collective traffic stays among adapters of the same name. The last word
+ * of a NodeDescription says which adapter of its server it is ("node-0001 mlx5_0",
+ * "node-0001/mlx5_0", "n1 HCA-1"). The fabric has rails if three quarters of the hosts of each leaf
+ * have the same last word, and there are at least two such words. Leaves are then numbered rail by
+ * rail (tree.c), so that the members of a rail have consecutive numbers and rings and shifts among
+ * them are free of conflicts.
  */
 #include <string.h>
 
@@ -23,7 +24,7 @@ static const char *last_word(const char *desc)
     return word != NULL && *word != '\0' ? word : NULL;
 }
 
-/* The node of the host on the port, or FAB_NONE. */
+/* The node of the host that is attached to the port, or FAB_NONE. */
 static uint32_t host_on(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t node = fab_peer_node(f, port);
@@ -32,11 +33,12 @@ static uint32_t host_on(const struct fab_fabric *f, uint32_t port)
     return is_host ? node : FAB_NONE;
 }
 
-/* The word that most hosts of the leaf have (Boyer and Moore's majority), or NULL. */
+/* The last word of three quarters of the hosts of the leaf (found by the majority algorithm of
+ * Boyer and Moore), or NULL. */
 static const char *word_of(const struct fab_fabric *f, uint32_t sw)
 {
     const char *word = NULL;
-    uint32_t votes = 0, hosts = 0, alike = 0;
+    uint32_t votes = 0, hosts = 0, matching = 0;
     for (unsigned pass = 0; pass < 2; pass++) {
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
             uint32_t node = host_on(f, fab_port_id(f, sw, (uint8_t)num));
@@ -46,7 +48,7 @@ static const char *word_of(const struct fab_fabric *f, uint32_t sw)
                 continue;
             if (pass == 1) {
                 hosts++;
-                alike += same;
+                matching += same;
             } else if (votes == 0) {
                 word = theirs;
                 votes = 1;
@@ -55,11 +57,11 @@ static const char *word_of(const struct fab_fabric *f, uint32_t sw)
             }
         }
     }
-    return alike * 4 >= hosts * 3 ? word : NULL;
+    return matching * 4 >= hosts * 3 ? word : NULL;
 }
 
-/* Where the word stands in the sorted list, or where it should; *ret_found: it is there. */
-static uint32_t place_of(const char *const *words, uint32_t count, const char *word,
+/* The index of the word in the sorted list, or where it would be inserted. */
+static uint32_t index_of(const char *const *words, uint32_t count, const char *word,
                          bool *ret_found)
 {
     uint32_t i = 0;
@@ -82,7 +84,7 @@ uint32_t fab_route_tree_rails(const struct fab_fabric *f, const struct fab_order
             continue;
         if (word == NULL)
             return 1;
-        uint32_t at = place_of(words, count, word, &found);
+        uint32_t at = index_of(words, count, word, &found);
         if (found)
             continue;
         if (count == RAILS)
@@ -95,7 +97,7 @@ uint32_t fab_route_tree_rails(const struct fab_fabric *f, const struct fab_order
         return 1;
     for (uint32_t sw = 0; sw < o->n; sw++) {
         if (o->leaf[sw])
-            ret_rail[sw] = place_of(words, count, word_of(f, sw), &found);
+            ret_rail[sw] = index_of(words, count, word_of(f, sw), &found);
     }
     return count;
 }

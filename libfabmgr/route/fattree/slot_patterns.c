@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What slots give. Switches of one level mostly have the same slots on the same ports (half
- * cousins, twins.c), and what all lanes take there is the same then: made once, it is copied
- * wherever slots are taken. Kinds that have few switches get no pattern, so that patterns take a
- * fraction of what the tables take.
+ * Entries by slots. Switches of one level mostly have the same slots on the same ports (the same
+ * port class for upper neighbours, switch_classes.c). Where all DLIDs take their slots, their
+ * entries are equal: computed once, the pattern is copied. Classes with few switches get no
+ * pattern, so that patterns need a fraction of the tables' memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,20 +13,21 @@
 
 #define FEW 4
 
-static void draw(const struct fab_tree *t, const struct fab_dmodk *l, uint32_t s, uint8_t *pattern)
+static void make_pattern(const struct fab_tree *t, const struct fab_dmodk *l, uint32_t s,
+                         uint8_t *pattern)
 {
-    const uint8_t *slot = l->gear[l->up[s]].slot, *num = t->slot_num + t->slot_at[s];
+    const uint8_t *slot = l->slots_of[l->up[s]].slot, *num = t->slot_num + t->slot_at[s];
     for (uint32_t i = 0; i < l->count; i++)
-        pattern[l->lane[i].lid] = num[slot[i]];
+        pattern[l->dlid[i].lid] = num[slot[i]];
 }
 
-/* A pattern for each kind of cousins that has more than a few with all slots. */
-static int draw_all(const struct fab_tree *t, const struct fab_dmodk *lanes, uint32_t top,
-                    uint32_t *members, struct fab_slot_patterns *p)
+/* Makes a pattern for each class with at least FEW switches whose slots all have a port. */
+static int make_patterns(const struct fab_tree *t, const struct fab_dmodk *dmodk, uint32_t top,
+                         uint32_t *members, struct fab_slot_patterns *p)
 {
     size_t size = (size_t)top + 1 + FAB_LEGAL_BATCH;
     for (uint32_t s = 0; s < t->g->n; s++)
-        members[t->cousin[2 * s] / 2] += t->whole[s];
+        members[t->port_class[2 * s] / 2] += t->whole[s];
     for (uint32_t s = 0; s < t->g->n; s++) {
         if (members[s] >= FEW) {
             uint8_t *pattern = malloc(size);
@@ -34,15 +35,15 @@ static int draw_all(const struct fab_tree *t, const struct fab_dmodk *lanes, uin
                 return FAB_E_NOMEM;
             p->pattern[p->count++] = pattern;
             memset(pattern, FAB_LFT_NO_ROUTE, size);
-            draw(t, lanes, s, pattern);
+            make_pattern(t, dmodk, s, pattern);
             p->of[s] = pattern;
         }
-        p->of[s] = p->of[t->cousin[2 * s] / 2];
+        p->of[s] = p->of[t->port_class[2 * s] / 2];
     }
     return FAB_OK;
 }
 
-int fab_route_slot_patterns_make(const struct fab_tree *t, const struct fab_dmodk *lanes,
+int fab_route_slot_patterns_make(const struct fab_tree *t, const struct fab_dmodk *dmodk,
                                  uint32_t top, struct fab_slot_patterns *ret)
 {
     struct fab_slot_patterns p = {0};
@@ -52,7 +53,7 @@ int fab_route_slot_patterns_make(const struct fab_tree *t, const struct fab_dmod
     p.pattern = calloc(n, sizeof(*p.pattern));
     p.of = calloc(n, sizeof(*p.of));
     if (members != NULL && p.pattern != NULL && p.of != NULL)
-        status = draw_all(t, lanes, top, members, &p);
+        status = make_patterns(t, dmodk, top, members, &p);
     free(members);
     if (status == FAB_OK)
         *ret = p;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Slots: which port D-mod-k means by "the i-th one up". What climbs from a switch s takes slot
- * (number / divider) mod slots; a slot whose cable is gone is left empty, and the others stay what
- * they are.
+ * Slots: which port D-mod-k means by "the i-th port up". A packet that ascends from a switch takes
+ * slot (number / divider) mod slots. A slot whose link is missing stays empty, and the other slots
+ * stay the same.
  *
- * Where s has nearly all the cables that its level has, and not many more, there is a slot for each
- * place among the switches above (tree.c: `over`), also for those that are not there, times the
- * parallel cables that are usual on this level; slot p * places + o is the p-th cable to place o.
- * So all switches of a group mean the same upper switch by the same slot, which is what makes
- * shifts free of conflict.
+ * A switch is regular if it has nearly all the links up of its level and not many more. It has a
+ * slot for each position among the upper switches (tree.c), occupied or not, times the number of
+ * parallel links that is usual on its level: slot p * positions + o is the p-th link to position o.
+ * So all switches of a group reach the same upper switch by the same slot, which makes shifts free
+ * of conflicts.
  *
- * Other switches have a slot a cable, faster cables several. These are not stable: a cable that is
- * lost there moves many.
+ * Other switches are irregular: they have one slot for each link, several for faster links. These
+ * slots are not stable: a lost link moves many of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,17 +21,17 @@
 #include "libfabmgr/route/fattree/tree.h"
 
 #define DIVIDER_MAX (1u << 20)
-#define FASTER 4 /* slots of the fastest cable beside a slow one, at most */
+#define FASTER 4 /* greatest number of slots of a fast link beside slower ones */
 
-/* Cables of s to the neighbour at i of slopes.nbr; 0 when that is not one rank above s. */
+/* Number of links of s to the neighbour at updown.nbr[i]; 0 if that is not one rank above s. */
 static uint32_t cables_up(const struct fab_tree *t, uint32_t s, uint32_t i)
 {
-    bool up = t->o->rank[t->slopes->nbr[i]] == t->o->rank[s] + 1;
-    return up ? t->cables.at[i + 1] - t->cables.at[i] : 0;
+    bool up = t->o->rank[t->updown->nbr[i]] == t->o->rank[s] + 1;
+    return up ? t->ports.at[i + 1] - t->ports.at[i] : 0;
 }
 
-/* How many cables are usual between a switch and one above it, by rank of the lower. */
-static void usual_parallels(struct fab_tree *t)
+/* Finds the usual number of links between a switch and one above it, for each rank of the lower. */
+static void find_usual_parallels(struct fab_tree *t)
 {
     uint32_t count[256];
     for (uint32_t rank = 0; rank + 1 < t->levels; rank++) {
@@ -39,7 +39,7 @@ static void usual_parallels(struct fab_tree *t)
         for (uint32_t s = 0; s < t->g->n; s++) {
             if (t->o->rank[s] != rank)
                 continue;
-            for (uint32_t i = t->slopes->at[s]; i < t->slopes->at[s + 1]; i++)
+            for (uint32_t i = t->updown->at[s]; i < t->updown->at[s + 1]; i++)
                 count[cables_up(t, s, i)]++;
         }
         count[0] = 0;
@@ -51,7 +51,7 @@ static void usual_parallels(struct fab_tree *t)
     }
 }
 
-static void first_ports(struct fab_tree *t)
+static void find_first_ports(struct fab_tree *t)
 {
     memset(t->first_up, UINT8_MAX, sizeof(t->first_up));
     memset(t->first_down, UINT8_MAX, sizeof(t->first_down));
@@ -66,24 +66,24 @@ static void first_ports(struct fab_tree *t)
     }
 }
 
-/* What there is above one switch. */
+/* The links from a switch to the rank above it. */
 struct above {
-    uint32_t neighbours, cables, places, parallel;
-    uint32_t usable;          /* cables, not counting more than `parallel` to one neighbour */
-    uint8_t slowest, fastest; /* times slower than the fastest of the fabric */
+    uint32_t neighbours, ports, positions, parallel;
+    uint32_t usable;          /* links, with at most `parallel` to one neighbour */
+    uint8_t slowest, fastest; /* port_slow of the slowest and of the fastest link */
 };
 
-static struct above look_up(const struct fab_tree *t, uint32_t s)
+static struct above links_above(const struct fab_tree *t, uint32_t s)
 {
     struct above a = {.parallel = t->parallel[t->o->rank[s]], .fastest = UINT8_MAX};
-    for (uint32_t i = t->slopes->at[s]; i < t->slopes->at[s + 1]; i++) {
-        uint32_t cables = cables_up(t, s, i);
-        if (cables == 0)
+    for (uint32_t i = t->updown->at[s]; i < t->updown->at[s + 1]; i++) {
+        uint32_t ports = cables_up(t, s, i);
+        if (ports == 0)
             continue;
         a.neighbours++;
-        a.cables += cables;
-        a.usable += cables < a.parallel ? cables : a.parallel;
-        a.places = t->siblings[t->slopes->nbr[i]];
+        a.ports += ports;
+        a.usable += ports < a.parallel ? ports : a.parallel;
+        a.positions = t->upper_positions[t->updown->nbr[i]];
     }
     for (uint32_t p = t->g->port_at[s]; p < t->g->port_at[s + 1]; p++) {
         if (t->o->rank[t->g->port_peer[p]] != t->o->rank[s] + 1)
@@ -94,14 +94,14 @@ static struct above look_up(const struct fab_tree *t, uint32_t s)
     return a;
 }
 
-/* It has most of what its level has, a quarter or one neighbour less at worst, and not much more
- * that no slot would use. */
+/* Regular: at most a quarter of the slots, or one neighbour, is missing, and the links that no slot
+ * would use are at most a quarter. */
 static bool is_regular(const struct above *a)
 {
-    uint32_t slots = a->places * a->parallel;
-    uint32_t bearable = slots / 4 > a->parallel ? slots / 4 : a->parallel;
-    return a->cables > 0 && a->fastest == a->slowest && slots <= FAB_TREE_SLOTS &&
-           a->usable + bearable >= slots && a->cables - a->usable <= slots / 4;
+    uint32_t slots = a->positions * a->parallel;
+    uint32_t tolerated = slots / 4 > a->parallel ? slots / 4 : a->parallel;
+    return a->ports > 0 && a->fastest == a->slowest && slots <= FAB_TREE_SLOTS &&
+           a->usable + tolerated >= slots && a->ports - a->usable <= slots / 4;
 }
 
 static uint32_t weight(const struct above *a, uint8_t slow)
@@ -114,25 +114,26 @@ static uint32_t count_slots(const struct fab_tree *t, uint32_t s, const struct a
 {
     uint32_t count = 0;
     if (is_regular(a))
-        return a->places * a->parallel;
+        return a->positions * a->parallel;
     for (uint32_t p = t->g->port_at[s]; p < t->g->port_at[s + 1]; p++) {
         if (t->o->rank[t->g->port_peer[p]] == t->o->rank[s] + 1)
             count += weight(a, t->g->port_slow[p]);
     }
-    return count <= FAB_TREE_SLOTS ? count : a->cables;
+    return count <= FAB_TREE_SLOTS ? count : a->ports;
 }
 
-/* ---- regular --------------------------------------------------------------------------------- */
+/* ---- regular switches ------------------------------------------------------------------------ */
 
-/* The cables to one neighbour that should have more stand where they would if all were there: side
- * by side on the ports of the lower switch, or one round after the other. */
-static void seat_few(const struct above *a, const uint8_t *num, uint32_t count, bool side_by_side,
-                     uint32_t first, uint32_t ret_parallel[256])
+/* If some of the parallel links to a neighbour are missing: finds which of them the present ones
+ * are. Parallel links are on adjacent ports of the lower switch, or in rounds over all
+ * neighbours. */
+static void identify_parallel(const struct above *a, const uint8_t *num, uint32_t count,
+                              bool side_by_side, uint32_t first, uint32_t ret_parallel[256])
 {
     bool taken[256] = {false}, distinct = true;
     for (uint32_t k = 0; k < count; k++) {
         uint32_t off = num[k] - first;
-        uint32_t at = side_by_side ? off % a->parallel : off / a->places % a->parallel;
+        uint32_t at = side_by_side ? off % a->parallel : off / a->positions % a->parallel;
         distinct = distinct && !taken[at];
         taken[at] = true;
         ret_parallel[k] = at;
@@ -145,38 +146,38 @@ static void fill_regular(struct fab_tree *t, uint32_t s, const struct above *a)
 {
     uint32_t first = t->first_up[t->o->rank[s]], at = t->slot_at[s];
     bool side_by_side = false;
-    for (uint32_t i = t->slopes->at[s]; i < t->slopes->at[s + 1]; i++) {
-        const uint8_t *num = t->cables.num + t->cables.at[i];
+    for (uint32_t i = t->updown->at[s]; i < t->updown->at[s + 1]; i++) {
+        const uint8_t *num = t->ports.num + t->ports.at[i];
         uint32_t count = cables_up(t, s, i);
         if (count == 0)
             continue;
         side_by_side = side_by_side || (count > 1 && num[1] == num[0] + 1);
     }
-    for (uint32_t i = t->slopes->at[s]; i < t->slopes->at[s + 1]; i++) {
-        const uint8_t *num = t->cables.num + t->cables.at[i];
+    for (uint32_t i = t->updown->at[s]; i < t->updown->at[s + 1]; i++) {
+        const uint8_t *num = t->ports.num + t->ports.at[i];
         uint32_t count = cables_up(t, s, i), parallel[256];
         if (count < a->parallel)
-            seat_few(a, num, count, side_by_side, first, parallel);
+            identify_parallel(a, num, count, side_by_side, first, parallel);
         for (uint32_t k = 0; k < count && k < a->parallel; k++) {
             uint32_t p = count < a->parallel ? parallel[k] : k;
-            uint32_t slot = at + p * a->places + t->over[t->slopes->nbr[i]];
+            uint32_t slot = at + p * a->positions + t->upper_pos[t->updown->nbr[i]];
             t->slot_num[slot] = num[k];
-            t->slot_nbr[slot] = (uint8_t)(i - t->slopes->at[s]);
+            t->slot_nbr[slot] = (uint8_t)(i - t->updown->at[s]);
         }
     }
 }
 
-/* ---- irregular ------------------------------------------------------------------------------- */
+/* ---- irregular switches ---------------------------------------------------------------------- */
 
 static uint8_t local_nbr(const struct fab_tree *t, uint32_t s, uint32_t peer)
 {
-    uint32_t i = t->slopes->at[s];
-    while (t->slopes->nbr[i] != peer)
+    uint32_t i = t->updown->at[s];
+    while (t->updown->nbr[i] != peer)
         i++;
-    return (uint8_t)(i - t->slopes->at[s]);
+    return (uint8_t)(i - t->updown->at[s]);
 }
 
-/* Round by round: each cable once, then those that have more slots again. */
+/* In rounds: each link gets one slot, then faster links get further ones. */
 static void fill_irregular(struct fab_tree *t, uint32_t s, const struct above *a)
 {
     uint32_t slot = t->slot_at[s], end = t->slot_at[s + 1];
@@ -191,18 +192,18 @@ static void fill_irregular(struct fab_tree *t, uint32_t s, const struct above *a
     }
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- all switches ---------------------------------------------------------------------------- */
 
-static void review(struct fab_tree *t, uint32_t s)
+static void count_empty_slots(struct fab_tree *t, uint32_t s)
 {
-    bool seen[256] = {false};
+    bool class_row_of[256] = {false};
     t->whole[s] = t->slot_at[s + 1] > t->slot_at[s];
     for (uint32_t i = t->slot_at[s]; i < t->slot_at[s + 1]; i++) {
         if (t->slot_num[i] == 0) {
             t->whole[s] = false;
-            t->short_slots++;
-        } else if (!seen[t->slot_nbr[i]]) {
-            seen[t->slot_nbr[i]] = true;
+            t->empty_slots++;
+        } else if (!class_row_of[t->slot_nbr[i]]) {
+            class_row_of[t->slot_nbr[i]] = true;
             t->slot_nbrs[s]++;
         }
     }
@@ -216,10 +217,10 @@ static void find_dividers(struct fab_tree *t)
         for (uint32_t s = 0; s < t->g->n; s++) {
             if (t->o->rank[s] != rank)
                 continue;
-            struct above a = look_up(t, s);
-            uint64_t here = (uint64_t)t->divider[s] * (is_regular(&a) ? a.places : a.neighbours);
-            for (uint32_t i = t->slopes->at[s]; i < t->slopes->at[s + 1]; i++) {
-                uint32_t *above = &t->divider[t->slopes->nbr[i]];
+            struct above a = links_above(t, s);
+            uint64_t here = (uint64_t)t->divider[s] * (is_regular(&a) ? a.positions : a.neighbours);
+            for (uint32_t i = t->updown->at[s]; i < t->updown->at[s + 1]; i++) {
+                uint32_t *above = &t->divider[t->updown->nbr[i]];
                 if (cables_up(t, s, i) > 0 && here > *above)
                     *above = (uint32_t)(here < DIVIDER_MAX ? here : DIVIDER_MAX);
             }
@@ -227,12 +228,12 @@ static void find_dividers(struct fab_tree *t)
     }
 }
 
-/* Numbers for the hosts of a leaf: as many as the fullest has places. */
+/* Finds how many numbers a leaf needs: as many as the leaf with the most host positions. */
 static void size_leaves(struct fab_tree *t)
 {
     const struct fab_fabric *f = t->f;
     uint32_t first = UINT32_MAX;
-    uint8_t seats[256];
+    uint8_t positions[256];
     for (uint32_t s = 0; s < t->g->n; s++) {
         for (unsigned num = 1; t->o->leaf[s] && num <= f->nodes[s].num_ports; num++) {
             uint32_t port = fab_port_id(f, s, (uint8_t)num), peer = fab_peer_node(f, port);
@@ -244,7 +245,7 @@ static void size_leaves(struct fab_tree *t)
     t->leaf_size = 1;
     t->first_host = first;
     for (uint32_t s = 0; s < t->g->n; s++) {
-        uint32_t size = t->o->leaf[s] ? fab_route_tree_host_positions(f, s, first, seats) : 0;
+        uint32_t size = t->o->leaf[s] ? fab_route_tree_host_positions(f, s, first, positions) : 0;
         t->leaf_size = size > t->leaf_size ? size : t->leaf_size;
     }
 }
@@ -252,10 +253,10 @@ static void size_leaves(struct fab_tree *t)
 static void mark_neighbours(struct fab_tree *t)
 {
     for (uint32_t s = 0; s < t->g->n; s++) {
-        for (uint32_t i = t->slopes->at[s]; i < t->slopes->at[s + 1]; i++) {
-            uint32_t cables = t->cables.at[i + 1] - t->cables.at[i];
-            t->higher[i] = t->o->rank[t->slopes->nbr[i]] > t->o->rank[s] ? 0xff : 0;
-            t->lone[i] = cables == 1 ? t->cables.num[t->cables.at[i]] : 0;
+        for (uint32_t i = t->updown->at[s]; i < t->updown->at[s + 1]; i++) {
+            uint32_t ports = t->ports.at[i + 1] - t->ports.at[i];
+            t->higher[i] = t->o->rank[t->updown->nbr[i]] > t->o->rank[s] ? 0xff : 0;
+            t->single_port[i] = ports == 1 ? t->ports.num[t->ports.at[i]] : 0;
         }
     }
 }
@@ -263,11 +264,11 @@ static void mark_neighbours(struct fab_tree *t)
 int fab_route_tree_slots(struct fab_tree *t)
 {
     uint32_t total = 0;
-    usual_parallels(t);
-    first_ports(t);
+    find_usual_parallels(t);
+    find_first_ports(t);
     mark_neighbours(t);
     for (uint32_t s = 0; s < t->g->n; s++) {
-        struct above a = look_up(t, s);
+        struct above a = links_above(t, s);
         t->slot_at[s] = total;
         total += count_slots(t, s, &a);
     }
@@ -277,15 +278,15 @@ int fab_route_tree_slots(struct fab_tree *t)
     if (t->slot_num == NULL || t->slot_nbr == NULL)
         return FAB_E_NOMEM;
     for (uint32_t s = 0; s < t->g->n; s++) {
-        struct above a = look_up(t, s);
+        struct above a = links_above(t, s);
         if (is_regular(&a)) {
             fill_regular(t, s, &a);
         } else {
             fill_irregular(t, s, &a);
-            t->irregular_switch[s] = a.cables > 0;
-            t->irregular += a.cables > 0;
+            t->irregular_switch[s] = a.ports > 0;
+            t->irregular += a.ports > 0;
         }
-        review(t, s);
+        count_empty_slots(t, s);
     }
     find_dividers(t);
     size_leaves(t);

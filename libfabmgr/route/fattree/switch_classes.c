@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Twins: switches that have the same neighbours on the same ports: the leaves of a pod, the core
- * switches of one plane. What a twin sends to a destination that is equally far from both is what
- * the other one sends, so that the work is done once. Half twins have the same neighbours above
- * (and as many below): what they send up is the same, as of the middle switches of one plane.
+ * Equivalence classes of switches, so that entries are computed once for each class.
  *
- * Cousins have as many neighbours on the same ports, whoever they are: all leaves, all middle
- * switches. They send the same if their neighbours, one by one, are equally far from everything.
+ * Full class: the same neighbours on the same ports (the leaves of a pod, the core switches of one
+ * plane). Members have equal entries for a destination at the same distance from both.
+ *
+ * Port class: as many neighbours on the same ports, whichever switches they are (all leaves, all
+ * middle switches). Members have equal entries if their neighbours, one by one, have equal
+ * distances to everything.
+ *
+ * Each kind exists in a second version that compares upper neighbours only (and the number of lower
+ * ones): members send up by equal entries, for example the middle switches of one plane.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,18 +20,18 @@
 #include "libfabmgr/route/fattree/tree.h"
 #include "libfabmgr/route/graph/equivalence.h"
 
-/* The cables to neighbours `from` and following ones. */
-static bool same_cables(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_t from)
+/* Compares the ports to the neighbours from the `from`-th on. */
+static bool same_ports(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_t from)
 {
-    const struct fab_updown *sl = t->slopes;
-    const uint32_t *at_a = t->cables.at + sl->at[a], *at_b = t->cables.at + sl->at[b];
+    const struct fab_updown *sl = t->updown;
+    const uint32_t *at_a = t->ports.at + sl->at[a], *at_b = t->ports.at + sl->at[b];
     uint32_t count = sl->at[a + 1] - sl->at[a];
     for (uint32_t i = from; i < count; i++) {
         if (at_a[i + 1] - at_a[from] != at_b[i + 1] - at_b[from])
             return false;
     }
-    return memcmp(t->cables.num + at_a[from], t->cables.num + at_b[from],
-                  at_a[count] - at_a[from]) == 0;
+    return memcmp(t->ports.num + at_a[from], t->ports.num + at_b[from], at_a[count] - at_a[from]) ==
+           0;
 }
 
 static bool same_slots(const struct fab_tree *t, uint32_t a, uint32_t b)
@@ -41,84 +45,85 @@ static bool same_slots(const struct fab_tree *t, uint32_t a, uint32_t b)
 
 static bool same_ranks(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_t from)
 {
-    const struct fab_updown *sl = t->slopes;
+    const struct fab_updown *sl = t->updown;
     return t->o->rank[a] == t->o->rank[b] &&
            memcmp(t->higher + sl->at[a] + from, t->higher + sl->at[b] + from,
                   sl->at[a + 1] - sl->at[a] - from) == 0;
 }
 
-/* half: of the neighbours only those above. */
-static bool same_shape(const struct fab_tree *t, uint32_t a, uint32_t b, bool half)
+/* upper: compares upper neighbours only. */
+static bool same_shape(const struct fab_tree *t, uint32_t a, uint32_t b, bool upper)
 {
-    const struct fab_updown *sl = t->slopes;
+    const struct fab_updown *sl = t->updown;
     uint32_t belows = sl->mid[a] - sl->at[a], count = sl->at[a + 1] - sl->at[a];
-    uint32_t from = half ? belows : 0;
+    uint32_t from = upper ? belows : 0;
     return belows == sl->mid[b] - sl->at[b] && count == sl->at[b + 1] - sl->at[b] &&
-           same_ranks(t, a, b, from) && same_cables(t, a, b, from) && same_slots(t, a, b);
+           same_ranks(t, a, b, from) && same_ports(t, a, b, from) && same_slots(t, a, b);
 }
 
-static bool half_cousins(const void *ctx, uint32_t a, uint32_t b)
+static bool equal_upper_ports(const void *ctx, uint32_t a, uint32_t b)
 {
     return same_shape(ctx, a, b, true);
 }
-static bool cousins(const void *ctx, uint32_t a, uint32_t b)
+static bool equal_ports(const void *ctx, uint32_t a, uint32_t b)
 {
     return same_shape(ctx, a, b, false);
 }
-static uint64_t by_slots(const void *ctx, uint32_t s)
+static uint64_t hash_slots(const void *ctx, uint32_t s)
 {
     const struct fab_tree *t = ctx;
-    uint64_t sum = t->slopes->mid[s] - t->slopes->at[s];
+    uint64_t sum = t->updown->mid[s] - t->updown->at[s];
     for (uint32_t i = t->slot_at[s]; i < t->slot_at[s + 1]; i++)
         sum = sum * UINT64_C(0x100000001b3) + t->slot_num[i];
     return sum;
 }
 
-struct twins {
+struct full_class {
     const struct fab_tree *t;
-    const uint32_t *cousin; /* [n] the first of them */
-    bool half;
+    const uint32_t *port_class; /* [n] representative of the port class */
+    bool upper;
 };
-static uint32_t kind_of(const struct twins *w, uint32_t s)
+static uint32_t row_class_of(const struct full_class *w, uint32_t s)
 {
-    return w->t->slopes->kind[2 * s + !w->half];
+    return w->t->updown->row_class[2 * s + !w->upper];
 }
-static bool twins(const void *ctx, uint32_t a, uint32_t b)
+static bool equal_full_class(const void *ctx, uint32_t a, uint32_t b)
 {
-    const struct twins *w = ctx;
-    return w->cousin[a] == w->cousin[b] && kind_of(w, a) == kind_of(w, b);
+    const struct full_class *w = ctx;
+    return w->port_class[a] == w->port_class[b] && row_class_of(w, a) == row_class_of(w, b);
 }
-static uint64_t by_both(const void *ctx, uint32_t s)
+static uint64_t hash_full_class(const void *ctx, uint32_t s)
 {
-    const struct twins *w = ctx;
-    return ((uint64_t)w->cousin[s] << 32) + kind_of(w, s);
+    const struct full_class *w = ctx;
+    return ((uint64_t)w->port_class[s] << 32) + row_class_of(w, s);
 }
 
-/* The kinds of one half: [n][!half]. cousin, twin: [n], scratch. */
-static int find_kinds(struct fab_tree *t, bool half, uint32_t *cousin, uint32_t *twin)
+/* Finds the classes of one version: port_class and full_class are [n] scratch. */
+static int find_classes(struct fab_tree *t, bool upper, uint32_t *port_class, uint32_t *full_class)
 {
     uint32_t n = t->g->n;
-    const struct fab_equivalence kin = {t, half ? half_cousins : cousins, by_slots};
-    const struct twins w = {t, cousin, half};
-    int status = fab_route_equivalence_classes(&kin, n, cousin);
+    const struct fab_equivalence port_classes = {t, upper ? equal_upper_ports : equal_ports,
+                                                 hash_slots};
+    const struct full_class w = {t, port_class, upper};
+    int status = fab_route_equivalence_classes(&port_classes, n, port_class);
     if (status == FAB_OK)
-        status =
-            fab_route_equivalence_classes(&(struct fab_equivalence){&w, twins, by_both}, n, twin);
+        status = fab_route_equivalence_classes(
+            &(struct fab_equivalence){&w, equal_full_class, hash_full_class}, n, full_class);
     for (uint32_t s = 0; s < n && status == FAB_OK; s++) {
-        t->cousin[2 * s + !half] = 2 * cousin[s] + !half;
-        t->twin[2 * s + !half] = 2 * twin[s] + !half;
+        t->port_class[2 * s + !upper] = 2 * port_class[s] + !upper;
+        t->full_class[2 * s + !upper] = 2 * full_class[s] + !upper;
     }
     return status;
 }
 
 int fab_route_tree_classes(struct fab_tree *t)
 {
-    uint32_t *cousin = fab_alloc_array(t->g->n, sizeof(*cousin));
-    uint32_t *twin = fab_alloc_array(t->g->n, sizeof(*twin));
-    int status = cousin != NULL && twin != NULL ? FAB_OK : FAB_E_NOMEM;
-    for (unsigned half = 0; half < 2 && status == FAB_OK; half++)
-        status = find_kinds(t, half == 1, cousin, twin);
-    free(cousin);
-    free(twin);
+    uint32_t *port_class = fab_alloc_array(t->g->n, sizeof(*port_class));
+    uint32_t *full_class = fab_alloc_array(t->g->n, sizeof(*full_class));
+    int status = port_class != NULL && full_class != NULL ? FAB_OK : FAB_E_NOMEM;
+    for (unsigned upper = 0; upper < 2 && status == FAB_OK; upper++)
+        status = find_classes(t, upper == 1, port_class, full_class);
+    free(port_class);
+    free(full_class);
     return status;
 }

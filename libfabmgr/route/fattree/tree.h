@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where everything is in a tree, in numbers that a fault elsewhere does not change. Private. */
+/* The structure of a fat tree: positions, numbers and slots that do not depend on faults elsewhere.
+ * Private to the room. */
 #ifndef LIBFABMGR_ROUTE_FATTREE_TREE_H
 #define LIBFABMGR_ROUTE_FATTREE_TREE_H
 
@@ -7,64 +8,66 @@
 
 #define FAB_TREE_SLOTS 254
 
-/* The cables of each neighbour: those to slopes.nbr[i] are num[at[i]..at[i + 1]), ascending. */
+/* The ports to each neighbour: those to updown.nbr[i] are num[at[i]..at[i + 1]), ascending. */
 struct fab_nbr_ports {
     uint32_t *at; /* [neighbours + 1] */
-    uint8_t *num;
+    uint8_t *num; /* [ports] */
 };
 
 struct fab_tree {
     const struct fab_fabric *f;
     const struct fab_graph *g;
     const struct fab_order *o;
-    const struct fab_updown *slopes;
-    struct fab_nbr_ports cables;
+    const struct fab_updown *updown;
+    struct fab_nbr_ports ports;
     uint32_t levels;       /* of switches */
-    uint32_t pods;         /* groups of leaves that share switches above them */
+    uint32_t pods;         /* groups of leaves that share upper switches */
     uint32_t rails;        /* kinds of adapters, each on leaves of its own; 1: no rails */
-    uint8_t parallel[256]; /* by rank: cables that are usual between a switch and one above it */
-    uint8_t first_up[256], first_down[256]; /* by rank: the lowest port with a cable up, down */
-    uint32_t irregular;                     /* switches whose slots are just the cables they have */
-    uint32_t short_slots;                   /* slots without a cable, of all switches */
-    uint32_t first_host;                    /* lowest port of a leaf with a host */
-    uint32_t leaf_size;                     /* numbers kept for the hosts of a leaf */
-    uint32_t *number;   /* [n] place among the switches of its rank: siblings stand together */
-    uint32_t *under;    /* [n] place among those that share its upper switches */
-    uint32_t *over;     /* [n] place among those that share its lower switches */
-    uint32_t *siblings; /* [n] places for such: no place is greater */
-    uint32_t *divider;  /* [n] digits of a host's number below this: W(l) of D-mod-k */
-    /* Slots: where D-mod-k sends what has to climb. Slot i of s is at[s] + i. */
-    uint32_t *slot_at;  /* [n + 1] */
-    uint8_t *slot_num;  /* port, or 0: nothing there (now) */
-    uint8_t *slot_nbr;  /* which of s's neighbours, counted from slopes.at[s] */
-    uint8_t *higher;    /* [neighbours] 0xff: of a higher rank, 0: not; as slopes.nbr */
-    uint8_t *lone;      /* [neighbours] the port, when there is one cable; else 0 */
-    uint8_t *slot_nbrs; /* [n] distinct neighbours in slots */
-    /* [n][2] kinds, 0..2n-1: those who have their neighbours above on the same ports, in order, and
-     * as many below; then those who have all of them so; */
-    uint32_t *cousin;
-    uint32_t *twin;         /* [n][2] likewise, and the neighbours are the same */
+    uint8_t parallel[256]; /* by rank: usual number of links from a switch to one above it */
+    uint8_t first_up[256], first_down[256]; /* by rank: lowest port that leads up, down */
+    uint32_t irregular;                     /* number of irregular switches (slots.c) */
+    uint32_t empty_slots;                   /* number of slots without a port, of all switches */
+    uint32_t first_host;                    /* lowest port of any leaf with a host */
+    uint32_t leaf_size;                     /* numbers reserved for the hosts of a leaf */
+    uint32_t *number;    /* [n] number among the switches of its rank; siblings are consecutive */
+    uint32_t *lower_pos; /* [n] position among the switches with the same upper switches */
+    uint32_t *upper_pos; /* [n] position among the switches with the same lower switches */
+    uint32_t *upper_positions; /* [n] number of these latter positions, whether occupied or not */
+    uint32_t *divider; /* [n] W(l) of D-mod-k: product of the numbers of upper switches below */
+    /* Slots: the ports that D-mod-k chooses from for packets that ascend. Slot i of switch s has
+     * index slot_at[s] + i. */
+    uint32_t *slot_at;    /* [n + 1] */
+    uint8_t *slot_num;    /* [slots] port, or 0: the link is missing */
+    uint8_t *slot_nbr;    /* [slots] the neighbour of s, counted from updown.at[s] */
+    uint8_t *higher;      /* [neighbours] as updown.nbr; 0xff: of a higher rank, else 0 */
+    uint8_t *single_port; /* [neighbours] the port if there is a single link, else 0 */
+    uint8_t *slot_nbrs;   /* [n] number of distinct neighbours in slots */
+    /* [n][2] class ids, 0..2n-1 (switch_classes.c). First: the ports to upper neighbours are equal,
+     * and so is the number of lower neighbours. Second: the ports to all neighbours are equal. */
+    uint32_t *port_class;
+    uint32_t *full_class;   /* [n][2] the same, and the neighbours themselves are equal */
     bool *whole;            /* [n] all slots have a port */
     bool *irregular_switch; /* [n] */
 };
+/* f, g, o and updown are borrowed. NOMEM. */
 int fab_route_tree_make(const struct fab_fabric *f, const struct fab_graph *g,
-                        const struct fab_order *o, const struct fab_updown *slopes,
+                        const struct fab_order *o, const struct fab_updown *updown,
                         struct fab_tree *ret);
 void fab_route_tree_fini(struct fab_tree *t);
 
-/* slots.c: fills slot_*, divider; places are known. */
+/* slots.c: fills the slots and what depends on them; positions must be known. NOMEM. */
 int fab_route_tree_slots(struct fab_tree *t);
 
-/* twins.c: fills these two; slots are known. */
+/* switch_classes.c: fills the two arrays of classes; slots must be known. NOMEM. */
 int fab_route_tree_classes(struct fab_tree *t);
 
-/* rails.c: ret_rail: [n] which kind of adapters a leaf has, 0 for others. Returns how many kinds,
- * 1 when that means nothing here. */
+/* rails.c: ret_rail: [n] the kind of adapters of a leaf, 0 for other switches. Returns the number
+ * of kinds; 1: the fabric has no rails. */
 uint32_t fab_route_tree_rails(const struct fab_fabric *f, const struct fab_order *o,
                               uint32_t *ret_rail);
 
-/* Numbers of the ports of leaf `sw` by where they are: ret[num], hosts follow each other. Returns
- * one more than the greatest. */
+/* ret[num]: positions of the hosts of leaf `sw` by its ports; consecutive hosts have consecutive
+ * positions. Returns the number of positions. first: the lowest port of any leaf with a host. */
 uint32_t fab_route_tree_host_positions(const struct fab_fabric *f, uint32_t sw, uint32_t first,
                                        uint8_t ret[256]);
 

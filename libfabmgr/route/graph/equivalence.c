@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The first of each kind, by a table of signatures, half of it empty. */
+/* Finds class representatives with an open-addressing hash table that is at most half full. */
 #include "libfabmgr/route/graph/equivalence.h"
 
 #include <stdlib.h>
@@ -12,17 +12,17 @@
 
 int fab_route_equivalence_classes(const struct fab_equivalence *k, uint32_t n, uint32_t *ret_first)
 {
-    uint32_t room = 64;
-    while (room < 2 * n)
-        room *= 2;
-    uint32_t *first = fab_alloc_array(room, sizeof(*first));
+    uint32_t size = 64;
+    while (size < 2 * n)
+        size *= 2;
+    uint32_t *first = fab_alloc_array(size, sizeof(*first));
     if (first == NULL)
         return FAB_E_NOMEM;
-    memset(first, 0xff, room * sizeof(*first)); /* FAB_NONE */
+    memset(first, 0xff, size * sizeof(*first)); /* FAB_NONE */
     for (uint32_t s = 0; s < n; s++) {
-        uint32_t at = (uint32_t)fab_mix64(k->sign(k->ctx, s)) & (room - 1);
-        while (first[at] != FAB_NONE && !k->alike(k->ctx, first[at], s))
-            at = (at + 1) & (room - 1);
+        uint32_t at = (uint32_t)fab_mix64(k->hash(k->ctx, s)) & (size - 1);
+        while (first[at] != FAB_NONE && !k->equal(k->ctx, first[at], s))
+            at = (at + 1) & (size - 1);
         if (first[at] == FAB_NONE)
             first[at] = s;
         ret_first[s] = first[at];

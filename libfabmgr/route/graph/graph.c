@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packing the fabric's switches into arrays. Cables that are down, that lead to ends, or that lead
- * back to the same switch are not in it. The order of ports and neighbours depends on ids and
- * numbers only, which is what makes tables independent of the order of discovery.
+ * Packs the switches of a fabric into arrays. Links that are down, lead to endports or lead back to
+ * the same switch are left out. The order of ports and neighbours depends on ids and port numbers
+ * only, so that tables do not depend on the order of discovery.
  */
 #include "libfabmgr/route/graph/graph.h"
 
@@ -12,18 +12,18 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define SLOWEST 64
+#define SLOWEST 64 /* greatest value of port_slow */
 
-struct cable {
+struct isl {
     uint32_t peer;     /* switch */
-    uint32_t parallel; /* index among the cables to this peer */
+    uint32_t parallel; /* index among the links to this peer */
     uint32_t rate;
     uint8_t num;
 };
 
 static int by_peer(const void *a, const void *b)
 {
-    const struct cable *x = a, *y = b;
+    const struct isl *x = a, *y = b;
     if (x->peer != y->peer)
         return x->peer < y->peer ? -1 : 1;
     return (x->num > y->num) - (x->num < y->num);
@@ -31,14 +31,14 @@ static int by_peer(const void *a, const void *b)
 
 static int by_parallel(const void *a, const void *b)
 {
-    const struct cable *x = a, *y = b;
+    const struct isl *x = a, *y = b;
     if (x->parallel != y->parallel)
         return x->parallel < y->parallel ? -1 : 1;
     return (x->peer > y->peer) - (x->peer < y->peer);
 }
 
-/* The working cables of `sw` to other switches, sorted by (peer, port). */
-static uint32_t cables_of(const struct fab_fabric *f, uint32_t sw, struct cable cables[256])
+/* The working links of `sw` to other switches, sorted by (peer, port). */
+static uint32_t isls_of(const struct fab_fabric *f, uint32_t sw, struct isl isls[256])
 {
     uint32_t count = 0;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
@@ -47,18 +47,18 @@ static uint32_t cables_of(const struct fab_fabric *f, uint32_t sw, struct cable 
         if (peer == FAB_NONE || peer == sw || !fab_node_is_switch(f, peer) ||
             !fab_port_is_up(f, port))
             continue;
-        cables[count++] = (struct cable){
+        isls[count++] = (struct isl){
             .peer = peer, .num = (uint8_t)num, .rate = fab_link_rate(&f->ports[port].info)};
     }
-    qsort(cables, count, sizeof(cables[0]), by_peer);
+    qsort(isls, count, sizeof(isls[0]), by_peer);
     for (uint32_t i = 1; i < count; i++) {
-        if (cables[i].peer == cables[i - 1].peer)
-            cables[i].parallel = cables[i - 1].parallel + 1;
+        if (isls[i].peer == isls[i - 1].peer)
+            isls[i].parallel = isls[i - 1].parallel + 1;
     }
     return count;
 }
 
-static uint32_t hosts_of(const struct fab_fabric *f, uint32_t sw)
+static uint32_t count_hosts(const struct fab_fabric *f, uint32_t sw)
 {
     uint32_t hosts = 0;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
@@ -80,22 +80,22 @@ static uint8_t slowness(uint32_t rate, uint32_t fastest)
 static void pack_switch(const struct fab_fabric *f, struct fab_graph *g, uint32_t sw,
                         uint32_t *rates)
 {
-    struct cable cables[256];
-    uint32_t count = cables_of(f, sw, cables);
+    struct isl isls[256];
+    uint32_t count = isls_of(f, sw, isls);
     uint32_t port = g->port_at[sw], nbr = g->nbr_at[sw];
     for (uint32_t i = 0; i < count; i++) {
-        if (cables[i].parallel == 0)
-            g->nbr[nbr++] = cables[i].peer;
+        if (isls[i].parallel == 0)
+            g->nbr[nbr++] = isls[i].peer;
     }
-    qsort(cables, count, sizeof(cables[0]), by_parallel);
+    qsort(isls, count, sizeof(isls[0]), by_parallel);
     for (uint32_t i = 0; i < count; i++, port++) {
-        g->port_peer[port] = cables[i].peer;
-        g->port_num[port] = cables[i].num;
-        rates[port] = cables[i].rate;
+        g->port_peer[port] = isls[i].peer;
+        g->port_num[port] = isls[i].num;
+        rates[port] = isls[i].rate;
     }
     g->port_at[sw + 1] = port;
     g->nbr_at[sw + 1] = nbr;
-    g->hosts[sw] = hosts_of(f, sw);
+    g->hosts[sw] = count_hosts(f, sw);
 }
 
 static void rate_ports(struct fab_graph *g, const uint32_t *rates)
@@ -107,7 +107,7 @@ static void rate_ports(struct fab_graph *g, const uint32_t *rates)
         g->port_slow[i] = slowness(rates[i], fastest);
 }
 
-/* Each switch not yet labelled labels what it reaches; `queue` has room for all. */
+/* Breadth-first search from each switch without a label; `queue` has room for all switches. */
 static void label_components(struct fab_graph *g, uint32_t *queue)
 {
     memset(g->component, 0xff, g->n * sizeof(*g->component));

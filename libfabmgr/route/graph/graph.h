@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The switches and the cables between them, packed for the engines. Private to the room. */
+/* The switches and the links between them as arrays, for the engines. Private to the room. In the
+ * engines a host is the endport of an adapter or router that sends and receives data traffic;
+ * aggregation nodes are none. */
 #ifndef LIBFABMGR_ROUTE_GRAPH_GRAPH_H
 #define LIBFABMGR_ROUTE_GRAPH_GRAPH_H
 
@@ -7,22 +9,23 @@
 
 struct fab_graph {
     uint32_t n; /* switches */
-    /* Ports with a working cable to another switch: those of switch s are [port_at[s],
-     * port_at[s + 1]), the first port to every neighbour, then the second one to every neighbour
-     * that has one, and so on; neighbours by id, ports by number. */
-    uint32_t *port_at;
-    uint32_t *port_peer;
-    uint8_t *port_num;
-    uint8_t *port_slow; /* how many times slower than the fastest cable, 1.. */
+    /* Ports with a working link to another switch: those of switch s are [port_at[s],
+     * port_at[s + 1]). First comes one port to each neighbour, then the second port to each
+     * neighbour that has one, and so on; neighbours by id, parallel links by port number. */
+    uint32_t *port_at;   /* [n + 1] */
+    uint32_t *port_peer; /* [ports] switch */
+    uint8_t *port_num;   /* [ports] */
+    uint8_t *port_slow;  /* [ports] rate of the fastest ISL / rate of this one, 1.. */
     /* Distinct neighbours of s: [nbr_at[s], nbr_at[s + 1]), by id. */
-    uint32_t *nbr_at;
-    uint32_t *nbr;
-    uint32_t *hosts; /* [n] working cables to ends that send and receive: no aggregation nodes */
-    uint32_t *component; /* [n] lowest switch id that cables lead to */
+    uint32_t *nbr_at;    /* [n + 1] */
+    uint32_t *nbr;       /* [neighbours] */
+    uint32_t *hosts;     /* [n] working links to hosts */
+    uint32_t *component; /* [n] the lowest switch id of the connected component */
 };
+/* NOMEM. */
 int fab_route_graph_make(const struct fab_fabric *f, struct fab_graph *ret);
 void fab_route_graph_fini(struct fab_graph *g);
-/* Is there a working cable from a to b? */
+/* Returns whether a working link joins a and b. O(log degree). */
 bool fab_route_graph_linked(const struct fab_graph *g, uint32_t a, uint32_t b);
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Dimension order: a packet travels its first dimension until it is right, then the second, and so
- * on. In a ring it goes the shorter way; opposite places are reached by either, by the parity of
- * coordinates, so that both carry as much.
+ * Dimension-order routing: a packet travels its first dimension until that coordinate is right,
+ * then the second, and so on. In a ring it takes the shorter direction; for opposite positions the
+ * parity of coordinates decides, so that both directions have equal loads.
  *
- * What is missing:
+ * What happens around failures:
  *
- *   - a cable of a ring: the ring is a path now, and what went over the cable goes the long way;
- *   - a cable of a clique: a packet goes by a pivot, a switch of the row that has all its cables.
- *     Cables into pivots wait for cables out of them, and never the other way round;
- *   - a switch that was a corner on the way, and rows in pieces: as near to the gap as can be, the
- *     packet turns early into the next dimension that it has to travel (or, if there is none, into
- *     any later one), goes past the gap there, and turns back: one turn that dimension order does
- *     not know, after which the hop has a lane of its own (torus.c).
+ *   - A link of a ring: the ring is a path now, and packets take the longer direction.
+ *   - A link of a clique: the packet takes a pivot, a switch of the row with all its links.
+ *     Channels into pivots depend on channels out of them, and never the other way round.
+ *   - A switch on the path, or a row in several parts: as near to the gap as possible, the packet
+ *     turns early into the next dimension that it has to travel (if there is none: into any later
+ *     one), passes the gap there, and turns back. This one turn violates dimension order;
+ * the hop after it has a VL of its own (torus.c).
  *
- * All of it depends on the switch and the destination only, as forwarding tables must. This is the
- * behaviour of Torus-2QoS (OpenSM, doc/current-routing.txt), for more kinds of rows.
+ * All of this depends on the switch and the destination only, as forwarding tables require. It is
+ * the behaviour of Torus-2QoS (OpenSM, doc/current-routing.txt), for more kinds of rows.
  */
 #include "libfabmgr/route/grid/dimension_order.h"
 
@@ -24,30 +24,29 @@
 
 #include "libfabmgr/base/status.h"
 
-/* The switch at coordinate `to` of a's row, if a cable leads there; or FAB_NONE. */
-static uint32_t beside(const struct fab_dor *s, uint32_t a, uint32_t d, uint32_t to)
+/* The switch at coordinate `to` of a's row if a link joins it to a, else FAB_NONE. */
+static uint32_t linked_at(const struct fab_dor *s, uint32_t a, uint32_t d, uint32_t to)
 {
     uint32_t sw = s->grid->at[fab_route_grid_moved(s->grid, a, d, to)];
     return sw != FAB_NONE && fab_route_graph_linked(s->g, a, sw) ? sw : FAB_NONE;
 }
 
-static uint32_t step_from(const struct fab_dor *s, uint32_t a, uint32_t d, bool forth)
+static uint32_t step_from(const struct fab_dor *s, uint32_t a, uint32_t d, bool forward)
 {
     const struct fab_grid_dim *dim = &s->grid->dim[d];
     uint32_t at = fab_route_grid_coordinate(s->grid, a, d);
-    if (dim->kind == FAB_GRID_PATH && at == (forth ? dim->size - 1 : 0))
+    if (dim->kind == FAB_GRID_PATH && at == (forward ? dim->size - 1 : 0))
         return FAB_NONE;
-    return beside(s, a, d, forth ? (at + 1) % dim->size : (at + dim->size - 1) % dim->size);
+    return linked_at(s, a, d, forward ? (at + 1) % dim->size : (at + dim->size - 1) % dim->size);
 }
 
-/* ---- how far ----------------------------------------------------------------------------------
- */
+/* ---- distances within a row ------------------------------------------------------------------ */
 
-static uint16_t reach(const struct fab_dor *s, uint32_t a, uint32_t d, bool forth)
+static uint16_t reach(const struct fab_dor *s, uint32_t a, uint32_t d, bool forward)
 {
     uint32_t steps = 0, at = a;
     for (; steps < s->grid->dim[d].size; steps++) {
-        at = step_from(s, at, d, forth);
+        at = step_from(s, at, d, forward);
         if (at == FAB_NONE)
             break;
     }
@@ -55,27 +54,27 @@ static uint16_t reach(const struct fab_dor *s, uint32_t a, uint32_t d, bool fort
 }
 
 static uint32_t distance(const struct fab_dor *s, uint32_t from, uint32_t to, uint32_t d,
-                         bool forth)
+                         bool forward)
 {
     uint32_t size = s->grid->dim[d].size;
-    if (s->grid->dim[d].kind == FAB_GRID_PATH && (from < to) != forth)
+    if (s->grid->dim[d].kind == FAB_GRID_PATH && (from < to) != forward)
         return FAB_NONE;
-    return forth ? (to + size - from) % size : (from + size - to) % size;
+    return forward ? (to + size - from) % size : (from + size - to) % size;
 }
 
-static bool can_go(const struct fab_dor *s, uint32_t a, uint32_t d, bool forth, uint32_t steps)
+static bool can_go(const struct fab_dor *s, uint32_t a, uint32_t d, bool forward, uint32_t steps)
 {
-    return steps <= (forth ? s->forth : s->back)[(size_t)a * s->grid->dims + d];
+    return steps <= (forward ? s->forward : s->backward)[(size_t)a * s->grid->dims + d];
 }
 
-/* Which way from a to b in dimension d, when nothing is missing. */
-static bool goes_forth(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
+/* Returns whether the path from a to b in dimension d goes forward if no link is missing. */
+static bool goes_forward(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t from = fab_route_grid_coordinate(s->grid, a, d),
              to = fab_route_grid_coordinate(s->grid, b, d), sum = from;
-    uint32_t forth = distance(s, from, to, d, true), back = distance(s, from, to, d, false);
-    if (forth != back)
-        return forth < back;
+    uint32_t forward = distance(s, from, to, d, true), backward = distance(s, from, to, d, false);
+    if (forward != backward)
+        return forward < backward;
     for (uint32_t e = 0; e < s->grid->dims; e++)
         sum += e != d ? fab_route_grid_coordinate(s->grid, b, e) : 0;
     return sum % 2 == 0;
@@ -85,25 +84,25 @@ bool fab_route_dor_crosses_dateline(const struct fab_dor *s, uint32_t a, uint32_
 {
     uint32_t from = fab_route_grid_coordinate(s->grid, a, d),
              to = fab_route_grid_coordinate(s->grid, b, d);
-    return from != to && (from < to) != goes_forth(s, a, b, d);
+    return from != to && (from < to) != goes_forward(s, a, b, d);
 }
 
-/* ---- within a row ---------------------------------------------------------------------------- */
+/* ---- paths within a row ---------------------------------------------------------------------- */
 
 static uint32_t along_line(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t from = fab_route_grid_coordinate(s->grid, a, d),
              to = fab_route_grid_coordinate(s->grid, b, d);
-    bool forth = goes_forth(s, a, b, d);
-    for (unsigned i = 0; i < 2; i++, forth = !forth) {
-        uint32_t steps = distance(s, from, to, d, forth);
-        if (steps != FAB_NONE && can_go(s, a, d, forth, steps))
-            return step_from(s, a, d, forth);
+    bool forward = goes_forward(s, a, b, d);
+    for (unsigned i = 0; i < 2; i++, forward = !forward) {
+        uint32_t steps = distance(s, from, to, d, forward);
+        if (steps != FAB_NONE && can_go(s, a, d, forward, steps))
+            return step_from(s, a, d, forward);
     }
     return FAB_NONE;
 }
 
-/* Has all cables to the others of its row. */
+/* Returns whether the switch has links to all others of its row. */
 static bool is_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
 {
     for (uint32_t to = 0; to < s->grid->dim[d].size; to++) {
@@ -114,7 +113,7 @@ static bool is_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
     return true;
 }
 
-/* The first pivot of the row from a place on that differs from destination to destination. */
+/* The first pivot of the row, counted from a position that depends on the destination's number. */
 static uint32_t by_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
 {
     uint32_t size = s->grid->dim[d].size;
@@ -127,39 +126,40 @@ static uint32_t by_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
     return FAB_NONE;
 }
 
-/* The next switch from a, so that coordinate d becomes that of b; FAB_NONE: the row is no way. */
+/* The next switch on the path within the row of a to the coordinate of b; FAB_NONE: the row has no
+ * path. */
 static uint32_t in_row(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     if (s->grid->dim[d].kind != FAB_GRID_CLIQUE)
         return along_line(s, a, b, d);
     uint32_t to = fab_route_grid_coordinate(s->grid, b, d);
-    uint32_t direct = beside(s, a, d, to);
+    uint32_t direct = linked_at(s, a, d, to);
     if (direct != FAB_NONE || s->grid->at[fab_route_grid_moved(s->grid, a, d, to)] == FAB_NONE)
         return direct;
     return by_pivot(s, a, d);
 }
 
-/* ---- past a gap ------------------------------------------------------------------------------ */
+/* ---- paths around a gap ---------------------------------------------------------------------- */
 
-/* On in the row towards a gap; FAB_NONE: a stands before it. */
+/* The next switch of the row towards a gap; FAB_NONE: a is next to the gap. */
 static uint32_t approach(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t from = fab_route_grid_coordinate(s->grid, a, d),
              to = fab_route_grid_coordinate(s->grid, b, d);
-    bool forth = goes_forth(s, a, b, d);
+    bool forward = goes_forward(s, a, b, d);
     if (s->grid->dim[d].kind == FAB_GRID_CLIQUE)
         return FAB_NONE;
-    for (unsigned i = 0; i < 2; i++, forth = !forth) {
-        uint32_t steps = distance(s, from, to, d, forth);
-        if (steps != FAB_NONE && steps > 0 && can_go(s, a, d, forth, steps - 1))
-            return steps > 1 ? step_from(s, a, d, forth) : FAB_NONE;
+    for (unsigned i = 0; i < 2; i++, forward = !forward) {
+        uint32_t steps = distance(s, from, to, d, forward);
+        if (steps != FAB_NONE && steps > 0 && can_go(s, a, d, forward, steps - 1))
+            return steps > 1 ? step_from(s, a, d, forward) : FAB_NONE;
     }
-    return step_from(s, a, d, goes_forth(s, a, b, d));
+    return step_from(s, a, d, goes_forward(s, a, b, d));
 }
 
-/* Into a later dimension: one that has to be travelled anyway, from a switch that can go on in d if
- * there is one. */
-static uint32_t turn(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
+/* The next switch in a later dimension that must be travelled anyway; preferably one that can go on
+ * in dimension d. */
+static uint32_t turn_early(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t second = FAB_NONE;
     for (uint32_t r = s->rank[d] + 1; r < s->grid->dims; r++) {
@@ -174,13 +174,13 @@ static uint32_t turn(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d
     return second;
 }
 
-/* Into any later dimension, to whoever can go on in d. */
-static uint32_t digress(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
+/* The next switch in any later dimension that can go on in dimension d. */
+static uint32_t detour(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     for (uint32_t r = s->grid->dims; r-- > s->rank[d] + 1;) {
         uint32_t e = s->order[r];
         for (uint32_t to = 0; to < s->grid->dim[e].size; to++) {
-            uint32_t next = beside(s, a, e, to);
+            uint32_t next = linked_at(s, a, e, to);
             if (next != FAB_NONE && in_row(s, next, b, d) != FAB_NONE)
                 return next;
         }
@@ -199,14 +199,14 @@ uint32_t fab_route_dor_next(const struct fab_dor *s, uint32_t a, uint32_t b)
     if (next == FAB_NONE)
         next = approach(s, a, b, d);
     if (next == FAB_NONE)
-        next = turn(s, a, b, d);
-    return next != FAB_NONE ? next : digress(s, a, b, d);
+        next = turn_early(s, a, b, d);
+    return next != FAB_NONE ? next : detour(s, a, b, d);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Some switch cannot reach another one of its row within the row. */
-static bool in_pieces(const struct fab_dor *s, uint32_t d)
+/* Returns whether some switch has no path within its row to another switch of the row. */
+static bool is_broken(const struct fab_dor *s, uint32_t d)
 {
     for (uint32_t a = 0; a < s->grid->n; a++) {
         for (uint32_t to = 0; to < s->grid->dim[d].size; to++) {
@@ -230,15 +230,15 @@ static bool needs_pivots(const struct fab_dor *s, uint32_t d)
 static void set_order(struct fab_dor *s)
 {
     uint32_t count = 0;
-    bool pieces[FAB_GRID_DIMS];
+    bool broken[FAB_GRID_DIMS];
     for (uint32_t d = 0; d < s->grid->dims; d++) {
         s->pivots |= needs_pivots(s, d);
-        pieces[d] = in_pieces(s, d);
-        if (pieces[d])
+        broken[d] = is_broken(s, d);
+        if (broken[d])
             s->order[count++] = d;
     }
     for (uint32_t d = 0; d < s->grid->dims; d++) {
-        if (!pieces[d])
+        if (!broken[d])
             s->order[count++] = d;
     }
     for (uint32_t r = 0; r < count; r++)
@@ -249,9 +249,9 @@ int fab_route_dor_make(const struct fab_graph *g, const struct fab_grid *grid, s
 {
     struct fab_dor s = {.g = g, .grid = grid};
     size_t size = (size_t)grid->n * grid->dims + 1;
-    s.forth = calloc(size, sizeof(*s.forth));
-    s.back = calloc(size, sizeof(*s.back));
-    if (s.forth == NULL || s.back == NULL) {
+    s.forward = calloc(size, sizeof(*s.forward));
+    s.backward = calloc(size, sizeof(*s.backward));
+    if (s.forward == NULL || s.backward == NULL) {
         fab_route_dor_fini(&s);
         return FAB_E_NOMEM;
     }
@@ -259,8 +259,8 @@ int fab_route_dor_make(const struct fab_graph *g, const struct fab_grid *grid, s
         for (uint32_t d = 0; d < grid->dims; d++) {
             if (grid->dim[d].kind == FAB_GRID_CLIQUE)
                 continue;
-            s.forth[(size_t)a * grid->dims + d] = reach(&s, a, d, true);
-            s.back[(size_t)a * grid->dims + d] = reach(&s, a, d, false);
+            s.forward[(size_t)a * grid->dims + d] = reach(&s, a, d, true);
+            s.backward[(size_t)a * grid->dims + d] = reach(&s, a, d, false);
         }
     }
     set_order(&s);
@@ -270,7 +270,7 @@ int fab_route_dor_make(const struct fab_graph *g, const struct fab_grid *grid, s
 
 void fab_route_dor_fini(struct fab_dor *s)
 {
-    free(s->forth);
-    free(s->back);
+    free(s->forward);
+    free(s->backward);
     memset(s, 0, sizeof(*s));
 }

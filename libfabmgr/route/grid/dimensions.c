@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Dimensions from the cables alone. Tori, meshes, hypercubes and HyperX are Cartesian products of
- * rings, paths and cliques (a ring of 4 is the product of two pairs, one of 3 a clique), and in a
- * product
+ * The dimensions of a grid, found from the links alone. Tori, meshes, hypercubes and HyperX are
+ * Cartesian products of rings, paths and cliques (a ring of 4 is the product of two pairs, a ring
+ * of 3 is a clique), and in a product
  *
  *   - a triangle lies in one dimension;
- *   - a square whose sides are not all in one row has opposite sides in one dimension, adjacent
- *     ones in two (Sabidussi 1960; Feder, "Product graph representations", 1992).
+ *   - in a square that does not lie in one row, opposite sides are of one dimension and adjacent
+ *     sides of two (Sabidussi 1960; Feder, "Product graph representations", 1992).
  *
- * So cables are first joined to rows by triangles, then to walls by opposite sides of squares: in a
- * clique the wall is all of the dimension, in rings and paths it is what stands between two
- * neighbouring slices. Walls that cross (adjacent sides of a square) are of different dimensions.
- * Walls that meet at a switch, do not cross, and cross for the most part the same other walls, are
- * of the same one: missing cables take squares away, but never put any in, so that what a few of
- * them leave unsaid is said elsewhere along the wall.
+ * So links are first joined to rows by triangles, then to classes of parallel links by opposite
+ * sides of squares. In a clique such a class is the whole dimension; in rings and paths it is the
+ * links between two adjacent slices. Classes that cross (adjacent sides of a square) are of
+ * different dimensions. Classes that meet at a switch, do not cross, and mostly cross the same
+ * other classes are of the same dimension. Missing links remove squares but never add any, so that
+ * what a few missing links hide is found elsewhere in the class.
  *
- * Cables without any square stay unknown; when none has any, all are one dimension.
+ * The dimension of a link without any square stays unknown; if no link has a square, all links are
+ * of one dimension.
  */
 #include "libfabmgr/route/grid/dimensions.h"
 
@@ -27,27 +28,27 @@
 #include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/status.h"
 
-#define WALLS_MAX 2048
+#define CLASSES_MAX 2048
 
-struct walls {
+struct classes {
     const struct fab_graph *g;
     uint32_t edges;
-    uint32_t *edge;   /* [neighbours] the cable, both ways the same */
-    uint32_t *set;    /* [edges] sets.h */
-    uint32_t *row;    /* [edges] joined by triangles */
-    bool *square;     /* [edges] is a side of one */
-    uint32_t *seen;   /* [n] stamps: 1 + the switch at hand, and */
-    uint32_t *first;  /* [n] the way by which it was first seen: index of nbr, from there */
-    uint32_t *then;   /* [n] and on to here */
-    uint32_t *beside; /* [n] stamps of neighbours */
-    uint32_t count;   /* walls */
-    uint32_t *wall;   /* [edges] or FAB_NONE */
+    uint32_t *edge;     /* [neighbours] the link, equal for both directions */
+    uint32_t *set;      /* [edges] disjoint sets (sets.h) */
+    uint32_t *row;      /* [edges] set by triangles alone */
+    bool *square;       /* [edges] is a side of a square */
+    uint32_t *seen;     /* [n] 1 + the corner from which the switch was last reached in two hops, */
+    uint32_t *first;    /* [n] the first hop: index of nbr, */
+    uint32_t *then;     /* [n] and the second hop */
+    uint32_t *adjacent; /* [n] 1 + the corner that the switch was last seen to be a neighbour of */
+    uint32_t count;     /* classes of parallel links */
+    uint32_t *class_of; /* [edges] class, or FAB_NONE */
     size_t words;
-    uint64_t *cross; /* [count][words] */
-    uint32_t *dim;   /* [count] sets.h */
+    uint64_t *cross; /* [count][words] bits: classes that cross */
+    uint32_t *dim;   /* [count] disjoint sets (sets.h) */
 };
 
-static void fini(struct walls *w)
+static void fini(struct classes *w)
 {
     free(w->edge);
     free(w->set);
@@ -56,31 +57,31 @@ static void fini(struct walls *w)
     free(w->seen);
     free(w->first);
     free(w->then);
-    free(w->beside);
-    free(w->wall);
+    free(w->adjacent);
+    free(w->class_of);
     free(w->cross);
     free(w->dim);
 }
 
-static int init(struct walls *w)
+static int init(struct classes *w)
 {
     size_t n = (size_t)w->g->n + 1, slots = (size_t)w->g->nbr_at[w->g->n] + 1;
     w->edge = calloc(slots, sizeof(*w->edge));
     w->set = calloc(slots, sizeof(*w->set));
     w->row = calloc(slots, sizeof(*w->row));
     w->square = calloc(slots, sizeof(*w->square));
-    w->wall = calloc(slots, sizeof(*w->wall));
+    w->class_of = calloc(slots, sizeof(*w->class_of));
     w->seen = calloc(n, sizeof(*w->seen));
     w->first = calloc(n, sizeof(*w->first));
     w->then = calloc(n, sizeof(*w->then));
-    w->beside = calloc(n, sizeof(*w->beside));
-    return w->edge && w->set && w->row && w->square && w->wall && w->seen && w->first && w->then &&
-                   w->beside
+    w->adjacent = calloc(n, sizeof(*w->adjacent));
+    return w->edge && w->set && w->row && w->square && w->class_of && w->seen && w->first &&
+                   w->then && w->adjacent
                ? FAB_OK
                : FAB_E_NOMEM;
 }
 
-/* ---- cables ---------------------------------------------------------------------------------- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 static uint32_t slot_of(const struct fab_graph *g, uint32_t from, uint32_t to)
 {
@@ -95,7 +96,7 @@ static uint32_t slot_of(const struct fab_graph *g, uint32_t from, uint32_t to)
     return low;
 }
 
-static void number_edges(struct walls *w)
+static void number_edges(struct classes *w)
 {
     const struct fab_graph *g = w->g;
     for (uint32_t u = 0; u < g->n; u++) {
@@ -109,23 +110,23 @@ static void number_edges(struct walls *w)
     fab_sets_init(w->set, w->edges);
 }
 
-static void mark_beside(struct walls *w, uint32_t u)
+static void mark_neighbours(struct classes *w, uint32_t u)
 {
     for (uint32_t i = w->g->nbr_at[u]; i < w->g->nbr_at[u + 1]; i++) {
-        w->beside[w->g->nbr[i]] = u + 1;
+        w->adjacent[w->g->nbr[i]] = u + 1;
         w->first[w->g->nbr[i]] = i;
     }
 }
 
-static void join_triangles(struct walls *w)
+static void join_triangles(struct classes *w)
 {
     const struct fab_graph *g = w->g;
     for (uint32_t u = 0; u < g->n; u++) {
-        mark_beside(w, u);
+        mark_neighbours(w, u);
         for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
             uint32_t v = g->nbr[i];
             for (uint32_t k = g->nbr_at[v]; v > u && k < g->nbr_at[v + 1]; k++) {
-                if (w->beside[g->nbr[k]] != u + 1)
+                if (w->adjacent[g->nbr[k]] != u + 1)
                     continue;
                 fab_sets_join(w->set, w->edge[i], w->edge[k]);
                 fab_sets_join(w->set, w->edge[i], w->edge[w->first[g->nbr[k]]]);
@@ -138,10 +139,10 @@ static void join_triangles(struct walls *w)
 
 /* ---- squares --------------------------------------------------------------------------------- */
 
-/* Two ways from one corner to the opposite one: sides a, b and c, d. */
-typedef void square_fn(struct walls *w, const uint32_t side[4]);
+/* Two paths of two hops from one corner to the opposite one: sides 0, 1 and 2, 3. */
+typedef void square_fn(struct classes *w, const uint32_t side[4]);
 
-static void maybe_square(struct walls *w, uint32_t i, uint32_t k, square_fn *fn)
+static void test_square(struct classes *w, uint32_t i, uint32_t k, square_fn *fn)
 {
     uint32_t t = w->g->nbr[k];
     const uint32_t side[4] = {w->edge[w->first[t]], w->edge[w->then[t]], w->edge[i], w->edge[k]};
@@ -149,19 +150,20 @@ static void maybe_square(struct walls *w, uint32_t i, uint32_t k, square_fn *fn)
         fn(w, side);
 }
 
-/* All from corner u to greater ones that are no neighbours of u. */
-static void squares_at(struct walls *w, uint32_t u, square_fn *fn)
+/* Calls fn for all squares with corner u and a greater opposite corner that is no neighbour of u.
+ */
+static void squares_at(struct classes *w, uint32_t u, square_fn *fn)
 {
     const struct fab_graph *g = w->g;
-    mark_beside(w, u);
+    mark_neighbours(w, u);
     for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
         uint32_t v = g->nbr[i];
         for (uint32_t k = g->nbr_at[v]; k < g->nbr_at[v + 1]; k++) {
             uint32_t t = g->nbr[k];
-            if (t <= u || w->beside[t] == u + 1)
+            if (t <= u || w->adjacent[t] == u + 1)
                 continue;
             if (w->seen[t] == u + 1) {
-                maybe_square(w, i, k, fn);
+                test_square(w, i, k, fn);
                 continue;
             }
             w->seen[t] = u + 1;
@@ -171,15 +173,15 @@ static void squares_at(struct walls *w, uint32_t u, square_fn *fn)
     }
 }
 
-static void each_square(struct walls *w, square_fn *fn)
+static void each_square(struct classes *w, square_fn *fn)
 {
     memset(w->seen, 0, w->g->n * sizeof(*w->seen));
-    memset(w->beside, 0, w->g->n * sizeof(*w->beside));
+    memset(w->adjacent, 0, w->g->n * sizeof(*w->adjacent));
     for (uint32_t u = 0; u < w->g->n; u++)
         squares_at(w, u, fn);
 }
 
-static void join_opposite(struct walls *w, const uint32_t side[4])
+static void join_opposite(struct classes *w, const uint32_t side[4])
 {
     fab_sets_join(w->set, side[0], side[3]);
     fab_sets_join(w->set, side[1], side[2]);
@@ -187,35 +189,35 @@ static void join_opposite(struct walls *w, const uint32_t side[4])
         w->square[side[i]] = true;
 }
 
-static void note_crossing(struct walls *w, const uint32_t side[4])
+static void mark_crossing(struct classes *w, const uint32_t side[4])
 {
-    uint32_t a = w->wall[side[0]], b = w->wall[side[2]];
+    uint32_t a = w->class_of[side[0]], b = w->class_of[side[2]];
     if (a == b)
         return;
     fab_bits_set(w->cross + a * w->words, b);
     fab_bits_set(w->cross + b * w->words, a);
 }
 
-/* ---- walls ----------------------------------------------------------------------------------- */
+/* ---- classes of parallel links --------------------------------------------------------------- */
 
-/* Numbers the sets that have a square; false: more than make sense. */
-static bool number_walls(struct walls *w)
+/* Numbers the sets that have a square. Returns false if there are more than CLASSES_MAX. */
+static bool number_classes(struct classes *w)
 {
     for (uint32_t e = 0; e < w->edges; e++) {
-        w->wall[e] = FAB_NONE;
+        w->class_of[e] = FAB_NONE;
         if (w->square[e])
             w->square[fab_sets_find(w->set, e)] = true;
     }
     for (uint32_t e = 0; e < w->edges; e++) {
         uint32_t root = fab_sets_find(w->set, e);
         if (root == e && w->square[e])
-            w->wall[e] = w->count++;
-        w->wall[e] = w->wall[root];
+            w->class_of[e] = w->count++;
+        w->class_of[e] = w->class_of[root];
     }
-    return w->count <= WALLS_MAX;
+    return w->count <= CLASSES_MAX;
 }
 
-static int cross_walls(struct walls *w)
+static int find_crossings(struct classes *w)
 {
     w->words = fab_bits_words(w->count);
     w->cross = calloc((size_t)w->count * w->words + 1, sizeof(*w->cross));
@@ -224,11 +226,11 @@ static int cross_walls(struct walls *w)
         return FAB_E_NOMEM;
     for (uint32_t i = 0; i < w->count; i++)
         w->dim[i] = i;
-    each_square(w, note_crossing);
+    each_square(w, mark_crossing);
     return FAB_OK;
 }
 
-static bool much_alike(const struct walls *w, uint32_t a, uint32_t b)
+static bool cross_mostly_same(const struct classes *w, uint32_t a, uint32_t b)
 {
     const uint64_t *x = w->cross + a * w->words, *y = w->cross + b * w->words;
     size_t common = 0;
@@ -238,15 +240,15 @@ static bool much_alike(const struct walls *w, uint32_t a, uint32_t b)
     return common * 2 > (of_a < of_b ? of_a : of_b);
 }
 
-static void join_walls_at(struct walls *w, uint32_t u)
+static void join_classes_at(struct classes *w, uint32_t u)
 {
     const struct fab_graph *g = w->g;
     for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
-        uint32_t a = w->wall[w->edge[i]];
+        uint32_t a = w->class_of[w->edge[i]];
         for (uint32_t k = i + 1; a != FAB_NONE && k < g->nbr_at[u + 1]; k++) {
-            uint32_t b = w->wall[w->edge[k]];
+            uint32_t b = w->class_of[w->edge[k]];
             if (b == FAB_NONE || b == a || fab_bits_get(w->cross + a * w->words, b) ||
-                fab_sets_find(w->dim, a) == fab_sets_find(w->dim, b) || !much_alike(w, a, b))
+                fab_sets_find(w->dim, a) == fab_sets_find(w->dim, b) || !cross_mostly_same(w, a, b))
                 continue;
             fab_sets_join(w->dim, a, b);
         }
@@ -255,7 +257,7 @@ static void join_walls_at(struct walls *w, uint32_t u)
 
 /* ---- dimensions ------------------------------------------------------------------------------ */
 
-static int number_dims(struct walls *w, struct fab_dimensions *s, char *why, size_t why_len)
+static int number_dims(struct classes *w, struct fab_dimensions *s, char *why, size_t why_len)
 {
     uint32_t number[FAB_DIMENSIONS_MAX];
     for (uint32_t i = 0; i < w->count; i++) {
@@ -268,39 +270,40 @@ static int number_dims(struct walls *w, struct fab_dimensions *s, char *why, siz
         number[s->dims++] = i;
     }
     for (uint32_t i = 0; i < w->g->nbr_at[w->g->n]; i++) {
-        uint32_t wall = w->wall[w->edge[i]];
+        uint32_t class_of = w->class_of[w->edge[i]];
         s->dim[i] = FAB_DIMENSION_NONE;
-        for (uint32_t d = 0; wall != FAB_NONE && d < s->dims; d++) {
-            if (number[d] == fab_sets_find(w->dim, wall))
+        for (uint32_t d = 0; class_of != FAB_NONE && d < s->dims; d++) {
+            if (number[d] == fab_sets_find(w->dim, class_of))
                 s->dim[i] = (uint8_t)d;
         }
     }
     return FAB_OK;
 }
 
-static int find_dims(struct walls *w, struct fab_dimensions *s, char *why, size_t why_len)
+static int find_dims(struct classes *w, struct fab_dimensions *s, char *why, size_t why_len)
 {
     number_edges(w);
     join_triangles(w);
     each_square(w, join_opposite);
-    if (!number_walls(w)) {
-        snprintf(why, why_len, "no grid: cables run in more than %u directions", WALLS_MAX);
+    if (!number_classes(w)) {
+        snprintf(why, why_len, "no grid: links form more than %u classes of parallel links",
+                 CLASSES_MAX);
         return FAB_E_UNSUPPORTED;
     }
     s->dims = w->count == 0 && w->edges > 0;
     if (w->count == 0)
         return FAB_OK; /* one dimension */
-    int status = cross_walls(w);
+    int status = find_crossings(w);
     if (status != FAB_OK)
         return status;
     for (uint32_t u = 0; u < w->g->n; u++)
-        join_walls_at(w, u);
+        join_classes_at(w, u);
     return number_dims(w, s, why, why_len);
 }
 
-/* ---- what cannot be a grid, at a glance ------------------------------------------------------ */
+/* ---- quick test for topologies that are no grid ---------------------------------------------- */
 
-static uint32_t most_neighbours(const struct fab_graph *g)
+static uint32_t busiest_switch(const struct fab_graph *g)
 {
     uint32_t most = 0;
     for (uint32_t u = 1; u < g->n; u++) {
@@ -310,7 +313,7 @@ static uint32_t most_neighbours(const struct fab_graph *g)
     return most;
 }
 
-/* Rows through u: its neighbours, joined where they are neighbours of each other. */
+/* Groups the neighbours of u into rows: neighbours that are linked to each other are in one row. */
 static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
 {
     const uint32_t *nbr = g->nbr + g->nbr_at[u];
@@ -324,9 +327,10 @@ static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
     }
 }
 
-/* A switch with so many neighbours is in a grid of at least so many places: rows of a clique have
- * one more than neighbours, two neighbours in a row that is none need 3. */
-static bool too_crowded(const struct fab_graph *g, uint32_t u)
+/* Returns whether a grid in which u has so many neighbours would need more than twice the switches
+ * of the fabric: a clique has one switch more than u has neighbours in it, and any other row with
+ * two neighbours of u has at least 3 switches. */
+static bool too_many_neighbours(const struct fab_graph *g, uint32_t u)
 {
     uint32_t set[256], size[256] = {0}, singles = 0;
     uint64_t places = 1, limit = 2 * (uint64_t)g->n;
@@ -347,9 +351,9 @@ int fab_route_dimensions_find(const struct fab_fabric *f, const struct fab_graph
                               struct fab_dimensions *ret, char *why, size_t why_len)
 {
     struct fab_dimensions s = {.dims = 0};
-    struct walls w = {.g = g};
-    uint32_t most = most_neighbours(g);
-    if (g->n > 0 && too_crowded(g, most)) {
+    struct classes w = {.g = g};
+    uint32_t most = busiest_switch(g);
+    if (g->n > 0 && too_many_neighbours(g, most)) {
         snprintf(why, why_len, "no grid: switch %.64s has %u neighbours, too many for %u switches",
                  f->nodes[most].desc, g->nbr_at[most + 1] - g->nbr_at[most], g->n);
         return FAB_E_UNSUPPORTED;

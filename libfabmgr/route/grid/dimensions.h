@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which cables run in the same dimension of a grid. Private to the room. */
+/* The dimension of each link of a grid. Private to the room. */
 #ifndef LIBFABMGR_ROUTE_GRID_DIMENSIONS_H
 #define LIBFABMGR_ROUTE_GRID_DIMENSIONS_H
 
@@ -10,10 +10,10 @@
 
 struct fab_dimensions {
     uint32_t dims;
-    uint8_t
-        *dim; /* [neighbours] by index of g->nbr: 0..dims - 1, or FAB_DIMENSION_NONE: not seen */
+    uint8_t *dim; /* [neighbours] by index of g->nbr: 0..dims - 1, or FAB_DIMENSION_NONE: unknown */
 };
-/* UNSUPPORTED: nothing like a grid, why[] says at which switch. f: for names. */
+/* f: for the names of switches. UNSUPPORTED: the topology is no grid; why[] names a switch. NOMEM.
+ */
 int fab_route_dimensions_find(const struct fab_fabric *f, const struct fab_graph *g,
                               struct fab_dimensions *ret, char *why, size_t why_len);
 void fab_route_dimensions_fini(struct fab_dimensions *s);

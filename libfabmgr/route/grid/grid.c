@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From dimensions (squares.c) to coordinates. The slices of a dimension are what hangs together by
- * cables of all others; seen as one node each, they are a ring, a path or a clique, which gives
- * them their numbers. Then each switch has a place, no two the same, and each cable must join
- * neighbours: that is the proof that the fabric is what it was taken for, whatever was missing
- * while it was being recognised. Places without a switch are holes.
+ * From dimensions (dimensions.c) to coordinates. The slices of a dimension are the components that
+ * remain connected by links of all other dimensions. With each slice seen as one node they form a
+ * ring, a path or a clique, which gives them their coordinates. Then each switch has a position, no
+ * two the same, and each link must join neighbours: this proves that the topology is what it was
+ * taken for, whatever links were missing during recognition. Positions may lack a switch.
  *
- * The switch with the lowest GUID, the anchor, has coordinates 0 (in a path: is in the lower half);
- * its rows give the order and the direction of the dimensions: by the lowest GUID on each.
- * So a fault changes no coordinate of the others, unless it takes the anchor, or what is lowest on
- * one of its rows.
+ * The switch with the lowest GUID, the anchor, has coordinates 0 (in a path: in the lower half).
+ * The lowest GUIDs on its rows determine the order and the direction of the dimensions. So a fault
+ * changes no coordinates of other switches, unless it removes the anchor or the switch with the
+ * lowest GUID on one of its rows.
  */
 #include "libfabmgr/route/grid/grid.h"
 
@@ -25,16 +25,16 @@
 
 struct slices {
     uint32_t size;
-    uint32_t *of;     /* [n] */
-    uint64_t *beside; /* [size][words] */
+    uint32_t *of;     /* [n] slice of each switch */
+    uint64_t *linked; /* [size][words] bits: slices that links join */
     size_t words;
-    uint32_t cables;    /* pairs of slices that cables join */
-    uint32_t *number;   /* [size] the coordinate */
-    uint32_t *sequence; /* [size] and back */
+    uint32_t links;     /* pairs of slices that links join */
+    uint32_t *number;   /* [size] coordinate of each slice */
+    uint32_t *sequence; /* [size] slices by coordinate */
     enum fab_grid_kind kind;
-    uint32_t mark; /* the lowest switch on the anchor's row, but for itself */
+    uint32_t lowest; /* the lowest switch on the anchor's row, without the anchor */
 };
-struct survey {
+struct recognition {
     const struct fab_fabric *f;
     const struct fab_graph *g;
     const struct fab_dimensions *s;
@@ -43,19 +43,19 @@ struct survey {
     size_t why_len;
 };
 
-static const char *name(const struct survey *v, uint32_t sw)
+static const char *name(const struct recognition *v, uint32_t sw)
 {
     return v->f->nodes[sw].desc;
 }
 
 /* ---- slices ---------------------------------------------------------------------------------- */
 
-static bool runs_in(const struct survey *v, uint32_t slot, uint32_t d)
+static bool runs_in(const struct recognition *v, uint32_t slot, uint32_t d)
 {
     return v->s->dim[slot] == d;
 }
 
-static void join_slices(const struct survey *v, uint32_t d, uint32_t *set)
+static void join_slices(const struct recognition *v, uint32_t d, uint32_t *set)
 {
     const struct fab_graph *g = v->g;
     fab_sets_init(set, g->n);
@@ -67,8 +67,8 @@ static void join_slices(const struct survey *v, uint32_t d, uint32_t *set)
     }
 }
 
-/* Roots are the lowest of their set, so each is numbered before the others. */
-static void number_slices(const struct survey *v, struct slices *s, uint32_t *set)
+/* Roots are the lowest members of their sets, so that each has its number before the others. */
+static void number_slices(const struct recognition *v, struct slices *s, uint32_t *set)
 {
     for (uint32_t u = 0; u < v->g->n; u++) {
         uint32_t root = fab_sets_find(set, u);
@@ -76,7 +76,7 @@ static void number_slices(const struct survey *v, struct slices *s, uint32_t *se
     }
 }
 
-static int join_beside(const struct survey *v, struct slices *s, uint32_t d)
+static int link_slices(const struct recognition *v, struct slices *s, uint32_t d)
 {
     const struct fab_graph *g = v->g;
     for (uint32_t u = 0; u < g->n; u++) {
@@ -85,18 +85,18 @@ static int join_beside(const struct survey *v, struct slices *s, uint32_t d)
             if (!runs_in(v, i, d))
                 continue;
             if (a == b) {
-                snprintf(v->why, v->why_len, "no grid: the cable from %.64s to %.64s leads astray",
+                snprintf(v->why, v->why_len, "no grid: the link from %.64s to %.64s does not fit",
                          name(v, u), name(v, g->nbr[i]));
                 return FAB_E_UNSUPPORTED;
             }
-            s->cables += fab_bits_take(s->beside + a * s->words, b);
+            s->links += fab_bits_take(s->linked + a * s->words, b);
         }
     }
-    s->cables /= 2;
+    s->links /= 2;
     return FAB_OK;
 }
 
-static int make_slices(struct survey *v, uint32_t d)
+static int make_slices(struct recognition *v, uint32_t d)
 {
     struct slices *s = &v->of[d];
     uint32_t *set = calloc((size_t)v->g->n + 1, sizeof(*set));
@@ -111,33 +111,34 @@ static int make_slices(struct survey *v, uint32_t d)
         return FAB_E_UNSUPPORTED;
     }
     s->words = fab_bits_words(s->size);
-    s->beside = calloc(s->size * s->words + 1, sizeof(*s->beside));
+    s->linked = calloc(s->size * s->words + 1, sizeof(*s->linked));
     s->number = calloc((size_t)s->size + 1, sizeof(*s->number));
     s->sequence = calloc((size_t)s->size + 1, sizeof(*s->sequence));
-    if (s->size == 0 || s->beside == NULL || s->number == NULL || s->sequence == NULL)
+    if (s->size == 0 || s->linked == NULL || s->number == NULL || s->sequence == NULL)
         return FAB_E_NOMEM;
-    return join_beside(v, s, d);
+    return link_slices(v, s, d);
 }
 
-/* ---- what a dimension is --------------------------------------------------------------------- */
+/* ---- the kind of a dimension ----------------------------------------------------------------- */
 
 static uint32_t degree(const struct slices *s, uint32_t i)
 {
-    return (uint32_t)fab_bits_count(s->beside + i * s->words, s->size);
+    return (uint32_t)fab_bits_count(s->linked + i * s->words, s->size);
 }
 
-/* Along a ring or path from `first`, the lower neighbour before the higher; true: all were met. */
+/* Follows a ring or path from `first`, of two neighbours to the lower one first. Returns whether
+ * all slices were visited. */
 static bool walk(struct slices *s, uint32_t first)
 {
-    uint64_t *met = s->beside; /* its own bit: nobody is beside himself */
+    uint64_t *visited = s->linked; /* own bits mark visited slices: no slice is linked to itself */
     uint32_t at = first, count = 0;
     for (;;) {
         size_t next = 0;
-        fab_bits_set(met + at * s->words, at);
+        fab_bits_set(visited + at * s->words, at);
         s->sequence[count++] = at;
         for (; next < s->size; next++) {
-            next = fab_bits_next(met + at * s->words, s->size, next);
-            if (next == s->size || !fab_bits_get(met + next * s->words, next))
+            next = fab_bits_next(visited + at * s->words, s->size, next);
+            if (next == s->size || !fab_bits_get(visited + next * s->words, next))
                 break;
         }
         if (next >= s->size)
@@ -159,15 +160,15 @@ static bool classify(struct slices *s)
 {
     uint32_t most = 0, first = 0;
     for (uint32_t i = s->size; i-- > 0;) {
-        uint32_t ways = degree(s, i);
-        most = ways > most ? ways : most;
-        first = ways == 1 ? i : first;
+        uint32_t neighbours = degree(s, i);
+        most = neighbours > most ? neighbours : most;
+        first = neighbours == 1 ? i : first;
     }
-    if (s->size > 2 && most <= 2 && s->cables + 1 == s->size) {
+    if (s->size > 2 && most <= 2 && s->links + 1 == s->size) {
         s->kind = FAB_GRID_PATH;
         return walk(s, first);
     }
-    if (s->size > 3 && most <= 2 && s->cables == s->size) {
+    if (s->size > 3 && most <= 2 && s->links == s->size) {
         s->kind = FAB_GRID_RING;
         return walk(s, s->of[0]);
     }
@@ -177,7 +178,7 @@ static bool classify(struct slices *s)
     return is_clique(s);
 }
 
-static int classify_dim(struct survey *v, uint32_t d)
+static int classify_dim(struct recognition *v, uint32_t d)
 {
     struct slices *s = &v->of[d];
     if (classify(s))
@@ -186,16 +187,16 @@ static int classify_dim(struct survey *v, uint32_t d)
     while (odd + 1 < v->g->n && degree(s, s->of[odd]) <= 2)
         odd++;
     snprintf(v->why, v->why_len,
-             "no grid: %u slices across one dimension, no ring, row or clique; see %.64s", s->size,
-             name(v, odd));
+             "no grid: %u slices across one dimension form no ring, path or clique, "
+             "for example at %.64s",
+             s->size, name(v, odd));
     return FAB_E_UNSUPPORTED;
 }
 
-/* ---- numbers that faults elsewhere do not change ----------------------------------------------
- */
+/* ---- coordinates that do not depend on faults elsewhere -------------------------------------- */
 
-/* The dimension that `sw` differs in from the anchor, if it is only one; or FAB_NONE. */
-static uint32_t row_of(const struct survey *v, uint32_t sw)
+/* The dimension in which `sw` differs from the anchor, if it is only one; else FAB_NONE. */
+static uint32_t row_of(const struct recognition *v, uint32_t sw)
 {
     uint32_t row = FAB_NONE;
     for (uint32_t d = 0; d < v->s->dims; d++) {
@@ -225,8 +226,9 @@ static uint32_t position(const struct slices *s, uint32_t slice)
     return i;
 }
 
-/* Settles the direction of a ring or path by slice `other`, if that can; true: settled. */
-static bool settle(struct slices *s, uint32_t anchor, uint32_t other)
+/* Chooses the direction of a ring or path by slice `other`. Returns false if that is opposite to
+ * the anchor and decides nothing. */
+static bool choose_direction(struct slices *s, uint32_t anchor, uint32_t other)
 {
     uint32_t from = position(s, anchor), to = position(s, other);
     if (s->kind == FAB_GRID_RING) {
@@ -239,20 +241,20 @@ static bool settle(struct slices *s, uint32_t anchor, uint32_t other)
     return true;
 }
 
-static void settle_all(struct survey *v)
+static void number_all(struct recognition *v)
 {
     bool settled[FAB_GRID_DIMS] = {false};
     for (uint32_t d = 0; d < v->s->dims; d++)
-        v->of[d].mark = FAB_NONE;
+        v->of[d].lowest = FAB_NONE;
     for (uint32_t sw = 1; sw < v->g->n; sw++) {
         uint32_t d = row_of(v, sw);
         if (d == FAB_NONE)
             continue;
         struct slices *s = &v->of[d];
-        if (s->mark == FAB_NONE)
-            s->mark = sw;
+        if (s->lowest == FAB_NONE)
+            s->lowest = sw;
         if (!settled[d] && s->kind != FAB_GRID_CLIQUE)
-            settled[d] = settle(s, s->of[0], s->of[sw]);
+            settled[d] = choose_direction(s, s->of[0], s->of[sw]);
     }
     for (uint32_t d = 0; d < v->s->dims; d++) {
         for (uint32_t i = 0; i < v->of[d].size; i++)
@@ -260,19 +262,20 @@ static void settle_all(struct survey *v)
     }
 }
 
-static void order_dims(const struct survey *v, uint32_t order[FAB_GRID_DIMS])
+static void order_dims(const struct recognition *v, uint32_t order[FAB_GRID_DIMS])
 {
     for (uint32_t d = 0; d < v->s->dims; d++) {
         uint32_t i = d;
-        for (; i > 0 && v->of[order[i - 1]].mark > v->of[d].mark; i--)
+        for (; i > 0 && v->of[order[i - 1]].lowest > v->of[d].lowest; i--)
             order[i] = order[i - 1];
         order[i] = d;
     }
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
-static int lay_out(const struct survey *v, const uint32_t *order, struct fab_grid *grid)
+static int allocate_positions(const struct recognition *v, const uint32_t *order,
+                              struct fab_grid *grid)
 {
     uint64_t places = 1;
     grid->dims = v->s->dims;
@@ -282,7 +285,7 @@ static int lay_out(const struct survey *v, const uint32_t *order, struct fab_gri
         places *= s->size;
     }
     if (places < grid->n || places > 2 * (uint64_t)grid->n) {
-        snprintf(v->why, v->why_len, "no grid: it would have far other than %u places", grid->n);
+        snprintf(v->why, v->why_len, "no grid: its dimensions do not match %u switches", grid->n);
         return FAB_E_UNSUPPORTED;
     }
     grid->places = (uint32_t)places;
@@ -294,7 +297,7 @@ static int lay_out(const struct survey *v, const uint32_t *order, struct fab_gri
     return FAB_OK;
 }
 
-static int place_all(const struct survey *v, const uint32_t *order, struct fab_grid *grid)
+static int find_positions(const struct recognition *v, const uint32_t *order, struct fab_grid *grid)
 {
     for (uint32_t sw = 0; sw < grid->n; sw++) {
         uint32_t place = 0;
@@ -303,7 +306,7 @@ static int place_all(const struct survey *v, const uint32_t *order, struct fab_g
             place += s->number[s->of[sw]] * grid->dim[d].step;
         }
         if (grid->at[place] != FAB_NONE) {
-            snprintf(v->why, v->why_len, "no grid: %.64s and %.64s would be in the same place",
+            snprintf(v->why, v->why_len, "no grid: %.64s and %.64s would have the same coordinates",
                      name(v, grid->at[place]), name(v, sw));
             return FAB_E_UNSUPPORTED;
         }
@@ -334,7 +337,7 @@ static bool are_neighbours(const struct fab_grid *grid, uint32_t a, uint32_t b)
     return grid->dim[d].kind == FAB_GRID_RING && x + y + 1 == size && (x == 0 || y == 0);
 }
 
-static int check_cables(const struct survey *v, const struct fab_grid *grid)
+static int check_links(const struct recognition *v, const struct fab_grid *grid)
 {
     const struct fab_graph *g = v->g;
     for (uint32_t u = 0; u < g->n; u++) {
@@ -342,7 +345,8 @@ static int check_cables(const struct survey *v, const struct fab_grid *grid)
             if (are_neighbours(grid, u, g->nbr[i]))
                 continue;
             snprintf(v->why, v->why_len,
-                     "no grid: the cable from %.64s to %.64s joins what should not be neighbours",
+                     "no grid: the link from %.64s to %.64s joins switches that are "
+                     "no neighbours",
                      name(v, u), name(v, g->nbr[i]));
             return FAB_E_UNSUPPORTED;
         }
@@ -350,7 +354,7 @@ static int check_cables(const struct survey *v, const struct fab_grid *grid)
     return FAB_OK;
 }
 
-static int make_grid(struct survey *v, struct fab_grid *grid)
+static int make_grid(struct recognition *v, struct fab_grid *grid)
 {
     uint32_t order[FAB_GRID_DIMS];
     int status = FAB_OK;
@@ -360,12 +364,12 @@ static int make_grid(struct survey *v, struct fab_grid *grid)
         status = classify_dim(v, d);
     if (status != FAB_OK)
         return status;
-    settle_all(v);
+    number_all(v);
     order_dims(v, order);
-    status = lay_out(v, order, grid);
+    status = allocate_positions(v, order, grid);
     if (status == FAB_OK)
-        status = place_all(v, order, grid);
-    return status == FAB_OK ? check_cables(v, grid) : status;
+        status = find_positions(v, order, grid);
+    return status == FAB_OK ? check_links(v, grid) : status;
 }
 
 static int check_whole(const struct fab_fabric *f, const struct fab_graph *g, char *why,
@@ -374,7 +378,7 @@ static int check_whole(const struct fab_fabric *f, const struct fab_graph *g, ch
     for (uint32_t u = 0; u < g->n; u++) {
         if (g->component[u] == 0)
             continue;
-        snprintf(why, why_len, "no grid: no cables lead from %.64s to %.64s", f->nodes[0].desc,
+        snprintf(why, why_len, "no grid: no path from %.64s to %.64s", f->nodes[0].desc,
                  f->nodes[u].desc);
         return FAB_E_UNSUPPORTED;
     }
@@ -384,11 +388,11 @@ static int check_whole(const struct fab_fabric *f, const struct fab_graph *g, ch
     return FAB_E_UNSUPPORTED;
 }
 
-static void fini_survey(struct survey *v)
+static void fini_recognition(struct recognition *v)
 {
     for (uint32_t d = 0; d < FAB_GRID_DIMS; d++) {
         free(v->of[d].of);
-        free(v->of[d].beside);
+        free(v->of[d].linked);
         free(v->of[d].number);
         free(v->of[d].sequence);
     }
@@ -398,16 +402,16 @@ int fab_route_grid_find(const struct fab_fabric *f, const struct fab_graph *g, s
                         char *why, size_t why_len)
 {
     struct fab_grid grid = {.n = g->n};
-    struct fab_dimensions squares;
+    struct fab_dimensions dimensions;
     int status = check_whole(f, g, why, why_len);
     if (status == FAB_OK)
-        status = fab_route_dimensions_find(f, g, &squares, why, why_len);
+        status = fab_route_dimensions_find(f, g, &dimensions, why, why_len);
     if (status != FAB_OK)
         return status;
-    struct survey v = {.f = f, .g = g, .s = &squares, .why = why, .why_len = why_len};
+    struct recognition v = {.f = f, .g = g, .s = &dimensions, .why = why, .why_len = why_len};
     status = make_grid(&v, &grid);
-    fini_survey(&v);
-    fab_route_dimensions_fini(&squares);
+    fini_recognition(&v);
+    fab_route_dimensions_fini(&dimensions);
     if (status == FAB_OK)
         *ret = grid;
     else

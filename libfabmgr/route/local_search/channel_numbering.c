@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * With an order of the switches and ways that climb and then descend, a channel up has the place of
- * its switch, and one down a number above all of these, the greater the lower its switch. The
- * orders that engines and repairs go by are tried, on one lane.
+ * With an order of the switches and paths that ascend and then descend, a channel that leads up has
+ * the position of its switch as number; a channel that leads down has a number above all of
+ * these, greater for lower switches. On one VL the orders that the engines and repairs use are
+ * tried.
  *
- * Where none fits, a channel's number on a lane is the length of the longest chain of dependencies
- * up to it. In regular fabrics this makes steps of what is alike: first dimension before second,
- * the group of the source before that of the destination.
+ * Where none fits, the number of a channel on a VL is the length of the longest chain of
+ * dependencies that ends in it. In regular topologies this gives equal numbers to equivalent
+ * channels: first dimension before second, the source's group before the destination's.
  */
 #include "libfabmgr/route/local_search/channel_numbering.h"
 
@@ -20,7 +21,7 @@
 
 void fab_route_channel_numbering_fini(struct fab_channel_numbering *l)
 {
-    free(l->rung);
+    free(l->number);
     free(l->in);
     free(l->out);
     free(l->by_port);
@@ -28,7 +29,7 @@ void fab_route_channel_numbering_fini(struct fab_channel_numbering *l)
     memset(l, 0, sizeof(*l));
 }
 
-/* ---- what tables say ------------------------------------------------------------------------- */
+/* ---- reading the tables ---------------------------------------------------------------------- */
 
 struct reading {
     const struct fab_fabric *f;
@@ -43,8 +44,8 @@ static uint32_t channel_of(const struct fab_channel_numbering *l, const struct r
     return num <= r->f->nodes[sw].num_ports ? l->by_port[fab_port_id(r->f, sw, num)] : FAB_NONE;
 }
 
-/* Where packets to the LID leave the switches, or FAB_NONE. */
-static uint32_t home_of(const struct reading *r, uint32_t lid)
+/* The last switch on the paths to the LID, or FAB_NONE. */
+static uint32_t switch_of(const struct reading *r, uint32_t lid)
 {
     uint32_t port = lid <= r->lids->top ? r->lids->owner[lid] : FAB_NONE;
     if (port == FAB_NONE)
@@ -53,25 +54,25 @@ static uint32_t home_of(const struct reading *r, uint32_t lid)
     return fab_node_is_switch(r->f, node) ? node : fab_peer_node(r->f, port);
 }
 
-/* ---- by an order of the switches ------------------------------------------------------------- */
+/* ---- numbers from an order of the switches --------------------------------------------------- */
 
-static void number_by(struct fab_channel_numbering *l, const struct fab_order *o)
+static void number_by_order(struct fab_channel_numbering *l, const struct fab_order *o)
 {
     const struct fab_graph *g = l->g;
     for (uint32_t sw = 0; sw < g->n; sw++) {
         for (uint32_t c = g->port_at[sw]; c < g->port_at[sw + 1]; c++)
-            l->rung[c] = fab_route_order_is_up(o, sw, g->port_peer[c]) ? 1 + o->pos[sw]
-                                                                       : 2 * g->n - o->pos[sw];
+            l->number[c] = fab_route_order_is_up(o, sw, g->port_peer[c]) ? 1 + o->pos[sw]
+                                                                         : 2 * g->n - o->pos[sw];
     }
 }
 
-static bool all_ascend(const struct fab_channel_numbering *l, const struct reading *r)
+static bool order_fits(const struct fab_channel_numbering *l, const struct reading *r)
 {
     for (uint32_t sw = 0; sw < l->g->n; sw++) {
         for (uint32_t lid = 1; lid <= r->lft->top; lid++) {
             uint32_t c = channel_of(l, r, sw, lid);
             uint32_t next = c != FAB_NONE ? channel_of(l, r, l->g->port_peer[c], lid) : FAB_NONE;
-            if (next != FAB_NONE && l->rung[c] >= l->rung[next])
+            if (next != FAB_NONE && l->number[c] >= l->number[next])
                 return false;
         }
     }
@@ -88,21 +89,21 @@ static int try_order(struct fab_channel_numbering *l, const struct fab_local_sea
     int status = find(l->g, in->fabric, in->policy, &order);
     if (status != FAB_OK)
         return status;
-    number_by(l, &order);
+    number_by_order(l, &order);
     fab_route_order_fini(&order);
-    return all_ascend(l, r) ? FAB_OK : FAB_E_UNSUPPORTED;
+    return order_fits(l, r) ? FAB_OK : FAB_E_UNSUPPORTED;
 }
 
-/* ---- by chains of dependencies --------------------------------------------------------------- */
+/* ---- numbers from chains of dependencies ----------------------------------------------------- */
 
-/* Steps are pairs of a channel and a lane. */
+/* A step is a pair of a channel and a VL: channel * lanes + VL. */
 struct chains {
     struct fab_channel_numbering *l;
     struct fab_prng *prng; /* or NULL */
     uint32_t steps, words;
-    uint64_t *after; /* [steps][words] bit: of the switch that it leads to, port and lane */
-    uint32_t *waits; /* [steps] how many before it have no number yet */
-    uint32_t *queue; /* [steps] */
+    uint64_t *after; /* [steps][words] bits: dependencies, by port and VL at the next switch */
+    uint32_t *predecessors; /* [steps] number of predecessors that have no number yet */
+    uint32_t *queue;        /* [steps] */
 };
 
 static uint32_t lane_of(const struct fab_channel_numbering *l, uint8_t in_class, uint32_t channel,
@@ -116,7 +117,7 @@ static void note(struct chains *c, uint32_t from, uint32_t to)
     const struct fab_channel_numbering *l = c->l;
     uint32_t first = l->g->port_at[l->g->port_peer[from / l->lanes]] * l->lanes;
     if (fab_bits_take(c->after + (size_t)from * c->words, to - first))
-        c->waits[to]++;
+        c->predecessors[to]++;
 }
 
 static void follow(struct chains *c, const struct reading *r, uint32_t from, uint32_t home,
@@ -141,13 +142,13 @@ static void follow(struct chains *c, const struct reading *r, uint32_t from, uin
 static void collect(struct chains *c, const struct reading *r)
 {
     for (uint32_t lid = 1; lid <= r->lft->top; lid++) {
-        uint32_t home = home_of(r, lid);
+        uint32_t home = switch_of(r, lid);
         for (uint32_t sw = 0; home < c->l->g->n && sw < c->l->g->n; sw++)
             follow(c, r, sw, home, lid);
     }
 }
 
-/* The step that comes next: the first that waits for nothing, or any such. */
+/* The next step without predecessors: the first one, or with `prng` any of them at random. */
 static uint32_t take_next(struct chains *c, uint32_t head, uint32_t tail)
 {
     if (c->prng == NULL)
@@ -155,18 +156,18 @@ static uint32_t take_next(struct chains *c, uint32_t head, uint32_t tail)
     uint32_t i = head + (uint32_t)fab_prng_below(c->prng, tail - head), step = c->queue[i];
     c->queue[i] = c->queue[head];
     c->queue[head] = step;
-    c->l->rung[step] = head + 1;
+    c->l->number[step] = head + 1;
     return step;
 }
 
-/* Kahn's algorithm; false: a circle. */
-static bool number(struct chains *c)
+/* Topological sort (Kahn). Returns false if there is a cycle. */
+static bool sort_steps(struct chains *c)
 {
     struct fab_channel_numbering *l = c->l;
     uint32_t head = 0, tail = 0;
     for (uint32_t step = 0; step < c->steps; step++) {
-        l->rung[step] = 1;
-        if (c->waits[step] == 0)
+        l->number[step] = 1;
+        if (c->predecessors[step] == 0)
             c->queue[tail++] = step;
     }
     while (head < tail) {
@@ -178,8 +179,8 @@ static bool number(struct chains *c)
         for (size_t i = fab_bits_next(after, bits, 0); i < bits;
              i = fab_bits_next(after, bits, i + 1)) {
             uint32_t to = first + (uint32_t)i;
-            l->rung[to] = l->rung[step] >= l->rung[to] ? l->rung[step] + 1 : l->rung[to];
-            if (--c->waits[to] == 0)
+            l->number[to] = l->number[step] >= l->number[to] ? l->number[step] + 1 : l->number[to];
+            if (--c->predecessors[to] == 0)
                 c->queue[tail++] = to;
         }
     }
@@ -198,14 +199,14 @@ static int by_chains(struct fab_channel_numbering *l, const struct reading *r,
         c.words = words > c.words ? words : c.words;
     }
     c.after = calloc((size_t)c.steps + 1, c.words * sizeof(*c.after));
-    c.waits = calloc((size_t)c.steps + 1, sizeof(*c.waits));
+    c.predecessors = calloc((size_t)c.steps + 1, sizeof(*c.predecessors));
     c.queue = fab_alloc_array((size_t)c.steps + 1, sizeof(*c.queue));
-    if (c.after && c.waits && c.queue) {
+    if (c.after && c.predecessors && c.queue) {
         collect(&c, r);
-        status = number(&c) ? FAB_OK : FAB_E_UNSUPPORTED;
+        status = sort_steps(&c) ? FAB_OK : FAB_E_UNSUPPORTED;
     }
     free(c.after);
-    free(c.waits);
+    free(c.predecessors);
     free(c.queue);
     return status;
 }
@@ -215,12 +216,12 @@ static int by_chains(struct fab_channel_numbering *l, const struct reading *r,
 static int allocate(struct fab_channel_numbering *l, const struct fab_fabric *f)
 {
     size_t channels = (size_t)l->g->port_at[l->g->n] + 1;
-    l->rung = fab_alloc_array(channels * l->lanes, sizeof(*l->rung));
+    l->number = fab_alloc_array(channels * l->lanes, sizeof(*l->number));
     l->in = fab_alloc_array(channels, 1);
     l->out = fab_alloc_array(channels, 1);
     l->by_port = fab_alloc_array(f->port_count, sizeof(*l->by_port));
     l->stack = fab_alloc_array((size_t)l->g->n + 1, sizeof(*l->stack));
-    return l->rung && l->in && l->out && l->by_port && l->stack ? FAB_OK : FAB_E_NOMEM;
+    return l->number && l->in && l->out && l->by_port && l->stack ? FAB_OK : FAB_E_NOMEM;
 }
 
 static void find_ports(struct fab_channel_numbering *l, const struct fab_fabric *f)
@@ -263,11 +264,11 @@ int fab_route_channel_numbering_make(struct fab_channel_numbering *l, const stru
     return status;
 }
 
-/* ---- using ----------------------------------------------------------------------------------- */
+/* ---- testing moves --------------------------------------------------------------------------- */
 
-/* Of packets from `from`. */
-static bool climbs(const struct fab_channel_numbering *l, const uint32_t *next, uint32_t from,
-                   uint32_t home, uint32_t lid, uint32_t sw, uint32_t channel)
+/* Returns whether packets from `from` ascend. */
+static bool ascends(const struct fab_channel_numbering *l, const uint32_t *next, uint32_t from,
+                    uint32_t home, uint32_t lid, uint32_t sw, uint32_t channel)
 {
     uint8_t sl = fab_vls_sl(l->vls, from, home, lid), in_class = 0;
     uint32_t last = 0;
@@ -275,26 +276,26 @@ static bool climbs(const struct fab_channel_numbering *l, const uint32_t *next, 
         uint32_t c = at == sw ? channel : next[at];
         if (c == FAB_NONE)
             return false;
-        uint32_t rung = l->rung[c * l->lanes + lane_of(l, in_class, c, sl)];
-        if (rung <= last)
+        uint32_t number = l->number[c * l->lanes + lane_of(l, in_class, c, sl)];
+        if (number <= last)
             return false;
-        last = rung;
+        last = number;
         in_class = l->in[c];
         at = l->g->port_peer[c];
     }
     return true;
 }
 
-/* Of all that come by `sw`: their SLs may be different. */
-static bool all_climb(const struct fab_channel_numbering *l, const uint32_t *next, uint32_t home,
-                      uint32_t lid, uint32_t sw, uint32_t channel)
+/* Returns whether packets of all switches that send through `sw` ascend; their SLs may differ. */
+static bool all_paths_ascend(const struct fab_channel_numbering *l, const uint32_t *next,
+                             uint32_t home, uint32_t lid, uint32_t sw, uint32_t channel)
 {
     const struct fab_graph *g = l->g;
     uint32_t depth = 0;
     l->stack[depth++] = sw;
     while (depth > 0) {
         uint32_t at = l->stack[--depth];
-        if (!climbs(l, next, at, home, lid, sw, channel))
+        if (!ascends(l, next, at, home, lid, sw, channel))
             return false;
         for (uint32_t i = g->nbr_at[at]; i < g->nbr_at[at + 1]; i++) {
             uint32_t from = g->nbr[i];
@@ -311,13 +312,14 @@ bool fab_route_channel_numbering_ascends(const struct fab_channel_numbering *l,
 {
     const struct fab_graph *g = l->g;
     if (l->vls != NULL)
-        return all_climb(l, next, home, lid, sw, channel);
+        return all_paths_ascend(l, next, home, lid, sw, channel);
     uint32_t after = next[g->port_peer[channel]];
-    if (after != FAB_NONE && l->rung[channel] >= l->rung[after])
+    if (after != FAB_NONE && l->number[channel] >= l->number[after])
         return false;
     for (uint32_t i = g->nbr_at[sw]; i < g->nbr_at[sw + 1]; i++) {
         uint32_t before = next[g->nbr[i]];
-        if (before != FAB_NONE && g->port_peer[before] == sw && l->rung[before] >= l->rung[channel])
+        if (before != FAB_NONE && g->port_peer[before] == sw &&
+            l->number[before] >= l->number[channel])
             return false;
     }
     return true;

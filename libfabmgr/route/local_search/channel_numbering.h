@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers of the channels, lane by lane, that all packets of tables meet in ascending order, so
- * that tables that are changed can be kept free of deadlock by a look at them. Private to the room.
+ * A numbering of the channels, for each VL, in which all packets meet ascending numbers. Whether a
+ * changed entry keeps the tables deadlock-free is seen from the numbers at once. Private to the
+ * room.
  */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H
@@ -12,23 +13,23 @@
 
 struct fab_channel_numbering {
     const struct fab_graph *g; /* a channel is a port of it */
-    const struct fab_vls *vls; /* of many lanes, or NULL */
-    bool by_order;             /* of the switches: all ways that climb and then descend ascend */
-    uint32_t lanes;
-    uint32_t *rung;    /* [channels][lanes] */
-    uint8_t *in, *out; /* [channels] class of the port at its far end, and of its own */
+    const struct fab_vls *vls; /* NULL: one VL */
+    bool by_order;     /* numbers follow an order of the switches: every legal path ascends */
+    uint32_t lanes;    /* VLs */
+    uint32_t *number;  /* [channels][lanes] */
+    uint8_t *in, *out; /* [channels] VL class of the port at its far end, and of its own port */
     uint32_t *by_port; /* [port ids of switches] the channel, or FAB_NONE */
     uint32_t *stack;   /* [n] scratch */
 };
-/* prng NULL: the numbering that says most about what is alike; else any, by lot. NOMEM;
- * UNSUPPORTED: there are none. */
+/* prng NULL: the preferred numbering; otherwise a random one of those that the dependencies permit.
+ * NOMEM. UNSUPPORTED: the dependencies form a cycle. */
 int fab_route_channel_numbering_make(struct fab_channel_numbering *l, const struct fab_graph *g,
                                      const struct fab_local_search_input *in,
                                      const struct fab_lft *lft, struct fab_prng *prng);
 void fab_route_channel_numbering_fini(struct fab_channel_numbering *l);
 
-/* Given that all packets to a LID at switch `home` ascend by next[] ([n] channels, or FAB_NONE): do
- * they when `sw` sends by this channel? */
+/* Given next[] ([n] channels, or FAB_NONE) by which all packets to a LID at switch `home` ascend:
+ * returns whether they still do if `sw` sends by this channel. */
 bool fab_route_channel_numbering_ascends(const struct fab_channel_numbering *l,
                                          const uint32_t *next, uint32_t home, uint32_t lid,
                                          uint32_t sw, uint32_t channel);

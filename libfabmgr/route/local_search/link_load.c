@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bookkeeping for polish.c. The ways to an end are a tree, given by next[]; what a detour moves is
- * known from flow[], and where it moves it from and to from following two ways to where they meet.
+ * The link loads of all-to-all and of all shifts, for local_search.c. The paths to an endport are a
+ * tree, given by next[]. How much a move shifts is known from flow[]; from which channels to which
+ * others is found by following both paths to where they join.
  *
- * For shifts there is a counter for each channel and each shift. A shift by k is end i sending to
- * end i + k; the ends of a switch stand side by side, so that what a detour moves is, for each
- * switch behind it, a run of counters side by side.
+ * For shifts there is a counter for each channel and shift. In the shift by k, endport i sends to
+ * endport i + k. The endports of a switch are adjacent in the order of the shifts, so that a move
+ * changes a contiguous range of counters for each switch that sends through it.
  */
 #include "libfabmgr/route/local_search/link_load.h"
 
@@ -24,14 +25,14 @@ void fab_route_link_load_fini(struct fab_link_load *b)
     free(b->load);
     free(b->cell);
     free(b->over);
-    free(b->behind);
+    free(b->upstream);
     memset(b, 0, sizeof(*b));
 }
 
-/* ---- flows of shifts ------------------------------------------------------------------------- */
+/* ---- ranges of shift counters ---------------------------------------------------------------- */
 
-static struct fab_link_load_range stretch_of(const struct fab_link_load *b,
-                                             const struct fab_link_load_run *run, uint32_t end)
+static struct fab_link_load_range range_of(const struct fab_link_load *b,
+                                           const struct fab_link_load_run *run, uint32_t end)
 {
     uint32_t from = (end + b->ends - (run->first + run->count - 1)) % b->ends;
     uint32_t room = b->ends - from;
@@ -39,7 +40,7 @@ static struct fab_link_load_range stretch_of(const struct fab_link_load *b,
     return (struct fab_link_load_range){from, before, run->count - before};
 }
 
-/* Does the way from here lead through `sw`? */
+/* Returns whether the path from `from` leads through `sw`. */
 static bool passes(const struct fab_link_load *b, const uint32_t *next, uint32_t from, uint32_t sw)
 {
     while (from != sw && next[from] != FAB_NONE)
@@ -47,7 +48,7 @@ static bool passes(const struct fab_link_load *b, const uint32_t *next, uint32_t
     return from == sw;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- counting the paths of the tables -------------------------------------------------------- */
 
 static int add_ends(struct fab_link_load *b, const struct fab_local_search_input *in)
 {
@@ -88,12 +89,12 @@ static int count_cells(uint8_t *cell, uint32_t count)
     return FAB_OK;
 }
 
-/* What one run sends to one end. */
-static int count_way(struct fab_link_load *b, const struct fab_link_load_run *run, uint32_t end)
+/* Counts the paths from the endports of one run to one endport. */
+static int count_path(struct fab_link_load *b, const struct fab_link_load_run *run, uint32_t end)
 {
     uint32_t *next = fab_route_link_load_next(b, end), *flow = fab_route_link_load_flow(b, end),
              hops = 0;
-    struct fab_link_load_range s = stretch_of(b, run, end);
+    struct fab_link_load_range s = range_of(b, run, end);
     int status = FAB_OK;
     for (uint32_t sw = run->sw; status == FAB_OK && sw != b->end[end].sw;) {
         uint32_t c = next[sw];
@@ -117,7 +118,7 @@ static int count_all(struct fab_link_load *b)
     for (uint32_t end = 0; end < b->ends; end++) {
         for (uint32_t i = 0; status == FAB_OK && i < b->runs; i++) {
             if (b->run[i].sw != b->end[end].sw)
-                status = count_way(b, &b->run[i], end);
+                status = count_path(b, &b->run[i], end);
         }
     }
     for (size_t i = 0; i < (size_t)b->channels * b->ends; i++)
@@ -135,9 +136,9 @@ static int allocate(struct fab_link_load *b, const struct fab_local_search_input
     b->load = calloc((size_t)b->channels + 1, sizeof(*b->load));
     b->over = calloc((size_t)b->channels + 1, sizeof(*b->over));
     b->cell = calloc((size_t)b->channels * b->ends + 1, 1);
-    b->behind = fab_alloc_array(in->end_count, sizeof(*b->behind));
-    b->behind_end = FAB_NONE;
-    return b->behind && b->end && b->run && b->next && b->flow && b->load && b->over && b->cell
+    b->upstream = fab_alloc_array(in->end_count, sizeof(*b->upstream));
+    b->upstream_end = FAB_NONE;
+    return b->upstream && b->end && b->run && b->next && b->flow && b->load && b->over && b->cell
                ? FAB_OK
                : FAB_E_NOMEM;
 }
@@ -199,16 +200,17 @@ void fab_route_link_load_set_bounds(struct fab_link_load *b, uint32_t load, uint
     }
 }
 
-/* ---- detours --------------------------------------------------------------------------------- */
+/* ---- moves ----------------------------------------------------------------------------------- */
 
-/* Channels from sw on until the end; false: too many, or nowhere, or through `without`. */
+/* Appends the channels from sw to the destination. Returns false if the path is too long, ends
+ * elsewhere or leads through `without`. */
 static bool follow(const struct fab_link_load *b, const uint32_t *next, uint32_t home, uint32_t sw,
-                   uint32_t without, uint32_t *way, uint32_t *count)
+                   uint32_t without, uint32_t *path, uint32_t *count)
 {
     while (sw != home) {
         if (sw == without || next[sw] == FAB_NONE || *count == FAB_LINK_LOAD_HOPS)
             return false;
-        way[(*count)++] = next[sw];
+        path[(*count)++] = next[sw];
         sw = b->g->port_peer[next[sw]];
     }
     return true;
@@ -236,7 +238,7 @@ bool fab_route_move_find(const struct fab_link_load *b, uint32_t end, uint32_t s
     return true;
 }
 
-static uint32_t beyond(uint32_t value, uint32_t bound)
+static uint32_t excess(uint32_t value, uint32_t bound)
 {
     return value > bound ? value - bound : 0;
 }
@@ -246,17 +248,17 @@ int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fa
     int64_t change = 0;
     for (uint32_t i = 0; i < d->left_count; i++) {
         uint32_t c = d->left[i], load = b->load[c], part = d->flow * b->g->port_slow[c];
-        change -= (int64_t)beyond(load, b->most_load) - beyond(load - part, b->most_load);
+        change -= (int64_t)excess(load, b->most_load) - excess(load - part, b->most_load);
     }
     for (uint32_t i = 0; i < d->taken_count; i++) {
         uint32_t c = d->taken[i], load = b->load[c], part = d->flow * b->g->port_slow[c];
-        change += (int64_t)beyond(load + part, b->most_load) - beyond(load, b->most_load);
+        change += (int64_t)excess(load + part, b->most_load) - excess(load, b->most_load);
     }
     return change;
 }
 
-/* How many of the counters are beyond the bound. */
-static uint32_t count_beyond(const uint8_t *cell, uint32_t count, uint32_t bound)
+/* The number of counters above the bound. */
+static uint32_t count_above(const uint8_t *cell, uint32_t count, uint32_t bound)
 {
     uint32_t over = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -264,34 +266,34 @@ static uint32_t count_beyond(const uint8_t *cell, uint32_t count, uint32_t bound
     return over;
 }
 
-static uint32_t run_beyond(const struct fab_link_load *b, uint32_t channel,
-                           struct fab_link_load_range s, uint32_t bound)
+static uint32_t range_above(const struct fab_link_load *b, uint32_t channel,
+                            struct fab_link_load_range s, uint32_t bound)
 {
     const uint8_t *cell = fab_route_link_load_cells(b, channel);
-    return count_beyond(cell + s.from, s.before, bound) + count_beyond(cell, s.rest, bound);
+    return count_above(cell + s.from, s.before, bound) + count_above(cell, s.rest, bound);
 }
 
-static void find_behind(struct fab_link_load *b, uint32_t end, uint32_t sw)
+static void find_upstream(struct fab_link_load *b, uint32_t end, uint32_t sw)
 {
     const uint32_t *next = fab_route_link_load_next(b, end);
-    if (b->behind_end == end && b->behind_sw == sw)
+    if (b->upstream_end == end && b->upstream_sw == sw)
         return;
-    b->behind_end = end;
-    b->behind_sw = sw;
-    b->behind_count = 0;
+    b->upstream_end = end;
+    b->upstream_sw = sw;
+    b->upstream_count = 0;
     for (uint32_t i = 0, left = fab_route_link_load_flow(b, end)[sw]; left > 0; i++) {
         if (b->run[i].sw == b->end[end].sw || !passes(b, next, b->run[i].sw, sw))
             continue;
-        b->behind[b->behind_count++] = stretch_of(b, &b->run[i], end);
+        b->upstream[b->upstream_count++] = range_of(b, &b->run[i], end);
         left -= b->run[i].count;
     }
 }
 
-static uint32_t all_beyond(const struct fab_link_load *b, uint32_t channel, uint32_t bound)
+static uint32_t upstream_above(const struct fab_link_load *b, uint32_t channel, uint32_t bound)
 {
     uint32_t over = 0;
-    for (uint32_t i = 0; i < b->behind_count; i++)
-        over += run_beyond(b, channel, b->behind[i], bound);
+    for (uint32_t i = 0; i < b->upstream_count; i++)
+        over += range_above(b, channel, b->upstream[i], bound);
     return over;
 }
 
@@ -299,16 +301,16 @@ int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_loc
                                    int64_t enough)
 {
     int64_t change = 0;
-    find_behind(b, d->end, d->sw);
+    find_upstream(b, d->end, d->sw);
     for (uint32_t i = 0; i < d->left_count; i++)
-        change -= b->over[d->left[i]] > 0 ? all_beyond(b, d->left[i], b->most_flows) : 0;
+        change -= b->over[d->left[i]] > 0 ? upstream_above(b, d->left[i], b->most_flows) : 0;
     for (uint32_t i = 0; i < d->taken_count && change <= enough; i++)
-        change += all_beyond(b, d->taken[i], b->most_flows - 1);
+        change += upstream_above(b, d->taken[i], b->most_flows - 1);
     return change;
 }
 
-/* Flows over a channel, in load, that are not to the end. */
-static int64_t others(const struct fab_link_load *b, uint32_t channel, uint32_t own)
+/* Load of a channel by flows that go to other endports. */
+static int64_t load_of_others(const struct fab_link_load *b, uint32_t channel, uint32_t own)
 {
     return (int64_t)b->load[channel] - (int64_t)own * b->g->port_slow[channel];
 }
@@ -319,13 +321,13 @@ int64_t fab_route_move_conflicts_delta(const struct fab_link_load *b,
     const uint32_t *flow = fab_route_link_load_flow(b, d->end), *peer = b->g->port_peer;
     int64_t change = 0;
     for (uint32_t i = 0, sw = d->sw; i < d->left_count; sw = peer[d->left[i++]])
-        change -= others(b, d->left[i], flow[sw]);
+        change -= load_of_others(b, d->left[i], flow[sw]);
     for (uint32_t i = 0, sw = d->sw; i < d->taken_count; sw = peer[d->taken[i++]])
-        change += others(b, d->taken[i], i > 0 ? flow[sw] : 0);
+        change += load_of_others(b, d->taken[i], i > 0 ? flow[sw] : 0);
     return change * 2 * d->flow;
 }
 
-static void put(struct fab_link_load *b, uint32_t channel, uint32_t from, uint32_t count)
+static void increment(struct fab_link_load *b, uint32_t channel, uint32_t from, uint32_t count)
 {
     uint8_t *cell = b->cell + (size_t)channel * b->ends + from;
     for (uint32_t i = 0; i < count; i++) {
@@ -337,7 +339,7 @@ static void put(struct fab_link_load *b, uint32_t channel, uint32_t from, uint32
     }
 }
 
-static void get(struct fab_link_load *b, uint32_t channel, uint32_t from, uint32_t count)
+static void decrement(struct fab_link_load *b, uint32_t channel, uint32_t from, uint32_t count)
 {
     uint8_t *cell = b->cell + (size_t)channel * b->ends + from;
     for (uint32_t i = 0; i < count; i++) {
@@ -353,12 +355,12 @@ static void move_run(struct fab_link_load *b, const struct fab_local_move *d,
                      struct fab_link_load_range s)
 {
     for (uint32_t i = 0; i < d->left_count; i++) {
-        get(b, d->left[i], s.from, s.before);
-        get(b, d->left[i], 0, s.rest);
+        decrement(b, d->left[i], s.from, s.before);
+        decrement(b, d->left[i], 0, s.rest);
     }
     for (uint32_t i = 0; i < d->taken_count; i++) {
-        put(b, d->taken[i], s.from, s.before);
-        put(b, d->taken[i], 0, s.rest);
+        increment(b, d->taken[i], s.from, s.before);
+        increment(b, d->taken[i], 0, s.rest);
     }
 }
 
@@ -383,10 +385,10 @@ static void move_load(struct fab_link_load *b, const struct fab_local_move *d)
 void fab_route_move_apply(struct fab_link_load *b, const struct fab_local_move *d)
 {
     uint32_t *next = fab_route_link_load_next(b, d->end);
-    find_behind(b, d->end, d->sw);
-    for (uint32_t i = 0; i < b->behind_count; i++)
-        move_run(b, d, b->behind[i]);
+    find_upstream(b, d->end, d->sw);
+    for (uint32_t i = 0; i < b->upstream_count; i++)
+        move_run(b, d, b->upstream[i]);
     move_load(b, d);
     next[d->sw] = d->channel;
-    b->behind_end = FAB_NONE;
+    b->upstream_end = FAB_NONE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What tables put on the channels, and what it would be if an entry were another: all-to-all, and
- * every shift of the ends in an order that is given. Private to the room.
+ * The link loads that tables cause with all-to-all and with every shift of the endports in a given
+ * order, and how one changed entry would change them. Private to the room.
  */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_LINK_LOAD_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_LINK_LOAD_H
@@ -9,51 +9,55 @@
 #include "libfabmgr/route/graph/graph.h"
 #include "libfabmgr/route/local_search/local_search.h"
 
-#define FAB_LINK_LOAD_HOPS 64   /* longer ways are not looked at */
-#define FAB_LINK_LOAD_FLOWS 255 /* of a shift over one channel, at most; half of it at first */
+#define FAB_LINK_LOAD_HOPS 64 /* longest path */
+/* Greatest number of flows of a shift on one channel. At first half of it, so that moves have room.
+ */
+#define FAB_LINK_LOAD_FLOWS 255
 
 struct fab_link_load_endport {
     uint32_t sw, lid;
 };
-/* A run of ends at one switch. */
+/* Consecutive endports that are attached to the same switch. */
 struct fab_link_load_run {
     uint32_t sw, first, count;
 };
-/* The counters of what the ends of a run send to an end: `before` of them from `from` on, the rest
- * from 0 on. */
+/* The counters of the shifts by which the endports of a run send to an endport: [from, from +
+ * before) and [0, rest), since shifts wrap around. */
 struct fab_link_load_range {
     uint32_t from, before, rest;
 };
 struct fab_link_load {
     const struct fab_graph *g; /* a channel is a port of it */
     uint32_t ends, runs, channels;
-    struct fab_link_load_endport *end; /* [ends] in the order of shifts */
-    struct fab_link_load_run *run;     /* [runs] likewise */
-    uint32_t *next; /* [ends][n] channel to the end; FAB_NONE: its home, or nothing */
-    uint32_t *flow; /* [ends][n] ends whose packets pass here on their way */
-    uint32_t *load; /* [channels] of all-to-all */
-    uint8_t *cell;  /* [channels][ends] flows of the shift by so many */
-    uint64_t cells[FAB_LINK_LOAD_FLOWS + 1]; /* how many of cell[] have each value */
-    /* The bounds that are wanted, and by how much all channels together exceed them. */
+    struct fab_link_load_endport *end; /* [ends] in the order of the shifts */
+    struct fab_link_load_run *run;     /* [runs] in the order of the shifts */
+    uint32_t *next; /* [ends][n] channel towards the endport; FAB_NONE at its switch or without */
+    uint32_t *flow; /* [ends][n] number of endports that send to the endport through the switch */
+    uint32_t *load; /* [channels] of all-to-all, times port_slow */
+    uint8_t *cell;  /* [channels][ends] flows of the shift by k on the channel */
+    uint64_t cells[FAB_LINK_LOAD_FLOWS + 1]; /* histogram of cell[] */
+    /* The bounds of the present goal, and the sums of the excesses of all channels. */
     uint32_t most_load, most_flows;
     uint64_t over_load, over_flows;
-    uint32_t *over; /* [channels] the part of over_flows */
-    /* What the runs send to an end by way of a switch, as it was asked last; FAB_NONE: not any more
-     */
-    uint32_t behind_end, behind_sw, behind_count;
-    struct fab_link_load_range *behind; /* [runs] */
+    uint32_t *over; /* [channels] the channel's part of over_flows */
+    /* Cache: the counters of all runs that send to an endport through a switch; upstream_end is
+     * FAB_NONE if it is invalid. */
+    uint32_t upstream_end, upstream_sw, upstream_count;
+    struct fab_link_load_range *upstream; /* [runs] */
 };
-/* by_port: [port ids of switches] the channel, or FAB_NONE. NOMEM; LIMIT: more than
- * FAB_LINK_LOAD_FLOWS / 2, or ways too long; UNSUPPORTED: some end is not reached.
- */
+/* by_port: [port ids of switches] the channel, or FAB_NONE. NOMEM. LIMIT: a shift has more than
+ * FAB_LINK_LOAD_FLOWS / 2 flows on a channel, or a path is too long. UNSUPPORTED: the tables do not
+ * connect all endports. */
 int fab_route_link_load_init(struct fab_link_load *b, const struct fab_graph *g,
                              const uint32_t *by_port, const struct fab_local_search_input *in,
                              const struct fab_lft *lft);
 void fab_route_link_load_fini(struct fab_link_load *b);
 
-uint32_t fab_route_link_load_max(const struct fab_link_load *b); /* the greatest */
 uint32_t
-fab_route_link_load_max_flows(const struct fab_link_load *b); /* likewise, over all shifts */
+fab_route_link_load_max(const struct fab_link_load *b); /* the greatest load of a channel */
+uint32_t fab_route_link_load_max_flows(
+    const struct fab_link_load *b); /* the most flows of a shift on a channel */
+/* Sets the goal: most_load and most_flows. */
 void fab_route_link_load_set_bounds(struct fab_link_load *b, uint32_t load, uint32_t flows);
 
 static inline uint32_t *fab_route_link_load_next(const struct fab_link_load *b, uint32_t end)
@@ -70,27 +74,28 @@ static inline const uint8_t *fab_route_link_load_cells(const struct fab_link_loa
     return b->cell + (size_t)channel * b->ends;
 }
 
-/* Another entry of switch `sw` for an end, and the channels that it takes packets from and to, up
- * to where the ways meet again. */
+/* A move: another entry of switch `sw` for an endport. `left` are the channels that lose its
+ * packets and `taken` those that get them, up to where both paths join. */
 struct fab_local_move {
     uint32_t end, sw, channel;
-    uint32_t flow; /* ends whose packets go along */
+    uint32_t flow; /* endports that send to `end` through `sw` */
     uint32_t left_count, taken_count;
     uint32_t left[FAB_LINK_LOAD_HOPS], taken[FAB_LINK_LOAD_HOPS];
 };
-/* False: it leads back here, or nowhere, or is too long. */
+/* Returns false if the channel leads back to `sw`, not to the endport, or over too many hops. */
 bool fab_route_move_find(const struct fab_link_load *b, uint32_t end, uint32_t sw, uint32_t channel,
                          struct fab_local_move *ret);
-/* By how much it would change over_load, and over_flows; of the latter, if it is more than
- * `enough`, something that is. */
+/* The change of over_load, and of over_flows. If the latter exceeds `enough`, the result is any
+ * value above it. */
 int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fab_local_move *d);
 int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_local_move *d,
                                    int64_t enough);
-/* By how much it would change the number of strangers that meet: ordered pairs of all-to-all's
- * flows over one channel to different ends. */
+/* The change of the number of conflicts: ordered pairs of all-to-all's flows to different endports
+ * that share a channel. */
 int64_t fab_route_move_conflicts_delta(const struct fab_link_load *b,
                                        const struct fab_local_move *d);
-/* FAB_LINK_LOAD_FLOWS / 2 of them, at most, before something is taken back. */
+/* Carries out a move. At most FAB_LINK_LOAD_FLOWS / 2 moves may be carried out before one is
+ * undone, so that the counters do not overflow. */
 void fab_route_move_apply(struct fab_link_load *b, const struct fab_local_move *d);
 
 #endif

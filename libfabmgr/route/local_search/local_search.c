@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Polishing: a local search over the entries for ends.
+ * Local search over the entries for endports, with a tabu list (Glover, "Tabu search", ORSA J.
+ * Computing 1989).
  *
- * The aim is a bound a little lower than what there is: for the load of all-to-all, or for the
- * flows of a shift, while the other must not get worse. Some channels are beyond it. One of them is
- * drawn by lot, and of all entries that bring packets on to it (at its switch or anywhere behind)
- * the one is changed that makes the sum of what is beyond least: even if that is more than before,
- * but then not back soon (tabu search: Glover, "Tabu search", ORSA J. Computing 1989). When nothing
- * is beyond any more, the next aim is set; when that does not happen within some steps, all steps
- * since the last aim was reached are taken back, and the other figure has its turn.
+ * The goal is a bound a little below the present figure: for the greatest load of all-to-all, or
+ * for the greatest number of flows of a shift on one channel, while the other figure must not grow.
+ * Some channels exceed the bound. A step draws one of them at random. Among all entries that bring
+ * packets to it (at its switch or upstream) it changes the one that makes the sum of all excesses
+ * least, even if that is more than before; the entry must then stay for some steps. When nothing
+ * exceeds the bound, the next goal is set. If that does not happen within STEPS steps, all steps
+ * since the last goal was reached are undone, and the other figure is tried.
  *
- * Deadlock: channels are numbered so that all packets ascend (ladder.c), once; and every entry that
- * is changed keeps to it. So no cycle can arise, nor a loop. The SLs of paths stay as they are.
+ * Deadlock: once, channels are numbered so that all packets meet ascending numbers
+ * (channel_numbering.c), and every changed entry must agree with the numbers. So neither cyclic
+ * dependencies nor loops can arise. The SLs of paths do not change.
  *
- * "By lot" is by a generator of a fixed seed, and ids go by GUID: the same input gives the same
- * tables. burden.c keeps the books.
+ * The random generator has a fixed seed, and ids follow GUIDs: equal input gives equal tables.
  */
 #include "libfabmgr/route/local_search/local_search.h"
 
@@ -27,19 +28,19 @@
 #include "libfabmgr/route/local_search/channel_numbering.h"
 #include "libfabmgr/route/local_search/link_load.h"
 
-/* Counters of shifts, and entries: more take too much memory and time. */
+/* Greatest number of shift counters, and of entries; more would need too much memory and time. */
 #define ROOM (UINT64_C(1) << 24)
-/* Steps without reaching an aim. */
+/* Greatest number of steps for one goal. */
 #define STEPS 100
-/* Looks at a counter or so, in all: half a second. */
-#define PATIENCE (UINT64_C(1) << 28)
-/* A look at a detour, in looks at a counter. */
-#define LOOK 16
-/* Numberings that are tried, where none goes by an order of the switches. */
-#define LADDERS 32
-/* Over all entries, to part strangers. */
-#define ROUNDS 4
-/* An entry that was changed stays for so many steps, and up to as many more. */
+/* The budget for the whole search, in visits of a counter: about half a second. */
+#define BUDGET (UINT64_C(1) << 28)
+/* The cost of weighing a move, in visits of a counter. */
+#define WEIGHING_COST 16
+/* Numberings that are tried if none follows an order of the switches. */
+#define NUMBERINGS 32
+/* Passes over all entries to reduce conflicts. */
+#define PASSES 4
+/* A changed entry stays for TABU steps at least, and for less than twice as many. */
 #define TABU 10
 
 struct step {
@@ -47,15 +48,15 @@ struct step {
 };
 struct search {
     struct fab_graph graph;
-    struct fab_channel_numbering ladder;
+    struct fab_channel_numbering numbering;
     struct fab_link_load burden;
     struct fab_prng prng;
     uint32_t *tail;  /* [channels] the switch that it leaves */
-    uint32_t *until; /* [ends][n] the step up to which an entry stays */
+    uint32_t *until; /* [ends][n] the step until which an entry must stay */
     uint32_t *stack; /* [n] */
-    uint32_t now;    /* steps, all in all */
-    uint64_t patience;
-    uint32_t weight; /* of a flow beyond the bound, in load */
+    uint32_t now;    /* number of steps so far */
+    uint64_t budget;
+    uint32_t weight; /* of one flow above the bound, in units of load */
     struct step *steps;
     size_t step_count, step_room;
     struct fab_local_move trial, best;
@@ -63,13 +64,14 @@ struct search {
     uint32_t ties;
 };
 
-/* ---- a step ---------------------------------------------------------------------------------- */
+/* ---- one step -------------------------------------------------------------------------------- */
 
-/* Can it send to the end by this channel, and the way is not longer? Then trial says how. */
+/* Returns whether `sw` may send to the endport by this channel: numbers ascend and the path is not
+ * longer. `trial` is then the move. */
 static bool may_take(struct search *s, uint32_t end, uint32_t sw, uint32_t channel)
 {
     const struct fab_link_load_endport *to = &s->burden.end[end];
-    return fab_route_channel_numbering_ascends(&s->ladder,
+    return fab_route_channel_numbering_ascends(&s->numbering,
                                                fab_route_link_load_next(&s->burden, end), to->sw,
                                                to->lid, sw, channel) &&
            fab_route_move_find(&s->burden, end, sw, channel, &s->trial) &&
@@ -78,16 +80,16 @@ static bool may_take(struct search *s, uint32_t end, uint32_t sw, uint32_t chann
 
 static void spend(struct search *s, uint64_t looks)
 {
-    s->patience -= looks < s->patience ? looks : s->patience;
+    s->budget -= looks < s->budget ? looks : s->budget;
 }
 
 static void weigh(struct search *s)
 {
     struct fab_local_move *d = &s->trial;
     int64_t cost = fab_route_move_load_delta(&s->burden, d);
-    /* What the flows could gain at most. */
+    /* An upper bound of what the flows can gain. */
     uint64_t most = s->burden.over_flows > 0 ? (uint64_t)d->flow * d->left_count : 0;
-    spend(s, LOOK);
+    spend(s, WEIGHING_COST);
     if (cost - (int64_t)(most * s->weight) > s->best_cost)
         return;
     cost +=
@@ -101,7 +103,7 @@ static void weigh(struct search *s)
         s->best = *d;
 }
 
-/* All other channels that a switch could send by. */
+/* Weighs the moves of one entry to all other channels of its switch. */
 static void consider(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;
@@ -115,8 +117,8 @@ static void consider(struct search *s, uint32_t end, uint32_t sw)
     }
 }
 
-/* This switch, and all that send to the end through it. */
-static void consider_behind(struct search *s, uint32_t end, uint32_t sw)
+/* Considers this switch and all that send to the endport through it. */
+static void consider_upstream(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;
     const uint32_t *next = fab_route_link_load_next(&s->burden, end);
@@ -134,7 +136,7 @@ static void consider_behind(struct search *s, uint32_t end, uint32_t sw)
     }
 }
 
-static void relieve_load(struct search *s, uint32_t channel)
+static void reduce_load(struct search *s, uint32_t channel)
 {
     const struct fab_link_load *b = &s->burden;
     uint32_t sw = s->tail[channel];
@@ -142,12 +144,12 @@ static void relieve_load(struct search *s, uint32_t channel)
     for (uint32_t end = 0; end < b->ends; end++) {
         if (fab_route_link_load_next(b, end)[sw] == channel &&
             fab_route_link_load_flow(b, end)[sw] > 0)
-            consider_behind(s, end, sw);
+            consider_upstream(s, end, sw);
     }
 }
 
-/* Of the flow from a switch, if it takes the channel: the switches up to there. */
-static void consider_way(struct search *s, uint32_t from, uint32_t end, uint32_t channel)
+/* If the path of a flow takes the channel, considers the switches before it on the path. */
+static void consider_path(struct search *s, uint32_t from, uint32_t end, uint32_t channel)
 {
     const uint32_t *next = fab_route_link_load_next(&s->burden, end);
     uint32_t count = 0;
@@ -161,8 +163,8 @@ static void consider_way(struct search *s, uint32_t from, uint32_t end, uint32_t
     }
 }
 
-/* A shift that has too many flows on the channel. */
-static void relieve_flows(struct search *s, uint32_t channel)
+/* Considers the flows of one shift that exceeds the bound on the channel. */
+static void reduce_flows(struct search *s, uint32_t channel)
 {
     const struct fab_link_load *b = &s->burden;
     const uint8_t *cell = fab_route_link_load_cells(b, channel);
@@ -175,11 +177,11 @@ static void relieve_flows(struct search *s, uint32_t channel)
     for (uint32_t i = 0; i < b->ends; i++) {
         uint32_t to = (i + shift) % b->ends;
         if (b->end[i].sw != b->end[to].sw)
-            consider_way(s, b->end[i].sw, to, channel);
+            consider_path(s, b->end[i].sw, to, channel);
     }
 }
 
-/* A channel that is beyond a bound, by lot. */
+/* A channel that exceeds a bound, at random. */
 static uint32_t draw(struct search *s, bool *ret_load)
 {
     const struct fab_link_load *b = &s->burden;
@@ -215,9 +217,9 @@ static int take_step(struct search *s)
     s->best_cost = INT64_MAX / 2;
     s->ties = 0;
     if (load)
-        relieve_load(s, channel);
+        reduce_load(s, channel);
     else
-        relieve_flows(s, channel);
+        reduce_flows(s, channel);
     if (s->ties == 0)
         return FAB_OK;
     int status = note_step(s);
@@ -228,9 +230,9 @@ static int take_step(struct search *s)
     return status;
 }
 
-/* ---- aims ------------------------------------------------------------------------------------ */
+/* ---- goals ----------------------------------------------------------------------------------- */
 
-static void take_back(struct search *s)
+static void undo_steps(struct search *s)
 {
     while (s->step_count > 0) {
         const struct step *t = &s->steps[--s->step_count];
@@ -244,40 +246,41 @@ static bool reached(const struct search *s)
     return s->burden.over_load == 0 && s->burden.over_flows == 0;
 }
 
-static int aim(struct search *s, uint32_t load, uint32_t flows, bool *ret_reached)
+static int try_goal(struct search *s, uint32_t load, uint32_t flows, bool *ret_reached)
 {
     int status = FAB_OK;
     s->step_count = 0;
     fab_route_link_load_set_bounds(&s->burden, load, flows);
-    for (uint32_t i = 0; status == FAB_OK && i < STEPS && s->patience > 0 && !reached(s); i++)
+    for (uint32_t i = 0; status == FAB_OK && i < STEPS && s->budget > 0 && !reached(s); i++)
         status = take_step(s);
     *ret_reached = status == FAB_OK && reached(s);
     if (!*ret_reached)
-        take_back(s);
+        undo_steps(s);
     return status;
 }
 
-/* The load first, and the flows when that is at its end; until neither gets less. */
+/* Lowers the load first, and the flows when that fails; ends when neither can be lowered. */
 static int search(struct search *s)
 {
     int status = FAB_OK;
     bool better = true;
-    while (status == FAB_OK && better && s->patience > 0) {
+    while (status == FAB_OK && better && s->budget > 0) {
         uint32_t load = fab_route_link_load_max(&s->burden),
                  flows = fab_route_link_load_max_flows(&s->burden);
         better = false;
         if (load > 0)
-            status = aim(s, load - 1, flows, &better);
+            status = try_goal(s, load - 1, flows, &better);
         if (status == FAB_OK && !better && flows > 1)
-            status = aim(s, load, flows - 1, &better);
+            status = try_goal(s, load, flows - 1, &better);
     }
     return status;
 }
 
-/* ---- strangers ------------------------------------------------------------------------------- */
+/* ---- conflicts ------------------------------------------------------------------------------- */
 
-/* The channel by which packets to the end meet the fewest strangers; true: another than before. */
-static bool part(struct search *s, uint32_t end, uint32_t sw)
+/* Moves an entry to the channel on which packets to the endport share links with the fewest packets
+ * to other endports. Returns whether the entry has changed. */
+static bool reduce_conflicts_at(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;
     uint32_t now = fab_route_link_load_next(&s->burden, end)[sw];
@@ -285,7 +288,7 @@ static bool part(struct search *s, uint32_t end, uint32_t sw)
     for (uint32_t c = g->port_at[sw]; c < g->port_at[sw + 1]; c++) {
         if (c == now || !may_take(s, end, sw, c))
             continue;
-        spend(s, LOOK);
+        spend(s, WEIGHING_COST);
         int64_t change = fab_route_move_conflicts_delta(&s->burden, &s->trial);
         if (change >= least || fab_route_move_load_delta(&s->burden, &s->trial) > 0 ||
             fab_route_move_flows_delta(&s->burden, &s->trial, 0) > 0)
@@ -298,33 +301,33 @@ static bool part(struct search *s, uint32_t end, uint32_t sw)
     return least < 0;
 }
 
-static bool part_all(struct search *s, uint32_t end)
+static bool reduce_conflicts_of(struct search *s, uint32_t end)
 {
     const uint32_t *next = fab_route_link_load_next(&s->burden, end);
     const uint32_t *flow = fab_route_link_load_flow(&s->burden, end);
     bool changed = false;
-    for (uint32_t sw = 0; sw < s->graph.n && s->patience > 0; sw++) {
+    for (uint32_t sw = 0; sw < s->graph.n && s->budget > 0; sw++) {
         if (flow[sw] > 0 && next[sw] != FAB_NONE)
-            changed |= part(s, end, sw);
+            changed |= reduce_conflicts_at(s, end, sw);
     }
     return changed;
 }
 
-/* What is reached stays. */
-static void part_strangers(struct search *s)
+/* Reduces conflicts; neither figure may grow. */
+static void reduce_conflicts(struct search *s)
 {
     fab_route_link_load_set_bounds(&s->burden, fab_route_link_load_max(&s->burden),
                                    fab_route_link_load_max_flows(&s->burden));
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    for (unsigned round = 0; round < PASSES; round++) {
         uint32_t changed = 0;
         for (uint32_t end = 0; end < s->burden.ends; end++)
-            changed += part_all(s, end);
+            changed += reduce_conflicts_of(s, end);
         if (changed == 0)
             return;
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole search ------------------------------------------------------------------------ */
 
 static int allocate(struct search *s, const struct fab_local_search_input *in)
 {
@@ -350,9 +353,9 @@ static int prepare(struct search *s, const struct fab_local_search_input *in,
         for (uint32_t c = s->graph.port_at[sw]; c < s->graph.port_at[sw + 1]; c++)
             s->tail[c] = sw;
     }
-    status = fab_route_channel_numbering_make(&s->ladder, &s->graph, in, lft, NULL);
+    status = fab_route_channel_numbering_make(&s->numbering, &s->graph, in, lft, NULL);
     if (status == FAB_OK)
-        status = fab_route_link_load_init(&s->burden, &s->graph, s->ladder.by_port, in, lft);
+        status = fab_route_link_load_init(&s->burden, &s->graph, s->numbering.by_port, in, lft);
     return status;
 }
 
@@ -363,7 +366,7 @@ static void fini(struct search *s)
     free(s->until);
     free(s->steps);
     fab_route_link_load_fini(&s->burden);
-    fab_route_channel_numbering_fini(&s->ladder);
+    fab_route_channel_numbering_fini(&s->numbering);
     fab_route_graph_fini(&s->graph);
 }
 
@@ -378,30 +381,30 @@ static void write_back(const struct search *s, struct fab_lft *lft)
     }
 }
 
-/* Another numbering of what there is now: it allows other ways. */
+/* Makes another numbering for the present tables, which permits other moves. */
 static int renumber(struct search *s, const struct fab_local_search_input *in,
                     const struct fab_lft *lft)
 {
-    struct fab_channel_numbering ladder;
-    int status = fab_route_channel_numbering_make(&ladder, &s->graph, in, lft, &s->prng);
+    struct fab_channel_numbering numbering;
+    int status = fab_route_channel_numbering_make(&numbering, &s->graph, in, lft, &s->prng);
     if (status != FAB_OK)
         return status;
-    fab_route_channel_numbering_fini(&s->ladder);
-    s->ladder = ladder;
+    fab_route_channel_numbering_fini(&s->numbering);
+    s->numbering = numbering;
     return FAB_OK;
 }
 
-static int polish(struct search *s, const struct fab_local_search_input *in, struct fab_lft *lft)
+static int improve(struct search *s, const struct fab_local_search_input *in, struct fab_lft *lft)
 {
     int status = search(s);
-    for (unsigned i = 0; status == FAB_OK && i < LADDERS && !s->ladder.by_order; i++) {
+    for (unsigned i = 0; status == FAB_OK && i < NUMBERINGS && !s->numbering.by_order; i++) {
         write_back(s, lft);
         status = renumber(s, in, lft);
         if (status == FAB_OK)
             status = search(s);
     }
     if (status == FAB_OK)
-        part_strangers(s);
+        reduce_conflicts(s);
     if (status == FAB_OK)
         write_back(s, lft);
     return status;
@@ -409,14 +412,14 @@ static int polish(struct search *s, const struct fab_local_search_input *in, str
 
 int fab_route_local_search(const struct fab_local_search_input *in, struct fab_lft *lft)
 {
-    struct search s = {.patience = PATIENCE};
+    struct search s = {.budget = BUDGET};
     if (in->end_count == 0)
         return FAB_OK;
     fab_prng_init(&s.prng, 1);
     int status = prepare(&s, in, lft);
     if (status == FAB_OK) {
         s.weight = 1 + s.burden.ends / s.burden.runs;
-        status = polish(&s, in, lft);
+        status = improve(&s, in, lft);
     }
     fini(&s);
     return status == FAB_E_UNSUPPORTED || status == FAB_E_LIMIT ? FAB_OK : status;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables of any engine, made more even: entry by entry, until neither the worst load of all-to-all
- * nor the worst shift gets less. For fabrics where something is missing, which no closed form fits.
+ * Improves the balance of any engine's tables by local search: changes one entry at a time while
+ * the greatest load of all-to-all or the worst shift gets less. For irregular or damaged fabrics,
+ * which no closed form suits.
  */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_LOCAL_SEARCH_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_LOCAL_SEARCH_H
@@ -12,15 +13,17 @@ struct fab_local_search_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy;
     const struct fab_lids *lids;
-    const struct fab_vls *vls; /* NULL: one lane */
-    const uint32_t *ends; /* port ids, in the order of shifts; each owns a LID and is at a switch */
+    const struct fab_vls *vls; /* NULL: one VL */
+    /* Port ids of the endports in the order of the shifts; each owns a LID and is attached to a
+     * switch. */
+    const uint32_t *ends;
     uint32_t end_count;
 };
-/* Tables that are good stay so: all packets go on meeting channels in ascending order of one
- * numbering, lane by lane, and no way gets longer. Neither the greatest load of all-to-all (a slow
- * cable counts as often as it is slower) nor the greatest number of flows of a shift over one
- * channel gets more. The same input gives the same tables. What is too large, in pieces, or has no
- * such numbering, is left as it is. NOMEM: left, too. */
+/* Tables that pass the proof still do: packets go on meeting channels in ascending order of one
+ * numbering on each VL, and no path gets longer. Neither the greatest load of all-to-all (times
+ * port_slow) nor the greatest number of flows of a shift on one channel grows. Equal input gives
+ * equal tables. Tables that are too large, not connected, or without such a numbering stay
+ * unchanged, and the function returns FAB_OK. NOMEM: unchanged, too. */
 int fab_route_local_search(const struct fab_local_search_input *in, struct fab_lft *lft);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ways to one destination switch at a time by turns that close no circle. Private to the room. */
+/* Paths to one destination switch at a time over dependencies that close no cycle, in the manner of
+ * Nue. Private to the room. */
 #ifndef LIBFABMGR_ROUTE_NUE_SEARCH_H
 #define LIBFABMGR_ROUTE_NUE_SEARCH_H
 
@@ -8,70 +9,74 @@
 
 #define FAB_NUE_SLOT_NONE 0xff
 #define FAB_NUE_UNREACHED UINT16_MAX
-#define FAB_NUE_LEVELS 16
+#define FAB_NUE_LEVELS 16 /* an arc spans fewer levels */
 
+/* An arc whose dependency needs a search for cycles. */
 struct fab_nue_deferred {
     uint64_t cost;
     uint32_t arc;
 };
 struct fab_nue {
     const struct fab_graph *g; /* borrowed */
-    struct fab_cdg *turns;     /* borrowed: those of the lane at hand */
-    uint8_t *port_slot;        /* [ports] of the arc that the port belongs to */
-    uint32_t *trunk;           /* [n] arc towards the summit of the escape tree, or FAB_NONE */
-    uint64_t *load;            /* [arcs] host pairs over the arc by the ways found so far */
-    /* The ways found last: */
-    uint32_t home, count; /* the destination; switches that have a way */
-    uint32_t *near;       /* [n] those, nearest first */
-    uint16_t *hops;       /* [n] cables, or FAB_NUE_UNREACHED */
-    uint8_t *slot;        /* [n] slot of the next arc */
-    uint64_t late;        /* hosts whose way is longer than it seemed it could be */
+    struct fab_cdg *cdg;       /* borrowed: the CDG of the current VL */
+    uint8_t *port_slot;        /* [ports] slot of the arc that the port belongs to */
+    uint32_t *escape_arc;      /* [n] arc towards the root of the escape tree, or FAB_NONE */
+    uint64_t *load;            /* [arcs] pairs of hosts over the arc on the paths found so far */
+    /* The paths found last: */
+    uint32_t home, count;  /* the destination switch; number of switches that have a path */
+    uint32_t *by_distance; /* [n] these switches, nearest first */
+    uint16_t *hops;        /* [n] length of the path, or FAB_NUE_UNREACHED */
+    uint8_t *slot;         /* [n] slot of the next arc */
+    uint64_t detour_hosts; /* number of hosts whose path is longer than the shortest possible */
     /* Scratch. */
-    uint64_t usual;                 /* load, or 0: all arcs span one level */
-    uint32_t later[FAB_NUE_LEVELS]; /* arcs that are put off, by the level, as lists */
-    uint32_t *next_later;           /* [arcs] */
-    uint32_t laters;
-    uint16_t *met;           /* [n] */
-    uint16_t *forced;        /* [n] hops of switches that take the tree, or FAB_NUE_UNREACHED */
-    uint8_t *down;           /* [n] slot towards home of its ancestors in the tree */
-    uint32_t *best;          /* [n] arc */
-    uint64_t *cost;          /* [n] */
-    uint32_t *found, *force; /* [n] */
-    struct fab_nue_deferred *hard; /* [arcs] turns that need a look */
-    uint32_t forces, founds, hards;
-    uint64_t *flow; /* [n] */
-    uint64_t *wide; /* [n][words] */
+    uint64_t normal_load;             /* see span(); 0: all arcs span one level */
+    uint32_t delayed[FAB_NUE_LEVELS]; /* heads of the lists of arcs delayed to a level */
+    uint32_t *next_delayed;           /* [arcs] next in the list */
+    uint32_t delayed_count;
+    uint16_t *min_hops; /* [n] distance over the links */
+    uint16_t *forced;   /* [n] hops of switches that must take the tree, or FAB_NUE_UNREACHED */
+    uint8_t *down;      /* [n] for ancestors of home in the tree: slot towards home */
+    uint32_t *best;     /* [n] arc */
+    uint64_t *cost;     /* [n] sum of the loads along the path */
+    uint32_t *found, *forced_list;     /* [n] switches */
+    struct fab_nue_deferred *deferred; /* [arcs] */
+    uint32_t forced_count, found_count, deferred_count;
+    uint64_t *flow;         /* [n] hosts that send through the switch */
+    uint64_t *alternatives; /* [n][words] bits by slot */
 };
+/* NOMEM. */
 int fab_route_nue_init(struct fab_nue *d, const struct fab_graph *g, const struct fab_order *o,
-                       const struct fab_cdg *turns);
+                       const struct fab_cdg *cdg);
 void fab_route_nue_fini(struct fab_nue *d);
 
-/* The first arc of the way from s. */
+/* The first arc of the path from s. */
 static inline uint32_t fab_route_nue_next(const struct fab_nue *d, uint32_t s)
 {
     return d->g->nbr_at[s] + d->slot[s];
 }
 
-/* Takes the turns of the escape tree into use. */
+/* Puts the dependencies along the escape tree into use. */
 void fab_route_nue_add_escape_tree(struct fab_nue *d);
 
-/* One way from each switch to `home`, as short as can be; turns taken into use. strict: only when
- * all are of the least length that cables allow, else nothing is changed and the answer is false.
- * Not strict: always succeeds, where the tree was planted. */
+/* Finds one path from each switch to `home`, as short as dependencies allow, and puts their
+ * dependencies into use. strict: only if all paths are as short as the links allow; otherwise
+ * nothing changes and the function returns false. Not strict: always succeeds if the escape tree
+ * was added. */
 bool fab_route_nue_find(struct fab_nue *d, uint32_t home, bool strict);
 
-/* The hosts that would have detours, if it were not strict; takes nothing into use. */
+/* Returns the number of hosts that would get a detour from a search that is not strict. Adds no
+ * dependency. */
 uint64_t fab_route_nue_count_detours(struct fab_nue *d, uint32_t home);
 
-/* From slot[] alone: home, count, near[], hops[]. */
+/* Computes home, count, by_distance[] and hops[] from slot[]. */
 void fab_route_nue_restore(struct fab_nue *d, uint32_t home);
 
-/* Further arcs that are as near, after find or recall: wide[] gets for each switch the slots of all
- * arcs that may be taken in any combination, that of slot[] among them. take: turns are taken into
- * use for it; else those in use must do. */
-void fab_route_nue_find_alternatives(struct fab_nue *d, bool take);
+/* After find or restore: alternatives[] gets, for each switch, the slots of all arcs of equal path
+ * length that can be used in any combination, including slot[]. add: dependencies are added for
+ * this; otherwise those in use must suffice. */
+void fab_route_nue_find_alternatives(struct fab_nue *d, bool add);
 
-/* The wide ways as candidates for balancing. */
+/* Converts the alternatives to candidates for balancing. */
 void fab_route_nue_candidates(const struct fab_nue *d, struct fab_shortest *ret);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Destinations switch by switch, in the order in which neighbours stand side by side (number.c). */
+/* Destination switches in the order of leaf_sequence.c, and the DLIDs that each of them has. */
 #include "libfabmgr/route/updown/destinations.h"
 
 #include <stdlib.h>
@@ -29,14 +29,14 @@ int fab_route_destinations_in_sequence(const struct fab_route_input *in, const s
 }
 
 int fab_route_destinations_make(const struct fab_route_input *in, const struct fab_graph *g,
-                                const struct fab_updown *slopes, struct fab_destinations *ret)
+                                const struct fab_updown *updown, struct fab_destinations *ret)
 {
     struct fab_destinations r;
     uint32_t *sequence = calloc((size_t)g->n + 1, sizeof(*sequence));
     int status = fab_route_destinations_in_sequence(in, g, sequence, &r);
     if (status != FAB_OK)
         return status;
-    status = fab_route_leaf_sequence(g, slopes, r.sequence, &r.edges);
+    status = fab_route_leaf_sequence(g, updown, r.sequence, &r.edges);
     if (status == FAB_OK)
         *ret = r;
     else
@@ -50,8 +50,8 @@ void fab_route_destinations_fini(struct fab_destinations *r)
     memset(r, 0, sizeof(*r));
 }
 
-static uint32_t end_lanes(const struct fab_destinations *r, uint32_t sw, uint32_t offset,
-                          uint32_t number, bool loaded, struct fab_dlid *lanes)
+static uint32_t endport_dlids(const struct fab_destinations *r, uint32_t sw, uint32_t offset,
+                              uint32_t number, bool loaded, struct fab_dlid *dlids)
 {
     const struct fab_fabric *f = r->in->fabric;
     const struct fab_lids *lids = r->in->lids;
@@ -66,7 +66,7 @@ static uint32_t end_lanes(const struct fab_destinations *r, uint32_t sw, uint32_
             number++;
             continue;
         }
-        lanes[count++] = (struct fab_dlid){.lid = lids->base[peer] + offset,
+        dlids[count++] = (struct fab_dlid){.lid = lids->base[peer] + offset,
                                            .number = number++,
                                            .port = (uint8_t)num,
                                            .loaded = loaded};
@@ -75,14 +75,14 @@ static uint32_t end_lanes(const struct fab_destinations *r, uint32_t sw, uint32_
 }
 
 uint32_t fab_route_destinations_dlids(const struct fab_destinations *r, uint32_t index,
-                                      uint32_t offset, struct fab_dlid lanes[FAB_DLIDS_MAX])
+                                      uint32_t offset, struct fab_dlid dlids[FAB_DLIDS_MAX])
 {
     uint32_t sw = r->sequence[index];
     uint32_t number = (index < r->edges ? index * r->leaf_size : index) + offset;
-    uint32_t count = end_lanes(r, sw, offset, number, true, lanes);
-    count += end_lanes(r, sw, offset, index + offset, false, lanes + count);
+    uint32_t count = endport_dlids(r, sw, offset, number, true, dlids);
+    count += endport_dlids(r, sw, offset, index + offset, false, dlids + count);
     uint32_t port0 = fab_port_id(r->in->fabric, sw, 0);
     if (offset == 0 && r->in->lids->base[port0] != 0)
-        lanes[count++] = (struct fab_dlid){.lid = r->in->lids->base[port0], .number = index};
+        dlids[count++] = (struct fab_dlid){.lid = r->in->lids->base[port0], .number = index};
     return count;
 }

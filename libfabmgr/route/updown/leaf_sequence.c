@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * D-mod-k spreads destinations by a number whose digits say where they are in the tree: which host
- * of the leaf, which leaf of the pod, which pod. GUIDs do not come in that order, so the leaves are
- * numbered here: those at the least distance from each other stand side by side. Level by level,
- * from the greatest distance down, each group is split into those within the next smaller distance
- * of its lowest id, those within it of the lowest that remains, and so on.
+ * of the leaf, which leaf of the pod, which pod. GUIDs do not follow that order. So the leaves are
+ * put into a sequence in which leaves at the least distance from each other are adjacent. Level by
+ * level, from the greatest distance down, each group is split: those within the next smaller
+ * distance of its lowest id, then those within it of the lowest id that remains, and so on.
  */
 #include "libfabmgr/route/updown/leaf_sequence.h"
 
@@ -17,27 +17,27 @@
 struct numbering {
     uint32_t count;    /* switches with hosts */
     uint32_t *edge;    /* [count] their ids, ascending */
-    uint8_t *apart;    /* [count][count] cables between them */
+    uint8_t *distance; /* [count][count] hops between them */
     uint32_t *order;   /* [count] indices into edge, being grouped */
     uint32_t *scratch; /* [count] */
 };
 
-static int measure(const struct fab_graph *g, const struct fab_updown *slopes, struct numbering *n)
+static int measure(const struct fab_graph *g, const struct fab_updown *updown, struct numbering *n)
 {
-    uint8_t *way = fab_route_legal_alloc(g->n);
-    if (way == NULL)
+    uint8_t *paths = fab_route_legal_alloc(g->n);
+    if (paths == NULL)
         return FAB_E_NOMEM;
     for (uint32_t first = 0; first < n->count; first += FAB_LEGAL_BATCH) {
         uint32_t left = n->count - first;
         uint32_t columns = left < FAB_LEGAL_BATCH ? left : FAB_LEGAL_BATCH;
-        fab_route_legal_paths(slopes, n->edge + first, columns, way);
+        fab_route_legal_paths(updown, n->edge + first, columns, paths);
         for (uint32_t i = 0; i < n->count; i++) {
-            const uint8_t *row = way + (size_t)n->edge[i] * FAB_LEGAL_BATCH;
+            const uint8_t *row = paths + (size_t)n->edge[i] * FAB_LEGAL_BATCH;
             for (uint32_t c = 0; c < columns; c++)
-                n->apart[(size_t)i * n->count + first + c] = row[c] & FAB_LEGAL_HOPS;
+                n->distance[(size_t)i * n->count + first + c] = row[c] & FAB_LEGAL_HOPS;
         }
     }
-    free(way);
+    free(paths);
     return FAB_OK;
 }
 
@@ -45,21 +45,21 @@ static uint8_t diameter(const struct numbering *n)
 {
     uint8_t greatest = 0;
     for (size_t i = 0; i < (size_t)n->count * n->count; i++) {
-        if (n->apart[i] > greatest)
-            greatest = n->apart[i];
+        if (n->distance[i] > greatest)
+            greatest = n->distance[i];
     }
     return greatest;
 }
 
-/* Groups order[from..to) (ascending) by being within `radius` of a first one, and each group by
- * the smaller radii. */
+/* Splits order[from..to), which is ascending, into groups within `radius` of their first members,
+ * and each group by the smaller radii. */
 static void group(struct numbering *n, uint32_t from, uint32_t to, int radius)
 {
     while (radius > 0 && from < to) {
-        const uint8_t *near = n->apart + (size_t)n->order[from] * n->count;
+        const uint8_t *distances = n->distance + (size_t)n->order[from] * n->count;
         uint32_t in = from, out = 0;
         for (uint32_t i = from; i < to; i++) {
-            if (i == from || near[n->order[i]] <= radius)
+            if (i == from || distances[n->order[i]] <= radius)
                 n->order[in++] = n->order[i];
             else
                 n->scratch[out++] = n->order[i];
@@ -82,7 +82,7 @@ static void write_sequence(const struct fab_graph *g, const struct numbering *n,
     }
 }
 
-int fab_route_leaf_sequence(const struct fab_graph *g, const struct fab_updown *slopes,
+int fab_route_leaf_sequence(const struct fab_graph *g, const struct fab_updown *updown,
                             uint32_t *ret_sequence, uint32_t *ret_edges)
 {
     struct numbering n = {0};
@@ -92,8 +92,8 @@ int fab_route_leaf_sequence(const struct fab_graph *g, const struct fab_updown *
     n.edge = fab_alloc_array(n.count, sizeof(*n.edge));
     n.order = fab_alloc_array(n.count, sizeof(*n.order));
     n.scratch = fab_alloc_array(n.count, sizeof(*n.scratch));
-    n.apart = fab_alloc_array((size_t)n.count * n.count, sizeof(*n.apart));
-    if (n.edge == NULL || n.order == NULL || n.scratch == NULL || n.apart == NULL)
+    n.distance = fab_alloc_array((size_t)n.count * n.count, sizeof(*n.distance));
+    if (n.edge == NULL || n.order == NULL || n.scratch == NULL || n.distance == NULL)
         goto out;
     for (uint32_t s = 0, i = 0; s < g->n; s++) {
         if (g->hosts[s] > 0)
@@ -101,7 +101,7 @@ int fab_route_leaf_sequence(const struct fab_graph *g, const struct fab_updown *
     }
     for (uint32_t i = 0; i < n.count; i++)
         n.order[i] = i;
-    ret = measure(g, slopes, &n);
+    ret = measure(g, updown, &n);
     if (ret != FAB_OK)
         goto out;
     group(&n, 0, n.count, (int)diameter(&n) - 1);
@@ -111,6 +111,6 @@ out:
     free(n.edge);
     free(n.order);
     free(n.scratch);
-    free(n.apart);
+    free(n.distance);
     return ret;
 }

@@ -1,55 +1,61 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lengths of up-then-down paths, for 64 destinations at a time. Private to the room. */
+/* Lengths of legal paths of up*|down* routing (first up, then down), for 64 destinations at a time.
+ * Private to the room. */
 #ifndef LIBFABMGR_ROUTE_UPDOWN_LEGAL_PATHS_H
 #define LIBFABMGR_ROUTE_UPDOWN_LEGAL_PATHS_H
 
 #include "libfabmgr/route/updown/switch_order.h"
 
 #define FAB_LEGAL_BATCH 64
-#define FAB_LEGAL_CLIMBS 0x80 /* the way may begin with a climb: nobody may come down to here */
-#define FAB_LEGAL_HOPS 0x7f   /* mask of the length */
-#define FAB_LEGAL_NONE 0xff   /* no way */
+/* A path length of a switch is a byte: the number of hops, and this flag: the path may begin by
+ * ascending; then no path from above leads through the switch. */
+#define FAB_LEGAL_CLIMBS 0x80
+#define FAB_LEGAL_HOPS 0x7f /* mask of the hops */
+#define FAB_LEGAL_NONE 0xff /* no legal path */
 
-/* Neighbours of s: those below are nbr[at[s]..mid[s]), those above nbr[mid[s]..at[s + 1]). */
+/* Lower neighbours of s: nbr[at[s]..mid[s]); upper neighbours: nbr[mid[s]..at[s + 1]). */
 struct fab_updown {
     uint32_t n;
-    const uint32_t *by_height; /* switches, lowest first (borrowed) */
-    uint32_t *at, *mid, *nbr;
-    /* [n][2] kinds, 0..2n-1: switches that have the same neighbours above; then those that have the
-     * same above and below. */
-    uint32_t *kind;
-    uint32_t *floor;           /* [n] the lowest switch that has the same neighbours below */
-    uint32_t storeys, *storey; /* these, lowest first */
+    const uint32_t *by_height; /* [n] switches, lowest first (borrowed) */
+    uint32_t *at, *mid, *nbr;  /* [n + 1], [n], [neighbours] */
+    uint32_t *row_class;       /* [n][2] class ids, 0..2n-1: of switches with equal upper
+                                  neighbours; of switches with equal upper and lower ones */
+    uint32_t *lower_class;     /* [n] the lowest switch with the same lower neighbours */
+    uint32_t lower_classes;    /* number of these classes, */
+    uint32_t *lower_class_rep; /* and their representatives, lowest first */
 };
+/* NOMEM. */
 int fab_route_updown_make(const struct fab_graph *g, const struct fab_order *o,
                           struct fab_updown *ret);
 void fab_route_updown_fini(struct fab_updown *s);
 
-/* ret_way: [n][64], 64-byte aligned: from each switch to destination i the length of the way that
- * packets take, in cables, and CLIMBS. The next switch on the way is one that is one cable nearer,
- * and either above a switch that CLIMBS, or below and without CLIMBS itself. count <= 64; columns
- * beyond count say NONE. */
+/* ret_paths: [n][64], 64-byte aligned: the length of the path from each switch to destination i,
+ * and CLIMBS. The next switch on the path has a length that is less by one; it is an upper
+ * neighbour if this switch CLIMBS, or a lower neighbour without CLIMBS. count <= 64; columns from
+ * `count` on are NONE. O(links * 64) byte operations, in vectors; far fewer where switches have
+ * equal rows. */
 void fab_route_legal_paths(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
-                           uint8_t *ret_way);
-/* Likewise, but a switch has the row of fab_route_legal_row_of()[switch] only; its own may hold
- * anything.
- */
+                           uint8_t *ret_paths);
+/* The same, but only rows of class representatives are valid: switch s has row
+ * fab_route_legal_row_of()[s]. */
 void fab_route_legal_rows(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
-                          uint8_t *ret_way);
-uint8_t *fab_route_legal_alloc(uint32_t n); /* room for ret_way; free() it */
+                          uint8_t *ret_paths);
+uint8_t *
+fab_route_legal_alloc(uint32_t n); /* memory for ret_paths, or NULL; the caller calls free() */
 
-/* Behind the rows there is, by switch:
- * a switch that has the same row (most have one of few rows in a sound tree; some that have the
- * same may have different values); */
-static inline uint32_t *fab_route_legal_row_of(const uint8_t *way, uint32_t n)
+/* Behind the rows of ret_paths there are two arrays by switch. First: the switch whose row is
+ * equal; switches with equal rows may still have different entries here. In a whole tree few rows
+ * differ.
+ */
+static inline uint32_t *fab_route_legal_row_of(const uint8_t *paths, uint32_t n)
 {
-    return (uint32_t *)(uintptr_t)(way + ((size_t)n + 1) * FAB_LEGAL_BATCH);
+    return (uint32_t *)(uintptr_t)(paths + ((size_t)n + 1) * FAB_LEGAL_BATCH);
 }
-/* and whether any of the destinations is at the switch or below it. (Behind that there is room that
- * is private to legal.c.) */
-static inline bool *fab_route_legal_descends(const uint8_t *way, uint32_t n)
+/* Second: whether any of the destinations is the switch or below it. The memory behind that is
+ * private to legal_paths.c. */
+static inline bool *fab_route_legal_descends(const uint8_t *paths, uint32_t n)
 {
-    return (bool *)(fab_route_legal_row_of(way, n) + n);
+    return (bool *)(fab_route_legal_row_of(paths, n) + n);
 }
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Neighbours below and above, by an order; and which switches have the same ones. In a tree those
- * are many: the leaves of a pod stand under one roof, its middle switches on one floor, the core
- * switches of a plane have both in common.
+ * Lists the lower and upper neighbours of each switch by the total order, and groups switches into
+ * equivalence classes by their neighbours. In a tree the classes are large: the leaves of a pod
+ * have the same upper neighbours, its middle switches the same lower ones, and the
+ * core switches of a plane both.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +14,13 @@
 #include "libfabmgr/route/graph/equivalence.h"
 #include "libfabmgr/route/updown/legal_paths.h"
 
-static bool same(const uint32_t *nbr, const uint32_t a[2], const uint32_t b[2])
+static bool equal_ranges(const uint32_t *nbr, const uint32_t a[2], const uint32_t b[2])
 {
     uint32_t count = a[1] - a[0];
     return count == b[1] - b[0] && memcmp(nbr + a[0], nbr + b[0], count * sizeof(*nbr)) == 0;
 }
 
-static uint64_t sign(const uint32_t *nbr, uint32_t from, uint32_t to)
+static uint64_t hash_range(const uint32_t *nbr, uint32_t from, uint32_t to)
 {
     uint64_t sum = 0;
     for (uint32_t i = from; i < to; i++)
@@ -27,82 +28,85 @@ static uint64_t sign(const uint32_t *nbr, uint32_t from, uint32_t to)
     return sum;
 }
 
-static bool same_roof(const void *ctx, uint32_t a, uint32_t b)
+static bool equal_upper(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct fab_updown *s = ctx;
-    return same(s->nbr, (uint32_t[]){s->mid[a], s->at[a + 1]},
-                (uint32_t[]){s->mid[b], s->at[b + 1]});
+    return equal_ranges(s->nbr, (uint32_t[]){s->mid[a], s->at[a + 1]},
+                        (uint32_t[]){s->mid[b], s->at[b + 1]});
 }
-static uint64_t sign_roof(const void *ctx, uint32_t sw)
+static uint64_t hash_upper(const void *ctx, uint32_t sw)
 {
     const struct fab_updown *s = ctx;
-    return sign(s->nbr, s->mid[sw], s->at[sw + 1]);
+    return hash_range(s->nbr, s->mid[sw], s->at[sw + 1]);
 }
 
-static bool same_floor(const void *ctx, uint32_t a, uint32_t b)
+static bool equal_lower(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct fab_updown *s = ctx;
-    return same(s->nbr, (uint32_t[]){s->at[a], s->mid[a]}, (uint32_t[]){s->at[b], s->mid[b]});
+    return equal_ranges(s->nbr, (uint32_t[]){s->at[a], s->mid[a]},
+                        (uint32_t[]){s->at[b], s->mid[b]});
 }
-static uint64_t sign_floor(const void *ctx, uint32_t sw)
+static uint64_t hash_lower(const void *ctx, uint32_t sw)
 {
     const struct fab_updown *s = ctx;
-    return sign(s->nbr, s->at[sw], s->mid[sw]);
+    return hash_range(s->nbr, s->at[sw], s->mid[sw]);
 }
 
 struct pairs {
-    const uint32_t *roof, *floor;
+    const uint32_t *upper_class, *lower_class;
 };
-static bool same_pair(const void *ctx, uint32_t a, uint32_t b)
+static bool equal_both(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct pairs *p = ctx;
-    return p->roof[a] == p->roof[b] && p->floor[a] == p->floor[b];
+    return p->upper_class[a] == p->upper_class[b] && p->lower_class[a] == p->lower_class[b];
 }
-static uint64_t sign_pair(const void *ctx, uint32_t sw)
+static uint64_t hash_both(const void *ctx, uint32_t sw)
 {
     const struct pairs *p = ctx;
-    return ((uint64_t)p->roof[sw] << 32) + p->floor[sw];
+    return ((uint64_t)p->upper_class[sw] << 32) + p->lower_class[sw];
 }
 
-/* floor[]: from the lowest id to the switch that stands lowest. first: [n] */
-static void list_storeys(struct fab_updown *s, uint32_t *first)
+/* Changes the representative in lower_class[] from the lowest id to the switch that is lowest in
+ * the order. first: [n] scratch. */
+static void list_lower_classes(struct fab_updown *s, uint32_t *first)
 {
     memset(first, 0xff, s->n * sizeof(*first)); /* FAB_NONE */
     for (uint32_t p = 0; p < s->n; p++) {
-        uint32_t sw = s->by_height[p], *lowest = &first[s->floor[sw]];
+        uint32_t sw = s->by_height[p], *lowest = &first[s->lower_class[sw]];
         if (*lowest == FAB_NONE)
-            *lowest = s->storey[s->storeys++] = sw;
-        s->floor[sw] = *lowest;
+            *lowest = s->lower_class_rep[s->lower_classes++] = sw;
+        s->lower_class[sw] = *lowest;
     }
 }
 
-/* roof, pair: [n], scratch. */
-static int find_kinds(struct fab_updown *s, uint32_t *roof, uint32_t *pair)
+/* upper_class, pair: [n] scratch. */
+static int find_classes(struct fab_updown *s, uint32_t *upper_class, uint32_t *pair)
 {
-    const struct pairs p = {roof, s->floor};
-    int status = fab_route_equivalence_classes(&(struct fab_equivalence){s, same_roof, sign_roof},
-                                               s->n, roof);
+    const struct pairs p = {upper_class, s->lower_class};
+    int status = fab_route_equivalence_classes(
+        &(struct fab_equivalence){s, equal_upper, hash_upper}, s->n, upper_class);
     if (status == FAB_OK)
-        status = fab_route_equivalence_classes(&(struct fab_equivalence){s, same_floor, sign_floor},
-                                               s->n, s->floor);
+        status = fab_route_equivalence_classes(
+            &(struct fab_equivalence){s, equal_lower, hash_lower}, s->n, s->lower_class);
     if (status == FAB_OK)
-        status = fab_route_equivalence_classes(&(struct fab_equivalence){&p, same_pair, sign_pair},
+        status = fab_route_equivalence_classes(&(struct fab_equivalence){&p, equal_both, hash_both},
                                                s->n, pair);
     for (uint32_t sw = 0; sw < s->n && status == FAB_OK; sw++) {
-        s->kind[2 * sw] = 2 * roof[sw];
-        s->kind[2 * sw + 1] = 2 * pair[sw] + 1;
+        s->row_class[2 * sw] = 2 * upper_class[sw];
+        s->row_class[2 * sw + 1] = 2 * pair[sw] + 1;
     }
     if (status == FAB_OK)
-        list_storeys(s, roof);
+        list_lower_classes(s, upper_class);
     return status;
 }
 
-static int find_kin(struct fab_updown *s)
+static int alloc_and_find_classes(struct fab_updown *s)
 {
-    uint32_t *roof = fab_alloc_array(s->n, sizeof(*roof));
+    uint32_t *upper_class = fab_alloc_array(s->n, sizeof(*upper_class));
     uint32_t *pair = fab_alloc_array(s->n, sizeof(*pair));
-    int status = roof != NULL && pair != NULL ? find_kinds(s, roof, pair) : FAB_E_NOMEM;
-    free(roof);
+    int status =
+        upper_class != NULL && pair != NULL ? find_classes(s, upper_class, pair) : FAB_E_NOMEM;
+    free(upper_class);
     free(pair);
     return status;
 }
@@ -115,11 +119,11 @@ int fab_route_updown_make(const struct fab_graph *g, const struct fab_order *o,
     s.at = calloc(n, sizeof(*s.at));
     s.mid = calloc(n, sizeof(*s.mid));
     s.nbr = calloc((size_t)g->nbr_at[g->n] + 1, sizeof(*s.nbr));
-    s.kind = calloc(n, 2 * sizeof(*s.kind));
-    s.floor = calloc(n, sizeof(*s.floor));
-    s.storey = calloc(n, sizeof(*s.storey));
-    if (s.at == NULL || s.mid == NULL || s.nbr == NULL || s.kind == NULL || s.floor == NULL ||
-        s.storey == NULL) {
+    s.row_class = calloc(n, 2 * sizeof(*s.row_class));
+    s.lower_class = calloc(n, sizeof(*s.lower_class));
+    s.lower_class_rep = calloc(n, sizeof(*s.lower_class_rep));
+    if (s.at == NULL || s.mid == NULL || s.nbr == NULL || s.row_class == NULL ||
+        s.lower_class == NULL || s.lower_class_rep == NULL) {
         fab_route_updown_fini(&s);
         return FAB_E_NOMEM;
     }
@@ -135,7 +139,7 @@ int fab_route_updown_make(const struct fab_graph *g, const struct fab_order *o,
                 s.mid[sw] = out;
         }
     }
-    int status = find_kin(&s);
+    int status = alloc_and_find_classes(&s);
     if (status == FAB_OK)
         *ret = s;
     else
@@ -148,8 +152,8 @@ void fab_route_updown_fini(struct fab_updown *s)
     free(s->at);
     free(s->mid);
     free(s->nbr);
-    free(s->kind);
-    free(s->floor);
-    free(s->storey);
+    free(s->row_class);
+    free(s->lower_class);
+    free(s->lower_class_rep);
     memset(s, 0, sizeof(*s));
 }

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One summit: from any acyclic order to one in which every pair of switches can talk.
+ * A single root: changes any total order into one in which every pair of switches has a legal path.
  *
- * Up*|down* routing joins two switches when they have a common ancestor. In a fat tree ordered by
- * ranks all leaves have one, but two spines have none: the way from spine to spine is down and up
- * again, a turn that may close a cycle of waiting buffers. Yet switches, aggregation nodes and
- * managers do sit on spines. The classic answer, one root and levels below it, makes all but one
- * spine useless for the traffic between leaves.
+ * Up*|down* routing joins two switches if they have a common ancestor. In a fat tree ordered by
+ * ranks all leaves have one, but two spines have none: a path from spine to spine descends and
+ * ascends again, which may close a cycle of channel dependencies. Yet switches, aggregation nodes
+ * and managers are attached to spines and must be reached. The classic answer, one root and levels
+ * below it, makes all spines but one useless for traffic between leaves.
  *
- * Here the order is kept, and turned over where it costs nothing. Take a leaf, and turn all cables
- * among the leaf and its ancestors round (its ancestors are all spines, in a tree): the leaf is
- * the summit now, a common ancestor of everyone, and spine-leaf-spine is an up-down path. The
- * shortest paths between all other leaves are as legal as before: a path leaf-spine-leaf enters
- * and leaves the turned part in one and the same switch.
+ * Here most of the order is kept. Choose a leaf and reverse the direction of all links among the
+ * leaf and its ancestors (in a tree: all spines). The leaf is the root now, a common ancestor of
+ * all switches, and spine - leaf - spine is a legal path. The shortest paths between the other
+ * leaves stay legal: such a path enters and leaves the reversed part in the same switch.
  *
- * Why this stays acyclic: let G be the switches that can climb to the summit, U the others. Where
- * a cable joins the two, its upper end is in U (else both could climb). Take the highest g in G
- * that has a neighbour in U, and B, its ancestors within U. Turning the cables in {g}+B means: take
- * B out of the order and put it back, upside down, just below g. What hangs below B in U and stood
- * higher than g moves along, to just below B. The neighbours of all these in G are below them, and
- * not higher than g (it is the highest), so that no other cable changes direction. Now B can climb
- * to g and is in G. Repeat until U is empty. The first step has G = {summit}.
+ * Proof that the directions stay acyclic. Let G be the switches that reach the root by ascending, U
+ * the others. Where a link joins G and U, its upper end is in U, since otherwise both could ascend.
+ * Let g be the highest switch of G with a neighbour in U, and B the ancestors of g within U.
+ * Reversing the links among g and B means taking B out of the order and putting it back, in
+ * reverse, just below g. The switches of U that are above g in the order but descendants of B move
+ * along, to just below B. The neighbours in G of all moved switches are below them, and not above g
+ * (g is the highest), so that no other link changes direction. Now B reaches g by ascending and
+ * belongs to G. Repeat until U is empty. The first step has G = {root}.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,20 +28,20 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/updown/switch_order.h"
 
-#define TRIALS 64 /* leaves that are looked at as summits */
+#define TRIALS 64 /* leaves that are tried as roots */
 
-enum mark { PLAIN = 0, ABOVE = 1 /* in B */, BESIDE = 2 /* hangs below B */ };
+enum mark { PLAIN = 0, ABOVE = 1 /* in B */, BESIDE = 2 /* descendant of B in U, above g */ };
 
-struct climb {
+struct rooting {
     const struct fab_graph *g;
     struct fab_order *o;
     uint8_t *mark;   /* [n] */
-    bool *joined;    /* [n] in G */
+    bool *in_g;      /* [n] in G */
     uint32_t *stack; /* [n] */
     uint32_t *list;  /* [n] */
 };
 
-static bool is_maximum(const struct climb *c, uint32_t s)
+static bool is_maximum(const struct rooting *c, uint32_t s)
 {
     for (uint32_t i = c->g->nbr_at[s]; i < c->g->nbr_at[s + 1]; i++) {
         if (fab_route_order_is_up(c->o, s, c->g->nbr[i]))
@@ -50,16 +50,16 @@ static bool is_maximum(const struct climb *c, uint32_t s)
     return true;
 }
 
-/* Marks with `as` what can be reached from the `count` switches on the stack, going up or down,
- * over switches that are not joined and not marked. Returns how many maxima are among them. */
-static uint32_t flood(struct climb *c, uint32_t count, bool up, enum mark as)
+/* Marks with `as` the switches that the `count` switches on the stack reach by only ascending (or
+ * only descending) over unmarked switches outside G. Returns how many of them are maxima. */
+static uint32_t flood(struct rooting *c, uint32_t count, bool up, enum mark as)
 {
     uint32_t maxima = 0;
     while (count > 0) {
         uint32_t s = c->stack[--count];
         for (uint32_t i = c->g->nbr_at[s]; i < c->g->nbr_at[s + 1]; i++) {
             uint32_t v = c->g->nbr[i];
-            if (c->joined[v] || c->mark[v] != PLAIN || fab_route_order_is_up(c->o, s, v) != up)
+            if (c->in_g[v] || c->mark[v] != PLAIN || fab_route_order_is_up(c->o, s, v) != up)
                 continue;
             c->mark[v] = (uint8_t)as;
             maxima += up && is_maximum(c, v);
@@ -69,17 +69,17 @@ static uint32_t flood(struct climb *c, uint32_t count, bool up, enum mark as)
     return maxima;
 }
 
-static uint32_t maxima_above(struct climb *c, uint32_t s)
+static uint32_t maxima_above(struct rooting *c, uint32_t s)
 {
     memset(c->mark, PLAIN, c->g->n);
     c->stack[0] = s;
     return flood(c, 1, true, ABOVE);
 }
 
-/* The first leaf (any switch, if there is none) that climbs to most of the maxima of its component,
- * else the one that climbs to more than any before it. Not to all of them: a missing cable should
- * not move the summit. */
-static uint32_t choose_summit(struct climb *c, uint32_t component, uint32_t maxima, bool has_leaf)
+/* The first leaf (any switch, if the component has no leaf) from which at least three quarters of
+ * the maxima of its component are reached by ascending; if there is none, the first of those that
+ * reach the most. Not all maxima are required, so that a failed link does not move the root. */
+static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxima, bool has_leaf)
 {
     uint32_t best = FAB_NONE, best_maxima = 0;
     unsigned trials = 0;
@@ -98,8 +98,8 @@ static uint32_t choose_summit(struct climb *c, uint32_t component, uint32_t maxi
     return best;
 }
 
-/* One step of the proof above: B and what hangs below it are put just below `g`. */
-static void turn_over(struct climb *c, uint32_t g)
+/* One step of the proof above: puts B and its descendants just below `g`. */
+static void reverse_below(struct rooting *c, uint32_t g)
 {
     struct fab_order *o = c->o;
     uint32_t out = 0, n = o->n;
@@ -132,30 +132,30 @@ static void turn_over(struct climb *c, uint32_t g)
         o->pos[o->at[p]] = p;
 }
 
-/* Joins who can climb to somebody joined, from the top down; returns the highest joined switch
- * with a neighbour above that is not, or FAB_NONE. */
-static uint32_t join(struct climb *c, uint32_t component)
+/* Adds to G, from the top down, each switch with an upper neighbour in G. Returns the highest
+ * switch of G with an upper neighbour outside G, or FAB_NONE. */
+static uint32_t extend_g(struct rooting *c, uint32_t component)
 {
     uint32_t frontier = FAB_NONE;
     for (uint32_t p = c->o->n; p-- > 0;) {
         uint32_t s = c->o->at[p];
-        bool stray_above = false;
+        bool outside_above = false;
         if (c->g->component[s] != component)
             continue;
         for (uint32_t i = c->g->nbr_at[s]; i < c->g->nbr_at[s + 1]; i++) {
             uint32_t v = c->g->nbr[i];
             if (!fab_route_order_is_up(c->o, s, v))
                 continue;
-            c->joined[s] = c->joined[s] || c->joined[v];
-            stray_above = stray_above || !c->joined[v];
+            c->in_g[s] = c->in_g[s] || c->in_g[v];
+            outside_above = outside_above || !c->in_g[v];
         }
-        if (frontier == FAB_NONE && c->joined[s] && stray_above)
+        if (frontier == FAB_NONE && c->in_g[s] && outside_above)
             frontier = s;
     }
     return frontier;
 }
 
-static uint32_t raise_component(struct climb *c, uint32_t component)
+static uint32_t root_component(struct rooting *c, uint32_t component)
 {
     uint32_t maxima = 0, highest = FAB_NONE;
     bool has_leaf = false;
@@ -170,35 +170,35 @@ static uint32_t raise_component(struct climb *c, uint32_t component)
     }
     if (maxima <= 1)
         return highest;
-    uint32_t summit = choose_summit(c, component, maxima, has_leaf);
-    c->joined[summit] = true;
-    for (uint32_t g = summit; g != FAB_NONE; g = join(c, component))
-        turn_over(c, g);
-    return summit;
+    uint32_t root = choose_root(c, component, maxima, has_leaf);
+    c->in_g[root] = true;
+    for (uint32_t g = root; g != FAB_NONE; g = extend_g(c, component))
+        reverse_below(c, g);
+    return root;
 }
 
 int fab_route_order_single_root(const struct fab_graph *g, struct fab_order *o)
 {
-    struct climb c = {.g = g, .o = o};
+    struct rooting c = {.g = g, .o = o};
     size_t n = (size_t)g->n + 1;
     int ret = FAB_E_NOMEM;
     c.mark = calloc(n, 1);
-    c.joined = calloc(n, sizeof(*c.joined));
+    c.in_g = calloc(n, sizeof(*c.in_g));
     c.stack = calloc(n, sizeof(*c.stack));
     c.list = calloc(n, sizeof(*c.list));
-    if (c.mark == NULL || c.joined == NULL || c.stack == NULL || c.list == NULL)
+    if (c.mark == NULL || c.in_g == NULL || c.stack == NULL || c.list == NULL)
         goto out;
     for (uint32_t s = 0; s < g->n; s++) {
         if (g->component[s] != s)
             continue;
-        uint32_t summit = raise_component(&c, s);
+        uint32_t root = root_component(&c, s);
         if (s == 0)
-            o->summit = summit;
+            o->root = root;
     }
     ret = FAB_OK;
 out:
     free(c.mark);
-    free(c.joined);
+    free(c.in_g);
     free(c.stack);
     free(c.list);
     return ret;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finding the order. Candidates are made in ways that suit different topologies, each is given a
- * single summit, and the one with the shortest ways between hosts wins (the first, where equal):
+ * Finding the order for up*|down* routing. Candidate orders are made in ways that suit different
+ * topologies. Each gets a single root (single_root.c), and the one with the shortest legal paths
+ * between hosts wins; of equals, the first.
  *
- *   leaves  rank 0 for the switches that have hosts, then the distance from these. A spine may have
- *           a host too (a manager, storage): a switch that is cabled to one with twice as many
- *           hosts is no leaf. This suits trees, also damaged ones.
- *   strict  the same, but a neighbour with any more hosts is enough.
- *   levels  distance from one switch in the middle. This suits rings, tori and the irregular,
- *           where "leaf" means nothing.
- *   roots   the policy names the roots: the distance from these. No other candidate is tried.
+ *   leaves  Switches with hosts have rank 0, others the distance from these. Spines may have hosts,
+ *           too (a manager, storage): a switch is no leaf if a neighbour has at least twice as many
+ *           hosts. Suits trees, whole or damaged.
+ *   strict  The same, but any neighbour with more hosts is enough.
+ *   levels  Ranks fall with the distance from one central switch. Suits rings, tori and irregular
+ *           topologies, which have no leaves.
+ *   roots   The policy names the roots; ranks fall with the distance from them. No other candidate
+ *           is tried.
  *
- * Equal ranks are ordered by id, hence by GUID.
+ * Switches of equal rank are ordered by id, hence by GUID.
  */
 #include "libfabmgr/route/updown/switch_order.h"
 
@@ -24,20 +26,21 @@
 
 #define RANK_NONE 0xff
 #define RANK_MAX 0xfe
-#define SPREAD_MAX (1u << 20)
-#define FLAT_SHARE 20 /* cables within a rank: more than one of so many, and it is no tree */
-#define CENTRES 16    /* switches that are looked at as the middle */
+#define DIVIDER_MAX (1u << 20)
+#define WITHIN_RANK_SHARE                                                                          \
+    20             /* no tree if more than 1 of 20 links joins switches of the same rank */
+#define CENTRES 16 /* candidates for the central switch that are tried */
 
 static int order_init(struct fab_order *o, uint32_t n)
 {
-    struct fab_order made = {.n = n, .summit = FAB_NONE, .origin = ""};
+    struct fab_order made = {.n = n, .root = FAB_NONE, .origin = ""};
     size_t room = (size_t)n + 1;
     made.rank = calloc(room, sizeof(*made.rank));
     made.leaf = calloc(room, sizeof(*made.leaf));
     made.at = calloc(room, sizeof(*made.at));
     made.pos = calloc(room, sizeof(*made.pos));
-    made.spread = calloc(room, sizeof(*made.spread));
-    if (!made.rank || !made.leaf || !made.at || !made.pos || !made.spread) {
+    made.divider = calloc(room, sizeof(*made.divider));
+    if (!made.rank || !made.leaf || !made.at || !made.pos || !made.divider) {
         fab_route_order_fini(&made);
         return FAB_E_NOMEM;
     }
@@ -51,15 +54,15 @@ void fab_route_order_fini(struct fab_order *o)
     free(o->leaf);
     free(o->at);
     free(o->pos);
-    free(o->spread);
+    free(o->divider);
     memset(o, 0, sizeof(*o));
 }
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
 
-/* Distances from the switches whose rank is 0 already, over `queue`; the others say RANK_NONE.
- * Returns the greatest. */
-static uint8_t spread_ranks(const struct fab_graph *g, uint8_t *rank, uint32_t *queue)
+/* Breadth-first search from all switches whose rank is 0; the others must be RANK_NONE. Returns the
+ * greatest rank. */
+static uint8_t search_ranks(const struct fab_graph *g, uint8_t *rank, uint32_t *queue)
 {
     uint32_t head = 0, tail = 0;
     uint8_t greatest = 0;
@@ -99,38 +102,38 @@ static void rank_from_leaves(const struct fab_graph *g, struct fab_order *o, uin
         o->leaf[s] = is_leaf(g, s, ratio);
         o->rank[s] = o->leaf[s] ? 0 : RANK_NONE;
     }
-    spread_ranks(g, o->rank, o->at);
+    search_ranks(g, o->rank, o->at);
     for (uint32_t s = 0; s < g->n; s++) {
         if (o->rank[s] == RANK_NONE)
-            o->rank[s] = 0; /* an island without hosts */
+            o->rank[s] = 0; /* a component without hosts */
     }
 }
 
-/* rank[] holds 0 for the roots and RANK_NONE for others; turned round, so that the roots are the
- * highest. */
+/* On entry rank[] is 0 for the roots and RANK_NONE for other switches; on return the roots have the
+ * greatest rank. */
 static void rank_from_roots(const struct fab_graph *g, struct fab_order *o)
 {
-    uint8_t deepest = spread_ranks(g, o->rank, o->at);
+    uint8_t deepest = search_ranks(g, o->rank, o->at);
     for (uint32_t s = 0; s < g->n; s++) {
         o->leaf[s] = g->hosts[s] > 0;
         o->rank[s] = o->rank[s] == RANK_NONE ? 0 : (uint8_t)(deepest - o->rank[s]);
     }
 }
 
-/* The sum of the distances to all others, by the room of rank[] and at[]. */
-static uint64_t remoteness(const struct fab_graph *g, struct fab_order *o, uint32_t s)
+/* The sum of the distances from s to all others. Uses rank[] and at[] as scratch. */
+static uint64_t sum_distances(const struct fab_graph *g, struct fab_order *o, uint32_t s)
 {
     uint64_t sum = 0;
     memset(o->rank, RANK_NONE, g->n);
     o->rank[s] = 0;
-    spread_ranks(g, o->rank, o->at);
+    search_ranks(g, o->rank, o->at);
     for (uint32_t v = 0; v < g->n; v++)
         sum += o->rank[v] != RANK_NONE ? o->rank[v] : 0;
     return sum;
 }
 
-/* The least remote of the switches with the most neighbours in a component. */
-static uint32_t middle(const struct fab_graph *g, struct fab_order *o, uint32_t component)
+/* Of the switches of a component with the most neighbours, the one nearest to all others. */
+static uint32_t central_switch(const struct fab_graph *g, struct fab_order *o, uint32_t component)
 {
     uint32_t most = 0, best = component;
     uint64_t least = UINT64_MAX;
@@ -143,7 +146,7 @@ static uint32_t middle(const struct fab_graph *g, struct fab_order *o, uint32_t 
     for (uint32_t s = component; s < g->n && tried < CENTRES; s++) {
         if (g->component[s] != component || g->nbr_at[s + 1] - g->nbr_at[s] != most)
             continue;
-        uint64_t sum = remoteness(g, o, s);
+        uint64_t sum = sum_distances(g, o, s);
         if (sum < least) {
             least = sum;
             best = s;
@@ -153,16 +156,16 @@ static uint32_t middle(const struct fab_graph *g, struct fab_order *o, uint32_t 
     return best;
 }
 
-static void rank_from_middle(const struct fab_graph *g, struct fab_order *o)
+static void rank_from_centre(const struct fab_graph *g, struct fab_order *o)
 {
     for (uint32_t s = 0; s < g->n; s++) {
         if (g->component[s] == s)
-            o->spread[s] = middle(g, o, s); /* borrowed; sort_by_rank sets it anew */
+            o->divider[s] = central_switch(g, o, s); /* scratch; find_dividers overwrites it */
     }
     memset(o->rank, RANK_NONE, g->n);
     for (uint32_t s = 0; s < g->n; s++) {
         if (g->component[s] == s)
-            o->rank[o->spread[s]] = 0;
+            o->rank[o->divider[s]] = 0;
     }
     rank_from_roots(g, o);
 }
@@ -208,18 +211,18 @@ static uint32_t higher_neighbours(const struct fab_graph *g, const struct fab_or
     return count;
 }
 
-static void find_spread(const struct fab_graph *g, struct fab_order *o)
+static void find_dividers(const struct fab_graph *g, struct fab_order *o)
 {
     for (uint32_t s = 0; s < g->n; s++)
-        o->spread[s] = 1;
+        o->divider[s] = 1;
     for (uint32_t p = 0; p < g->n; p++) {
         uint32_t s = o->at[p];
-        uint64_t product = (uint64_t)o->spread[s] * higher_neighbours(g, o, s);
-        uint32_t here = (uint32_t)(product < SPREAD_MAX ? product : SPREAD_MAX);
+        uint64_t product = (uint64_t)o->divider[s] * higher_neighbours(g, o, s);
+        uint32_t here = (uint32_t)(product < DIVIDER_MAX ? product : DIVIDER_MAX);
         for (uint32_t i = g->nbr_at[s]; i < g->nbr_at[s + 1]; i++) {
             uint32_t v = g->nbr[i];
-            if (o->rank[v] > o->rank[s] && o->spread[v] < here)
-                o->spread[v] = here;
+            if (o->rank[v] > o->rank[s] && o->divider[v] < here)
+                o->divider[v] = here;
         }
     }
 }
@@ -227,20 +230,21 @@ static void find_spread(const struct fab_graph *g, struct fab_order *o)
 static int finish(const struct fab_graph *g, struct fab_order *o)
 {
     sort_by_rank(o);
-    find_spread(g, o);
+    find_dividers(g, o);
     return fab_route_order_single_root(g, o);
 }
 
 /* ---- comparing candidates ------------------------------------------------------------------- */
 
-/* Cables on the ways between all pairs of hosts (of switches, where there are no hosts). */
-static int total_ways(const struct fab_graph *g, const struct fab_order *o, uint64_t *ret_total)
+/* Sum over all pairs of hosts of the hops on their legal path; over all pairs of switches if there
+ * are no hosts. */
+static int sum_hops(const struct fab_graph *g, const struct fab_order *o, uint64_t *ret_total)
 {
-    struct fab_updown slopes = {0};
+    struct fab_updown updown = {0};
     uint32_t batch[FAB_LEGAL_BATCH], hosts = 0;
     uint64_t total = 0;
-    uint8_t *way = fab_route_legal_alloc(g->n);
-    int ret = way != NULL ? fab_route_updown_make(g, o, &slopes) : FAB_E_NOMEM;
+    uint8_t *paths = fab_route_legal_alloc(g->n);
+    int ret = paths != NULL ? fab_route_updown_make(g, o, &updown) : FAB_E_NOMEM;
     if (ret != FAB_OK)
         goto out;
     for (uint32_t s = 0; s < g->n; s++)
@@ -250,11 +254,11 @@ static int total_ways(const struct fab_graph *g, const struct fab_order *o, uint
             batch[count++] = next;
         if (count == 0 || (count < FAB_LEGAL_BATCH && next + 1 < g->n))
             continue;
-        fab_route_legal_paths(&slopes, batch, count, way);
+        fab_route_legal_paths(&updown, batch, count, paths);
         for (uint32_t s = 0; s < g->n; s++) {
             uint64_t here = 0;
             for (uint32_t i = 0; i < count; i++) {
-                uint8_t hops = way[(size_t)s * FAB_LEGAL_BATCH + i];
+                uint8_t hops = paths[(size_t)s * FAB_LEGAL_BATCH + i];
                 uint64_t weight = hosts > 0 ? g->hosts[batch[i]] : 1;
                 here += hops != FAB_LEGAL_NONE ? weight * (hops & FAB_LEGAL_HOPS) : 0;
             }
@@ -264,8 +268,8 @@ static int total_ways(const struct fab_graph *g, const struct fab_order *o, uint
     }
     *ret_total = total;
 out:
-    fab_route_updown_fini(&slopes);
-    free(way);
+    fab_route_updown_fini(&updown);
+    free(paths);
     return ret;
 }
 
@@ -278,8 +282,8 @@ static int make_candidate(const struct fab_graph *g, enum origin origin, struct 
     if (status != FAB_OK)
         return status;
     if (origin == BY_LEVELS) {
-        rank_from_middle(g, &o);
-        o.origin = "levels from the middle";
+        rank_from_centre(g, &o);
+        o.origin = "levels from the central_switch";
     } else {
         rank_from_leaves(g, &o, origin == BY_LEAVES ? 2 : 1);
         o.origin = "ranks from the leaves";
@@ -296,7 +300,7 @@ static int keep_better(const struct fab_graph *g, struct fab_order *candidate,
                        struct fab_order *best, uint64_t *least)
 {
     uint64_t total = 0;
-    int ret = total_ways(g, candidate, &total);
+    int ret = sum_hops(g, candidate, &total);
     if (ret == FAB_OK && total < *least) {
         struct fab_order worse = *best;
         *best = *candidate;
@@ -354,24 +358,24 @@ int fab_route_order_ranked(const struct fab_graph *g, const struct fab_fabric *f
 
 /* ---- is it a tree? --------------------------------------------------------------------------- */
 
-struct flat {
-    uint32_t cables, flat, a, b; /* a, b: two switches of one rank with a cable */
+struct within {
+    uint32_t links, within, a, b; /* a, b: the first link within a rank */
     uint8_t num_a, num_b;
 };
 
-static struct flat count_flat(const struct fab_graph *g, const struct fab_order *o,
-                              const struct fab_fabric *f)
+static struct within count_links(const struct fab_graph *g, const struct fab_order *o,
+                                 const struct fab_fabric *f)
 {
-    struct flat c = {0};
+    struct within c = {0};
     for (uint32_t s = 0; s < g->n; s++) {
         for (uint32_t i = g->port_at[s]; i < g->port_at[s + 1]; i++) {
             uint32_t v = g->port_peer[i];
             if (v < s)
                 continue;
-            c.cables++;
+            c.links++;
             if (o->rank[v] != o->rank[s])
                 continue;
-            if (c.flat++ == 0) {
+            if (c.within++ == 0) {
                 uint32_t port = fab_port_id(f, s, g->port_num[i]);
                 c.a = s;
                 c.b = v;
@@ -386,24 +390,24 @@ static struct flat count_flat(const struct fab_graph *g, const struct fab_order 
 bool fab_route_order_is_flat(const struct fab_graph *g, const struct fab_order *o,
                              const struct fab_fabric *f, char *why, size_t why_len)
 {
-    struct flat c = count_flat(g, o, f);
+    struct within c = count_links(g, o, f);
     uint32_t leaves = 0;
     for (uint32_t s = 0; s < g->n; s++)
         leaves += o->leaf[s];
     if (leaves == 0) {
-        snprintf(why, why_len, "not ranked: no switch has a host");
+        snprintf(why, why_len, "no tree: no switch has a host");
         return true;
     }
-    if ((uint64_t)c.flat * FLAT_SHARE <= c.cables)
+    if ((uint64_t)c.within * WITHIN_RANK_SHARE <= c.links)
         return false;
     snprintf(why, why_len,
-             "not ranked: %u of %u cables join switches of one rank, as %.40s port %u with %.40s "
-             "port %u",
-             c.flat, c.cables, f->nodes[c.a].desc, c.num_a, f->nodes[c.b].desc, c.num_b);
+             "no tree: %u of %u links join switches of the same rank, for example %.40s "
+             "port %u and %.40s port %u",
+             c.within, c.links, f->nodes[c.a].desc, c.num_a, f->nodes[c.b].desc, c.num_b);
     return true;
 }
 
-/* ---- the public face ------------------------------------------------------------------------ */
+/* ---- ranks for other rooms ------------------------------------------------------------------ */
 
 typedef int find_order(const struct fab_graph *g, const struct fab_fabric *f,
                        const struct fab_policy *p, struct fab_order *ret);
@@ -422,7 +426,7 @@ static int ranks_by(find_order *find, const struct fab_fabric *f, const struct f
         return status;
     *ret = (struct fab_ranks){.switch_count = o.n, .rank = o.rank, .order = o.pos, .leaf = o.leaf};
     free(o.at);
-    free(o.spread);
+    free(o.divider);
     return FAB_OK;
 }
 

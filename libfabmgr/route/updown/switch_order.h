@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Total orders of the switches, which give every cable its "up". Private to the room. */
+/* Total orders of the switches; a link leads up towards the later switch. Private to the room. */
 #ifndef LIBFABMGR_ROUTE_UPDOWN_SWITCH_ORDER_H
 #define LIBFABMGR_ROUTE_UPDOWN_SWITCH_ORDER_H
 
@@ -8,14 +8,15 @@
 
 struct fab_order {
     uint32_t n;
-    uint8_t *rank;      /* [n] 0 for leaves */
-    bool *leaf;         /* [n] */
-    uint32_t *at;       /* [n] switch ids, lowest first */
-    uint32_t *pos;      /* [n] where a switch stands in at[] */
-    uint32_t *spread;   /* [n] product of the numbers of upward neighbours on the way up to here, by
-                           ranks: the divider of D-mod-k */
-    const char *origin; /* how it was found, for people */
-    uint32_t summit;    /* the switch on top of the first component, or FAB_NONE */
+    uint8_t *rank; /* [n] 0 for leaves */
+    bool *leaf;    /* [n] */
+    uint32_t *at;  /* [n] switch ids, lowest first */
+    uint32_t *pos; /* [n] position of each switch in at[] */
+    /* [n] the divider of D-mod-k: along each path of ascending ranks from a leaf to the switch,
+     * the product of the numbers of upper neighbours; the greatest product. */
+    uint32_t *divider;
+    const char *origin; /* how the order was found, for the operator */
+    uint32_t root;      /* root switch of the component of switch 0, or FAB_NONE */
 };
 void fab_route_order_fini(struct fab_order *o);
 
@@ -24,22 +25,21 @@ static inline bool fab_route_order_is_up(const struct fab_order *o, uint32_t fro
     return o->pos[to] > o->pos[from];
 }
 
-/* The best order for this fabric and policy. */
+/* Tries several orders and takes the one with the shortest legal paths. NOMEM. */
 int fab_route_order_find(const struct fab_graph *g, const struct fab_fabric *f,
                          const struct fab_policy *p, struct fab_order *ret);
 
-/* Ranks from the roots of the policy, else from the leaves, with a summit; nothing else is tried.
- */
+/* Takes ranks from the roots of the policy, else from the leaves; tries nothing else. NOMEM. */
 int fab_route_order_ranked(const struct fab_graph *g, const struct fab_fabric *f,
                            const struct fab_policy *p, struct fab_order *ret);
 
-/* True: so many cables join switches of one rank that it is no tree, or no switch has a host; why[]
- * says so. */
+/* Returns whether the ranks make no tree: too many links join switches of the same rank, or no
+ * switch has a host. why[] then says so. */
 bool fab_route_order_is_flat(const struct fab_graph *g, const struct fab_order *o,
                              const struct fab_fabric *f, char *why, size_t why_len);
 
-/* Turns cables so that each component has a single highest switch, which everybody climbs to;
- * see summit.c. */
+/* Changes the order so that each component has a single root switch, which every switch reaches by
+ * ascending (single_root.c). NOMEM. */
 int fab_route_order_single_root(const struct fab_graph *g, struct fab_order *o);
 
 #endif
