@@ -4,3 +4,9 @@ dist_man_MANS += doc/fabsim.1
 dist_man_MANS += doc/fabricd.yaml.5
 dist_man_MANS += doc/fabricd.8
 dist_man_MANS += doc/fabricctl.1
+dist_man_MANS += doc/fabricd-events.7
+
+# Writes fabricd-events.7 from the table of events.
+check_PROGRAMS += doc/events_page
+doc_events_page_SOURCES = doc/events_page.c fabricd/base/events.h
+doc_events_page_LDADD = fabricd/libfabricd.la

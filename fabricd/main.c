@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "fabricd/base/bus.h"
+#include "fabricd/base/events.h"
 #include "fabricd/base/log.h"
 #include "fabricd/cc/cc.h"
 #include "fabricd/loop/loop.h"
@@ -163,11 +164,11 @@ static void store_event(void *ctx, const struct event *e)
 /* What `systemctl status` shows: the last thing worth telling of the whole. */
 static void notify_event(void *ctx, const struct event *e)
 {
-    static const char *const types[] = {"sweep-done", "sm-standby", "sweep-failed", "proof-failed",
-                                        "reroute-done"};
+    static const enum event_id shown[] = {EVENT_sweep_done, EVENT_sm_standby, EVENT_sweep_failed,
+                                          EVENT_proof_failed, EVENT_reroute_done};
     (void)ctx;
-    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-        if (strcmp(types[i], e->type) == 0)
+    for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+        if (strcmp(event_rows[shown[i]].type, e->type) == 0)
             sd_notifyf(0, "STATUS=%s: %s", e->type, e->message);
 }
 
@@ -435,8 +436,9 @@ static int start(struct daemon *d, char *why)
     if (r == FAB_OK && !d->options.replay)
         r = start_rpc(d, why);
     if (r == FAB_OK && !d->options.replay)
-        r = metrics_start(d->loop, d->sm, d->pm, d->cc, d->sa, &d->config, &d->metrics, why,
-                          WHY_LEN);
+        r = metrics_start(
+            &(struct metrics_input){d->loop, d->bus, d->sm, d->pm, d->cc, d->sa, &d->config},
+            &d->metrics, why, WHY_LEN);
     return r;
 }
 

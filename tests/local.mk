@@ -5,7 +5,7 @@
 # A fuzz target fuzz_thing: tests/fuzz/fuzz_thing.c with LLVMFuzzerTestOneInput and seeds in
 #                           tests/fuzz/seeds/fuzz_thing/; add it to FUZZ_TARGETS and likewise.
 
-EXTRA_DIST += tests/layers.sh tests/help.sh tests/coverage.sh tests/integration tests/unit/testing.h tests/fuzz/README.md tests/fuzz/seeds
+EXTRA_DIST += tests/layers.sh tests/help.sh tests/events.sh tests/coverage.sh tests/integration tests/unit/testing.h tests/fuzz/README.md tests/fuzz/seeds
 
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
@@ -39,6 +39,9 @@ TESTS += tests/layers.sh
 
 # ---- help, man pages and completion say the same
 TESTS += tests/help.sh
+
+# ---- the table of events, its man page and the code
+TESTS += tests/events.sh
 
 # ---- base: version
 UNIT_TESTS += tests/unit/test_version
@@ -192,6 +195,12 @@ UNIT_TESTS += tests/unit/test_bus
 tests_unit_test_bus_SOURCES = tests/unit/test_bus.c
 tests_unit_test_bus_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_bus_LDADD = $(DAEMON_TEST_LIBS)
+
+# ---- base: events
+UNIT_TESTS += tests/unit/test_events
+tests_unit_test_events_SOURCES = tests/unit/test_events.c
+tests_unit_test_events_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_events_LDADD = $(DAEMON_TEST_LIBS)
 
 # ---- base: log
 UNIT_TESTS += tests/unit/test_log
@@ -631,4 +640,4 @@ TESTS += $(UNIT_TESTS)
 endif
 # Those that read files of the tree: make distcheck TESTS='$(TARBALL_TESTS)' sees that the tarball
 # has them, without minutes of random fabrics.
-TARBALL_TESTS = tests/layers.sh tests/help.sh tests/unit/test_config tests/sim/run_scenarios $(FUZZ_TARGETS)
+TARBALL_TESTS = tests/layers.sh tests/help.sh tests/events.sh tests/unit/test_config tests/sim/run_scenarios $(FUZZ_TARGETS)

@@ -23,6 +23,16 @@ static const struct out_column live_columns[] = {
 };
 #define COLUMNS (sizeof columns / sizeof columns[0])
 
+static void say_field(struct out *o, const Fabric__V1__Event__FieldsEntry *f)
+{
+    if (f->value == NULL)
+        return;
+    if (f->value->kind_case == FABRIC__V1__EVENT_VALUE__KIND_NUMBER)
+        out_number(o, f->key, NULL, OUT_PLAIN, f->value->number);
+    else if (f->value->kind_case == FABRIC__V1__EVENT_VALUE__KIND_TEXT)
+        out_text(o, f->key, NULL, OUT_PLAIN, f->value->text);
+}
+
 static void say_row(struct out *o, const Fabric__V1__Event *e)
 {
     char when[SHOW_LEN], utc[SHOW_LEN];
@@ -38,6 +48,10 @@ static void say_row(struct out *o, const Fabric__V1__Event *e)
     out_text(o, "message", "MESSAGE", OUT_PLAIN, e->message);
     out_text(o, "node_guid", NULL, OUT_PLAIN, e->node_guid);
     out_number(o, "port", NULL, OUT_PLAIN, e->port_number);
+    out_record(o, "fields");
+    for (size_t i = 0; i < e->n_fields; i++)
+        say_field(o, e->fields[i]);
+    out_record_end(o);
     out_row_end(o);
 }
 

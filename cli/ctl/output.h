@@ -30,7 +30,8 @@ struct out *out_new(enum out_format format, FILE *to, bool colour);
 /* Flushes. Negative: something could not be written (IO) or kept (NOMEM). */
 int out_close(struct out *o);
 
-/* A record is what one command says. In JSON: {...}. Records do not nest in text. */
+/* A record is what one command says. In JSON: {...}. Records do not nest in text: of one within a
+ * row, text has the values with a label. */
 void out_record(struct out *o, const char *key);
 void out_record_end(struct out *o);
 /* Values, in a record or in a row. */

@@ -40,7 +40,7 @@ static void put_key(struct out *o, const char *key)
 
 static void begin(struct out *o, const char *key, char bracket)
 {
-    if (o->depth > 0 && key != NULL)
+    if ((o->depth > 0 || o->in_row) && key != NULL)
         put_key(o, key);
     else if (o->depth > 0)
         indent(o);
@@ -52,11 +52,11 @@ static void begin(struct out *o, const char *key, char bracket)
 static void end(struct out *o, char bracket)
 {
     o->depth--;
-    if (!o->first)
+    if (!o->first && !o->in_row)
         fprintf(o->to, "\n%*s", (int)(2 * o->depth), "");
     fputc(bracket, o->to);
     o->first = false;
-    if (o->depth == 0)
+    if (o->depth == 0 && !o->in_row)
         fputc('\n', o->to);
 }
 

@@ -7,14 +7,13 @@
  */
 #include "fabricd/base/bus.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 
 #include "fabricd/base/clock.h"
+#include "fabricd/base/events.h"
 #include "libfabmgr/base/status.h"
 
 struct subscriber {
@@ -22,15 +21,16 @@ struct subscriber {
     void *ctx;
 };
 
-/* An event that waits, with its texts behind it in the same allocation. */
+/* An event that waits, with all that it points to behind it in the same allocation. */
 struct waiting {
     STAILQ_ENTRY(waiting) next;
     struct event event;
-    char texts[];
+    struct event_field room[];
 };
 
 struct bus {
     uint64_t last_seq;
+    uint64_t counted[EVENT_IDS]; /* times that each event was emitted */
     struct subscriber *subscribers;
     size_t count;
     bool handing_out;
@@ -83,25 +83,13 @@ void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx)
             b->subscribers[i] = (struct subscriber){ignore, NULL};
 }
 
-static const char *keep_text(char **at, const char *text)
-{
-    char *kept = *at;
-    *at = stpcpy(kept, text) + 1;
-    return kept;
-}
-
 /* False: no memory; the caller hands it out at once instead. */
 static bool put_aside(struct bus *b, const struct event *e)
 {
-    size_t texts = strlen(e->type) + strlen(e->subject) + strlen(e->message) + 3;
-    struct waiting *w = malloc(sizeof(*w) + texts);
+    struct waiting *w = malloc(sizeof(*w) + event_room(e));
     if (w == NULL)
         return false;
-    char *at = w->texts;
-    w->event = *e;
-    w->event.type = keep_text(&at, e->type);
-    w->event.subject = keep_text(&at, e->subject);
-    w->event.message = keep_text(&at, e->message);
+    event_copy(&w->event, e, w->room);
     STAILQ_INSERT_TAIL(&b->queue, w, next);
     return true;
 }
@@ -142,18 +130,49 @@ void bus_publish(struct bus *b, const struct event *e)
     b->handing_out = false;
 }
 
-void bus_say(struct bus *b, enum event_severity severity, const char *type, const char *subject,
-             uint64_t guid, uint32_t port, const char *fmt, ...)
+void bus_count(struct bus *b, enum event_id id)
 {
-    char message[1024];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(message, sizeof(message), fmt, args);
-    va_end(args);
-    bus_publish(b, &(struct event){.severity = severity,
-                                   .type = type,
-                                   .subject = subject,
-                                   .message = message,
-                                   .guid = guid,
-                                   .port = port});
+    b->counted[id]++;
+}
+
+uint64_t bus_counted(const struct bus *b, enum event_id id)
+{
+    return b->counted[id];
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+size_t event_room(const struct event *e)
+{
+    size_t room = strlen(e->type) + strlen(e->subject) + strlen(e->message) + 3;
+    for (uint32_t i = 0; i < e->field_count; i++) {
+        const struct event_field *f = &e->fields[i];
+        room += sizeof(*f) + strlen(f->name) + 1;
+        room += f->kind == EVENT_TEXT ? strlen(f->text) + 1 : 0;
+    }
+    return room;
+}
+
+static const char *copy_text(char **at, const char *text)
+{
+    char *copy = *at;
+    *at = stpcpy(copy, text) + 1;
+    return copy;
+}
+
+void event_copy(struct event *to, const struct event *e, void *room)
+{
+    struct event_field *fields = room;
+    char *at = (char *)&fields[e->field_count];
+    *to = *e;
+    to->type = copy_text(&at, e->type);
+    to->subject = copy_text(&at, e->subject);
+    to->message = copy_text(&at, e->message);
+    to->fields = fields;
+    for (uint32_t i = 0; i < e->field_count; i++) {
+        fields[i] = e->fields[i];
+        fields[i].name = copy_text(&at, e->fields[i].name);
+        if (fields[i].kind == EVENT_TEXT)
+            fields[i].text = copy_text(&at, e->fields[i].text);
+    }
 }

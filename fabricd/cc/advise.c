@@ -65,7 +65,7 @@ void cc_tell_advice(struct cc *cc, uint64_t now)
         if (!(kinds >> kind & 1))
             continue;
         if (*told == 0 || now - *told >= TELL_US) {
-            bus_say(cc->in.bus, EVENT_WARNING, "congestion-advice", "fabric", 0, 0, "%s", text[n]);
+            event_emit(cc->in.bus, congestion_advice, .subject = "fabric", .advice = text[n]);
             *told = now;
         }
         n++;

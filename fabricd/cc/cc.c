@@ -95,6 +95,11 @@ bool cc_applies(const struct cc *cc)
     return cc->in.config->policy.congestion.apply;
 }
 
+#define OUTCOME(cc, count)                                                                         \
+    .subject = "fabric", .devices = count[CC_PROGRAMMED], .written = (cc)->written,                \
+    .unsupported = count[CC_UNSUPPORTED], .foreign_key = count[CC_FOREIGN_KEY],                    \
+    .failed = count[CC_FAILED]
+
 /* When nobody waits any more: what came of it, where that is news. */
 static void tell_outcome(struct cc *cc)
 {
@@ -106,12 +111,10 @@ static void tell_outcome(struct cc *cc)
     troubled = cc->device_count - count[CC_PROGRAMMED];
     if (cc->written == 0 && troubled == cc->troubled)
         return;
-    bus_say(cc->in.bus, count[CC_FAILED] || count[CC_FOREIGN_KEY] ? EVENT_WARNING : EVENT_INFO,
-            "congestion-set", "fabric", 0, 0,
-            "congestion control: %u devices have their settings, %u of them just written; %u are "
-            "without support, %u have another CC_Key, %u failed",
-            count[CC_PROGRAMMED], cc->written, count[CC_UNSUPPORTED], count[CC_FOREIGN_KEY],
-            count[CC_FAILED]);
+    if (count[CC_FAILED] || count[CC_FOREIGN_KEY])
+        event_emit(cc->in.bus, congestion_partly_programmed, OUTCOME(cc, count));
+    else
+        event_emit(cc->in.bus, congestion_programmed, OUTCOME(cc, count));
     cc->written = 0;
     cc->troubled = troubled;
 }

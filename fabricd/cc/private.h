@@ -4,6 +4,7 @@
 #define FABRICD_CC_PRIVATE_H
 
 #include "fabricd/agent/agent.h"
+#include "fabricd/base/events.h"
 #include "fabricd/cc/cc.h"
 #include "fabricd/cc/compute.h"
 #include "libfabmgr/base/map.h"

@@ -21,11 +21,7 @@
 
 struct metrics {
     struct evhttp *http;
-    struct loop *loop;
-    struct sm *sm;
-    const struct pm *pm;
-    const struct cc *cc;
-    const struct sa *sa;
+    struct metrics_input in;
 };
 
 static void answer(struct evhttp_request *request, const struct fab_text *text)
@@ -45,19 +41,10 @@ static void on_metrics(struct evhttp_request *request, void *ctx)
 {
     const struct metrics *m = ctx;
     struct fab_text text = {0};
-    struct sm_status status;
-    struct loop_iterations turns;
-    loop_at(m->loop, "metrics");
-    struct fab_view *view = sm_view(m->sm);
-    sm_get_status(m->sm, &status);
-    loop_get_iterations(m->loop, &turns);
-    struct fab_census census = sm_census(m->sm);
-    struct sm_multicast_status multicast;
-    sm_get_multicast(m->sm, &multicast);
-    metrics_page(&status, &multicast, &turns, view, &census, m->pm, m->cc, m->sa, &text);
+    loop_at(m->in.loop, "metrics");
+    metrics_page(&m->in, &text);
     answer(request, &text);
     fab_text_fini(&text);
-    fab_view_unref(view);
 }
 
 static int listen_at(struct metrics *m, const struct config_listen *at, char *why, size_t why_len)
@@ -70,26 +57,21 @@ static int listen_at(struct metrics *m, const struct config_listen *at, char *wh
     return FAB_E_IO;
 }
 
-int metrics_start(struct loop *loop, struct sm *sm, const struct pm *pm, const struct cc *cc,
-                  const struct sa *sa, const struct config *config, struct metrics **ret, char *why,
-                  size_t why_len)
+int metrics_start(const struct metrics_input *in, struct metrics **ret, char *why, size_t why_len)
 {
+    const struct config *config = in->config;
     *ret = NULL;
     if (!config->metrics.text)
         return FAB_OK;
     struct metrics *m = calloc(1, sizeof(*m));
     if (m)
-        m->http = evhttp_new(loop_base(loop));
+        m->http = evhttp_new(loop_base(in->loop));
     if (!m || !m->http) {
         snprintf(why, why_len, "out of memory");
         free(m);
         return FAB_E_NOMEM;
     }
-    m->loop = loop;
-    m->sm = sm;
-    m->pm = pm;
-    m->cc = cc;
-    m->sa = sa;
+    m->in = *in;
     evhttp_set_allowed_methods(m->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
     evhttp_set_max_headers_size(m->http, HEADERS_MOST);
     evhttp_set_max_body_size(m->http, 0);

@@ -7,6 +7,7 @@
 #ifndef FABRICD_METRICS_METRICS_H
 #define FABRICD_METRICS_METRICS_H
 
+#include "fabricd/base/bus.h"
 #include "fabricd/config/config.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/pm/pm.h"
@@ -14,11 +15,19 @@
 #include "fabricd/sm/sm.h"
 
 struct cc;
+struct metrics_input {
+    struct loop *loop;
+    const struct bus *bus;
+    struct sm *sm;
+    const struct pm *pm;
+    const struct cc *cc;
+    const struct sa *sa; /* NULL while replaying */
+    const struct config *config;
+};
 struct metrics;
-/* Listens at the address of the config. *ret is NULL where it has none. why[] says what failed. */
-int metrics_start(struct loop *loop, struct sm *sm, const struct pm *pm, const struct cc *cc,
-                  const struct sa *sa, const struct config *config, struct metrics **ret, char *why,
-                  size_t why_len);
+/* Listens at the address of the configuration; *ret is NULL if that has none. IO: the address is in
+ * use or not ours; NOMEM; why[] says which. */
+int metrics_start(const struct metrics_input *in, struct metrics **ret, char *why, size_t why_len);
 void metrics_stop(struct metrics *m); /* NULL is fine */
 
 #endif

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabricd/base/events.h"
+#include "fabricd/cc/cc.h"
 #include "libfabmgr/base/version.h"
 
 static void family(struct fab_text *to, const char *name, const char *type, const char *help)
@@ -221,20 +223,54 @@ static void administration(struct fab_text *to, const struct sa *sa)
     counter(to, "sa_subscriptions_ended", s.subscribers_gone, "Subscriptions that were dropped.");
 }
 
-void metrics_page(const struct sm_status *s, const struct sm_multicast_status *m,
-                  const struct loop_iterations *t, const struct fab_view *v,
-                  const struct fab_census *census, const struct pm *pm, const struct cc *cc,
-                  const struct sa *sa, struct fab_text *to)
+/* Whether an earlier row has the type and severity of row i, which then counts for both. */
+static bool is_counted_before(unsigned i)
 {
-    manager(to, s);
-    reroutes(to, &s->reroutes);
-    management(to, s);
-    turns(to, t);
-    fabric(to, s, v ? v->fabric : NULL, census);
-    multicast(to, m);
-    errors(to, pm);
-    congestion(to, pm, cc);
-    if (sa)
-        administration(to, sa);
+    const struct event_row *row = event_rows;
+    for (unsigned j = 0; j < i; j++)
+        if (row[j].of == row[i].of && row[j].severity == row[i].severity)
+            return true;
+    return false;
+}
+
+static void events(struct fab_text *to, const struct bus *bus)
+{
+    static const char *const severities[] = {"debug", "info", "warning", "error"};
+    const struct event_row *row = event_rows;
+    family(to, "events", "counter", "Events by type and severity; see fabricd-events(7).");
+    for (unsigned i = 0; i < EVENT_IDS; i++) {
+        if (is_counted_before(i))
+            continue;
+        uint64_t count = 0;
+        for (unsigned j = i; j < EVENT_IDS; j++)
+            if (row[j].of == row[i].of && row[j].severity == row[i].severity)
+                count += bus_counted(bus, j);
+        fab_text_addf(to, "fabricd_events_total{type=\"%s\",severity=\"%s\"} %" PRIu64 "\n",
+                      row[row[i].of].type, severities[row[i].severity], count);
+    }
+}
+
+void metrics_page(const struct metrics_input *in, struct fab_text *to)
+{
+    struct sm_status status;
+    struct sm_multicast_status multicasts;
+    struct loop_iterations loop_iterations;
+    struct fab_view *v = sm_view(in->sm); /* NULL: nothing is published yet */
+    struct fab_census census = sm_census(in->sm);
+    sm_get_status(in->sm, &status);
+    sm_get_multicast(in->sm, &multicasts);
+    loop_get_iterations(in->loop, &loop_iterations);
+    manager(to, &status);
+    events(to, in->bus);
+    reroutes(to, &status.reroutes);
+    management(to, &status);
+    turns(to, &loop_iterations);
+    fabric(to, &status, v ? v->fabric : NULL, &census);
+    multicast(to, &multicasts);
+    errors(to, in->pm);
+    congestion(to, in->pm, in->cc);
+    if (in->sa)
+        administration(to, in->sa);
     fab_text_add(to, "# EOF\n");
+    fab_view_unref(v);
 }

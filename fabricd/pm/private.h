@@ -4,6 +4,7 @@
 #define FABRICD_PM_PRIVATE_H
 
 #include "fabricd/agent/agent.h"
+#include "fabricd/base/events.h"
 #include "fabricd/pm/pm.h"
 #include "libfabmgr/base/map.h"
 

@@ -121,15 +121,20 @@ static struct pm_watch *add(struct pm *pm, uint64_t guid, uint8_t port)
 
 /* ---- sick, and well -------------------------------------------------------------------------- */
 
+/* The values of both events. */
+#define RISE(w, config)                                                                            \
+    EVENT_LINK_FROM(w, (w)->at), .counter = fab_counter_kinds[(w)->counter].name,                  \
+                                 .errors = (w)->rise, .span_us = (w)->span_us,                     \
+                                 .threshold = (config)->most[(w)->counter],                        \
+                                 .within_s = (config)->within_s
+
 static void tell_sick(struct pm *pm, const struct pm_watch *w)
 {
-    bus_say(pm->in.bus, EVENT_WARNING, w->of_cable ? "link-sick" : "port-errors", w->place[w->at],
-            w->guid[w->at], w->port[w->at],
-            "link %s - %s: %s at %s rose by %" PRIu64
-            " in %.0f s, where %u within %u s is too much",
-            w->place[0], w->place[1], fab_counter_kinds[w->counter].name, w->place[w->at], w->rise,
-            (double)w->span_us / 1e6, pm->in.config->counters.most[w->counter],
-            pm->in.config->counters.within_s);
+    const struct config_counters *config = &pm->in.config->counters;
+    if (w->of_cable)
+        event_emit(pm->in.bus, link_unhealthy, RISE(w, config));
+    else
+        event_emit(pm->in.bus, port_errors, RISE(w, config));
 }
 
 static void cross(struct pm *pm, struct pm_watch *w, int end, enum fab_counter counter,
@@ -178,8 +183,7 @@ static void recover(struct pm *pm, struct pm_watch *w)
 {
     w->sick = w->of_cable = w->wanted = false;
     w->kept[0] = '\0';
-    bus_say(pm->in.bus, EVENT_INFO, "link-well", w->place[0], w->guid[0], w->port[0],
-            "link %s - %s: no counter crossed its threshold for a while", w->place[0], w->place[1]);
+    event_emit(pm->in.bus, link_recovered, EVENT_LINK(w));
 }
 
 void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *was,
@@ -206,8 +210,7 @@ static void tell_kept(struct pm *pm, struct pm_watch *w, const char *why)
     if (strcmp(w->kept, why) == 0)
         return;
     snprintf(w->kept, sizeof(w->kept), "%s", why);
-    bus_say(pm->in.bus, EVENT_WARNING, "link-kept", w->place[0], w->guid[0], w->port[0],
-            "link %s - %s is sick and stays in service: %s", w->place[0], w->place[1], why);
+    event_emit(pm->in.bus, isolation_skipped, EVENT_LINK(w), .reason = why);
 }
 
 static void isolate(struct pm *pm, struct pm_watch *w)

@@ -140,6 +140,27 @@ Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
     return m;
 }
 
+static Fabric__V1__Event__FieldsEntry *field(struct answer *a, const struct event_field *f)
+{
+    Fabric__V1__Event__FieldsEntry *m =
+        ANSWER_NEW(a, Fabric__V1__Event__FieldsEntry, fabric__v1__event__fields_entry);
+    Fabric__V1__EventValue *value = ANSWER_NEW(a, Fabric__V1__EventValue, fabric__v1__event_value);
+    if (m == NULL || value == NULL)
+        return NULL;
+    m->key = answer_text(a, f->name);
+    m->value = value;
+    value->kind_case = FABRIC__V1__EVENT_VALUE__KIND_TEXT;
+    if (f->kind == EVENT_TEXT) {
+        value->text = answer_text(a, f->text);
+    } else if (f->kind == EVENT_GUID) {
+        value->text = answer_guid(a, f->number);
+    } else {
+        value->kind_case = FABRIC__V1__EVENT_VALUE__KIND_NUMBER;
+        value->number = f->number;
+    }
+    return m;
+}
+
 Fabric__V1__Event *convert_event(struct answer *a, const struct event *e)
 {
     Fabric__V1__Event *m = ANSWER_NEW(a, Fabric__V1__Event, fabric__v1__event);
@@ -153,6 +174,10 @@ Fabric__V1__Event *convert_event(struct answer *a, const struct event *e)
     m->message = answer_text(a, e->message);
     m->node_guid = answer_guid(a, e->guid);
     m->port_number = e->port;
+    m->fields = answer_alloc(a, e->field_count, sizeof *m->fields);
+    for (uint32_t i = 0; m->fields != NULL && i < e->field_count; i++)
+        if ((m->fields[m->n_fields] = field(a, &e->fields[i])) != NULL)
+            m->n_fields++;
     return m;
 }
 

@@ -6,14 +6,13 @@
 #include "fabricd/rpc/journal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "fabricd/rpc/limits.h"
 #include "libfabmgr/base/status.h"
 
 struct kept {
     struct event event;
-    char texts[];
+    struct event_field room[]; /* and texts: what the event points to */
 };
 
 struct journal {
@@ -24,24 +23,11 @@ struct journal {
     struct kept *ring[RPC_EVENTS_KEPT];
 };
 
-static const char *keep_text(char **at, const char *text)
-{
-    char *kept = *at;
-    *at = stpcpy(kept, text) + 1;
-    return kept;
-}
-
 static struct kept *copy_event(const struct event *e)
 {
-    size_t texts = strlen(e->type) + strlen(e->subject) + strlen(e->message) + 3;
-    struct kept *k = malloc(sizeof *k + texts);
-    if (k == NULL)
-        return NULL;
-    char *at = k->texts;
-    k->event = *e;
-    k->event.type = keep_text(&at, e->type);
-    k->event.subject = keep_text(&at, e->subject);
-    k->event.message = keep_text(&at, e->message);
+    struct kept *k = malloc(sizeof *k + event_room(e));
+    if (k != NULL)
+        event_copy(&k->event, e, k->room);
     return k;
 }
 

@@ -3,6 +3,7 @@
 #ifndef FABRICD_SA_PRIVATE_H
 #define FABRICD_SA_PRIVATE_H
 
+#include "fabricd/base/events.h"
 #include "fabricd/sa/sa.h"
 #include "libfabmgr/mads/rmpp.h"
 #include "libfabmgr/sa/sa.h"

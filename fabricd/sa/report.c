@@ -193,8 +193,8 @@ void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *
     s->stats.subscribers_gone++;
     if (now >= r->told_us + TELL_AGAIN_US || r->told_us == 0) {
         if (r->gone > r->told)
-            bus_say(s->in.bus, EVENT_INFO, "subscriber-gone", "fabric", 0, 0,
-                    "%u more subscription%s ended", r->gone - r->told, fab_s(r->gone - r->told));
+            event_emit(s->in.bus, subscriptions_ended, .subject = "fabric",
+                       .subscriptions = r->gone - r->told);
         r->told = r->gone = 0;
         r->told_us = now;
     }
@@ -205,7 +205,6 @@ void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *
     char subject[32];
     uint64_t guid = x->record.subscriber_gid[1];
     snprintf(subject, sizeof(subject), "0x%016" PRIx64, guid);
-    bus_say(s->in.bus, EVENT_INFO, "subscriber-gone", subject, guid, 0,
-            "the subscription of port %s to notice %u ended: %s", subject, x->record.info.trap,
-            why);
+    event_emit(s->in.bus, subscription_ended, .subject = subject, .guid = guid,
+               .trap = x->record.info.trap, .reason = why);
 }

@@ -4,6 +4,8 @@
  */
 #include "fabricd/store/record.h"
 
+#include <assert.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,24 +22,13 @@ static struct record *record_new(enum record_kind kind, size_t texts)
     return r;
 }
 
-static const char *keep_text(char **at, const char *text)
-{
-    char *kept = *at;
-    *at = stpcpy(kept, text) + 1;
-    return kept;
-}
-
 struct record *record_of_event(const struct event *e)
 {
-    struct record *r =
-        record_new(RECORD_EVENT, strlen(e->type) + strlen(e->subject) + strlen(e->message) + 3);
-    if (r == NULL)
-        return NULL;
-    char *at = r->texts;
-    r->event = *e;
-    r->event.type = keep_text(&at, e->type);
-    r->event.subject = keep_text(&at, e->subject);
-    r->event.message = keep_text(&at, e->message);
+    static_assert(offsetof(struct record, texts) % alignof(struct event_field) == 0,
+                  "the fields of an event are at the beginning of texts");
+    struct record *r = record_new(RECORD_EVENT, event_room(e));
+    if (r != NULL)
+        event_copy(&r->event, e, r->texts);
     return r;
 }
 

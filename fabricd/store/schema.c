@@ -201,8 +201,15 @@ static const char step_5[] = "CREATE TABLE spared_link ("
                              "  PRIMARY KEY (node_guid, port)"
                              ") WITHOUT ROWID;";
 
-static const char *const steps_sql[] = {step_1, step_2, step_3, step_4, step_5};
-const struct schema_steps schema_steps = {steps_sql, 5};
+/* What an event says beside its message: a JSON object, named as in fabricd-events(7). */
+static const char step_6[] = "ALTER TABLE event ADD COLUMN fields TEXT NOT NULL DEFAULT '{}';"
+                             "DROP VIEW journal;"
+                             "CREATE VIEW journal AS SELECT seq,"
+                             "  strftime('%Y-%m-%dT%H:%M:%f', time_us / 1e6, 'unixepoch') || 'Z'"
+                             "  AS time, severity, type, subject, message, fields FROM event;";
+
+static const char *const steps_sql[] = {step_1, step_2, step_3, step_4, step_5, step_6};
+const struct schema_steps schema_steps = {steps_sql, 6};
 
 /* ---- small things ---- */
 

@@ -62,7 +62,7 @@ static const char *const texts[SQL_COUNT] = {
                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [SQL_SET_TRIM] = "DELETE FROM table_set WHERE generation <= ?1",
     [SQL_EVENT_PUT] = "INSERT OR REPLACE INTO event(seq, time_us, severity, type, subject, "
-                      "message, guid, port) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                      "message, guid, port, fields) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [SQL_EVENT_TRIM] = "DELETE FROM event WHERE seq <= ?1",
     [SQL_DISABLED_PUT] =
         "INSERT OR IGNORE INTO disabled_port(node_guid, port, since) VALUES (?1, ?2, ?3)",

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "fabricd/base/log.h"
+#include "fabricd/store/fields.h"
 #include "fabricd/store/hosts.h"
 #include "fabricd/store/lock.h"
 #include "fabricd/store/schema.h"
@@ -422,8 +423,9 @@ static const char *text_of(sqlite3_stmt *stmt, int column)
     return text != NULL ? text : "";
 }
 
-static void hand_row(sqlite3_stmt *stmt, bus_handler *fn, void *ctx)
+static void hand_row(sqlite3_stmt *stmt, sqlite3_stmt *fields_reader, bus_handler *fn, void *ctx)
 {
+    struct fields fields;
     struct event e = {
         .seq = (uint64_t)sqlite3_column_int64(stmt, 0),
         .time_us = sqlite3_column_int64(stmt, 1),
@@ -432,6 +434,8 @@ static void hand_row(sqlite3_stmt *stmt, bus_handler *fn, void *ctx)
         .subject = text_of(stmt, 4),
         .message = text_of(stmt, 5),
         .port = (uint32_t)sqlite3_column_int64(stmt, 7),
+        .field_count = fields_read(fields_reader, text_of(stmt, 8), &fields),
+        .fields = fields.field,
     };
     if (sql_guid_parse(text_of(stmt, 6), &e.guid) != FAB_OK)
         e.guid = 0;
@@ -447,20 +451,23 @@ int store_events(struct store *s, uint64_t after, uint64_t before, bool newest_f
                  uint32_t limit, bus_handler *fn, void *ctx)
 {
     static const char *const sql[] = {
-        "SELECT seq, time_us, severity, type, subject, message, guid, port FROM event "
+        "SELECT seq, time_us, severity, type, subject, message, guid, port, fields FROM event "
         "WHERE seq > ?1 AND seq < ?2 ORDER BY seq LIMIT ?3",
-        "SELECT seq, time_us, severity, type, subject, message, guid, port FROM event "
+        "SELECT seq, time_us, severity, type, subject, message, guid, port, fields FROM event "
         "WHERE seq > ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3",
     };
-    sqlite3_stmt *stmt = NULL;
+    sqlite3_stmt *stmt = NULL, *fields_reader = NULL;
     int code = sqlite3_prepare_v2(s->reader, sql[newest_first], -1, &stmt, NULL);
+    if (code == SQLITE_OK)
+        code = fields_reader_new(s->reader, &fields_reader);
     if (code == SQLITE_OK) {
         sqlite3_bind_int64(stmt, 1, clamp(after));
         sqlite3_bind_int64(stmt, 2, before == 0 ? INT64_MAX : clamp(before));
         sqlite3_bind_int64(stmt, 3, limit);
         while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
-            hand_row(stmt, fn, ctx);
+            hand_row(stmt, fields_reader, fn, ctx);
     }
+    sqlite3_finalize(fields_reader);
     sqlite3_finalize(stmt);
     return sql_status(code);
 }

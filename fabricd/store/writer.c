@@ -23,6 +23,7 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
+#include "fabricd/store/fields.h"
 #include "fabricd/store/hosts.h"
 #include "fabricd/store/sql.h"
 #include "fabricd/store/tables.h"
@@ -77,9 +78,15 @@ static const char *severity_name(enum event_severity severity)
 
 static int put_event(struct writer *w, const struct event *e)
 {
-    return sql_run(&w->sql, SQL_EVENT_PUT, "iittttgi", (int64_t)e->seq, e->time_us,
-                   severity_name(e->severity), e->type, e->subject, e->message, e->guid,
-                   (int64_t)e->port);
+    struct fab_text fields = {0};
+    fields_write(e, &fields);
+    int status = fields.status;
+    if (status == FAB_OK)
+        status = sql_run(&w->sql, SQL_EVENT_PUT, "iittttgit", (int64_t)e->seq, e->time_us,
+                         severity_name(e->severity), e->type, e->subject, e->message, e->guid,
+                         (int64_t)e->port, fab_text_get(&fields));
+    fab_text_fini(&fields);
+    return status;
 }
 
 static int put_set(struct writer *w, const struct record_set *s)

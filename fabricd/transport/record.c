@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "fabricd/base/clock.h"
+#include "fabricd/base/events.h"
 #include "fabricd/transport/tape.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/base/version.h"
@@ -37,10 +38,10 @@ struct recorder {
 
 /* ---- the tape ---- */
 
-static void say_stopped(struct recorder *r, enum event_severity severity, const char *reason)
+static void emit_stopped(struct recorder *r, const char *reason)
 {
-    bus_say(r->bus, severity, "recording-stopped", r->base.name, 0, 0,
-            "recording to %s stopped after %.1f MB: %s", r->path, (double)r->written / 1e6, reason);
+    event_emit(r->bus, recording_stopped, .subject = r->base.name, .path = r->path,
+               .bytes = r->written, .reason = reason);
 }
 
 /* Ends the recording; what it holds so far is good. */
@@ -55,7 +56,7 @@ static void stop(struct recorder *r, enum fab_recording_end end, const char *rea
     r->tape = NULL;
     int error = tape_close(tape);
     if (error || end != FAB_RECORDING_STOPPED)
-        say_stopped(r, EVENT_WARNING, error ? strerror(error) : reason);
+        emit_stopped(r, error ? strerror(error) : reason);
 }
 
 /* Room for an entry of that size, or NULL: the recording has stopped, maybe just now. */

@@ -8,7 +8,7 @@
 
 /* `to` stays the caller's and must live longer; its receive callback is taken. limit: most bytes of
  * the file, 0: none. When the file is full, or the disk refuses or falls behind, recording stops
- * with the event "recording-stopped", and the MADs go on. */
+ * with the event recording-stopped, and the MADs go on. */
 int transport_record_open(struct loop *l, struct transport *to, struct bus *bus, const char *path,
                           uint64_t limit, struct transport **ret, char *why, size_t why_len);
 /* What else a run depends on, to be told before the first MAD: an address lease, a port that is

@@ -249,5 +249,5 @@ manager_start host-0001 -f "$scratch/conf.yaml"
 check 'the fabric comes up there' await 20 settled 0
 unsupported() { [ "$(cc unsupported)" = 10 ] && [ "$(cc pending)" = 0 ]; }
 check 'all are without support' await 60 unsupported
-same 'told once' 1 "$(ctl event list -n 100 | grep -c 'congestion-set')"
+same 'told once' 1 "$(ctl event list -n 100 | grep -c 'congestion-programmed')"
 same 'and nothing was written' 0 "$(cc writes)"

@@ -83,7 +83,7 @@ reports_arrive() {
     sim_do "ReLink \"$gone\"[1]"
     check "$1: and that it came back" await 8 grep -qx "report 64 $guid" ear.log
     same "$1: each once" '1 1' "$(grep -c '^report 65' ear.log) $(grep -c '^report 64' ear.log)"
-    check "$1: one that does not answer is dropped" await 10 grep -q subscriber-gone fabricd.log
+    check "$1: one that does not answer is dropped" await 10 grep -q subscription-ended fabricd.log
     same "$1: after four tries, and nobody else" '4 3' "$(grep -c '^report 65' deaf.log) $(rows subscription)"
     stop "$ear"
     stop "$deaf"

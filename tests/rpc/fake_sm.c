@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabricd/base/events.h"
 #include "fabricd/pm/pm.h"
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/base/status.h"
@@ -367,8 +368,7 @@ static void on_time(void *ctx)
     void *whose = w->ctx;
     w->ctx = NULL;
     w->sm->sweeps++;
-    bus_say(w->sm->in.bus, EVENT_INFO, "sweep-done", "fabric", 0, 0, "sweep %u is done",
-            (unsigned)w->sm->sweeps);
+    event_emit(w->sm->in.bus, sweep_done, .subject = "fabric", .mads = w->sm->sweeps);
     if (whose != NULL)
         w->done(whose, FAB_OK, "done");
 }

@@ -42,9 +42,22 @@ static void on_signal(void *ctx)
 static void on_tick(void *ctx)
 {
     struct server *s = ctx;
-    for (unsigned i = 0; i < s->events; i++)
-        bus_say(s->bus, i % 2 ? EVENT_WARNING : EVENT_INFO, "trap", "leaf-1/1", 0x42, 1,
-                "event %u of this tick \xff", i);
+    for (unsigned i = 0; i < s->events; i++) {
+        char message[64];
+        const struct event_field fields[] = {
+            {.name = "name", .kind = EVENT_TEXT, .text = "a \"quote\" \xff"},
+            {.name = "peer_guid", .kind = EVENT_GUID, .number = 0x42},
+            {.name = "tick", .kind = EVENT_COUNT, .number = i}};
+        snprintf(message, sizeof message, "event %u of this tick \xff", i);
+        bus_publish(s->bus, &(struct event){.severity = i % 2 ? EVENT_WARNING : EVENT_INFO,
+                                            .type = "trap",
+                                            .subject = "leaf-1/1",
+                                            .guid = 0x42,
+                                            .port = 1,
+                                            .message = message,
+                                            .fields = fields,
+                                            .field_count = 3});
+    }
     loop_timer_set(s->tick, 20000);
 }
 

@@ -50,6 +50,10 @@ def every_command_speaks_json():
             assert isinstance(answer, dict) and answer, line
         events = succeeds(s.address, "event", "watch", "-n", "3", "-o", "json").splitlines()
         assert [json.loads(e)["type"] for e in events] == ["trap"] * 3
+        fields = {"name": "a \"quote\" \ufffd", "peer_guid": "0x0000000000000042", "tick": 0}
+        assert [json.loads(e)["fields"] for e in events] == [fields] * 3
+        listed = json.loads(succeeds(s.address, "event", "list", "-n", "2", "-o", "json"))
+        assert [e["fields"] for e in listed["events"]] == [fields] * 2
 
 
 def flapping_links_are_listed_and_released():

@@ -352,6 +352,8 @@ def followers_choose_severity():
         for i, answer in enumerate(f.WatchEvents(
                 min_severity=event_pb2.EVENT_SEVERITY_WARNING)):
             assert answer.event.severity == event_pb2.EVENT_SEVERITY_WARNING
+            assert answer.event.fields["peer_guid"].text == "0x0000000000000042"
+            assert answer.event.fields["tick"].number == 1
             if i == 20:
                 break
 

@@ -111,7 +111,7 @@ START_TEST(who_does_not_answer_is_dropped)
     ck_assert_uint_eq(reports_of(scene.deaf, 65), 4);
     ck_assert_uint_eq(reports_of(host_lid(2), 65), 1);
     ck_assert_uint_eq(sa_subscriptions(scene.sa)->count, 2);
-    ck_assert_ptr_nonnull(lab_event(&scene.lab, "subscriber-gone"));
+    ck_assert_ptr_nonnull(lab_event(&scene.lab, "subscription-ended"));
     for (unsigned i = 0; i < scene.reports; i++)
         if (scene.got[i].lid != scene.deaf)
             ck_assert_uint_lt(scene.got[i].at, from + 500000);

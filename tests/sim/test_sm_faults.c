@@ -148,7 +148,7 @@ START_TEST(a_follow_up_has_its_own_record)
     snprintf(of, sizeof(of), "follow-up of reroute %" PRIu64 ",", repair->generation);
     for (uint32_t i = 0; i + 1 < count; i++)
         ck_assert_msg(strncmp(all[i].cause, of, strlen(of)) == 0, "%s", all[i].cause);
-    ck_assert_int_eq(count > 1, lab_event(&lab, "reroute-followed") != NULL);
+    ck_assert_int_eq(count > 1, lab_event(&lab, "reroute-refined") != NULL);
     lab_assert_good(&lab);
     lab_close(&lab);
 }
@@ -175,7 +175,7 @@ static uint8_t *tables_after_faults(uint32_t megabytes, size_t *ret_len)
         lab_forget_events(&lab);
         lab_unlink(&lab, "leaf-003", port);
         const struct lab_event *e = lab_await(&lab, 1, "reroute-done");
-        ck_assert_int_eq(strstr(e->message, "a plan at hand") != NULL, megabytes > 0);
+        ck_assert_int_eq(strstr(e->message, "computed before the fault") != NULL, megabytes > 0);
         sm_get_contingencies(lab.sm, &c); /* dropped with the state that they were made for */
         ck_assert_ptr_null(c.all);
         lab_assert_good(&lab);
@@ -255,7 +255,7 @@ START_TEST(manages_its_own_island)
     lab_forget_events(&lab);
     lab_unlink(&lab, "leaf-004", 5);
     lab_unlink(&lab, "leaf-004", 6);
-    lab_await(&lab, 3, "island");
+    lab_await(&lab, 3, "fabric-partitioned");
     lab_run_for(&lab, 0.05);
     struct fab_view *v = sm_view(lab.sm);
     ck_assert_uint_eq(v->fabric->switch_count, 7);
@@ -307,7 +307,7 @@ START_TEST(skips_a_silent_node_and_names_it)
     lab_silence(&lab, "host-0010");
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_idle, "bring-up with a silent host");
-    ck_assert_str_eq(lab_await(&lab, 1, "node-silent")->subject, "leaf-003/2");
+    ck_assert_str_eq(lab_await(&lab, 1, "node-unresponsive")->subject, "leaf-003/2");
     lab_assert_good(&lab);
     struct sm_unresponsive place;
     ck_assert_uint_eq(sm_unresponsive_ports(lab.sm, &place, 1), 1);
@@ -377,7 +377,7 @@ START_TEST(asks_a_silent_node_again)
     lab_begin(&lab, NULL);
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_idle, "bring-up with a silent leaf");
-    ck_assert_ptr_nonnull(lab_event(&lab, "node-silent"));
+    ck_assert_ptr_nonnull(lab_event(&lab, "node-unresponsive"));
     lab_forget_events(&lab);
     lab_silence(&lab, NULL);
     lab_await(&lab, 5, "node-added");

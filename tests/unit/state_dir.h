@@ -96,6 +96,11 @@ static inline void assert_leases(struct store *s, const struct fab_lease *want, 
 
 static inline void put_events(struct store *s, uint64_t from, uint64_t to)
 {
+    static const struct event_field fields[] = {
+        {.name = "peer", .kind = EVENT_TEXT, .text = "a \"b\"\\\n\t\xc3\xa9"},
+        {.name = "peer_guid", .kind = EVENT_GUID, .number = 7},
+        {.name = "errors", .kind = EVENT_COUNT, .number = 812},
+        {.name = "span_us", .kind = EVENT_MICROSECONDS, .number = INT64_MAX}};
     for (uint64_t seq = from; seq <= to; seq++)
         store_put_event(s, &(struct event){.seq = seq,
                                            .time_us = (int64_t)seq * 1000000,
@@ -104,7 +109,9 @@ static inline void put_events(struct store *s, uint64_t from, uint64_t to)
                                            .subject = "leaf-3/12",
                                            .message = "a 'quote' and \"two\"",
                                            .guid = seq % 2 ? UINT64_MAX : 0,
-                                           .port = 12});
+                                           .port = 12,
+                                           .fields = fields,
+                                           .field_count = 4});
 }
 
 static inline struct fab_builder *leaf_spine(void)

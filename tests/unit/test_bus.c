@@ -7,6 +7,7 @@
 
 #include "fabricd/base/bus.h"
 #include "fabricd/base/clock.h"
+#include "fabricd/base/events.h"
 #include "libfabmgr/base/status.h"
 #include "tests/unit/testing.h"
 
@@ -30,6 +31,11 @@ static void remember(void *ctx, const struct event *e)
     snprintf(r->message, sizeof(r->message), "%s", e->message);
 }
 
+static void publish(struct bus *b, const char *type, const char *message)
+{
+    bus_publish(b, &(struct event){.severity = EVENT_INFO, .type = type, .message = message});
+}
+
 /* Answers the first "outer" with two more, whose texts live on its stack only. */
 static void publish_in_turn(void *ctx, const struct event *e)
 {
@@ -39,7 +45,7 @@ static void publish_in_turn(void *ctx, const struct event *e)
     if (strcmp(e->type, "outer") != 0)
         return;
     for (int i = 0; i < 2; i++)
-        bus_say(r->bus, EVENT_INFO, type, "x", 0, 0, "number %d", i);
+        publish(r->bus, type, "inner");
     memset(type, 'z', sizeof(type) - 1);
 }
 
@@ -49,14 +55,15 @@ START_TEST(numbers_rise_from_where_they_stood)
     struct record r = {.bus = b};
     ck_assert_int_eq(bus_subscribe(b, remember, &r), FAB_OK);
     int64_t before = clock_unix_us();
-    bus_say(b, EVENT_WARNING, "link-down", "leaf-3/12", 0x0002c90300000001, 12, "cable %d", 7);
+    event_emit(b, link_down, .subject = "leaf-3/12", .guid = 0x0002c90300000001, .port = 12,
+               .peer = "spine-1/3");
     ck_assert_uint_eq(r.last.seq, 42);
     ck_assert_int_ge(r.last.time_us, before);
     ck_assert_int_le(r.last.time_us, clock_unix_us());
     ck_assert_int_eq((int)r.last.severity, EVENT_WARNING);
     ck_assert_uint_eq(r.last.guid, 0x0002c90300000001);
     ck_assert_uint_eq(r.last.port, 12);
-    ck_assert_str_eq(r.message, "cable 7");
+    ck_assert_str_eq(r.message, "link leaf-3/12 - spine-1/3 is down");
     bus_publish(b, &(struct event){.severity = EVENT_INFO});
     ck_assert_uint_eq(r.last.seq, 43);
     ck_assert_str_eq(r.last.subject, "");
@@ -70,8 +77,8 @@ START_TEST(all_subscribers_see_one_order)
     struct record first = {.bus = b}, second = {.bus = b};
     bus_subscribe(b, publish_in_turn, &first);
     bus_subscribe(b, remember, &second);
-    bus_say(b, EVENT_INFO, "outer", "x", 0, 0, "o");
-    bus_say(b, EVENT_INFO, "last", "x", 0, 0, "l");
+    publish(b, "outer", "o");
+    publish(b, "last", "l");
     static const char *const types[] = {"outer", "inner", "inner", "last"};
     ck_assert_uint_eq(first.count, 4);
     ck_assert_uint_eq(second.count, 4);
@@ -97,9 +104,9 @@ START_TEST(who_subscribes_meanwhile_starts_with_the_next)
     struct bus *b = bus_new(0);
     struct record r = {.bus = b};
     bus_subscribe(b, subscribe_another, &r);
-    bus_say(b, EVENT_INFO, "a", "", 0, 0, "a");
+    publish(b, "a", "a");
     ck_assert_uint_eq(r.count, 0);
-    bus_say(b, EVENT_INFO, "b", "", 0, 0, "b");
+    publish(b, "b", "b");
     ck_assert_uint_eq(r.count, 1);
     bus_free(b);
 }
@@ -112,7 +119,7 @@ START_TEST(who_unsubscribes_hears_no_more)
     bus_subscribe(b, remember, &gone);
     bus_subscribe(b, remember, &stays);
     bus_unsubscribe(b, remember, &gone);
-    bus_say(b, EVENT_INFO, "a", "", 0, 0, "a");
+    publish(b, "a", "a");
     ck_assert_uint_eq(gone.count, 0);
     ck_assert_uint_eq(stays.count, 1);
     bus_free(b);

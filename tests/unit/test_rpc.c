@@ -101,6 +101,13 @@ static void count(void *ctx)
     (*(unsigned *)ctx)++;
 }
 
+static void publish_numbered(struct bus *b, unsigned i)
+{
+    char message[32];
+    snprintf(message, sizeof(message), "event %u", i);
+    bus_publish(b, &(struct event){.severity = EVENT_INFO, .type = "trap", .message = message});
+}
+
 START_TEST(the_ring_keeps_the_newest)
 {
     struct journal *j = NULL;
@@ -111,7 +118,7 @@ START_TEST(the_ring_keeps_the_newest)
     ck_assert_uint_eq(journal_oldest(j), 1001);
     ck_assert_ptr_null(journal_at(j, 1001));
     for (unsigned i = 0; i < RPC_EVENTS_KEPT + 10; i++)
-        bus_say(b, EVENT_INFO, "trap", "x", 1, 2, "event %u", i);
+        publish_numbered(b, i);
     ck_assert_uint_eq(told, RPC_EVENTS_KEPT + 10);
     ck_assert_uint_eq(journal_newest(j), 1000 + RPC_EVENTS_KEPT + 10);
     ck_assert_uint_eq(journal_oldest(j), 1011);
@@ -119,7 +126,7 @@ START_TEST(the_ring_keeps_the_newest)
     ck_assert_str_eq(journal_at(j, 1011)->message, "event 10");
     ck_assert_str_eq(journal_at(j, journal_newest(j))->type, "trap");
     journal_free(j);
-    bus_say(b, EVENT_INFO, "trap", "x", 1, 2, "nobody is there any more");
+    bus_publish(b, &(struct event){.severity = EVENT_INFO, .type = "trap"});
     ck_assert_uint_eq(told, RPC_EVENTS_KEPT + 10);
     bus_free(b);
 }

@@ -5,6 +5,7 @@
  */
 #include <sys/resource.h>
 
+#include "fabricd/store/schema.h"
 #include "libfabmgr/fabric/generate.h"
 #include "tests/unit/state_dir.h"
 
@@ -90,8 +91,23 @@ struct seen {
     unsigned count;
     uint64_t seq[300];
     struct event last;
-    char text[200];
+    char text[200], fields[200];
 };
+
+/* The fields as lines, "name=value". */
+static void list_fields(const struct event *e, char *to, size_t len)
+{
+    size_t used = 0;
+    to[0] = '\0';
+    for (uint32_t i = 0; i < e->field_count && used < len; i++) {
+        const struct event_field *f = &e->fields[i];
+        if (f->kind == EVENT_TEXT)
+            used += (size_t)snprintf(to + used, len - used, "%s=%s;", f->name, f->text);
+        else
+            used += (size_t)snprintf(to + used, len - used, "%s=%llu;", f->name,
+                                     (unsigned long long)f->number);
+    }
+}
 
 static void see(void *ctx, const struct event *e)
 {
@@ -100,6 +116,7 @@ static void see(void *ctx, const struct event *e)
     seen->seq[seen->count++] = e->seq;
     seen->last = *e;
     snprintf(seen->text, sizeof(seen->text), "%s|%s|%s", e->type, e->subject, e->message);
+    list_fields(e, seen->fields, sizeof(seen->fields));
 }
 
 START_TEST(events_come_back_in_pages)
@@ -130,6 +147,61 @@ START_TEST(events_come_back_in_pages)
     store_close(s);
     ck_assert_int_eq(ask("SELECT count(*) FROM journal WHERE time = '1970-01-01T00:01:40.000Z'"),
                      1);
+}
+END_TEST
+
+static void assert_fields(struct store *s, uint64_t seq, const char *want)
+{
+    struct seen seen = {0};
+    ck_assert_int_eq(store_events(s, seq - 1, seq + 1, false, 1, see, &seen), FAB_OK);
+    ck_assert_uint_eq(seen.count, 1);
+    ck_assert_str_eq(seen.fields, want);
+}
+
+#define FIELDS                                                                                     \
+    "peer=a \"b\"\\\n\t\xc3\xa9;peer_guid=0x0000000000000007;errors=812;"                          \
+    "span_us=9223372036854775807;"
+
+START_TEST(events_keep_their_fields)
+{
+    struct store *s = open_store();
+    put_events(s, 1, 5);
+    s = reopen(s);
+    assert_fields(s, 1, FIELDS);
+    store_close(s);
+    ck_assert_int_eq(ask("SELECT sum(json_extract(fields, '$.errors')) FROM journal"), 5 * 812);
+    change("UPDATE event SET fields = 'spoilt' WHERE seq = 1");
+    change("UPDATE event SET fields = '' WHERE seq = 2");
+    change("UPDATE event SET fields = '{\"a\": [1, {\"b\": 2}], \"c\": null, \"d\": 4}' "
+           "WHERE seq = 3");
+    change("UPDATE event SET fields = '{\"a\": \"' || hex(zeroblob(9000)) || '\", \"b\": 1}' "
+           "WHERE seq = 4");
+    s = open_store();
+    assert_fields(s, 1, "");
+    assert_fields(s, 2, "");
+    assert_fields(s, 3, "d=4;");
+    assert_fields(s, 4, "b=1;");
+    assert_fields(s, 5, FIELDS);
+    store_close(s);
+}
+END_TEST
+
+/* Schema version 5 had no fields. */
+START_TEST(events_of_an_older_journal_have_no_fields)
+{
+    const struct schema_steps before = {schema_steps.sql, 5};
+    char why[600] = "";
+    sqlite3 *db = NULL;
+    ck_assert_int_eq(schema_open(db_path, &before, &db, why, sizeof(why)), FAB_OK);
+    sqlite3_close(db);
+    change("INSERT INTO event VALUES (1, 1000000, 'info', 'link-up', 'a/1', 'up', NULL, 1)");
+    struct store *s = open_store();
+    put_events(s, 2, 2);
+    s = reopen(s);
+    assert_fields(s, 1, "");
+    assert_fields(s, 2, FIELDS);
+    store_close(s);
+    ck_assert_int_eq(ask("SELECT count(*) FROM journal WHERE seq = 1 AND fields = '{}'"), 1);
 }
 END_TEST
 
@@ -481,6 +553,8 @@ int main(void)
     tcase_add_test(tcase, senseless_leases_are_left_out);
     tcase_add_test(tcase, the_latest_set_wins);
     tcase_add_test(tcase, events_come_back_in_pages);
+    tcase_add_test(tcase, events_keep_their_fields);
+    tcase_add_test(tcase, events_of_an_older_journal_have_no_fields);
     tcase_add_test(tcase, the_journal_is_trimmed);
     tcase_add_test(tcase, disabled_ports_come_back);
     tcase_add_test(tcase, spared_links_come_back);

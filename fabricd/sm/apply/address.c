@@ -20,10 +20,10 @@ static void tell(struct sm *s, const struct fab_address_note *n)
         sm_port_name(s->model.fabric, port, name);
     else
         snprintf(name, sizeof(name), "0x%016" PRIx64, n->port_guid);
-    bool duplicate = n->kind == FAB_NOTE_DUPLICATE_LID;
-    bus_say(s->in.bus, EVENT_WARNING, duplicate ? "duplicate-lid" : "invalid-lid", name,
-            n->port_guid, 0, "%s came with LID %u, which %s; it gets another one", name, n->lid,
-            duplicate ? "another port has" : "is not a valid unicast LID here");
+    if (n->kind == FAB_NOTE_DUPLICATE_LID)
+        event_emit(s->in.bus, duplicate_lid, .subject = name, .guid = n->port_guid, .lid = n->lid);
+    else
+        event_emit(s->in.bus, invalid_lid, .subject = name, .guid = n->port_guid, .lid = n->lid);
 }
 
 static void save_leases(struct sm *s)

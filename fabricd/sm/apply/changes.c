@@ -18,51 +18,46 @@
 #define SINGLY 8      /* as many of one kind are told one by one */
 #define NAMES_LEN 160 /* of the names in a summary */
 
-struct wording {
-    const char *type;
-    enum event_severity severity;
-    bool from_old;
-    const char *node_text; /* of "%s" */
-    const char *link_text; /* of "%s - %s" */
-    const char *many_text; /* of "7 links" */
-};
-static const struct wording wordings[] = {
-    [FAB_CHANGE_NODE_ADDED] = {"node-added", EVENT_INFO, false, "is part of the fabric now", NULL,
-                               "are part of the fabric now"},
-    [FAB_CHANGE_NODE_REMOVED] = {"node-removed", EVENT_WARNING, true, "cannot be reached any more",
-                                 NULL, "cannot be reached any more"},
-    [FAB_CHANGE_NODE_RENAMED] = {"node-renamed", EVENT_INFO, false, "has this name now", NULL,
-                                 "have other names now"},
-    [FAB_CHANGE_LINK_ADDED] = {"link-up", EVENT_INFO, false, NULL, "is up", "are up"},
-    [FAB_CHANGE_LINK_REMOVED] = {"link-down", EVENT_WARNING, true, NULL, "is down", "are down"},
-};
-
-static void tell(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
-                 const struct fab_change *c)
+static bool is_of_link(enum fab_change_kind kind)
 {
-    const struct wording *w = &wordings[c->kind];
-    const struct fab_fabric *f = w->from_old ? old : now;
-    char a[SM_PLACE_LEN], b[SM_PLACE_LEN];
-    if (w->link_text) {
-        sm_place_name(f, c->guid_a, c->port_a, a);
-        sm_place_name(f, c->guid_b, c->port_b, b);
-        bus_say(s->in.bus, w->severity, w->type, a, c->guid_a, c->port_a, "link %s - %s %s", a, b,
-                w->link_text);
-        return;
-    }
+    return kind == FAB_CHANGE_LINK_ADDED || kind == FAB_CHANGE_LINK_REMOVED;
+}
+
+static void emit_link(struct sm *s, const struct fab_fabric *f, const struct fab_change *c)
+{
+    struct {
+        char place[2][SM_PLACE_LEN];
+        uint64_t guid[2];
+        uint8_t port[2];
+    } link = {.guid = {c->guid_a, c->guid_b}, .port = {c->port_a, c->port_b}};
+    for (int i = 0; i < 2; i++)
+        sm_place_name(f, link.guid[i], link.port[i], link.place[i]);
+    if (c->kind == FAB_CHANGE_LINK_ADDED)
+        event_emit(s->in.bus, link_up, EVENT_LINK(&link));
+    else
+        event_emit(s->in.bus, link_down, EVENT_LINK(&link));
+}
+
+static void emit_node(struct sm *s, const struct fab_fabric *f, const struct fab_change *c)
+{
+    char name[SM_PLACE_LEN];
     uint32_t node = fab_fabric_node_by_guid(f, c->guid_a);
     if (node == FAB_NONE)
         return;
-    sm_node_name(f, node, a);
-    bus_say(s->in.bus, w->severity, w->type, a, c->guid_a, 0, "%s %s (GUID 0x%016" PRIx64 ")", a,
-            w->node_text, c->guid_a);
+    sm_node_name(f, node, name);
+    if (c->kind == FAB_CHANGE_NODE_ADDED)
+        event_emit(s->in.bus, node_added, .subject = name, .guid = c->guid_a);
+    else if (c->kind == FAB_CHANGE_NODE_REMOVED)
+        event_emit(s->in.bus, node_removed, .subject = name, .guid = c->guid_a);
+    else
+        event_emit(s->in.bus, node_renamed, .subject = name, .guid = c->guid_a);
 }
 
 /* ---- many at once ---------------------------------------------------------------------------- */
 
 struct many {
-    const struct fab_fabric *f; /* that has their names */
-    const struct fab_change *change;
+    const struct fab_fabric *f;      /* the fabric that has their names */
+    const struct fab_change *change; /* [count], all of one kind */
     size_t count;
 };
 
@@ -71,7 +66,7 @@ static void add_name(char names[NAMES_LEN + 8], size_t *used, const char *name)
 {
     if (*used >= NAMES_LEN)
         return;
-    int n = snprintf(names + *used, NAMES_LEN - *used, "%s%s", *used ? ", " : ": ", name);
+    int n = snprintf(names + *used, NAMES_LEN - *used, "%s%s", *used ? ", " : "", name);
     if (*used + (size_t)n < NAMES_LEN) {
         *used += (size_t)n;
     } else {
@@ -102,19 +97,21 @@ static size_t count_switches(const struct many *m)
     return count;
 }
 
-static void tell_nodes(struct sm *s, const struct wording *w, const struct many *m)
+#define NODES(m, list)                                                                             \
+    .subject = "fabric", .nodes = (m)->count, .switches = count_switches(m), .names = list
+
+static void emit_nodes(struct sm *s, const struct many *m)
 {
-    char names[NAMES_LEN + 8] = "", of_switches[40] = "", of_others[40] = "";
-    size_t used = 0, switches = count_switches(m), others = m->count - switches;
+    char names[NAMES_LEN + 8] = "";
+    size_t used = 0;
     name_nodes(m, true, names, &used);
     name_nodes(m, false, names, &used);
-    if (switches > 0)
-        snprintf(of_switches, sizeof(of_switches), "%zu switch%s", switches, fab_es(switches));
-    if (others > 0)
-        snprintf(of_others, sizeof(of_others), "%zu %snode%s", others, switches > 0 ? "other " : "",
-                 fab_s(others));
-    bus_say(s->in.bus, w->severity, w->type, "fabric", 0, 0, "%s%s%s %s%s", of_switches,
-            switches > 0 && others > 0 ? " and " : "", of_others, w->many_text, names);
+    if (m->change->kind == FAB_CHANGE_NODE_ADDED)
+        event_emit(s->in.bus, nodes_added, NODES(m, names));
+    else if (m->change->kind == FAB_CHANGE_NODE_REMOVED)
+        event_emit(s->in.bus, nodes_removed, NODES(m, names));
+    else
+        event_emit(s->in.bus, nodes_renamed, NODES(m, names));
 }
 
 /* The node that all of the cables end at; 0: none. */
@@ -129,47 +126,67 @@ static uint64_t common_end(const struct many *m)
     return a ? a : b;
 }
 
-static void tell_links(struct sm *s, const struct wording *w, const struct many *m)
+static void emit_links_at(struct sm *s, const struct many *m, uint32_t node)
+{
+    char name[SM_PLACE_LEN];
+    uint64_t guid = m->f->nodes[node].guid;
+    sm_node_name(m->f, node, name);
+    if (m->change->kind == FAB_CHANGE_LINK_ADDED)
+        event_emit(s->in.bus, links_up_at, .subject = name, .guid = guid, .links = m->count);
+    else
+        event_emit(s->in.bus, links_down_at, .subject = name, .guid = guid, .links = m->count);
+}
+
+static void emit_links(struct sm *s, const struct many *m)
 {
     char names[NAMES_LEN + 8] = "", a[SM_PLACE_LEN], b[SM_PLACE_LEN], name[2 * SM_PLACE_LEN + 4];
     size_t used = 0;
-    uint32_t node = fab_fabric_node_by_guid(m->f, common_end(m));
-    if (node != FAB_NONE) {
-        sm_node_name(m->f, node, a);
-        bus_say(s->in.bus, w->severity, w->type, a, m->f->nodes[node].guid, 0, "%zu links of %s %s",
-                m->count, a, w->many_text);
-        return;
-    }
     for (size_t i = 0; i < m->count && used < NAMES_LEN; i++) {
         sm_place_name(m->f, m->change[i].guid_a, m->change[i].port_a, a);
         sm_place_name(m->f, m->change[i].guid_b, m->change[i].port_b, b);
         snprintf(name, sizeof(name), "%s - %s", a, b);
         add_name(names, &used, name);
     }
-    bus_say(s->in.bus, w->severity, w->type, "fabric", 0, 0, "%zu links %s%s", m->count,
-            w->many_text, names);
+    if (m->change->kind == FAB_CHANGE_LINK_ADDED)
+        event_emit(s->in.bus, links_up, .subject = "fabric", .links = m->count, .names = names);
+    else
+        event_emit(s->in.bus, links_down, .subject = "fabric", .links = m->count, .names = names);
+}
+
+static void emit_many(struct sm *s, const struct many *m)
+{
+    uint32_t node =
+        is_of_link(m->change->kind) ? fab_fabric_node_by_guid(m->f, common_end(m)) : FAB_NONE;
+    if (node != FAB_NONE)
+        emit_links_at(s, m, node);
+    else if (is_of_link(m->change->kind))
+        emit_links(s, m);
+    else
+        emit_nodes(s, m);
 }
 
 /* Changes of one kind. */
 static void tell_all(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                      const struct fab_change *changes, size_t count)
 {
-    if (count == 0 || changes->kind >= sizeof(wordings) / sizeof(*wordings))
+    if (count == 0 || changes->kind > FAB_CHANGE_LINK_REMOVED)
         return;
-    const struct wording *w = &wordings[changes->kind];
+    bool gone =
+        changes->kind == FAB_CHANGE_NODE_REMOVED || changes->kind == FAB_CHANGE_LINK_REMOVED;
+    const struct many many = {gone ? old : now, changes, count};
     for (size_t i = 0; i < count; i++) {
         sm_node_touched(s, changes[i].guid_a);
         sm_node_touched(s, changes[i].guid_b);
     }
     s->apply->links_lost += changes->kind == FAB_CHANGE_LINK_REMOVED ? count : 0;
     s->apply->links_gained += changes->kind == FAB_CHANGE_LINK_ADDED ? count : 0;
-    const struct many many = {w->from_old ? old : now, changes, count};
+    if (count > SINGLY)
+        emit_many(s, &many);
     for (size_t i = 0; count <= SINGLY && i < count; i++)
-        tell(s, old, now, &changes[i]);
-    if (count > SINGLY && w->link_text)
-        tell_links(s, w, &many);
-    else if (count > SINGLY)
-        tell_nodes(s, w, &many);
+        if (is_of_link(changes->kind))
+            emit_link(s, many.f, &changes[i]);
+        else
+            emit_node(s, many.f, &changes[i]);
 }
 
 /* ---- from outside ---------------------------------------------------------------------------- */
@@ -207,10 +224,8 @@ static void tell_island(struct sm *s, const struct fab_fabric *old,
         switches += node != FAB_NONE && fab_node_is_switch(old, node);
     }
     if (switches > 0 && nodes > 1 && nodes <= SINGLY) /* else it was said with their names */
-        bus_say(s->in.bus, EVENT_WARNING, "island", "fabric", 0, 0,
-                "%u nodes, %u of them %s, are cut off: the fabric is split, or they are off. "
-                "They are not managed until a cable joins them again",
-                nodes, switches, fab_plural(switches, "a switch", "switches"));
+        event_emit(s->in.bus, fabric_partitioned, .subject = "fabric", .nodes = nodes,
+                   .switches = switches);
 }
 
 /* Those that we took out ourselves were told of when that was decided. Returns how many are left.

@@ -59,13 +59,17 @@ static void tell_guarantees(struct sm *s, const struct sm_classes *now)
         uint32_t due = fab_classes_share(c, i) / 100;
         if (c->class[i].share == 0 || now->guaranteed[i] + 10u >= due)
             continue; /* within one percent, as tables are of whole packets */
-        bus_say(s->in.bus, EVENT_WARNING, "class-share", c->class[i].name, 0, 0,
-                "class %s is guaranteed %u.%u %% of a cable by its tables, not %u %%: see "
-                "\"Shares\" in fabricd.yaml(5)",
-                c->class[i].name, now->guaranteed[i] / 10, now->guaranteed[i] % 10,
-                c->class[i].share);
+        event_emit(s->in.bus, class_share_missed, .subject = c->class[i].name,
+                   .guaranteed = now->guaranteed[i], .share = c->class[i].share);
     }
 }
+
+static const char *const note_kinds[] = {
+    [FAB_QOS_SHARED_VLS] = "shared-vls",
+    [FAB_QOS_SHARED_SLS] = "shared-sls",
+    [FAB_QOS_OTHER_SL] = "other-sl",
+    [FAB_QOS_NO_MAP] = "no-sl2vl",
+};
 
 void sm_classes_report(struct sm *s, const struct sm_classes *now)
 {
@@ -77,8 +81,9 @@ void sm_classes_report(struct sm *s, const struct sm_classes *now)
         return;
     for (unsigned i = 0; i < now->report.notes; i++) {
         fab_qos_note_text(c, &now->report, i, text, sizeof(text));
-        bus_say(s->in.bus, EVENT_WARNING, "class-lanes", c->class[now->report.note[i].class].name,
-                0, 0, "%s", text);
+        const struct fab_qos_note *note = &now->report.note[i];
+        event_emit(s->in.bus, class_adjusted, .subject = c->class[note->class].name,
+                   .kind = note_kinds[note->kind], .detail = text);
     }
     tell_guarantees(s, now);
 }

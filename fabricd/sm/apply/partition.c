@@ -95,14 +95,12 @@ static void tell(struct sm *s, const struct fab_partition_report *r)
         char name[SM_PLACE_LEN];
         sm_port_name(f, t->port, name);
         bool guards = fab_node_is_switch(f, f->ports[t->port].node) && f->ports[t->port].num != 0;
-        bus_say(s->in.bus, EVENT_ERROR, "partition-full", name, 0, 0,
-                "it should have %u P_Keys and has room for %u: %s", t->wanted, t->room,
-                guards ? "it does not check them" : "the last partitions are left out");
+        event_emit(s->in.bus, pkey_table_full, .subject = name, .wanted = t->wanted,
+                   .room = t->room, .enforces = guards);
     }
     if (r->troubles > FAB_PARTITION_OVERFLOWS)
-        bus_say(s->in.bus, EVENT_ERROR, "partition-full", "fabric", 0, 0,
-                "%zu more ports have no room for all their P_Keys",
-                r->troubles - FAB_PARTITION_OVERFLOWS);
+        event_emit(s->in.bus, pkey_tables_full, .subject = "fabric",
+                   .ports = r->troubles - FAB_PARTITION_OVERFLOWS);
 }
 
 /* Of a switch that was told, and reads as before. */
@@ -130,8 +128,7 @@ static void tell_refusals(struct sm *s)
         if (refuses(s, sw) && count++ == 0)
             sm_node_name(f, sw, name);
     if (count && count != s->apply->unchecked)
-        bus_say(s->in.bus, EVENT_WARNING, "partition-unchecked", name, 0, 0,
-                "it does not check P_Keys as it is told, nor do %u other switches", count - 1);
+        event_emit(s->in.bus, partition_not_enforced, .subject = name, .switches = count);
     s->apply->unchecked = count;
 }
 

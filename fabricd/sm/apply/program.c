@@ -232,12 +232,11 @@ static void tell_failed(struct sm *s, const struct fab_plan_op *op, const struct
     uint8_t num = port ? f->ports[op->port].num : 0;
     const char *attr = sm_attr_name(op->attr_id);
     if (refused)
-        bus_say(s->in.bus, EVENT_WARNING, "write-refused", name, guid, num,
-                "%s refused a write of %s (status 0x%04x); it is looked at again", name, attr,
-                a->smp_status);
+        event_emit(s->in.bus, write_refused, .subject = name, .guid = guid, .port = num,
+                   .attribute = attr, .status = a->smp_status);
     else
-        bus_say(s->in.bus, EVENT_WARNING, "node-silent", name, guid, num,
-                "%s did not answer a write of %s; it is looked at again", name, attr);
+        event_emit(s->in.bus, node_unresponsive_write, .subject = name, .guid = guid, .port = num,
+                   .attribute = attr);
 }
 
 static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
@@ -354,9 +353,7 @@ static int leave_repair(struct sm *s)
     if (!p->last_write_us)
         p->last_write_us = clock_now_us();
     if (p->reported > SM_EVENTS_A_ROUND)
-        bus_say(s->in.bus, EVENT_WARNING, "node-silent", "fabric", 0, 0,
-                "%u write%s failed and %s tried again", p->failed, fab_s(p->failed),
-                fab_plural(p->failed, "is", "are"));
+        event_emit(s->in.bus, writes_failed, .subject = "fabric", .writes = p->failed);
     log_debug("sm", "wrote writes=%u blocks=%u switches=%u failed=%u", p->writes, p->blocks,
               p->switches, p->failed);
     return p->stopped ? SM_ROUND_OVER : FAB_OK;

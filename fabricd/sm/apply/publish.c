@@ -77,9 +77,8 @@ static int publish(struct sm *s)
 static void tell_reroute_for_nothing(struct sm *s)
 {
     s->apply->last_reroute_us = clock_now_us() - s->run.started_us;
-    bus_say(s->in.bus, EVENT_INFO, "reroute-done", "fabric", 0, 0,
-            "rerouted in %.1f ms: the tables are the same as before",
-            (double)s->apply->last_reroute_us / 1e3);
+    event_emit(s->in.bus, reroute_unchanged, .subject = "fabric",
+               .duration_us = s->apply->last_reroute_us);
 }
 
 /* Someone waits for the repair, nobody for what comes after it: that has a record of its own, and
@@ -87,14 +86,9 @@ static void tell_reroute_for_nothing(struct sm *s)
 static void tell_follow_up(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
-    char what[64] = "only ways between switches";
-    if (p->to_ends > 0)
-        snprintf(what, sizeof(what), "%u of %u entries lead to hosts", p->to_ends, p->entries);
-    bus_say(s->in.bus, EVENT_INFO, "reroute-followed", "fabric", 0, 0,
-            "reroute %" PRIu64 " left ways between switches out; followed up in %.1f ms: %u "
-            "block%s on %u switch%s, %s",
-            s->run.follows, (double)(clock_now_us() - s->run.started_us) / 1e3, p->blocks,
-            fab_s(p->blocks), p->switches, fab_es(p->switches), what);
+    event_emit(s->in.bus, reroute_refined, .subject = "fabric", .reroute = s->run.follows,
+               .duration_us = clock_now_us() - s->run.started_us, .blocks = p->blocks,
+               .switches = p->switches, .entries = p->entries, .host_entries = p->to_ends);
 }
 
 void sm_report_reroute(struct sm *s)
@@ -113,11 +107,10 @@ void sm_report_reroute(struct sm *s)
     }
     uint64_t from = s->run.trap_us ? s->run.trap_us : s->run.started_us;
     s->apply->last_reroute_us = p->last_write_us - from;
-    bus_say(s->in.bus, EVENT_INFO, "reroute-done", "fabric", 0, 0,
-            "rerouted in %.1f ms from %s to the last table write: %u block%s on %u switch%s%s",
-            (double)s->apply->last_reroute_us / 1e3, s->run.trap_us ? "the trap" : "the start",
-            p->blocks, fab_s(p->blocks), p->switches, fab_es(p->switches),
-            s->run.by_contingency ? ", by a plan at hand" : "");
+    event_emit(s->in.bus, reroute_done, .subject = "fabric",
+               .duration_us = s->apply->last_reroute_us,
+               .since = s->run.trap_us ? "the trap" : "the start", .blocks = p->blocks,
+               .switches = p->switches, .precomputed = s->run.by_contingency);
 }
 
 static void tell_sweep(struct sm *s)
@@ -125,28 +118,22 @@ static void tell_sweep(struct sm *s)
     const struct fab_fabric *f = s->model.fabric;
     if (!s->run.round->whole)
         return;
-    uint32_t others = f->node_count - f->switch_count;
     s->apply->sweeps++;
     s->apply->last_sweep_us = clock_now_us() - s->run.started_us;
-    bus_say(s->in.bus, EVENT_INFO, "sweep-done", "fabric", 0, 0,
-            "%u switch%s, %u other node%s, %u link%s; %u silent place%s; wrote %u table block%s; "
-            "%.1f ms, %" PRIu64 " MADs",
-            f->switch_count, fab_es(f->switch_count), others, fab_s(others), f->link_count,
-            fab_s(f->link_count), s->model.unresponsive_count, fab_s(s->model.unresponsive_count),
-            s->apply->program.blocks, fab_s(s->apply->program.blocks),
-            (double)s->apply->last_sweep_us / 1e3, sent_in_round(s));
+    event_emit(s->in.bus, sweep_done, .subject = "fabric", .switches = f->switch_count,
+               .other_nodes = f->node_count - f->switch_count, .links = f->link_count,
+               .unresponsive_ports = s->model.unresponsive_count,
+               .blocks = s->apply->program.blocks, .duration_us = s->apply->last_sweep_us,
+               .mads = sent_in_round(s));
 }
 
 static void tell_tables(struct sm *s)
 {
     if (!s->run.computed)
         return;
-    bus_say(s->in.bus, EVENT_INFO, "tables-published", "fabric", 0, 0,
-            "generation %" PRIu64 ": engine %s, proved free of deadlock, %" PRIu64
-            " pairs reach each other, longest path %u switch%s; %s",
-            s->apply->generation, s->model.target->engine, s->apply->verdict.pairs,
-            s->apply->verdict.longest_path, fab_es(s->apply->verdict.longest_path),
-            s->model.target->reason);
+    event_emit(s->in.bus, tables_published, .subject = "fabric", .generation = s->apply->generation,
+               .engine = s->model.target->engine, .pairs = s->apply->verdict.pairs,
+               .longest_path = s->apply->verdict.longest_path, .reason = s->model.target->reason);
 }
 
 /* Ports that were not reached are not asked again before they come up again. */

@@ -174,32 +174,35 @@ int sm_rebalance_weigh(const struct fab_fabric *f, const struct fab_target *acti
 
 void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *why)
 {
-    char *said = s->apply->rebalance.outcome;
-    size_t len = sizeof(s->apply->rebalance.outcome);
+    char reason[220];
     if (why)
-        snprintf(said, len, "the tables in force stay: no engine gives others (%.150s)", why);
+        snprintf(reason, sizeof(reason), "no engine has other tables (%.150s)", why);
     else if (gain->same)
-        snprintf(said, len, "the tables in force stay: they are what the engine gives");
+        snprintf(reason, sizeof(reason), "the tables are already the engine's");
     else
-        snprintf(said, len,
-                 "the tables in force stay: the engine's spread no better (worst load times worst "
-                 "shift %" PRIu64 ", now %" PRIu64 ")",
+        snprintf(reason, sizeof(reason),
+                 "the engine's tables spread no better (worst load times worst shift %" PRIu64
+                 ", now %" PRIu64 ")",
                  gain->now, gain->was);
-    bus_say(s->in.bus, EVENT_INFO, "rebalance-kept", "fabric", 0, 0, "%s", said);
+    snprintf(s->apply->rebalance.outcome, sizeof(s->apply->rebalance.outcome),
+             "rebalance skipped: %s", reason);
+    event_emit(s->in.bus, rebalance_skipped, .subject = "fabric", .reason = reason);
 }
 
 void sm_rebalance_report(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
     const struct sm_gain *gain = &s->apply->rebalance.gain;
+    uint64_t duration_us = clock_now_us() - s->run.started_us;
     snprintf(s->apply->rebalance.outcome, sizeof(s->apply->rebalance.outcome),
              "rebalanced in %.1f ms: worst load times worst shift %" PRIu64 ", was %" PRIu64
              "; %u entr%s in %u block%s on %u switch%s",
-             (double)(clock_now_us() - s->run.started_us) / 1e3, gain->now, gain->was, p->entries,
+             (double)duration_us / 1e3, gain->now, gain->was, p->entries,
              fab_plural(p->entries, "y", "ies"), p->blocks, fab_s(p->blocks), p->switches,
              fab_es(p->switches));
-    bus_say(s->in.bus, EVENT_INFO, "rebalance-done", "fabric", 0, 0, "%s",
-            s->apply->rebalance.outcome);
+    event_emit(s->in.bus, rebalance_done, .subject = "fabric", .duration_us = duration_us,
+               .load = gain->now, .load_before = gain->was, .entries = p->entries,
+               .blocks = p->blocks, .switches = p->switches);
 }
 
 int sm_rebalance_init(struct sm *s)

@@ -320,17 +320,15 @@ static void raise_alarm(struct sm *s, const struct sm_route_job *j)
     sm_alarm_set(s, "%s%s%s", what, j->passed[0] ? "; passed over " : "", j->passed);
     if (j->witness)
         one_line(j->witness);
-    bus_say(s->in.bus, EVENT_ERROR, "proof-failed", j->of.target->engine, 0, 0,
-            "new tables failed their proof and are not written, the old ones stay: %s. Witness: %s",
-            what, j->witness ? j->witness : "none");
+    event_emit(s->in.bus, proof_failed, .subject = j->of.target->engine, .reason = what,
+               .witness = j->witness ? j->witness : "none");
 }
 
 static void tell_unsupported(struct sm *s, const struct sm_route_job *j)
 {
     sm_alarm_set(s, "no engine takes this topology: %s", j->passed);
-    bus_say(s->in.bus, EVENT_ERROR, "routing-refused", j->of.policy.engine, 0, 0,
-            "no new tables%s: %s",
-            s->model.view && s->model.view->target ? ", the old ones stay" : "", sm_alarm(s));
+    event_emit(s->in.bus, routing_refused, .subject = j->of.policy.engine, .reason = sm_alarm(s),
+               .have_tables = s->model.view && s->model.view->target);
 }
 
 /* Of a rebalance that does not come to better tables: nothing is wrong with those in force. */

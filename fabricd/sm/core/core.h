@@ -12,6 +12,7 @@
 #ifndef FABRICD_SM_CORE_CORE_H
 #define FABRICD_SM_CORE_CORE_H
 
+#include "fabricd/base/events.h"
 #include "fabricd/sm/core/guids.h"
 #include "fabricd/sm/core/next_round.h"
 #include "fabricd/sm/core/phase.h"

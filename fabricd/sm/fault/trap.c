@@ -49,8 +49,8 @@ static void tell(struct sm *s, const struct fab_notice *n, uint64_t guid)
 {
     char name[SM_PLACE_LEN];
     name_of(s, guid, name);
-    bus_say(s->in.bus, EVENT_DEBUG, "trap", name, guid, 0, "trap %u from LID %u (%s)", n->trap,
-            n->issuer_lid, name);
+    event_emit(s->in.bus, trap_received, .subject = name, .guid = guid, .trap = n->trap,
+               .lid = n->issuer_lid);
 }
 
 void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,

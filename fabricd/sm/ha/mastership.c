@@ -22,8 +22,8 @@ static void became_master(struct sm *s)
     s->ha->master_guid = s->role.guid;
     s->ha->master_lid = 0;
     loop_timer_cancel(s->ha->poll_timer);
-    bus_say(s->in.bus, EVENT_INFO, "sm-master", s->in.transport->name, s->role.guid, 0,
-            "this subnet manager is master (priority %u)", s->role.priority);
+    event_emit(s->in.bus, sm_master, .subject = s->in.transport->name, .guid = s->role.guid,
+               .priority = s->role.priority);
 }
 
 static void became_standby(struct sm *s)
@@ -38,10 +38,8 @@ static void became_standby(struct sm *s)
             s->ha->master_path = x->info_paths[i];
             s->ha->master_lid = x->info_lids[i];
         }
-    bus_say(s->in.bus, EVENT_INFO, "sm-standby", s->in.transport->name, s->role.guid, 0,
-            "standing by: the subnet manager at 0x%016" PRIx64 " is master; it is asked every "
-            "second, and replaced when it falls silent",
-            s->ha->master_guid);
+    event_emit(s->in.bus, sm_standby, .subject = s->in.transport->name, .guid = s->role.guid,
+               .master_guid = s->ha->master_guid);
     loop_timer_set(s->ha->poll_timer, POLL_US);
 }
 
@@ -59,9 +57,8 @@ void sm_ha_elect(struct sm *s)
 
 static void take_over(struct sm *s)
 {
-    bus_say(s->in.bus, EVENT_WARNING, "sm-master-lost", s->in.transport->name, s->ha->master_guid,
-            0, "the master at 0x%016" PRIx64 " does not answer any more; taking over",
-            s->ha->master_guid);
+    event_emit(s->in.bus, sm_master_lost, .subject = s->in.transport->name,
+               .guid = s->ha->master_guid, .master_guid = s->ha->master_guid);
     sm_request_heavy(s);
     sm_schedule(s);
 }

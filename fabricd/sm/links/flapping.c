@@ -108,16 +108,11 @@ static void tell_flapping(struct sm *s, const struct sm_flap *e)
         s->links->reported_us = now;
     }
     if (++s->links->reported == SM_EVENTS_A_ROUND + 1)
-        bus_say(s->in.bus, EVENT_WARNING, "link-flapping", "fabric", 0, 0,
-                "more links fall again and again than are told of one by one");
+        event_emit(s->in.bus, links_flapping, .subject = "fabric");
     if (s->links->reported > SM_EVENTS_A_ROUND)
         return;
-    const char *what = e->isl && c->hold_down_s ? "routes keep away from it, where others suffice, "
-                                                  "until it has been up for"
-                                                : "it counts as steady again after being up for";
-    bus_say(s->in.bus, EVENT_WARNING, "link-flapping", e->place[0], e->guid[0], e->port[0],
-            "link %s - %s falls again and again, %llu times so far: %s %llu s", e->place[0],
-            e->place[1], (unsigned long long)e->damping.falls, what, (unsigned long long)seconds);
+    event_emit(s->in.bus, link_flapping, EVENT_LINK(e), .flaps = e->damping.falls,
+               .held_down = e->isl && c->hold_down_s, .seconds = seconds);
 }
 
 static void fell(struct sm *s, struct sm_flap *e)
@@ -375,10 +370,8 @@ static void look_again(struct sm *s, const struct sm_flap *e)
 
 static void tell_released(struct sm *s, const struct sm_flap *e, const char *why)
 {
-    bus_say(s->in.bus, EVENT_INFO, "link-released", e->place[0], e->guid[0], e->port[0],
-            "link %s - %s %s: it %s; it fell %llu times so far", e->place[0], e->place[1], why,
-            e->out ? "is routed over again" : "counts as steady",
-            (unsigned long long)e->damping.falls);
+    event_emit(s->in.bus, link_released, EVENT_LINK(e), .reason = why, .excluded = e->out,
+               .flaps = e->damping.falls);
 }
 
 static void on_due(void *ctx)

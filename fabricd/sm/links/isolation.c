@@ -169,8 +169,7 @@ static void isolate(struct sm *s, struct sm_flap *e, bool operated, const char *
     e->isolated_us = clock_unix_us();
     snprintf(e->cause, sizeof(e->cause), "%s", cause);
     keep(s, e);
-    bus_say(s->in.bus, EVENT_WARNING, "link-isolated", e->place[0], e->guid[0], e->port[0],
-            "link %s - %s is isolated until it is released: %s", e->place[0], e->place[1], cause);
+    event_emit(s->in.bus, link_isolated, EVENT_LINK(e), .reason = cause);
     if (e->out)
         return;
     sm_cause_set(s, "isolation of %.64s", e->place[0]);
@@ -241,10 +240,7 @@ int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operate
 void sm_isolate_taken(struct sm *s, struct sm_flap *e, bool was_out)
 {
     if (was_out && !e->out)
-        bus_say(s->in.bus, EVENT_WARNING, "link-needed", e->place[0], e->guid[0], e->port[0],
-                "link %s - %s is isolated, and in service all the same: a part of the fabric, or "
-                "the share that a switch keeps, hangs on it",
-                e->place[0], e->place[1]);
+        event_emit(s->in.bus, link_reinstated, EVENT_LINK(e));
     e->setting = false;
 }
 
@@ -254,8 +250,7 @@ void sm_isolate_moved(struct sm *s, struct sm_flap *e)
         return;
     e->isolated = e->out = false;
     keep(s, e);
-    bus_say(s->in.bus, EVENT_INFO, "link-released", e->place[0], e->guid[0], e->port[0],
-            "link %s - %s is no more: other cables are at its ends", e->place[0], e->place[1]);
+    event_emit(s->in.bus, link_replaced, EVENT_LINK(e));
 }
 
 /* ---- ports ----------------------------------------------------------------------------------- */

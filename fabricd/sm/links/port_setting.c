@@ -322,9 +322,12 @@ static int leave(struct sm *s)
              op->enable ? "enabled" : "disabled");
     if (good && !op->note)
         keep(s, op->node_guid, op->port, !op->enable);
-    if (good)
-        bus_say(s->in.bus, EVENT_INFO, op->enable ? "port-enabled" : "port-disabled", name,
-                op->node_guid, op->port, "%s%s", text, op->note ? op->note : "");
+    if (good && op->enable)
+        event_emit(s->in.bus, port_enabled, .subject = name, .guid = op->node_guid,
+                   .port = op->port, .note = op->note);
+    else if (good)
+        event_emit(s->in.bus, port_disabled, .subject = name, .guid = op->node_guid,
+                   .port = op->port, .note = op->note);
     sm_request_target(s, op->node_guid);
     int r = good ? note_state(s, op->enable) : FAB_OK;
     finish(s, s->links->op_status, text);

@@ -141,8 +141,7 @@ static void failed(struct sm_multicast *m, uint32_t sw)
         return;
     m->unresponsives++;
     sm_place_name(m->s->model.fabric, net_of(m)->guid[sw], 0, name);
-    bus_say(m->s->in.bus, EVENT_WARNING, "multicast-silent", name, net_of(m)->guid[sw], 0,
-            "%s does not take its multicast table: groups keep away from it for now", name);
+    event_emit(m->s->in.bus, multicast_unresponsive, .subject = name, .guid = net_of(m)->guid[sw]);
     if (!loop_timer_pending(m->retry))
         loop_timer_set(m->retry, m->retry_us);
 }

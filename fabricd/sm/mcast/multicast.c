@@ -63,13 +63,10 @@ static void tell_full(struct sm *s, size_t left_out)
     if (sw < f->switch_count)
         sm_node_name(f, sw, name);
     if (room == 0)
-        bus_say(s->in.bus, EVENT_ERROR, "multicast-full", name, 0, 0,
-                "no switch has a multicast table: there are no groups");
+        event_emit(s->in.bus, multicast_unsupported, .subject = name);
     else
-        bus_say(s->in.bus, EVENT_ERROR, "multicast-full", name, 0, 0,
-                "no multicast LID is left: the smallest table has %u entries, %zu groups have "
-                "them; %zu of the configuration and all new ones are refused",
-                room, s->mcast->groups->groups, left_out);
+        event_emit(s->in.bus, multicast_full, .subject = name, .room = room,
+                   .groups = s->mcast->groups->groups, .refused = left_out);
 }
 
 /* Groups of the partitions; where nobody configured any, that of IP over InfiniBand. */

@@ -27,15 +27,12 @@ static void tell(struct sm *s, const struct fab_silent *place)
     char name[SM_PLACE_LEN];
     sm_place_name(s->model.fabric, place->near_guid, place->near_port, name);
     if (place->status == FAB_E_EXISTS)
-        bus_say(s->in.bus, EVENT_ERROR, "duplicate-guid", name, place->near_guid, place->near_port,
-                "the device behind %s has the GUID of another one; it is left out until one of "
-                "them changes",
-                name);
+        event_emit(s->in.bus, duplicate_guid, .subject = name, .guid = place->near_guid,
+                   .port = place->near_port);
     else
-        bus_say(s->in.bus, EVENT_WARNING, "node-silent", name, place->near_guid, place->near_port,
-                "the device behind %s does not answer as it should (%s: %s); it is "
-                "left out and asked again later",
-                name, sm_attr_name(place->attr_id), fab_status_text(place->status));
+        event_emit(s->in.bus, node_unresponsive, .subject = name, .guid = place->near_guid,
+                   .port = place->near_port, .attribute = sm_attr_name(place->attr_id),
+                   .reason = fab_status_text(place->status));
 }
 
 static bool was_suspect(const struct sm *s, uint64_t guid)
@@ -67,8 +64,8 @@ int sm_unresponsive_update(struct sm *s, const struct fab_silent *found, uint32_
             tell(s, &found[i]);
     }
     if (told > SM_EVENTS_A_ROUND)
-        bus_say(s->in.bus, EVENT_WARNING, "node-silent", "fabric", 0, 0,
-                "%u more places do not answer", told - SM_EVENTS_A_ROUND);
+        event_emit(s->in.bus, nodes_unresponsive, .subject = "fabric",
+                   .ports = told - SM_EVENTS_A_ROUND);
     for (uint32_t i = 0; scoped && i < s->model.unresponsive_count; i++)
         if (!looked_at(s, &s->model.unresponsive[i]) && !listed(list, n, &s->model.unresponsive[i]))
             list[n++] = s->model.unresponsive[i];

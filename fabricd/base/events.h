@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The events that the manager emits: a struct and a function for each row of events.def.
+ *
+ *     event_emit(bus, link_up, .subject = "leaf-1/12", .guid = guid, .port = 12, .peer = name);
+ *
+ * The table also has what fabricd-events(7) says about each of them.
+ */
+#ifndef FABRICD_BASE_EVENTS_H
+#define FABRICD_BASE_EVENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fabricd/base/bus.h"
+
+/* One name for each row, FORM rows included: EVENT_link_up. */
+#define EVENT(id, ...) EVENT_##id,
+#define FORM(id, ...) EVENT_##id,
+enum event_id {
+#include "fabricd/base/events.def"
+    EVENT_IDS
+};
+#undef EVENT
+#undef FORM
+
+/* The values of an event. subject is "" at least; guid and port are 0 where there is none. */
+#define TEXT(name) const char *name;
+#define GUID(name) uint64_t name;
+#define COUNT(name) uint64_t name;
+#define MICROSECONDS(name) uint64_t name;
+#define PERMILLE(name) uint64_t name;
+#define HEX(name) uint64_t name;
+#define NONE
+#define EVENT(id, type, severity, about, fields, ...)                                              \
+    struct event_##id {                                                                            \
+        const char *subject;                                                                       \
+        uint64_t guid;                                                                             \
+        uint32_t port;                                                                             \
+        fields                                                                                     \
+    };                                                                                             \
+    void event_##id(struct bus *bus, const struct event_##id *e);
+#define FORM(id, of, severity, about, fields, message)                                             \
+    EVENT(id, of, severity, about, fields, message)
+#include "fabricd/base/events.def"
+#undef TEXT
+#undef GUID
+#undef COUNT
+#undef MICROSECONDS
+#undef PERMILLE
+#undef HEX
+#undef NONE
+#undef EVENT
+#undef FORM
+
+/* Publishes the event `id` with the values that follow: .name = value, ... */
+#define event_emit(bus, id, ...) event_##id(bus, &(struct event_##id){__VA_ARGS__})
+
+/* The values that every event of a link has. x has place[2] (names), guid[2] and port[2] of both
+ * ends; the subject is end `i`. */
+#define EVENT_LINK_FROM(x, i)                                                                      \
+    .subject = (x)->place[i], .guid = (x)->guid[i], .port = (x)->port[i],                          \
+    .peer = (x)->place[!(i)], .peer_guid = (x)->guid[!(i)], .peer_port = (x)->port[!(i)]
+#define EVENT_LINK(x) EVENT_LINK_FROM(x, 0)
+
+/* A row of the table. meaning, cause and remedy are NULL in FORM rows: they have those of `of`. */
+struct event_row {
+    const char *type;
+    enum event_id of; /* the EVENT row; itself in such a row */
+    enum event_severity severity;
+    const char *about;
+    const struct event_field *fields; /* without values; the last one has no name */
+    const char *message;              /* the format */
+    const char *meaning, *cause, *remedy;
+};
+extern const struct event_row event_rows[EVENT_IDS];
+
+/* Counts an event as emitted, and tells how often it was. */
+void bus_count(struct bus *b, enum event_id id);
+uint64_t bus_counted(const struct bus *b, enum event_id id);
+
+/* Writes the message of e by the format of a row; what does not fit is cut off. An unknown name
+ * becomes "{?}". */
+void event_format(const char *format, const struct event *e, char *ret, size_t len);
+
+#endif

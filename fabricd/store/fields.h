@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Private to the room: the fields of an event in the column event.fields. */
+#ifndef FABRICD_STORE_FIELDS_H
+#define FABRICD_STORE_FIELDS_H
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+#include "fabricd/base/bus.h"
+#include "libfabmgr/base/text.h"
+
+void fields_write(const struct event *e, struct fab_text *to);
+
+#define FIELDS_MAX 24
+struct fields {
+    struct event_field field[FIELDS_MAX];
+    char text[8192]; /* what they point to */
+    size_t used;
+};
+/* The statement that fields_read uses; the caller finalizes it. A result code of SQLite. */
+int fields_reader_new(sqlite3 *db, sqlite3_stmt **ret);
+/* Returns how many fields the object has: none if somebody spoilt it by hand, and none that does
+ * not fit. */
+uint32_t fields_read(sqlite3_stmt *reader, const char *json, struct fields *to);
+
+#endif
