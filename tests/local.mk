@@ -5,7 +5,7 @@
 # A fuzz target fuzz_thing: tests/fuzz/fuzz_thing.c with LLVMFuzzerTestOneInput and seeds in
 #                           tests/fuzz/seeds/fuzz_thing/; add it to FUZZ_TARGETS and likewise.
 
-EXTRA_DIST += tests/layers.sh tests/help.sh tests/events.sh tests/coverage.sh tests/integration tests/unit/testing.h tests/fuzz/README.md tests/fuzz/seeds
+EXTRA_DIST += tests/layers.sh tests/help.sh tests/events.sh tests/coverage.sh tests/static.sh tests/integration tests/unit/testing.h tests/fuzz/README.md tests/fuzz/seeds
 
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
@@ -641,3 +641,9 @@ endif
 # Those that read files of the tree: make distcheck TESTS='$(TARBALL_TESTS)' sees that the tarball
 # has them, without minutes of random fabrics.
 TARBALL_TESTS = tests/layers.sh tests/help.sh tests/events.sh tests/unit/test_config tests/sim/run_scenarios $(FUZZ_TARGETS)
+# Those that have threads: make check TESTS='$(THREAD_TESTS)' in a build with --enable-thread-sanitizer. The
+# scenarios are not among them, as their worker runs in virtual time, on the loop's own thread.
+THREAD_TESTS = tests/unit/test_crew tests/unit/test_loop tests/unit/test_store tests/unit/test_store_hosts \
+	tests/unit/test_transport_sim tests/sim/test_cc tests/sim/test_sm tests/sim/test_sm_faults \
+	tests/sim/test_sm_others tests/sim/test_sa_agent tests/sim/test_replay \
+	tests/rpc/test_grpcio.sh tests/rpc/test_fabricctl.sh tests/rpc/test_studies.sh

@@ -3,6 +3,7 @@
 #include "fabricd/loop/loop.h"
 
 #include <check.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "fabricd/base/clock.h"
@@ -14,7 +15,8 @@ struct desk {
     struct loop_timer *timer;
     uint64_t busy_ns;
     const char *texts;
-    int left, done;
+    atomic_int left; /* set by jobs, which run side by side */
+    int done;
 };
 
 static void spin(uint64_t ns)
