@@ -4,7 +4,10 @@
  * OperationalVLs, IBA 14.2.5.6). If each of several traffic classes needs a set of VLs of its own,
  * the number is divided among them.
  */
-#include "libfabmgr/route/route.h"
+#include <stdio.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/route/engines/engines.h"
 
 uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_policy *p,
                                 uint32_t *ret_port)
@@ -23,4 +26,16 @@ uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_pol
     *ret_port = weakest;
     least = (uint8_t)(least / (p->lane_sets > 1 ? p->lane_sets : 1));
     return least > 0 ? least : 1;
+}
+
+int fab_route_vls_check(const struct fab_route_input *in, unsigned need, char *why, size_t why_len)
+{
+    uint32_t port;
+    unsigned have = fab_route_vls_available(in->fabric, in->policy, &port);
+    if (have >= need)
+        return FAB_OK;
+    const struct fab_port *p = &in->fabric->ports[port];
+    snprintf(why, why_len, "%u VLs are needed and %.64s port %u has %u", need,
+             in->fabric->nodes[p->node].desc, p->num, have);
+    return FAB_E_UNSUPPORTED;
 }

@@ -287,8 +287,9 @@ void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dli
     follow(b, dlid, lft, false);
 }
 
-bool fab_route_balance_exceeds(const struct fab_balancer *b, const struct fab_dlid *dlid,
-                               const struct fab_lft *lft, uint64_t limit)
+/* Returns whether any path of hosts to the LID takes a link with more load than `limit`. */
+static bool exceeds(const struct fab_balancer *b, const struct fab_dlid *dlid,
+                    const struct fab_lft *lft, uint64_t limit)
 {
     for (uint32_t i = 1; i < b->shortest->reached; i++) {
         uint32_t sw = b->shortest->at[i];
@@ -296,4 +297,33 @@ bool fab_route_balance_exceeds(const struct fab_balancer *b, const struct fab_dl
             return true;
     }
     return false;
+}
+
+/* ---- rerouting ------------------------------------------------------------------------------- */
+
+bool fab_route_balance_limit(const struct fab_balancer *b, uint32_t percent, uint64_t *ret_limit)
+{
+    uint64_t most = 0, sum = 0, ports = b->g->port_at[b->g->n];
+    for (uint64_t port = 0; port < ports; port++) {
+        most = b->load[port] > most ? b->load[port] : most;
+        sum += b->load[port];
+    }
+    *ret_limit = ports > 0 ? sum * percent / 100 / ports : 0;
+    return most > *ret_limit;
+}
+
+void fab_route_balance_reroute(struct fab_balancer *b, const struct fab_destinations *destinations,
+                               uint32_t index, uint64_t limit, enum fab_balance how,
+                               struct fab_lft *lft)
+{
+    struct fab_dlid dlids[FAB_DLIDS_MAX];
+    for (uint32_t offset = 0; offset < destinations->lids_each; offset++) {
+        uint32_t count = fab_route_destinations_dlids(destinations, index, offset, dlids);
+        for (uint32_t i = 0; i < count && dlids[i].loaded; i++) {
+            if (!exceeds(b, &dlids[i], lft, limit))
+                continue;
+            fab_route_balance_remove(b, &dlids[i], lft);
+            fab_route_balance_add(b, &dlids[i], how, lft);
+        }
+    }
 }

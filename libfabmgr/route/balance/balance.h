@@ -43,8 +43,12 @@ void fab_route_balance_count(struct fab_balancer *b, const struct fab_dlid *dlid
                              const struct fab_lft *lft);
 void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dlid,
                               const struct fab_lft *lft);
-/* Returns whether any path of hosts to the LID takes a link with more load than `limit`. */
-bool fab_route_balance_exceeds(const struct fab_balancer *b, const struct fab_dlid *dlid,
-                               const struct fab_lft *lft, uint64_t limit);
+/* *ret_limit: `percent` of the mean load of all ports. Returns whether any port has more. */
+bool fab_route_balance_limit(const struct fab_balancer *b, uint32_t percent, uint64_t *ret_limit);
+/* Removes the LIDs of hosts at destination switch `index` that take a link with more load than
+ * `limit`, and adds each of them again, now that the loads of all others are known. */
+void fab_route_balance_reroute(struct fab_balancer *b, const struct fab_destinations *destinations,
+                               uint32_t index, uint64_t limit, enum fab_balance how,
+                               struct fab_lft *lft);
 
 #endif

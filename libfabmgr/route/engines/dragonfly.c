@@ -173,18 +173,6 @@ static uint8_t class_of(const struct dragonfly *d, uint32_t sw, uint32_t peer)
     return d->groups.spine[sw] ? FAB_DRAGONFLY_DOWN : FAB_DRAGONFLY_LOCAL;
 }
 
-static int check_vls(const struct dragonfly *d, unsigned need)
-{
-    uint32_t port;
-    unsigned have = fab_route_vls_available(d->in->fabric, d->in->policy, &port);
-    if (have >= need)
-        return FAB_OK;
-    const struct fab_port *p = &d->in->fabric->ports[port];
-    snprintf(d->why, d->why_len, "%u VLs are needed and %.64s port %u has %u", need,
-             name(d, p->node), p->num, have);
-    return FAB_E_UNSUPPORTED;
-}
-
 static int make_vls(struct dragonfly *d, const struct fab_dragonfly_kind *kind)
 {
     const struct fab_graph *g = &d->graph;
@@ -199,7 +187,7 @@ static int make_vls(struct dragonfly *d, const struct fab_dragonfly_kind *kind)
     d->vls.sls = 1;
     d->vls.classes = FAB_DRAGONFLY_DOWN + 1;
     d->vls.count = (uint8_t)kind->map(d);
-    return check_vls(d, d->vls.count);
+    return fab_route_vls_check(d->in, d->vls.count, d->why, d->why_len);
 }
 
 static int prepare(struct dragonfly *d, const struct fab_dragonfly_kind *kind)

@@ -242,26 +242,12 @@ static void balance_all(struct nue *u)
  * of all others are known. Returns false if no link has more. */
 static bool reroute_overloaded(struct nue *u, uint32_t percent, enum fab_balance how)
 {
-    struct fab_dlid dlids[FAB_DLIDS_MAX];
-    uint64_t most = 0, sum = 0, ports = u->graph.port_at[u->graph.n];
-    for (uint64_t i = 0; i < ports; i++) {
-        most = u->balance.load[i] > most ? u->balance.load[i] : most;
-        sum += u->balance.load[i];
-    }
-    uint64_t limit = ports > 0 ? sum * percent / 100 / ports : 0;
-    if (most <= limit)
+    uint64_t limit;
+    if (!fab_route_balance_limit(&u->balance, percent, &limit))
         return false;
     for (uint32_t i = 0; i < u->destinations.edges; i++) {
         find_candidates(u, i);
-        for (uint32_t offset = 0; offset < u->destinations.lids_each; offset++) {
-            uint32_t count = fab_route_destinations_dlids(&u->destinations, i, offset, dlids);
-            for (uint32_t l = 0; l < count && dlids[l].loaded; l++) {
-                if (!fab_route_balance_exceeds(&u->balance, &dlids[l], &u->lft, limit))
-                    continue;
-                fab_route_balance_remove(&u->balance, &dlids[l], &u->lft);
-                fab_route_balance_add(&u->balance, &dlids[l], how, &u->lft);
-            }
-        }
+        fab_route_balance_reroute(&u->balance, &u->destinations, i, limit, how, &u->lft);
     }
     return true;
 }

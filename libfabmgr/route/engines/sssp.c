@@ -122,48 +122,17 @@ static void route_all(struct sssp *s)
 
 /* ---- rerouting where links are congested ----------------------------------------------------- */
 
-struct load {
-    uint64_t most, sum;
-};
-
-static struct load measure(const struct sssp *s)
-{
-    struct load l = {0};
-    for (uint32_t port = 0; port < s->g->port_at[s->g->n]; port++) {
-        uint64_t load = s->balance.load[port];
-        l.most = load > l.most ? load : l.most;
-        l.sum += load;
-    }
-    return l;
-}
-
-/* Reroutes the LIDs of a switch that take a link with more load than `limit`. */
-static void reroute_switch(struct sssp *s, uint32_t index, uint64_t limit, enum fab_balance how)
-{
-    struct fab_dlid dlids[FAB_DLIDS_MAX];
-    find_paths(s, index);
-    for (uint32_t offset = 0; offset < s->destinations.lids_each; offset++) {
-        uint32_t count = fab_route_destinations_dlids(&s->destinations, index, offset, dlids);
-        uint32_t loaded = count_loaded(dlids, count);
-        for (uint32_t i = 0; i < loaded; i++) {
-            if (!fab_route_balance_exceeds(&s->balance, &dlids[i], &s->lft, limit))
-                continue;
-            fab_route_balance_remove(&s->balance, &dlids[i], &s->lft);
-            fab_route_balance_add(&s->balance, &dlids[i], how, &s->lft);
-        }
-    }
-}
-
 /* Reroutes the LIDs that take a link with more than `percent` of the mean load. Returns false if no
  * link has more. */
 static bool reroute_overloaded(struct sssp *s, uint32_t percent, enum fab_balance how)
 {
-    struct load l = measure(s);
-    uint64_t limit = l.sum * percent / 100 / s->g->port_at[s->g->n];
-    if (l.most <= limit)
+    uint64_t limit;
+    if (!fab_route_balance_limit(&s->balance, percent, &limit))
         return false;
-    for (uint32_t index = 0; index < s->destinations.edges; index++)
-        reroute_switch(s, index, limit, how);
+    for (uint32_t index = 0; index < s->destinations.edges; index++) {
+        find_paths(s, index);
+        fab_route_balance_reroute(&s->balance, &s->destinations, index, limit, how, &s->lft);
+    }
     return true;
 }
 

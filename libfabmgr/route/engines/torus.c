@@ -163,24 +163,12 @@ static void set_map(struct torus *t)
     }
 }
 
-static int check_vls(const struct torus *t, unsigned need)
-{
-    uint32_t port;
-    unsigned have = fab_route_vls_available(t->in->fabric, t->in->policy, &port);
-    if (have >= need)
-        return FAB_OK;
-    const struct fab_port *p = &t->in->fabric->ports[port];
-    snprintf(t->why, t->why_len, "%u VLs are needed and %.64s port %u has %u", need,
-             name(t, p->node), p->num, have);
-    return FAB_E_UNSUPPORTED;
-}
-
 static int make_vls(struct torus *t)
 {
     unsigned need = (t->rings > 0 ? 2u : 1u) + t->turns_back;
     if (need == 1)
         return FAB_OK;
-    int status = check_vls(t, need);
+    int status = fab_route_vls_check(t->in, need, t->why, t->why_len);
     if (status != FAB_OK)
         return status;
     fab_vls_init(&t->vls, (uint8_t)need);

@@ -234,6 +234,17 @@ static int finish(const struct fab_graph *g, struct fab_order *o)
     return fab_route_order_single_root(g, o);
 }
 
+/* Finishes the order from its ranks and moves it to *ret, or frees it. */
+static int finish_into(const struct fab_graph *g, struct fab_order *o, struct fab_order *ret)
+{
+    int status = finish(g, o);
+    if (status == FAB_OK)
+        *ret = *o;
+    else
+        fab_route_order_fini(o);
+    return status;
+}
+
 /* ---- comparing candidates ------------------------------------------------------------------- */
 
 /* Sum over all pairs of hosts of the hops on their legal path; over all pairs of switches if there
@@ -288,12 +299,7 @@ static int make_candidate(const struct fab_graph *g, enum origin origin, struct 
         rank_from_leaves(g, &o, origin == BY_LEAVES ? 2 : 1);
         o.origin = "ranks from the leaves";
     }
-    status = finish(g, &o);
-    if (status == FAB_OK)
-        *ret = o;
-    else
-        fab_route_order_fini(&o);
-    return status;
+    return finish_into(g, &o, ret);
 }
 
 static int keep_better(const struct fab_graph *g, struct fab_order *candidate,
@@ -348,12 +354,7 @@ int fab_route_order_ranked(const struct fab_graph *g, const struct fab_fabric *f
         rank_from_leaves(g, &o, 2);
         o.origin = "ranks from the leaves";
     }
-    status = finish(g, &o);
-    if (status == FAB_OK)
-        *ret = o;
-    else
-        fab_route_order_fini(&o);
-    return status;
+    return finish_into(g, &o, ret);
 }
 
 /* ---- is it a tree? --------------------------------------------------------------------------- */
