@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One judge for our tables and for others': proof and figures of libfabmgr.
+ * Judges our tables and those of others by the proof and the figures of libfabmgr.
  *
- *   bench_judge damage FABRIC PER_MILLE SEED     writes FABRIC without some of its cables between
- *                                                switches; none that would leave it in pieces
- *   bench_judge FABRIC TABLES...                 a line for each: all-to-all max/mean, worst shift,
- *                                                effective bisection bandwidth, "acyclic" or
- *                                                "cyclic" (OpenSM's on one lane), pairs of ends
- * that are lost, ms
+ *   bench_judge damage FABRIC PER_MILLE SEED
+ *       writes FABRIC without some links between switches; it stays connected
+ *   bench_judge FABRIC TABLES...
+ *       prints a line for each: all-to-all max/mean, worst shift, effective bisection bandwidth,
+ *       "acyclic" or "cyclic" (OpenSM's tables on one VL), lost pairs of endports, ms
  *
- * TABLES is the name of an engine, or auto, or NAME=FILE with what OpenSM dumps as
- * opensm-lfts.dump, whose comments tell which port has a LID. Files are ours: mistakes in them end
- * the program.
+ * TABLES is the name of an engine, or auto, or NAME=FILE with OpenSM's opensm-lfts.dump, whose
+ * comments say which port has a LID. The files are our own: the program ends at the first mistake
+ * in them.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -83,7 +82,8 @@ struct cable {
     uint8_t num;   /* port of a */
 };
 
-/* The cables in an order drawn by lot: the last ones go, but those that hold it together. */
+/* The links in random order: the last ones are removed, except those that keep the fabric
+ * connected. */
 static void damage(const char *path, uint32_t per_mille, uint64_t seed)
 {
     struct fab_fabric *f = load(path), *rest;
@@ -221,7 +221,7 @@ static void assign(const struct fab_fabric *f, const struct fab_policy *p, struc
     free(notes);
 }
 
-/* Takes over the verdict. */
+/* Takes ownership of the verdict. */
 static int choose(const struct fab_route_input *in, const struct fab_route_chain *chain,
                   uint32_t taken, struct fab_target *t, struct fab_verdict *v)
 {
@@ -233,7 +233,8 @@ static int choose(const struct fab_route_input *in, const struct fab_route_chain
     return status;
 }
 
-/* The first of the chain that takes the fabric and proves itself, as the manager does it. */
+/* The first engine of the chain that takes the fabric and whose tables pass the proof, as in the
+ * manager. */
 static int route(const struct fab_fabric *f, const struct fab_policy *p,
                  const struct fab_route_chain *chain, struct fab_target *t, char *why, size_t len)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Figures of quality, engine by engine, and what they cost: `bench_quality [-n SAMPLES] [-t TABLES]
- * [-v VLS] [radix | file]...`; a radix is a fat tree of three levels, TABLES a dump of forwarding
- * tables (as opensm-lfts.dump) for the engine "file", VLS the most lanes, as in PortInfo (1: one,
- * 2: two, 3: four, 4: eight). Without arguments 648 and 11,664 hosts. Not part of `make check`;
- * prints, judges nothing. The columns are those of the baseline that was measured of OpenSM's
- * engines: all-to-all (max, its bound, max/mean, ends), worst shift, median of random permutations,
- * effective bisection bandwidth.
+ * Figures of quality for each engine, and what they cost: `bench_quality [-n SAMPLES] [-t TABLES]
+ * [-v VLS] [radix | file]...`. A radix is a fat tree of three levels, TABLES a dump of forwarding
+ * tables (as opensm-lfts.dump) for the engine "file", VLS the most VLs, as OperationalVLs of
+ * PortInfo (1: one, 2: two, 3: four, 4: eight). Without arguments 648 and 11,664 hosts. Not part of
+ * `make check`; prints figures and judges nothing. The columns are those that were measured with
+ * OpenSM's engines: all-to-all (max, its bound, max/mean, endports), worst shift, median of random
+ * permutations, effective bisection bandwidth.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void print(const char *engine, const struct fab_quality *q)
            q->random.median, q->bisection.mean);
 }
 
-/* What the proof says of them, in a word or two. */
+/* The result of the proof in a word or two. */
 static const char *judge(const struct fab_fabric *f, const struct fab_lids *lids,
                          const struct fab_lft *lft, const struct fab_vls *vls)
 {

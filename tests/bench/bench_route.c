@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CPU times and balance of addressing, routing, proof and plan, engine by engine:
- * `bench_route [radix | file]..`, with -e NAME for one engine only, -q NAME likewise and
- * nothing but its times. DAMAGE=n in the environment pulls n of 1000 cables first. Without
- * arguments on fat trees of 648 and 11,664 hosts; `bench_route -e fattree 64 80` for 65,536 and
- * 128,000. Not part of `make check`; prints, judges nothing.
+ * CPU times and balance of addressing, routing, proof and plan for each engine:
+ * `bench_route [radix | file]...`; -e NAME runs one engine only, -q NAME the same and prints its
+ * times only. With DAMAGE=n in the environment, n of 1000 links fail first. Without arguments on
+ * fat trees of 648 and 11,664 hosts; `bench_route -e fattree 64 80` for 65,536 and 128,000. Not
+ * part of `make check`; prints figures and judges nothing.
  *
- * Figures of quality are those of libfabmgr/quality; bench_quality has all of them.
+ * Figures of quality are those of libfabmgr/study/quality.h; bench_quality prints all of them.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ static void keep_least(double *least, double ms)
         *least = ms;
 }
 
-/* The address room stops at the last unicast LID of InfiniBand; the library inside does not. */
+/* Addressing stops at the last unicast LID of InfiniBand; the engines do not. */
 static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
 {
     uint32_t next = 1;
@@ -111,7 +111,7 @@ static void time_plan(const struct fab_fabric *f, const struct fab_policy *p,
     fab_plan_observed_fini(&observed);
 }
 
-/* False: the engine does not take it. */
+/* Returns false if the engine refuses the fabric. */
 static bool run_once(const struct fab_route_engine *engine, const struct fab_fabric *f,
                      const struct fab_policy *p, struct times *t, bool print, bool quick)
 {
@@ -155,7 +155,7 @@ static bool run_once(const struct fab_route_engine *engine, const struct fab_fab
     return true;
 }
 
-/* Pulls the cable of a port and counts what a reroute would write. */
+/* Removes the link of a port and counts what a reroute would write. */
 static void pull(const struct fab_route_engine *engine, const struct fab_fabric *f,
                  const struct fab_policy *p, uint32_t port)
 {
@@ -188,7 +188,8 @@ out:
     fab_fabric_unref(now);
 }
 
-/* Some cable of the switch to one with a greater id: in generated trees that is up. */
+/* A port of the switch whose link leads to a switch with a greater id, which is up in generated
+ * trees. */
 static uint32_t cable_up(const struct fab_fabric *f, uint32_t sw, uint32_t which, bool *ret_hosts)
 {
     uint32_t cable = FAB_NONE;
@@ -205,7 +206,7 @@ static uint32_t cable_up(const struct fab_fabric *f, uint32_t sw, uint32_t which
     return cable;
 }
 
-/* One cable of a switch with hosts, and one of a switch without. */
+/* One link of a switch with hosts, and one of a switch without. */
 static void pull_some(const struct fab_route_engine *engine, const struct fab_fabric *f,
                       const struct fab_policy *p)
 {
@@ -220,7 +221,7 @@ static void pull_some(const struct fab_route_engine *engine, const struct fab_fa
     }
 }
 
-/* The same bytes set, to see how far from the memory's speed the tables are. */
+/* Sets as many bytes, to compare the tables with the speed of the memory. */
 static double time_memset(uint32_t switches, uint32_t lids)
 {
     struct fab_lft lft;
@@ -253,7 +254,7 @@ static void bench_engine(const struct fab_route_engine *engine, const struct fab
         pull_some(engine, f, p);
 }
 
-/* Consumes f. Without some cables between switches, so many of a thousand. */
+/* Consumes f. The fabric without n of 1000 links between switches. */
 static struct fab_fabric *damage(struct fab_fabric *f, uint32_t per_mille, uint64_t seed)
 {
     struct fab_builder *b = fab_builder_from(f);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How fast full routes and their proof are, by one thread and by two, beside memset of the same
- * tables: `bench_speed [radix..]`, on fat trees of three levels (36: 11,664 hosts, 64: 65,536,
- * 80: 128,000). Least of some rounds, by the clock on the wall and by CPU time of all threads (the
- * machine may be shared). "cold": the tables' pages are the process's first touch of them; "fill"
- * is what writes the tables (fill.h), without what is prepared for it. Prints, judges nothing.
+ * The speed of full routing and its proof, on one thread and on two, beside memset of the same
+ * tables: `bench_speed [radix...]`, on fat trees of three levels (36: 11,664 hosts, 64: 65,536, 80:
+ * 128,000). Prints the least of several rounds, in elapsed time and in CPU time of all threads (the
+ * machine may be shared). "cold": the process touches the pages of the tables for the first time;
+ * "fill" is the part that writes the tables (fill.h), without the preparations. Judges nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void stop(struct watch since, struct watch *least)
         least->cpu = now.cpu;
 }
 
-/* LIDs leaf by leaf, also beyond those that InfiniBand has. */
+/* LIDs leaf by leaf, beyond the limit of InfiniBand, too. */
 static void assign(const struct fab_fabric *f, struct fab_lids *ret)
 {
     uint32_t next = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Crowds of fabrics that engines without a topology of their own are tried on: random ones, damaged
- * trees, grids, families. Each is handed to a check, which consumes it.
+ * Sets of fabrics on which engines for any topology are tested: random ones, damaged trees, grids,
+ * families. Each fabric is passed to a check function, which consumes it.
  */
 #ifndef TESTS_UNIT_CROWDS_H
 #define TESTS_UNIT_CROWDS_H
@@ -10,7 +10,7 @@
 
 typedef void crowd_check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx);
 
-/* 1 to 40 switches, some of them damaged, some with several LIDs a port. */
+/* 1 to 40 switches; some fabrics are damaged, some have several LIDs for each port. */
 static inline void crowd_random(unsigned count, uint64_t seed, crowd_check *check, void *ctx)
 {
     char what[96];
@@ -30,7 +30,7 @@ static inline void crowd_random(unsigned count, uint64_t seed, crowd_check *chec
     }
 }
 
-/* Trees of two to four levels under ever other GUIDs; the first of them whole. */
+/* Trees of two to four levels with varying GUIDs; the first one is whole. */
 static inline void crowd_trees(unsigned count, uint64_t seed, crowd_check *check, void *ctx)
 {
     static const struct {
@@ -51,7 +51,7 @@ static inline void crowd_trees(unsigned count, uint64_t seed, crowd_check *check
     }
 }
 
-/* Tori, meshes and rings: a torus with hosts and without, a mesh. */
+/* Tori, meshes and rings: each torus with hosts and without, and as a mesh. */
 static inline void crowd_grids(crowd_check *check, void *ctx)
 {
     static const uint32_t sizes[][3] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {5, 1, 1}, {40, 1, 1},
@@ -64,7 +64,7 @@ static inline void crowd_grids(crowd_check *check, void *ctx)
     }
 }
 
-/* Tori that are damaged, five of each size. */
+/* Damaged tori, five of each size. */
 static inline void crowd_damaged_grids(uint64_t seed, crowd_check *check, void *ctx)
 {
     static const uint32_t sizes[][3] = {{5, 1, 1},   {40, 1, 1}, {4, 4, 1}, {5, 7, 1}, {9, 9, 1},
@@ -75,7 +75,8 @@ static inline void crowd_damaged_grids(uint64_t seed, crowd_check *check, void *
         check(damaged(grid(sizes[i / 5], true, 1), &prng, 0.1, 0.03), 0, "damaged torus", ctx);
 }
 
-/* Two levels, aggregation nodes everywhere, hosts on spines; every other one damaged. */
+/* Two levels, aggregation nodes on all switches, hosts on spines; every second fabric is damaged.
+ */
 static inline void crowd_modern(unsigned count, uint64_t seed, crowd_check *check, void *ctx)
 {
     struct fab_prng prng;
@@ -90,7 +91,7 @@ static inline void crowd_modern(unsigned count, uint64_t seed, crowd_check *chec
     }
 }
 
-/* Consumes b: whole, then damaged. */
+/* Consumes b: the whole fabric, then damaged ones. */
 static inline void crowd_made(struct fab_builder *b, struct fab_prng *prng, const char *what,
                               crowd_check *check, void *ctx)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof done over again, slowly and in another way: every pair is walked by itself, and the
- * dependencies are collected in a matrix. For small fabrics, to judge the judge.
+ * The proof a second time, slowly and by another method: every pair is followed by itself, and the
+ * dependencies are collected in a matrix. For small fabrics, to test the proof.
  */
 #ifndef TESTS_UNIT_NAIVE_H
 #define TESTS_UNIT_NAIVE_H
@@ -28,7 +28,7 @@ static inline bool naive_is_channel(const struct fab_fabric *f, uint32_t port)
            peer != FAB_NONE && fab_node_is_switch(f, peer) && fab_port_is_up(f, port);
 }
 
-/* Can cables bring a packet from port src to port dst? Only switches forward. */
+/* Returns whether links connect port src with port dst. Only switches forward. */
 static inline void naive_reach(struct naive *n, uint32_t node)
 {
     if (n->reached[node])
@@ -61,7 +61,7 @@ static inline bool naive_connected(struct naive *n, uint32_t src, uint32_t dst)
     return n->reached[to];
 }
 
-/* How many switches the packet passes; 0: none needed; -1: it does not arrive. */
+/* The number of switches that the packet passes; 0: none; -1: it does not arrive. */
 static inline int naive_walk(struct naive *n, uint32_t src, uint32_t lid)
 {
     const struct fab_fabric *f = n->f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One engine, its tables proven lane by lane, whole and with each fault in turn. */
+/* The tables of one engine pass the proof, for the whole fabric and with each fault in turn. */
 #ifndef TESTS_UNIT_PROVING_H
 #define TESTS_UNIT_PROVING_H
 
@@ -73,7 +73,7 @@ static inline bool is_trunk(const struct fab_fabric *f, uint32_t port)
     return f->ports[port].node < f->switch_count && naive_is_channel(f, port);
 }
 
-/* Without the cable at `port`. f stays. */
+/* The fabric without the link of `port`. f stays. */
 static inline struct fab_fabric *without_cable(const struct fab_fabric *f, uint32_t port)
 {
     struct fab_builder *b = fab_builder_from(f);
@@ -83,7 +83,7 @@ static inline struct fab_fabric *without_cable(const struct fab_fabric *f, uint3
     return sealed(b);
 }
 
-/* Without the switch and its ends. */
+/* The fabric without the switch and its endports. */
 static inline struct fab_fabric *without_switch(const struct fab_fabric *f, uint32_t sw)
 {
     struct fab_builder *b = fab_builder_from(f);
@@ -100,7 +100,7 @@ static inline struct fab_fabric *without_switch(const struct fab_fabric *f, uint
     return sealed(b);
 }
 
-/* Pairs of switches of `now` whose SL is not that of `before`. */
+/* Number of pairs of switches whose SL differs between `now` and `before`. */
 static inline uint64_t changed_sls(const struct made *before, const struct made *now)
 {
     uint64_t changed = 0;
@@ -115,7 +115,7 @@ static inline uint64_t changed_sls(const struct made *before, const struct made 
     return changed;
 }
 
-/* What became of many faults. */
+/* The results of many faults. */
 struct tally {
     unsigned tried, refused, unproven, changed;
 };
@@ -167,7 +167,7 @@ static inline struct tally switch_faults(const char *engine, const struct made *
     return t;
 }
 
-/* Consumes f. Every fault of one cable or one switch is routed and proven, and changes no SL. */
+/* Consumes f. Each fault of one link or switch is routed, passes the proof and changes no SL. */
 static inline void survives(const char *engine, struct fab_fabric *f, const char *what)
 {
     struct made before = made_by(engine, f);
@@ -180,7 +180,7 @@ static inline void survives(const char *engine, struct fab_fabric *f, const char
     made_fini(&before);
 }
 
-/* Some cables and switches less. f stays. */
+/* The fabric without some links and switches. f stays. */
 static inline struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prng *prng,
                                              unsigned cables, unsigned switches)
 {
@@ -204,8 +204,8 @@ static inline struct fab_fabric *with_faults(const struct fab_fabric *f, struct 
     return now;
 }
 
-/* Consumes f. Several faults at once: routed, or refused with a reason; what is routed is proven
- * but for `odd` in a hundred. */
+/* Consumes f. Several faults at once are routed, or refused with a reason; at most `odd` percent of
+ * the routed ones may fail the proof. */
 static inline void mostly_survives(const char *engine, struct fab_fabric *f, struct fab_prng *prng,
                                    unsigned rounds, unsigned odd, const char *what)
 {
@@ -221,7 +221,7 @@ static inline void mostly_survives(const char *engine, struct fab_fabric *f, str
     made_fini(&before);
 }
 
-/* The same tables and lanes however the fabric was discovered. Consumes f. */
+/* The tables and VLs do not depend on the order of discovery. Consumes f. */
 static inline void is_told_in_any_order(const char *engine, struct fab_fabric *f,
                                         struct fab_prng *prng)
 {
@@ -240,7 +240,7 @@ static inline void is_told_in_any_order(const char *engine, struct fab_fabric *f
     made_fini(&b);
 }
 
-/* Other GUIDs, other coordinates, as good. Consumes f. */
+/* Other GUIDs give other coordinates, and tables that are as good. Consumes f. */
 static inline void bears_other_guids(const char *engine, struct fab_fabric *f,
                                      struct fab_prng *prng, const char *what)
 {

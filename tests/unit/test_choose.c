@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The choice among engines: none is better than the one taken, whatever the order of discovery;
- * nothing is measured where nothing is missing; without memory all stays as it was.
+ * The choice among engines: no engine is better than the chosen one, whatever the order of
+ * discovery; complete fabrics are not compared; if memory runs out, nothing changes.
  */
 #include "libfabmgr/study/choose_engine.h"
 
@@ -39,7 +39,7 @@ static void choice_fini(struct fab_engine_choice *t)
     fab_verify_verdict_fini(&t->verdict);
 }
 
-/* The first of the chain; what is chosen then is up to the test. Consumes f. */
+/* Runs the first engine of the chain that takes f; the test then makes the choice. Consumes f. */
 static void start(struct chosen *c, struct fab_fabric *f, const char *chain)
 {
     char why[80];
@@ -73,8 +73,8 @@ static uint64_t score(const struct chosen *c, const struct fab_lft *lft)
     return q.all.max * q.shift.max;
 }
 
-/* Every engine of the chain by itself: none that is proven on one lane is better. True: none is as
- * good. */
+/* Runs every engine of the chain by itself: none that passes the proof on one VL is better than the
+ * choice. Returns true if none is equally good. */
 static bool assert_best(struct chosen *c, const char *what)
 {
     uint64_t mine = score(c, &c->choice.lft), least = UINT64_MAX;
@@ -162,7 +162,7 @@ START_TEST(what_is_whole_or_configured_or_large_is_left)
 }
 END_TEST
 
-/* Four hosts a leaf and three cables up: the closed form gives one cable twice as much. */
+/* Four hosts and three links up at each leaf: the closed form gives one link twice the load. */
 START_TEST(what_is_uneven_is_polished)
 {
     struct chosen c;
@@ -193,7 +193,7 @@ END_TEST
 
 static struct chosen lean;
 
-/* On failure what there was is still there. */
+/* On failure the previous choice is kept. */
 static int choose_lean(void)
 {
     struct chosen *c = &lean;

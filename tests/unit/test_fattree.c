@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine for fat trees: shifts free of conflict, proof on damaged trees of many shapes, and
- * what a fault moves.
+ * The engine for fat trees: shifts without conflicts, the proof on damaged trees of many shapes,
+ * and which entries a fault moves.
  */
 #include "tests/unit/naive.h"
 
@@ -15,7 +15,7 @@ static struct fab_policy defaults(uint8_t lmc)
     return p;
 }
 
-/* NULL: not taken; why[] says why. */
+/* NULL: the engine refuses; why[] has the reason. */
 static struct fab_target *tree_routed(const struct fab_fabric *f, uint8_t lmc, char why[200])
 {
     struct fab_policy p = defaults(lmc);
@@ -44,7 +44,7 @@ static struct fab_target *tree_taken(const struct fab_fabric *f, uint8_t lmc)
 /* ---- shifts ---------------------------------------------------------------------------------- */
 
 struct hosts {
-    uint32_t *port, count; /* by LID, or as they were put */
+    uint32_t *port, count; /* by LID, or in the order of calls */
 };
 
 static bool is_host(const struct fab_fabric *f, uint32_t port)
@@ -65,7 +65,7 @@ static struct hosts hosts_by_lid(const struct fab_fabric *f, const struct fab_ta
     return h;
 }
 
-/* Most flows on one cable when host i sends to host i + k. */
+/* The most flows on one link when host i sends to host i + k. */
 static uint32_t shift(const struct fab_fabric *f, const struct fab_target *t, const struct hosts *h,
                       uint32_t k, uint32_t *load)
 {
@@ -124,7 +124,7 @@ START_TEST(parallel_cables_are_free_of_conflict_too)
 }
 END_TEST
 
-/* Whatever the GUIDs are, by the order of the tree. */
+/* In the order of the tree, whatever the GUIDs. */
 START_TEST(guids_do_not_matter)
 {
     struct fab_prng prng;
@@ -151,7 +151,7 @@ START_TEST(guids_do_not_matter)
 }
 END_TEST
 
-/* A ring of one rail: adapter r of server i sends to that of server i + k. */
+/* A ring on one rail: adapter r of server i sends to adapter r of server i + k. */
 START_TEST(rails_are_free_of_conflict)
 {
     static const struct fab_rail_spec specs[] = {
@@ -269,7 +269,7 @@ START_TEST(damaged_trees_are_proven)
 }
 END_TEST
 
-/* Things that are no tree are either taken, and proven, or refused with a reason. */
+/* Topologies other than trees are either taken, and pass the proof, or refused with a reason. */
 START_TEST(anything_else_is_refused_or_proven)
 {
     struct fab_prng prng;
@@ -320,7 +320,7 @@ struct moved {
     uint64_t entries, blocks, switches, hit, innocent;
 };
 
-/* Does the way from sw to the LID use a port of either end of the cable? */
+/* Returns whether the path from sw to the LID uses a port of either end of the link. */
 static bool passes(const struct fab_fabric *f, const struct fab_target *t, uint32_t sw,
                    uint32_t lid, uint32_t cable)
 {
@@ -370,8 +370,8 @@ static struct fab_fabric *without(const struct fab_fabric *f, uint32_t port)
     return sealed(b);
 }
 
-/* Sound trees: whatever cable goes, nothing moves but what went over it; cables of the summit and
- * those above it may move what is bound for upper switches. Consumes f. */
+/* Whole trees: a failed link moves only entries that used it; links of the root and links above it
+ * may also move entries for upper switches. Consumes f. */
 static void assert_still(struct fab_fabric *f, const char *what)
 {
     struct fab_target *before = tree_taken(f, 0);
@@ -437,9 +437,9 @@ START_TEST(the_order_of_discovery_changes_nothing)
 }
 END_TEST
 
-/* Entries of switches that stay, for LIDs that stay, when a switch goes: those which led over it
- * must move, few others do. */
-/* Ports trade their LIDs: all of them, or one of ten. */
+/* When a switch fails: of the entries of remaining switches for remaining LIDs, those that used the
+ * switch must move, and few others do. */
+/* Ports exchange their LIDs: all of them, or one in ten. */
 static void shuffle_lids(struct fab_lids *lids, struct fab_prng *prng, bool all)
 {
     for (uint32_t i = lids->port_count; i-- > 1;) {
@@ -454,8 +454,8 @@ static void shuffle_lids(struct fab_lids *lids, struct fab_prng *prng, bool all)
     ck_assert_int_eq(fab_lids_index(lids), FAB_OK);
 }
 
-/* With scattered LIDs no rows are copied, nor pieces of them: whoever has which LID is reached by
- * the same cables. */
+/* With scattered LIDs neither rows nor parts of them can be copied; each endport is reached over
+ * the same links as before, whichever LID it has. */
 START_TEST(lids_do_not_matter)
 {
     struct fab_prng prng;

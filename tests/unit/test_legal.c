@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lengths of up-then-down paths, against the definition: one destination and one switch at a time,
- * on all crowds of fabrics. Rows that are said to be alike are; and descends[] is right.
+ * Lengths of legal paths, compared with the definition for one destination and one switch at a
+ * time, on all sets of fabrics; rows that are said to be equal are equal, and descends[] is right.
  */
 #include "libfabmgr/route/updown/legal_paths.h"
 #include "tests/unit/crowds.h"
@@ -72,7 +72,7 @@ static void check_batch(const struct fab_updown *s, const uint32_t *destinations
     free(descends);
 }
 
-/* Batches of ever other sizes, of destinations in any order. */
+/* Batches of different sizes, with destinations in any order. */
 static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *prng)
 {
     (void)lmc;

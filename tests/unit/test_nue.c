@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine that takes any topology on any number of lanes: proof on thousands of fabrics, the
- * graph of turns against a naive search for circles, sameness, short ways.
+ * The engine that takes any topology on any number of VLs: the proof on thousands of fabrics, the
+ * acyclic CDG against a naive search for cycles, independence of the order of discovery, short
+ * paths.
  */
 #include "libfabmgr/route/dependencies/acyclic_cdg.h"
 #include "tests/unit/crowds.h"
@@ -34,7 +35,7 @@ static void assert_proven(const struct fab_fabric *f, const struct fab_target *t
     fab_verify_verdict_fini(&v);
 }
 
-/* Consumes f. vls: as in PortInfo. Returns the lanes that were used. */
+/* Consumes f. vls: OperationalVLs of PortInfo. Returns the number of VLs in use. */
 static uint8_t check_lanes(struct fab_fabric *f, uint8_t lmc, uint8_t vls, const char *what)
 {
     struct fab_policy p;
@@ -53,7 +54,7 @@ static uint8_t check_lanes(struct fab_fabric *f, uint8_t lmc, uint8_t vls, const
     return used;
 }
 
-/* On one lane, and on as many as there are. Consumes f. */
+/* On one VL, and on as many as the links have. Consumes f. */
 static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
 {
     (void)ctx;
@@ -61,7 +62,7 @@ static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, vo
     check_lanes(f, lmc, 5, what);
 }
 
-/* On as many lanes as the next number says. */
+/* On the number of VLs that follows from the next random number. */
 static void check_some_lanes(struct fab_fabric *f, uint8_t lmc, const char *what, void *prng)
 {
     check_lanes(f, lmc, (uint8_t)(1 + fab_prng_below(prng, 5)), what);
@@ -126,7 +127,7 @@ START_TEST(the_order_of_discovery_changes_nothing)
 }
 END_TEST
 
-/* With aggregation nodes on spines, too, hosts have the shortest ways that there are. */
+/* With aggregation nodes on spines, too, paths between hosts are as short as the links allow. */
 START_TEST(trees_have_no_detours)
 {
     struct fab_policy p;
@@ -154,7 +155,8 @@ START_TEST(an_empty_fabric_has_empty_tables)
 }
 END_TEST
 
-/* A torus has no shortest ways without circles on one lane; each more brings some. */
+/* On one VL a torus has no shortest paths without cyclic dependencies; each further VL permits
+ * more. */
 START_TEST(lanes_shorten_ways)
 {
     const uint32_t size[3] = {6, 6, 1};
@@ -184,7 +186,7 @@ END_TEST
 
 /* ---- the graph of turns ---------------------------------------------------------------------- */
 
-/* Does `to` lead to `from` over turns in use? */
+/* Returns whether `to` leads to `from` over dependencies in use. */
 static bool closes_circle(const struct fab_cdg *t, uint32_t from, uint32_t to)
 {
     bool *seen = calloc(t->arcs + 1, sizeof(*seen));

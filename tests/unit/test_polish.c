@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Polished tables: as good by the proof as before, no way longer, neither the worst load nor the
- * worst shift more, the same however the fabric was discovered; and better where there is room.
+ * Tables after local search: they still pass the proof, no path is longer, neither the greatest
+ * load of all-to-all nor the worst shift is greater, and they do not depend on the order of
+ * discovery. Where possible they are better.
  */
 #include "libfabmgr/route/local_search/local_search.h"
 
@@ -43,7 +44,7 @@ static uint64_t hops(const struct fab_quality *q)
     return sum;
 }
 
-/* Consumes f. False: nothing to polish, the engine does not take it. */
+/* Consumes f. Returns false if the engine refuses f. */
 static bool run(const char *engine, struct fab_fabric *f, const char *what, struct polished *ret)
 {
     struct polished p = {.made = made_by(engine, f)};
@@ -119,7 +120,7 @@ START_TEST(trees_and_families)
 }
 END_TEST
 
-/* Engines whose ways are not of climbing and then descending. */
+/* Engines whose paths do not follow an order of the switches. */
 START_TEST(what_is_no_tree)
 {
     static const char *const engines[] = {"dor", "dragonfly", "dragonfly+", "dfsssp"};
@@ -157,7 +158,7 @@ START_TEST(told_in_any_order)
 }
 END_TEST
 
-/* Nothing to be had: every load and every shift are at their bounds. */
+/* Every load and every shift are at their bounds, so that nothing can be improved. */
 START_TEST(what_is_perfect_stays)
 {
     struct polished p;
@@ -171,7 +172,8 @@ START_TEST(what_is_perfect_stays)
 }
 END_TEST
 
-/* Two leaves of four hosts, four spines, one cable gone: (4 * 4) / 3 rounded up to whole LIDs. */
+/* Two leaves with four hosts each, four spines, one link missing: (4 * 4) / 3, rounded up to whole
+ * LIDs. */
 START_TEST(one_cable_less)
 {
     struct polished p;
@@ -182,7 +184,7 @@ START_TEST(one_cable_less)
     }
     fab_fabric_unref(whole);
     ck_assert(run("updn", f, "one cable less", &p));
-    ck_assert_uint_eq(p.after.all.max, 16); /* 12 LIDs, three cables, four hosts */
+    ck_assert_uint_eq(p.after.all.max, 16); /* 12 LIDs, three links, four hosts */
     ck_assert_uint_eq(p.after.shift.max, 2);
     made_fini(&p.made);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Quality: against counts that walk every pair, on fabrics whose figures are known, on tables that
- * are broken, and for jobs.
+ * Figures of quality, compared with counts that follow every pair, on fabrics with known figures,
+ * on broken tables, and for jobs.
  */
 #include "libfabmgr/study/quality.h"
 
@@ -173,7 +173,7 @@ END_TEST
 /* ---- known figures ----------------------------------------------------------------------------
  */
 
-/* Two leaves with h hosts each and one cable: everything is known. */
+/* Two leaves with h hosts each and one link: all figures are known. */
 START_TEST(a_dumbbell)
 {
     struct drawing *d = draw_new();
@@ -208,7 +208,8 @@ START_TEST(a_dumbbell)
 }
 END_TEST
 
-/* Tables of a small leaf-spine by hand: host j of the destination leaf goes over spine j. */
+/* Tables of a small leaf-spine fabric made by hand: host j of the destination leaf is reached over
+ * spine j. */
 START_TEST(a_tree_without_conflict)
 {
     struct bed b = bed_of(leaf_spine(6, 4, 4));
@@ -296,7 +297,8 @@ START_TEST(stops_when_told)
 }
 END_TEST
 
-/* Another order of discovery, same figures; the order of shifts follows LIDs and cables only. */
+/* Another order of discovery gives the same figures; the order of shifts follows LIDs and links
+ * only. */
 START_TEST(independent_of_discovery)
 {
     struct fab_prng prng;

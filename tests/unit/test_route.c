@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Routing holds its promises on thousands of fabrics: trees of two to four levels, whole and
- * damaged, rings, grids, tori, random ones, hosts and aggregation nodes on spines, islands, LMC.
+ * Properties of routing on thousands of fabrics: trees of two to four levels, whole and damaged,
+ * rings, grids, tori, random topologies, hosts and aggregation nodes on spines, partitioned
+ * fabrics, LMC.
  */
 #include "libfabmgr/route/updown/switch_order.h"
 #include "tests/unit/crowds.h"
@@ -64,7 +65,7 @@ END_TEST
 
 /* ---- quality --------------------------------------------------------------------------------- */
 
-/* Ways between hosts of the tree are as short as cables allow, whatever the summit. */
+/* Paths between hosts of the tree are as short as the links allow, whichever switch is the root. */
 static void assert_shortest(const struct fab_fabric *f, const struct fab_target *t,
                             uint32_t longest)
 {
@@ -102,8 +103,8 @@ START_TEST(trees_keep_shortest_ways)
 }
 END_TEST
 
-/* One tree with a few cables missing everywhere keeps the length of its ways: strays are taken in
- * one by one, nobody falls back to levels from a root. */
+/* A tree with a few links missing in many places keeps the lengths of its paths: single_root.c
+ * joins the affected switches one by one, and never falls back to levels below one root. */
 START_TEST(a_damaged_tree_stays_a_tree)
 {
     struct fab_policy p = defaults(0);
@@ -153,7 +154,7 @@ static struct balance balance_of(const struct fab_fabric *f, const struct fab_ta
     return b;
 }
 
-/* Whatever the GUIDs: the leaves are numbered by where they are. */
+/* The leaves are numbered by their positions, whatever the GUIDs. */
 START_TEST(a_tree_is_balanced)
 {
     struct fab_policy p = defaults(0);
@@ -238,7 +239,7 @@ START_TEST(a_cable_pulled_and_put_back_restores_the_tables)
 }
 END_TEST
 
-/* Entries that differ. */
+/* Number of entries that differ. */
 static uint64_t difference(const struct fab_target *a, const struct fab_target *b)
 {
     uint64_t count = 0;
@@ -316,7 +317,7 @@ START_TEST(engines_are_found_by_name)
 }
 END_TEST
 
-/* The first of "auto" that takes it. Consumes f. */
+/* The first engine of "auto" that takes f. Consumes f. */
 static void assert_recognised(struct fab_fabric *f, const char *engine, const char *words)
 {
     struct fab_route_chain chain;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every allocation of addressing, routing, proof and plan fails in turn: each time the answer is
- * NOMEM, nothing leaks (under the sanitizers) and the inputs are as they were.
+ * Every allocation of addressing, routing, proof and plan fails in turn: each time the result is
+ * NOMEM, nothing leaks (under the sanitizers) and the inputs are unchanged.
  */
 #include "libfabmgr/plan/plan.h"
 #include "tests/unit/routing.h"
 
-/* The linker sends the allocations of all that is linked here through these (--wrap). */
+/* The linker redirects all allocations of the program to these functions (--wrap). */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *p, size_t size);
@@ -49,8 +49,8 @@ struct job {
     struct fab_fabric *f;
     const char *engine;
     struct fab_policy policy;
-    struct fab_target *target; /* good tables, for what comes after */
-    struct fab_target *cyclic; /* tables with a cycle, for the search of it */
+    struct fab_target *target; /* tables that pass the proof, for the later jobs */
+    struct fab_target *cyclic; /* tables with cyclic dependencies, for the search of a witness */
 };
 
 static int do_address(const struct job *j)
@@ -119,7 +119,7 @@ static int do_verify_cycle(const struct job *j)
     return verify_of(j, j->cyclic);
 }
 
-/* With what is known of lanes. */
+/* With SLs and VLs. */
 static int move_again(const struct job *j, const struct fab_observed *from)
 {
     struct fab_observed moved;
@@ -218,7 +218,7 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
-/* Every second LID on another lane. */
+/* Every second LID is on another VL. */
 static int give_lanes(const struct fab_fabric *f, struct fab_target *t)
 {
     fab_vls_init(&t->vls, 2);
@@ -250,7 +250,7 @@ START_TEST(so_with_lanes)
 }
 END_TEST
 
-/* Where lanes by destination are too many: by pair. */
+/* If layers by destination need too many VLs: by pair of switches. */
 START_TEST(so_with_few_lanes)
 {
     struct job j = {.f = random_fabric(24, 5, 2, 2)};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * minhop, sssp and dfsssp on hundreds of random fabrics, trees, grids, whole and damaged: everybody
- * reaches everybody, hosts by shortest ways; dfsssp is safe wherever it does not refuse; the load
- * is even; the same bytes for the same fabric in whatever order it is found.
+ * minhop, sssp and dfsssp on hundreds of random fabrics, trees and grids, whole and damaged: all
+ * endports reach each other, hosts by shortest paths; the tables of dfsssp are free of deadlock
+ * unless it refuses; the loads are balanced; the tables do not depend on the order of discovery.
  */
 #include "libfabmgr/study/quality.h"
 #include "tests/unit/crowds.h"
@@ -22,7 +22,7 @@ static struct fab_policy defaults(uint8_t lmc)
     return p;
 }
 
-/* NULL: the engine refuses, and says why. */
+/* NULL: the engine refuses, with a reason. */
 static struct fab_target *routed_by(const char *name, const struct fab_fabric *f,
                                     const struct fab_policy *p, char why[200])
 {
@@ -137,7 +137,7 @@ START_TEST(grids_and_rings_are_complete)
 }
 END_TEST
 
-/* Sound trees, and spines with aggregation nodes, need no lanes. */
+/* Whole trees, also with aggregation nodes on spines, need one VL only. */
 START_TEST(whole_trees_are_safe_on_one_lane)
 {
     struct tally tally = {0};
@@ -181,7 +181,7 @@ END_TEST
 /* ---- shortest ways ----------------------------------------------------------------------------
  */
 
-/* Cables between switches from `from` to all others, or FAB_NONE. */
+/* Hops over links from switch `from` to all others, or FAB_NONE. */
 static void measure_hops(const struct fab_fabric *f, uint32_t from, uint32_t *hops)
 {
     uint32_t *queue = calloc(f->switch_count + 1, sizeof(*queue)), head = 0, tail = 0;
@@ -265,8 +265,8 @@ static struct fab_quality quality_of(const char *engine, const struct fab_fabric
     return q;
 }
 
-/* A sound tree gets the tables of D-mod-k: even, no shift meets another (nearly, where GUIDs do
- * not say which spine is which). */
+/* A whole tree gets the tables of D-mod-k: balanced, and nearly no shift has two flows on one link
+ * (not entirely, since GUIDs do not say which spine is which). */
 START_TEST(a_sound_tree_is_routed_perfectly)
 {
     struct fab_prng prng;
@@ -285,7 +285,7 @@ START_TEST(a_sound_tree_is_routed_perfectly)
 }
 END_TEST
 
-/* Where D-mod-k would put two LIDs on one cable, they are spread. */
+/* Two LIDs that D-mod-k would put on the same link are spread. */
 START_TEST(what_is_crowded_is_rerouted)
 {
     struct fab_prng prng;
@@ -391,7 +391,7 @@ START_TEST(a_ring_needs_lanes)
     v = judged(f, t);
     assert_good(f, &v, "ring");
     fab_verify_verdict_fini(&v);
-    memset(t->vls.of_lid, 0, t->lids.top + 1); /* all on one lane */
+    memset(t->vls.of_lid, 0, t->lids.top + 1); /* all on one VL */
     v = judged(f, t);
     ck_assert_int_eq(v.witness.kind, FAB_E_CYCLE);
     fab_verify_verdict_fini(&v);
@@ -419,7 +419,8 @@ START_TEST(too_few_lanes_are_named)
 }
 END_TEST
 
-/* Dense irregular fabrics: where destinations take too many, pairs of switches may do. */
+/* Dense irregular fabrics: where layers by destination need too many VLs, layers by pair may fit.
+ */
 START_TEST(few_lanes_go_a_long_way)
 {
     struct fab_policy p = defaults(0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables given by the operator: each mistake in the text has its line and column, what our export
- * writes comes back as it was, and the engine "file" says what it misses.
+ * Tables given by the operator: each mistake in the file is reported with its line and column,
+ * exported tables are read back unchanged, and the engine "file" reports what is missing.
  */
 #include "libfabmgr/export/export.h"
 #include "tests/unit/naive.h"
@@ -160,7 +160,7 @@ START_TEST(what_is_exported_comes_back)
 }
 END_TEST
 
-/* The same fabric with other LIDs: those of the ends, last first. */
+/* Other LIDs for the same fabric: those of the endports in reverse order. */
 static void other_lids(const struct fab_fabric *f, uint8_t lmc, struct fab_lids *ret)
 {
     uint32_t next = 1u << lmc;
@@ -208,7 +208,7 @@ END_TEST
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-/* The paragraph of the switch of that name, cut out. */
+/* Removes the section of the switch with this name. */
 static void cut_paragraph(char *text, const char *name)
 {
     char head[80];
@@ -223,7 +223,7 @@ static void cut_paragraph(char *text, const char *name)
     memmove(begin, end, strlen(end) + 1);
 }
 
-/* Its first line with `what`. */
+/* Removes the first line that contains `what`. */
 static void cut_line(char *text, const char *what)
 {
     char *begin = strstr(text, what), *end;
@@ -275,8 +275,8 @@ START_TEST(what_is_missing_is_named)
 }
 END_TEST
 
-/* A switch that the file does not know, and nobody needs: no ends, no way goes over it. But its own
- * LID is one that everybody wants to reach. */
+/* A switch that is not in the file and that no path uses: it has no endports. But other switches
+ * need entries for its own LID. */
 START_TEST(what_nobody_needs_may_be_missing)
 {
     struct drawing *d = draw_new();
@@ -296,7 +296,7 @@ START_TEST(what_nobody_needs_may_be_missing)
     char *text = exported(f, t);
     cut_paragraph(text, f->nodes[lonely].desc);
     assert_refused(f, &p, &t->lids, text, "is not in the file");
-    t->lids.base[fab_port_id(f, lonely, 0)] = 0; /* now nobody can ask for it */
+    t->lids.base[fab_port_id(f, lonely, 0)] = 0; /* now no entry is needed */
     t->lids.owner[lid] = FAB_NONE;
     ck_assert_msg(run_file(f, &p, &t->lids, &lft, why) == FAB_OK, "%s", why);
     fab_lft_fini(&lft);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engines "dor" and "torus" on whole and damaged grids: every way proven lane by lane, as short
- * as cables allow where nothing is missing, SLs that no fault changes, the same bytes whatever the
- * order of discovery, and a reason where the topology is another one.
+ * The engines "dor" and "torus" on whole and damaged grids: every path passes the proof on its VLs,
+ * and is as short as the links allow if none is missing; no fault changes an SL; tables do not
+ * depend on the order of discovery; other topologies are refused with a reason.
  */
 #include "tests/unit/proving.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What would be: the same as what is when the cables are really pulled.
+ * The predicted fabric is the same as the one after the links have really failed.
  */
 #include "libfabmgr/study/whatif.h"
 
@@ -15,7 +15,7 @@ static struct fab_whatif made(const struct fab_fabric *f, const struct fab_targe
     return w;
 }
 
-/* Leaf 0's cables: hosts on 1..4, spines on 5 and 6. */
+/* Leaf 0: hosts on ports 1..4, spines on 5 and 6. */
 START_TEST(cables_and_switches)
 {
     struct fab_policy p;
@@ -34,7 +34,7 @@ START_TEST(cables_and_switches)
     ck_assert_uint_eq(change.all_blocks, 5);
     fab_study_whatif_fini(&w);
 
-    /* Both sides of one, and one that is lost with it. */
+    /* Both ports of one link, and a link that is lost with it. */
     const uint32_t both[] = {fab_port_id(f, 0, 5), f->ports[fab_port_id(f, 0, 5)].peer,
                              fab_port_id(f, 0, 6), fab_port_id(f, 1, 1)};
     w = made(f, t, both, 4);
