@@ -192,7 +192,7 @@ static int lie(const struct order *o, struct place at)
 {
     for (unsigned i = 0; i < sizeof lies / sizeof lies[0]; i++)
         if (strcmp(lies[i], o->word) == 0)
-            return fab_sim_corrupt(o->sim, at.node, (enum fab_sim_corrupt)i, number(o, "rate", 1));
+            return fab_sim_corrupt(o->sim, at.node, (enum fab_sim_corruption)i, number(o, "rate", 1));
     return FAB_E_INVAL;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Congestion control of every device (IBA annex A10): key, settings of switches, of their ports and
- * of adapters, the control table, the log and the time stamp. What is set is checked for its form,
- * kept by port and read back; it marks nothing, as no data flows here. What is logged comes from
- * fab_sim_congest.
+ * Congestion control of every device (IBA annex A10): key, settings of switches, switch ports and
+ * adapters, the control table, the log and the time stamp. A Set is checked for its form, stored by
+ * port and read back. The simulator marks no packets, because no data flows in it; the log has what
+ * fab_sim_congest adds.
  *
- * A key that is set has to be shown with every Set; a Get is answered without it, but does not show
- * the key when the protect bit is set.
+ * Where a key is set, each Set must carry it. A Get is answered without it, but does not show the
+ * key when the protect bit is set.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/size.h"
@@ -15,7 +15,7 @@
 #include "libfabmgr/wire/gs.h"
 
 #define TABLE_BLOCKS 2   /* ControlTableCap: 128 entries */
-#define PORTS_A_BLOCK 32 /* of SwitchPortCongestionSetting */
+#define PORTS_A_BLOCK 32 /* entries of SwitchPortCongestionSetting */
 #define LOG_SWITCH 1
 #define LOG_ADAPTER 2
 #define LOG_ENTRIES 15
@@ -68,7 +68,7 @@ bool fab_sim_congestion_key_fits(struct gs_request *r)
     return false;
 }
 
-/* Violations: zero sets them back, all else leaves them. */
+/* A Set of violations to zero resets them; any other value leaves them unchanged. */
 static uint16_t handle_key(struct gs_request *r)
 {
     struct fab_cc_key_info now = key_of(r), want;
@@ -98,7 +98,7 @@ static uint16_t handle_info(struct gs_request *r)
     return 0;
 }
 
-/* Only what the map's bits 0-4 select is set. */
+/* Bits 0-4 of Control_Map select what a Set changes. */
 static uint16_t handle_switch_setting(struct gs_request *r)
 {
     struct fab_cc_switch_setting now, want;
@@ -129,8 +129,8 @@ static uint16_t handle_switch_setting(struct gs_request *r)
     return r->set ? store(r, FAB_CC_SWITCH_SETTING, 0) : 0;
 }
 
-/* As it is written, less what no field is for. */
-static uint16_t keep(struct gs_request *r, const struct fab_attr *attr, uint32_t block)
+/* Reads an attribute, or stores it without its reserved bits. */
+static uint16_t read_or_store(struct gs_request *r, const struct fab_attr *attr, uint32_t block)
 {
     _Alignas(8) uint8_t value[512];
     if (!r->set) {
@@ -148,10 +148,10 @@ static uint16_t handle_switch_port_setting(struct gs_request *r)
         return FAB_SMP_BAD_ATTR;
     if (r->mod > r->sim->fabric->nodes[r->at.node].num_ports / PORTS_A_BLOCK)
         return FAB_SMP_BAD_VALUE;
-    return keep(r, &fab_attr_cc_switch_port_setting, r->mod);
+    return read_or_store(r, &fab_attr_cc_switch_port_setting, r->mod);
 }
 
-/* Only the service levels that the map names are set. */
+/* Control_Map selects the service levels that a Set changes. */
 static uint16_t handle_ca_setting(struct gs_request *r)
 {
     struct fab_cc_ca_setting now, want;
@@ -172,7 +172,7 @@ static uint16_t handle_ca_setting(struct gs_request *r)
     return r->set ? store(r, FAB_CC_CA_SETTING, 0) : 0;
 }
 
-/* CCTI_Limit is one for all blocks: it stands with the first. */
+/* All blocks share one CCTI_Limit, which is stored with block 0. */
 static uint16_t handle_table(struct gs_request *r)
 {
     uint8_t first[FAB_GS_DATA];
@@ -180,7 +180,7 @@ static uint16_t handle_table(struct gs_request *r)
         return FAB_SMP_BAD_ATTR;
     if (r->mod >= TABLE_BLOCKS || (r->set && fab_be16(r->data) >= TABLE_BLOCKS * 64u))
         return FAB_SMP_BAD_VALUE;
-    uint16_t limit = fab_be16(r->data), status = keep(r, &fab_attr_cc_table, r->mod);
+    uint16_t limit = fab_be16(r->data), status = read_or_store(r, &fab_attr_cc_table, r->mod);
     load(r, FAB_CC_TABLE, 0, first);
     if (r->set) {
         fab_put_be16(first, limit);
@@ -196,7 +196,7 @@ static uint16_t handle_table(struct gs_request *r)
 
 static uint32_t time_stamp(const struct fab_sim *s)
 {
-    return (uint32_t)(s->now * 1000 / 1024); /* of 1.024 us */
+    return (uint32_t)(s->now * 1000 / 1024); /* unit: 1.024 us */
 }
 
 static uint16_t handle_time_stamp(struct gs_request *r)
@@ -228,7 +228,7 @@ static struct sim_cc_log *log_of(struct fab_sim *s, uint32_t node, bool add)
     return &logs->items[logs->count++];
 }
 
-/* The data VL of a service level, as SL2VL tables are after power-on. */
+/* The data VL of a service level by the SLtoVLMappingTable that devices have after power-on. */
 static uint32_t data_vl(const struct fab_sim *s, uint32_t port, uint8_t sl)
 {
     unsigned vls = fab_op_vls_count(s->ports[port].info.op_vls);
@@ -238,11 +238,11 @@ static uint32_t data_vl(const struct fab_sim *s, uint32_t port, uint8_t sl)
 static void count_congestion(struct fab_sim *s, uint32_t port, uint8_t sl)
 {
     if (is_switch(s, s->fabric->ports[port].node)) {
-        count(s, port, FAB_SIM_SW_VL_CONGESTION + data_vl(s, port, sl), 1);
+        fab_sim_count(s, port, FAB_SIM_SW_VL_CONGESTION + data_vl(s, port, sl), 1);
         return;
     }
-    count(s, port, FAB_SIM_PKT_RCV_BECN, 1);
-    count(s, port, FAB_SIM_SL_RCV_BECN + (sl & 15u), 1);
+    fab_sim_count(s, port, FAB_SIM_PKT_RCV_BECN, 1);
+    fab_sim_count(s, port, FAB_SIM_SL_RCV_BECN + (sl & 15u), 1);
 }
 
 int fab_sim_congest(struct fab_sim *s, uint32_t node, uint8_t port,
@@ -297,7 +297,7 @@ static void write_adapter_log(const struct fab_sim *s, const struct sim_cc_log *
     (void)fab_attr_pack(&fab_attr_cc_log_ca, &out, data, FAB_MAD_SIZE - FAB_CC_LOG_DATA);
 }
 
-/* The log is longer than other attributes, and begins before them. */
+/* The log is longer than other attributes and begins at a lower offset. */
 static uint16_t handle_log(struct gs_request *r)
 {
     const struct sim_cc_log *log = log_of(r->sim, r->at.node, false);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The counters of ports, without their ends on the wire (perf.c). Those of PortCounters stand in a
- * row a port, there once something counted; those of details one by one, as few ports have any.
- * Some rise with time (fab_sim_increment), which is reckoned when they are read. A node that loses
- * its power forgets them all.
+ * The values of port counters; their width on the wire is in perf.c. The counters of PortCounters
+ * form a row for each port that has counted anything. The detailed counters are stored one by one,
+ * as few ports count any. A counter that rises with time (fab_sim_increment) is updated when it is
+ * read. A node that loses power loses its counters.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -11,8 +11,7 @@
 
 #define RATES_MAX 65536
 
-/* ---- where they stand -------------------------------------------------------------------------
- */
+/* ---- storage --------------------------------------------------------------------------------- */
 
 static struct sim_counters *find_row(struct fab_sim *s, uint32_t port)
 {
@@ -46,9 +45,9 @@ static struct sim_detail *find_detail(struct fab_sim *s, uint32_t port, uint32_t
     if (!fab_map_get(&s->details.index, detail_key(port, counter), &i))
         return NULL;
     struct sim_detail *d = &s->details.items[i];
-    uint32_t life = s->nodes[s->fabric->ports[port].node].lives;
-    if (d->life != life)
-        *d = (struct sim_detail){.life = life};
+    uint32_t power_cycle = s->nodes[s->fabric->ports[port].node].power_cycles;
+    if (d->power_cycle != power_cycle)
+        *d = (struct sim_detail){.power_cycle = power_cycle};
     return d;
 }
 
@@ -63,12 +62,12 @@ static struct sim_detail *add_detail(struct fab_sim *s, uint32_t port, uint32_t 
     }
     if (fab_map_put(&t->index, detail_key(port, counter), (uint32_t)t->count) != FAB_OK)
         return NULL;
-    t->items[t->count].life = s->nodes[s->fabric->ports[port].node].lives;
+    t->items[t->count].power_cycle = s->nodes[s->fabric->ports[port].node].power_cycles;
     t->items[t->count].value = 0;
     return &t->items[t->count++];
 }
 
-/* NULL: it never counted (add: there is no memory). */
+/* NULL: it has never counted (with add: out of memory). */
 static uint64_t *place(struct fab_sim *s, uint32_t port, uint32_t counter, bool add)
 {
     if (counter < FAB_SIM_COUNTERS) {
@@ -83,7 +82,7 @@ static uint64_t *place(struct fab_sim *s, uint32_t port, uint32_t counter, bool 
     return d != NULL ? &d->value : NULL;
 }
 
-void count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add)
+void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add)
 {
     uint64_t *value = place(s, port, counter, true);
     if (value != NULL && __builtin_add_overflow(*value, add, value))
@@ -99,7 +98,7 @@ void fab_sim_counters_update(struct fab_sim *s, uint32_t port)
         uint64_t due = (uint64_t)((double)(s->now - r->since) / 1e6 * r->per_second);
         if (due <= r->given)
             continue;
-        count(s, port, r->counter, due - r->given);
+        fab_sim_count(s, port, r->counter, due - r->given);
         r->given = due;
     }
 }
@@ -136,7 +135,7 @@ int fab_sim_counter_add(struct fab_sim *s, uint32_t node, uint8_t port,
 {
     if (!has_port(s, node, port) || counter >= FAB_SIM_ALL_COUNTERS)
         return FAB_E_NOT_FOUND;
-    count(s, port_id(s, node, port), counter, add);
+    fab_sim_count(s, port_id(s, node, port), counter, add);
     fab_sim_trap_errors(s, port_id(s, node, port), counter);
     return FAB_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of sim share. Not for other rooms. */
+/* Declarations that the files of sim share. Private to this room. */
 #ifndef LIBFABMGR_SIM_DEVICE_H
 #define LIBFABMGR_SIM_DEVICE_H
 
@@ -12,7 +12,7 @@
 #include "libfabmgr/sim/sim.h"
 #include "libfabmgr/wire/gs.h"
 
-/* Offsets in an SMP, IBA 14.2.1; see libfabmgr/wire/mad.c. */
+/* Byte offsets in an SMP (IBA 14.2.1). */
 enum {
     MAD_METHOD = 3,
     MAD_STATUS = 4,
@@ -35,34 +35,37 @@ enum {
 
 struct sim_port {
     struct fab_port_info info;
-    bool unlinked;                  /* the cable is out */
-    bool attached;                  /* a manager sits here */
-    uint8_t phy_errors;             /* spoiled packets, less those that were not */
-    uint8_t most_width, most_speed; /* what its cable can do: lanes, speed + 1; 0: as ever */
-    float spoils;                   /* share of packets that its cable spoils on the way to it */
-    uint64_t up_at;                 /* in training until then; 0: it is not */
-    uint64_t free_at;               /* M_Key lease: when it ends; 0: it is not running */
+    bool unplugged;               /* the cable is pulled */
+    bool attached;                /* a manager is attached to this port */
+    uint8_t phy_errors;           /* corrupted packets in excess of good ones, as the leaky
+                                     bucket of IBA 7.12.2 counts them */
+    uint8_t max_lanes, max_speed; /* what the cable can do now: lanes, index in the speed table
+                                       + 1; 0: as the snapshot says */
+    float noise_share;            /* share of packets to this port that the cable corrupts */
+    uint64_t trained_at;          /* when link training ends; 0: the port is not training */
+    uint64_t lease_ends;          /* when the M_Key lease expires; 0: no lease is running */
 };
 struct sim_switch {
     struct fab_switch_info info;
-    uint8_t *lft; /* [lft_room], in blocks; NULL: never written */
+    uint8_t *lft; /* [lft_room] entries, a multiple of LFT_BLOCK; NULL: no block was ever written */
     uint32_t lft_room;
 };
 struct sim_node {
-    bool silent, dead;
-    bool odd;    /* any of what follows holds: looked at before each answer */
-    uint8_t lie; /* enum fab_sim_corrupt */
-    double lie_rate;
+    bool silent, powered_off;
+    bool abnormal;      /* some fault below applies, so answers need a closer look */
+    uint8_t corruption; /* enum fab_sim_corruption */
+    double corrupt_rate;
     uint32_t late_us, spread_us;
-    uint64_t busy_until;         /* its agent works on earlier MADs */
-    uint32_t lives;              /* how often it lost its power */
-    uint64_t boot_at, boot_step; /* power is on, but it is not up; 0: it is not booting */
+    uint64_t busy_until;         /* until when its agent works on earlier MADs */
+    uint32_t power_cycles;       /* how often the node has lost power */
+    uint64_t boot_at, boot_step; /* when a booting node is up, and the time between its ports;
+                                    boot_at 0: the node is not booting */
 };
-/* A trap that was sent and not repressed. */
+/* A trap that the manager has not repressed yet, or one that it has (active is false). */
 struct sim_notice {
-    uint32_t port; /* that sends it */
+    uint32_t port; /* the port that sends it, which has the LID */
     bool active;
-    bool ticking; /* an event of the queue will send it again */
+    bool repeat_queued; /* an event in the queue will send it again */
     struct fab_notice notice;
 };
 struct sim_notices {
@@ -70,13 +73,14 @@ struct sim_notices {
     struct sim_notice *items;
     size_t count, capacity;
 };
-/* Other tables, 64 bytes a block, there only once written. */
+/* A block of 64 bytes of any table other than the LFT; it exists once it was written. */
 struct sim_block {
-    uint32_t life; /* of the node when it was written: lost when that is over */
+    uint32_t power_cycle; /* power_cycles of the node when the block was written; a later value
+                      invalidates the block */
     uint8_t bytes[FAB_SMP_DATA];
 };
 struct sim_blocks {
-    struct fab_map index; /* key (see tables.c) -> block */
+    struct fab_map index; /* block_key() of tables.c -> block */
     struct sim_block *items;
     size_t count, capacity;
 };
@@ -88,13 +92,16 @@ struct sim_counters {
     uint64_t value[FAB_SIM_COUNTERS];
 };
 struct sim_counter_table {
-    struct fab_map index; /* port -> counters; there once something was counted */
+    struct fab_map index; /* port -> counters; a port has a row once one of its counters was
+                             above 0 */
     struct sim_counters *items;
     size_t count, capacity;
 };
-/* One of the counters of details: few ports have any. */
+/* A counter of the attributes that detail errors and traffic. Few ports ever count any, so each has
+ * an entry of its own. */
 struct sim_detail {
-    uint32_t life; /* of the node when it counted: lost when that is over */
+    uint32_t power_cycle; /* power_cycles of the node when it counted; a later value invalidates the
+                      counter */
     uint64_t value;
 };
 struct sim_details {
@@ -102,25 +109,26 @@ struct sim_details {
     struct sim_detail *items;
     size_t count, capacity;
 };
-/* Sampling of counters: one mechanism a switch, one a port of an adapter. */
+/* The sampling mechanism of PortSamplesControl: a switch has one, each port of an adapter has
+ * one. */
 struct sim_sampler {
-    uint32_t port, life;
+    uint32_t port, power_cycle;
     struct fab_samples_control control;
-    uint64_t starts, ends; /* when; it is over: ends is past */
-    uint8_t read;          /* how often the counters were: at the start, at the end */
+    uint64_t starts, ends; /* times in us; the sampling is over once `ends` has passed */
+    uint8_t read;          /* how often the counters were read: at the start, at the end */
     uint64_t counted[FAB_SAMPLES];
 };
 struct sim_samplers {
-    struct fab_map index; /* port that has the LID -> sampler */
+    struct fab_map index; /* port with the LID -> sampler */
     struct sim_sampler *items;
     size_t count, capacity;
 };
-/* A counter that rises with time. */
+/* A counter that the fault "increment" makes rise with time. */
 struct sim_rate {
     uint32_t port;
     uint16_t counter;
     double per_second;
-    uint64_t since, given; /* counted since then */
+    uint64_t since, given; /* start of the rise; what was already added since then */
 };
 struct sim_cc_log {
     uint16_t count;
@@ -133,17 +141,19 @@ struct sim_cc_logs {
     struct sim_cc_log *items;
     size_t count, capacity;
 };
-/* What an event of the queue does. */
+/* Kinds of events in the queue. a, b and arg are the members of struct sim_event. */
 enum sim_event_kind {
-    EVENT_MAIL,   /* arrives: item a of the parcels */
-    EVENT_SEND,   /* a delayed request goes on its way: item a of the parcels */
-    EVENT_TRAIN,  /* port a is trained */
-    EVENT_FLAP,   /* the cable of port a: in, out; b times more, one each arg us */
-    EVENT_BOOT,   /* node a is up again */
+    EVENT_ARRIVE, /* pending MAD a arrives at its port */
+    EVENT_SEND,   /* pending MAD a, a delayed request, enters the fabric */
+    EVENT_TRAIN,  /* training of port a ends */
+    EVENT_FLAP,   /* the cable of port a is plugged in or pulled; b more changes follow, arg us
+                     apart */
+    EVENT_BOOT,   /* node a has booted */
     EVENT_NOTICE, /* notice a is sent again */
-    EVENT_TRAP,   /* what happened at port a is told: trap b */
+    EVENT_TRAP,   /* port a raises trap b */
     EVENT_SAMPLE, /* sampler a starts or ends */
-    EVENT_STORM,  /* node a: the trap in the upper half of b, its lower half times more, each arg */
+    EVENT_STORM,  /* node a sends the trap in the upper half of b; as many more as the lower half
+                     of b says follow, arg us apart */
 };
 
 struct fab_sim {
@@ -152,7 +162,7 @@ struct fab_sim {
     struct sim_switch *switches; /* [switch_count] */
     struct sim_node *nodes;      /* [node_count] */
     struct sim_blocks blocks;
-    uint64_t sl2vl_writes; /* so far */
+    uint64_t sl2vl_writes; /* number of writes so far; it orders writes that overlap */
     struct sim_outbox outbox;
     struct sim_notices notices;
     struct sim_counter_table counters;
@@ -163,18 +173,18 @@ struct fab_sim {
     struct sim_cc_logs cc_logs;
     struct sim_queue queue;
     uint64_t now;
-    struct fab_sim_timing pace;
-    struct fab_sim_impairments weather;
-    bool calm;      /* no weather */
-    bool under_way; /* something that the last MAD set off takes time */
-    bool noisy;     /* some cable spoils packets, or did */
+    struct fab_sim_timing timing;
+    struct fab_sim_impairments impairments;
+    bool unimpaired; /* neither loss nor duplicates nor delays are configured */
+    bool in_flight;  /* the last MAD put an event into the queue */
+    bool noisy;      /* some cable corrupts packets, or did */
     struct fab_prng prng;
     uint64_t trap_tid;
 };
 
-/* Where a MAD is: at a node, having come in by a port (a switch's own: port 0), over some cables.
- */
-struct spot {
+/* Position of a MAD: the node, the port by which it came in (0 where a switch itself sends), and
+ * the number of links that it has crossed. */
+struct position {
     uint32_t node;
     uint8_t port;
     uint16_t hops;
@@ -182,22 +192,22 @@ struct spot {
 /* A request at the device that answers it. */
 struct request {
     struct fab_sim *sim;
-    struct spot at;
-    uint16_t slid; /* of who asks */
+    struct position at;
+    uint16_t slid; /* of the requester */
     bool set;
     uint32_t mod;
-    uint8_t data[FAB_SMP_DATA]; /* in and out */
+    uint8_t data[FAB_SMP_DATA]; /* attribute of the request, then of the answer */
 };
 typedef uint16_t sim_handler(struct request *r); /* SMP status */
 
-/* A request of a general service. */
+/* A request of a general service class, at the device that answers it. */
 struct gs_request {
     struct fab_sim *sim;
-    struct spot at;
+    struct position at;
     bool set;
     uint32_t mod;
-    uint8_t *mad;              /* the whole of it, to become the answer */
-    uint8_t data[FAB_GS_DATA]; /* in and out */
+    uint8_t *mad;              /* the whole MAD; it becomes the answer */
+    uint8_t data[FAB_GS_DATA]; /* attribute of the request, then of the answer */
 };
 
 static inline uint32_t port_id(const struct fab_sim *s, uint32_t node, uint8_t port)
@@ -208,8 +218,8 @@ static inline bool is_switch(const struct fab_sim *s, uint32_t node)
 {
     return node < s->fabric->switch_count;
 }
-/* The port that holds LID and M_Key for MADs at a spot: port 0 of a switch. */
-static inline uint32_t lid_port(const struct fab_sim *s, struct spot at)
+/* The port that holds the LID and the M_Key for MADs at a position: port 0 of a switch. */
+static inline uint32_t lid_port(const struct fab_sim *s, struct position at)
 {
     return port_id(s, at.node, is_switch(s, at.node) ? 0 : at.port);
 }
@@ -217,9 +227,9 @@ static inline bool chance(struct fab_sim *s, double rate)
 {
     return rate > 0 && fab_prng_chance(&s->prng, rate);
 }
-static inline bool lose(struct fab_sim *s)
+static inline bool is_lost(struct fab_sim *s)
 {
-    return !s->calm && chance(s, s->weather.loss);
+    return !s->unimpaired && chance(s, s->impairments.loss);
 }
 static inline bool has_port(const struct fab_sim *s, uint32_t node, uint8_t port)
 {
@@ -227,27 +237,30 @@ static inline bool has_port(const struct fab_sim *s, uint32_t node, uint8_t port
            (port > 0 || is_switch(s, node));
 }
 
-/* forward.c: how MADs get from port to port. False: lost on the way. */
-bool cross(struct fab_sim *s, struct spot *at, uint8_t out, uint8_t least_state);
-bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct spot *at);
-/* A directed route, from DrSLID to DrDLID, where they are LIDs. dlid: where the part before the
- * directed one goes. *ret_slid: whom the device that answers sees as the sender, and sends its
- * answer to, when the route ends by LID; else it is left. */
+/* forward.c: MADs travel from port to port. These functions return false when the MAD is lost.
+ * least_state is the state that a link needs to carry it. */
+bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uint8_t least_state);
+bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct position *at);
+/* Follows a directed route (IBA 14.2.2) from DrSLID to DrDLID. dlid leads to the switch where the
+ * directed part begins. If the route ends with a part by LID, *ret_slid becomes the LID of the
+ * switch where that part begins: the answering device sees it as the sender. Otherwise *ret_slid is
+ * unchanged. */
 bool fab_sim_forward_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid,
-                              uint8_t *bytes, struct spot *at, uint16_t *ret_slid);
-/* ... and back. lid: the switch where the directed part ended. */
+                              uint8_t *bytes, struct position *at, uint16_t *ret_slid);
+/* Follows the directed route back. lid leads to the switch where the directed part ended. */
 bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t lid,
-                             uint8_t *bytes, struct spot *at);
+                             uint8_t *bytes, struct position *at);
 
 /* link.c */
 void fab_sim_links_start(struct fab_sim *s); /* all ports as after power-on */
 void fab_sim_link_train(struct fab_sim *s, uint32_t port);
-void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* its time is up */
+void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* training has ended */
 void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
 bool fab_sim_link_negotiate(struct fab_sim *s, uint32_t near,
-                            uint32_t far); /* rate.c; false: on none */
+                            uint32_t far); /* rate.c: sets the width and speed; false: both ends
+                                              have none in common */
 uint8_t fab_sim_link_down_state(const struct fab_sim *s,
-                                uint32_t port); /* its physical state when it is down */
+                                uint32_t port); /* PortPhysicalState while the link is down */
 void fab_sim_link_power_on(struct fab_sim *s, uint32_t port); /* a port of a node that boots */
 void fab_sim_link_flap(struct fab_sim *s, const struct sim_event *e);
 int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port);
@@ -255,26 +268,26 @@ int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint
 /* node.c */
 void fab_sim_node_booted(struct fab_sim *s, uint32_t node);
 void fab_sim_node_storm(struct fab_sim *s, const struct sim_event *e);
-/* Makes a lie of an answer to an SMP, if the node lies. */
+/* Corrupts an answer to an SMP if the node has such a fault. */
 void fab_sim_node_corrupt(struct fab_sim *s, uint32_t node, uint16_t attr_id,
                           uint8_t bytes[FAB_MAD_SIZE]);
 
 /* trap.c */
 void fab_sim_trap_port_state(struct fab_sim *s, uint32_t sw);
 void fab_sim_trap_capability(struct fab_sim *s, uint32_t port);
-void fab_sim_trap_bad_key(struct fab_sim *s, struct spot at, uint16_t slid,
+void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
                           const struct fab_mad *mad, const uint8_t *bytes);
-void fab_sim_trap_repressed(struct fab_sim *s, struct spot at, const uint8_t *mad);
-void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice); /* its time has come */
-void fab_sim_trap_forget(struct fab_sim *s, uint32_t node);   /* it lost its power */
-/* A counter of errors rose that the standard has a trap for (129, 130). */
+void fab_sim_trap_repressed(struct fab_sim *s, struct position at, const uint8_t *mad);
+void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice); /* the time to repeat it has come */
+void fab_sim_trap_forget(struct fab_sim *s, uint32_t node);   /* the node has lost power */
+/* Raises trap 129 or 130 if the counter is one that has a trap (IBA 14.2.5.1). */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter);
 bool fab_sim_trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret);
 
-/* smp.c: the subnet management agent. False: no answer. */
-bool fab_sim_sma_answer(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
-                        uint8_t bytes[FAB_MAD_SIZE]);
-bool fab_sim_sma_key_fits(struct fab_sim *s, struct spot at, uint16_t slid,
+/* smp.c: the subnet management agent. False: it does not answer. */
+bool fab_sim_sma_answer(struct fab_sim *s, struct position at, uint16_t slid,
+                        const struct fab_mad *mad, uint8_t bytes[FAB_MAD_SIZE]);
+bool fab_sim_sma_key_fits(struct fab_sim *s, struct position at, uint16_t slid,
                           const struct fab_mad *mad, const uint8_t *bytes);
 void fab_sim_switch_start(struct fab_sim *s, uint32_t sw);
 
@@ -283,52 +296,58 @@ sim_handler fab_sim_handle_port_info, fab_sim_handle_lft, fab_sim_handle_mft, fa
     fab_sim_handle_sl2vl, fab_sim_handle_vlarb, fab_sim_handle_guids, fab_sim_handle_led;
 
 int fab_sim_lft_reserve(struct sim_switch *sw, uint32_t entries);
-void fab_sim_tables_forget(struct fab_sim *s, uint32_t node); /* it lost its power */
+void fab_sim_tables_forget(struct fab_sim *s, uint32_t node); /* the node has lost power */
 
-/* 192 bytes of any table, by port: for general services. */
+/* 192 bytes of any table of a port, for general services. */
 bool fab_sim_table_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
                         uint8_t data[FAB_GS_DATA]);
 bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
                          const uint8_t data[FAB_GS_DATA]);
 
 /* gsi.c, perf.c, samples.c, congestion.c */
-bool fab_sim_gsi_serves(const struct fab_sim *s, struct spot at, const struct fab_mad *mad);
-bool fab_sim_gsi_answer(struct fab_sim *s, struct spot at, const struct fab_mad *mad,
+bool fab_sim_gsi_serves(const struct fab_sim *s, struct position at, const struct fab_mad *mad);
+bool fab_sim_gsi_answer(struct fab_sim *s, struct position at, const struct fab_mad *mad,
                         uint8_t bytes[FAB_MAD_SIZE]);
 uint16_t fab_sim_perf_handle(struct gs_request *r, uint16_t attr_id);
 uint16_t fab_sim_congestion_handle(struct gs_request *r, uint16_t attr_id);
 bool fab_sim_congestion_key_fits(struct gs_request *r);
-/* The ports that a PortSelect means: one, or (0xff) all of a switch but its own. False: none. */
+/* The ports that PortSelect names: one, or with 0xff all external ports of a switch. False: there
+ * is no such port. */
 bool fab_sim_perf_ports(const struct gs_request *r, uint8_t select, uint32_t *ret_first,
                         uint32_t *ret_last);
-uint16_t samples_control(struct gs_request *r);
-uint16_t samples_result(struct gs_request *r, const struct fab_attr *attr);
-void samples_due(struct fab_sim *s, uint32_t sampler);
+uint16_t fab_sim_samples_control(struct gs_request *r);
+uint16_t fab_sim_samples_result(struct gs_request *r, const struct fab_attr *attr);
+void fab_sim_samples_due(struct fab_sim *s, uint32_t sampler);
 
 /* counters.c */
-void count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add);
-/* What rose with time at a port since it was last reckoned: before it is read or set. */
+void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add);
+/* Adds what the counters of a port have risen by since the last call. Call it before a counter is
+ * read or set. */
 void fab_sim_counters_update(struct fab_sim *s, uint32_t port);
 uint64_t fab_sim_counter_read(struct fab_sim *s, uint32_t port, uint32_t counter);
 void fab_sim_counter_write(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value);
-void fab_sim_counters_forget(struct fab_sim *s, uint32_t node); /* it lost its power */
+void fab_sim_counters_forget(struct fab_sim *s, uint32_t node); /* the node has lost power */
 
-/* outbox.c: into the outbox of a manager at that spot, if there is one; or of whoever sits there
- * and asked. */
-void mail(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t dlid, const uint8_t *mad);
-void mail_to(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t dlid, const uint8_t *mad);
+/* outbox.c: the first puts a MAD into the outbox for the manager that is attached at the
+ * position, if one is; the second puts it there for any program at the position, because that
+ * program asked. */
+void fab_sim_deliver_to_manager(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,
+                                const uint8_t *mad);
+void fab_sim_outbox_put(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,
+                        const uint8_t *mad);
 
 /* time.c */
 void fab_sim_schedule(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, uint32_t a,
-                      uint32_t b, uint64_t arg); /* without memory it does not happen */
-/* A MAD under way: EVENT_MAIL or EVENT_SEND after the delay. */
-void post(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, struct spot spot,
-          uint16_t slid, uint16_t dlid, const uint8_t *mad);
+                      uint32_t b, uint64_t arg); /* without memory the event is lost */
+/* Queues a MAD: EVENT_ARRIVE or EVENT_SEND after the delay. */
+void fab_sim_queue_mad(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind,
+                       struct position position, uint16_t slid, uint16_t dlid, const uint8_t *mad);
 
-/* multicast.c: to the managers of all ports that the tables lead to. */
-void multicast(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t mlid, const uint8_t *mad);
+/* multicast.c: delivers to the managers at all ports that the multicast tables lead to. */
+void fab_sim_multicast(struct fab_sim *s, struct position at, uint16_t slid, uint16_t mlid,
+                       const uint8_t *mad);
 
-/* sim.c: a request that was delayed goes on its way. */
-void fab_sim_send_delayed(struct fab_sim *s, const struct fab_sim_delivery *parcel);
+/* sim.c: a delayed request enters the fabric. */
+void fab_sim_send_delayed(struct fab_sim *s, const struct fab_sim_delivery *pending_mad);
 
 #endif

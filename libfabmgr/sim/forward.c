@@ -1,55 +1,54 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How MADs get from port to port: along a directed route (IBA 14.2.2), which may begin and end with
- * a part that goes by LID, or by the LIDs and linear forwarding tables that the switches hold (IBA
- * 18.2.4). What a device would lose is lost here too.
- * Subnet management travels on VL15, which a link carries from Init on; all else needs it Active
- * (IBA 7.2.7).
+ * How MADs travel from port to port: along a directed route (IBA 14.2.2), which may begin and end
+ * with a part that is routed by LID, or by the linear forwarding tables of the switches (IBA
+ * 18.2.4). A MAD is lost wherever a device would discard it. Subnet management uses VL15, which a
+ * link carries from Init on; all other MADs need the state Active (IBA 7.2.7).
  */
 #include "libfabmgr/sim/device.h"
 
-#define LID_HOP_LIMIT 64 /* where a forwarding loop ends */
+#define LID_HOP_LIMIT 64 /* ends a forwarding loop */
 
-/* Whether a packet that comes in by that port was spoiled on its cable. More of them than the
- * port's LocalPhyErrors allows, less those that were not, is an error of the link's integrity
- * (IBA 7.12.2).
- */
-static bool spoiled(struct fab_sim *s, uint32_t port)
+/* Whether the cable corrupts a packet that arrives at this port. Each corrupted packet fills the
+ * leaky bucket of IBA 7.12.2 and each good one drains it; above LocalPhyErrors it counts as a local
+ * link integrity error. */
+static bool is_corrupted(struct fab_sim *s, uint32_t port)
 {
     struct sim_port *p = &s->ports[port];
-    if (!chance(s, (double)p->spoils)) {
+    if (!chance(s, (double)p->noise_share)) {
         p->phy_errors = (uint8_t)(p->phy_errors - (p->phy_errors > 0));
         return false;
     }
     if (++p->phy_errors > p->info.local_phy_errors) {
         p->phy_errors = 0;
-        count(s, port, FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS, 1);
+        fab_sim_count(s, port, FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS, 1);
         fab_sim_trap_errors(s, port, FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS);
     }
-    count(s, port, FAB_SIM_SYMBOL_ERRORS, 1);
-    count(s, port, FAB_SIM_RCV_ERRORS, 1);
-    count(s, port, FAB_SIM_LOCAL_PHYSICAL_ERRORS, 1);
+    fab_sim_count(s, port, FAB_SIM_SYMBOL_ERRORS, 1);
+    fab_sim_count(s, port, FAB_SIM_RCV_ERRORS, 1);
+    fab_sim_count(s, port, FAB_SIM_LOCAL_PHYSICAL_ERRORS, 1);
     return true;
 }
 
-/* An Armed port takes data in, and is Active then (IBA 7.2.7.4). */
-static bool takes(struct fab_port_info *far, uint8_t least_state)
+/* An Armed port becomes Active with the first data packet (IBA 7.2.7.4). */
+static bool accepts_data(struct fab_port_info *far, uint8_t least_state)
 {
     if (least_state == FAB_STATE_ACTIVE && far->port_state == FAB_STATE_ARMED)
         far->port_state = FAB_STATE_ACTIVE;
     return far->port_state >= least_state;
 }
 
-/* Over the cable of a port. */
-bool cross(struct fab_sim *s, struct spot *at, uint8_t out, uint8_t least_state)
+/* Crosses the link at port `out`. */
+bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uint8_t least_state)
 {
     if (out == 0 || out > s->fabric->nodes[at->node].num_ports)
         return false;
     uint32_t port = port_id(s, at->node, out), far = s->fabric->ports[port].peer;
-    if (far == FAB_NONE || s->ports[port].unlinked ||
-        s->ports[port].info.port_state < least_state || !takes(&s->ports[far].info, least_state))
+    if (far == FAB_NONE || s->ports[port].unplugged ||
+        s->ports[port].info.port_state < least_state ||
+        !accepts_data(&s->ports[far].info, least_state))
         return false;
-    if (s->noisy && spoiled(s, far))
+    if (s->noisy && is_corrupted(s, far))
         return false;
     at->node = s->fabric->ports[far].node;
     at->port = s->fabric->ports[far].num;
@@ -57,13 +56,13 @@ bool cross(struct fab_sim *s, struct spot *at, uint8_t out, uint8_t least_state)
     return true;
 }
 
-/* Adapters pass nothing on, and send by their own port only. origin: the MAD begins there. */
-static bool may_leave(const struct fab_sim *s, const struct spot *at, uint8_t out, bool origin)
+/* Adapters do not forward; they send only by the port at which the MAD originated. */
+static bool may_leave(const struct fab_sim *s, const struct position *at, uint8_t out, bool origin)
 {
     return is_switch(s, at->node) || (origin && out == at->port);
 }
 
-static bool owns(const struct fab_sim *s, struct spot at, uint32_t lid)
+static bool owns(const struct fab_sim *s, struct position at, uint32_t lid)
 {
     const struct fab_port_info *info = &s->ports[lid_port(s, at)].info;
     return info->lid != 0 && lid >= info->lid && lid < info->lid + (1u << info->lmc);
@@ -74,34 +73,35 @@ static uint8_t look_up(const struct sim_switch *sw, uint32_t lid)
     return lid < sw->lft_room && lid <= sw->info.linear_fdb_top ? sw->lft[lid] : DROPPED_PORT;
 }
 
-/* A switch discards what its table has no port for, what would go back where it came from, and what
- * its port cannot send; each is counted (IBA 16.1.3.5, 16.1.4.1-2). */
-static bool relay(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct spot *at)
+/* A switch discards a packet if its table has no port for it, if it would go back to the port it
+ * came from, or if the output port cannot send it. Each case has its counters (IBA 16.1.3.5,
+ * 16.1.4.1-2). */
+static bool relay(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct position *at)
 {
     uint8_t out = look_up(&s->switches[at->node], lid);
     uint32_t in = port_id(s, at->node, at->port);
     bool unknown = out == 0 || out > s->fabric->nodes[at->node].num_ports;
     if (unknown || out == at->port) {
-        count(s, in, FAB_SIM_RCV_SWITCH_RELAY_ERRORS, 1);
-        count(s, in, unknown ? FAB_SIM_DLID_MAPPING_ERRORS : FAB_SIM_LOOPING_ERRORS, 1);
+        fab_sim_count(s, in, FAB_SIM_RCV_SWITCH_RELAY_ERRORS, 1);
+        fab_sim_count(s, in, unknown ? FAB_SIM_DLID_MAPPING_ERRORS : FAB_SIM_LOOPING_ERRORS, 1);
         return false;
     }
     uint32_t port = port_id(s, at->node, out);
     if (s->ports[port].info.port_state < least_state) {
-        count(s, port, FAB_SIM_XMIT_DISCARDS, 1);
-        count(s, port, FAB_SIM_INACTIVE_DISCARDS, 1);
+        fab_sim_count(s, port, FAB_SIM_XMIT_DISCARDS, 1);
+        fab_sim_count(s, port, FAB_SIM_INACTIVE_DISCARDS, 1);
         return false;
     }
-    return cross(s, at, out, least_state);
+    return fab_sim_cross_link(s, at, out, least_state);
 }
 
-bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct spot *at)
+bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct position *at)
 {
     if (lid == FAB_LID_PERMISSIVE || owns(s, *at, lid))
         return true;
     if (is_switch(s, at->node))
-        at->port = 0; /* its own: it sends */
-    else if (!cross(s, at, at->port, least_state))
+        at->port = 0; /* the switch itself sends */
+    else if (!fab_sim_cross_link(s, at, at->port, least_state))
         return false;
     for (unsigned hop = 0; hop < LID_HOP_LIMIT; hop++) {
         if (owns(s, *at, lid))
@@ -120,13 +120,14 @@ static bool by_lid(uint16_t lid)
     return lid != FAB_LID_PERMISSIVE;
 }
 
-/* The directed part of the way there; the return path is written on the way. */
-static bool follow(struct fab_sim *s, const struct fab_mad *mad, uint8_t *bytes, struct spot *at)
+/* Follows the directed part and records the return path. */
+static bool follow(struct fab_sim *s, const struct fab_mad *mad, uint8_t *bytes,
+                   struct position *at)
 {
     for (unsigned hop = 1; hop <= mad->path.hops; hop++) {
         uint8_t out = bytes[SMP_INITIAL_PATH + hop];
         if (!may_leave(s, at, out, hop == 1 && !by_lid(mad->dr_slid)) ||
-            !cross(s, at, out, FAB_STATE_INIT))
+            !fab_sim_cross_link(s, at, out, FAB_STATE_INIT))
             return false;
         bytes[SMP_RETURN_PATH + hop] = at->port;
     }
@@ -135,7 +136,7 @@ static bool follow(struct fab_sim *s, const struct fab_mad *mad, uint8_t *bytes,
 }
 
 bool fab_sim_forward_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid,
-                              uint8_t *bytes, struct spot *at, uint16_t *ret_slid)
+                              uint8_t *bytes, struct position *at, uint16_t *ret_slid)
 {
     if (mad->hop_pointer != 0)
         return false;
@@ -152,7 +153,7 @@ bool fab_sim_forward_directed(struct fab_sim *s, const struct fab_mad *mad, uint
 }
 
 bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t lid,
-                             uint8_t *bytes, struct spot *at)
+                             uint8_t *bytes, struct position *at)
 {
     uint8_t hops = mad->path.hops;
     if (by_lid(mad->dr_dlid) &&
@@ -160,7 +161,7 @@ bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint1
         return false;
     for (unsigned hop = hops; hop >= 1; hop--) {
         uint8_t out = bytes[SMP_RETURN_PATH + hop];
-        if (!may_leave(s, at, out, hop == hops) || !cross(s, at, out, FAB_STATE_INIT))
+        if (!may_leave(s, at, out, hop == hops) || !fab_sim_cross_link(s, at, out, FAB_STATE_INIT))
             return false;
     }
     bytes[MAD_HOP_POINTER] = 0;

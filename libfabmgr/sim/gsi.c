@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * General services that the device itself gives (IBA 13.4): performance management, congestion
- * control, and ClassPortInfo of these and of the other classes that firmware has. All else at queue
- * pair 1 is for the programs of the host; where there are none, a Get or a Set of a class that
+ * General services that the device itself provides (IBA 13.4): performance management, congestion
+ * control, and ClassPortInfo of these and of two more classes that firmware implements. Other MADs
+ * for QP1 go to the programs of the host. Where none is attached, a Get or Set of a class that
  * nobody serves (device management, communication management, subnet administration ...) is
  * refused, as hosts do.
  */
@@ -12,8 +12,8 @@
 #include "libfabmgr/wire/gs.h"
 
 #define CLASS_BASEBOARD 0x05
-#define CLASS_VENDOR 0x0a /* the one that Mellanox' firmware uses */
-#define RESPONSE_TIME 18  /* 4.096 us * 2^18: 1 s */
+#define CLASS_VENDOR 0x0a /* the vendor class that the firmware of Mellanox uses */
+#define RESPONSE_TIME 18  /* 4.096 us * 2^18 = 1 s */
 
 static const struct service {
     uint8_t mgmt_class, version;
@@ -38,13 +38,14 @@ static const struct service *find(uint8_t mgmt_class)
     return NULL;
 }
 
-bool fab_sim_gsi_serves(const struct fab_sim *s, struct spot at, const struct fab_mad *mad)
+bool fab_sim_gsi_serves(const struct fab_sim *s, struct position at, const struct fab_mad *mad)
 {
     return (mad->method == FAB_METHOD_GET || mad->method == FAB_METHOD_SET) &&
            (find(mad->mgmt_class) != NULL || !s->ports[lid_port(s, at)].attached);
 }
 
-/* Where its traps shall go is kept (IBA 13.4.8.1); the rest is the device's own. */
+/* The trap destination that a Set gave is kept (IBA 13.4.8.1); all other members are constants of
+ * the device. */
 static void keep_trap_address(struct gs_request *r, uint8_t mgmt_class,
                               struct fab_class_port_info *info)
 {
@@ -81,7 +82,7 @@ static uint16_t handle_class_port_info(struct gs_request *r, const struct servic
     return 0;
 }
 
-bool fab_sim_gsi_answer(struct fab_sim *s, struct spot at, const struct fab_mad *mad,
+bool fab_sim_gsi_answer(struct fab_sim *s, struct position at, const struct fab_mad *mad,
                         uint8_t bytes[FAB_MAD_SIZE])
 {
     const struct service *service = find(mad->mgmt_class);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cables and link states (IBA 7.2.7, 14.2.5.6). A link trains when its cable is in, both ends have
- * power and neither is disabled: both come up in Init, at once or after the time that training
- * takes. It falls with the cable, the power, or when an end is disabled: the other end rests in its
- * LinkDownDefaultState. One that polls wakes one that sleeps; two that sleep do not wake each
- * other. A switch notes each change of its ports in PortStateChange and sends trap 128. Width and
- * speed: rate.c.
+ * Link states (IBA 7.2.7, 14.2.5.6). A link trains when its cable is plugged in, both nodes have
+ * power and neither port is disabled. Both ports then come up in Init, at once or after the
+ * training time. The link goes down when the cable is pulled, a node loses power or a port is
+ * disabled; the other port then enters its LinkDownDefaultState. A polling port wakes a sleeping
+ * one; two sleeping ports stay down. A switch records each change in PortStateChange and sends trap
+ * 128. Width and speed are in rate.c.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-#define MAD_BITS (8 * (FAB_MAD_SIZE + 30)) /* of a packet with a MAD: LRH, BTH, DETH, CRCs */
+#define MAD_BITS                                                                                   \
+    (8 * (FAB_MAD_SIZE + 30)) /* of a packet with a MAD, including LRH, BTH, DETH                  \
+                                 and CRCs */
 
 static bool disabled(const struct sim_port *p)
 {
@@ -54,7 +56,7 @@ void fab_sim_links_start(struct fab_sim *s)
     }
 }
 
-/* True when that is a change which a switch tells of. */
+/* Returns true if a switch has to report the change. */
 static bool set_state(struct fab_sim *s, uint32_t port, uint8_t state, uint8_t phys)
 {
     struct fab_port_info *info = &s->ports[port].info;
@@ -67,22 +69,22 @@ static bool set_state(struct fab_sim *s, uint32_t port, uint8_t state, uint8_t p
     return change && is_switch(s, node);
 }
 
-static void tell(struct fab_sim *s, uint32_t port, bool change)
+static void report_port_state(struct fab_sim *s, uint32_t port, bool change)
 {
     if (change)
         fab_sim_trap_port_state(s, s->fabric->ports[port].node);
 }
 
-static bool willing(const struct fab_sim *s, uint32_t port)
+static bool can_link(const struct fab_sim *s, uint32_t port)
 {
     const struct sim_node *node = &s->nodes[s->fabric->ports[port].node];
-    return !s->ports[port].unlinked && !disabled(&s->ports[port]) && !node->dead;
+    return !s->ports[port].unplugged && !disabled(&s->ports[port]) && !node->powered_off;
 }
 
 static bool can_train(const struct fab_sim *s, uint32_t port)
 {
     uint32_t far = s->fabric->ports[port].peer;
-    return far != FAB_NONE && willing(s, port) && willing(s, far) &&
+    return far != FAB_NONE && can_link(s, port) && can_link(s, far) &&
            (s->ports[port].info.phys_state != FAB_PHYS_SLEEP ||
             s->ports[far].info.phys_state != FAB_PHYS_SLEEP);
 }
@@ -90,15 +92,15 @@ static bool can_train(const struct fab_sim *s, uint32_t port)
 static void come_up(struct fab_sim *s, uint32_t port)
 {
     uint32_t far = s->fabric->ports[port].peer;
-    s->ports[port].up_at = s->ports[far].up_at = 0;
+    s->ports[port].trained_at = s->ports[far].trained_at = 0;
     if (!fab_sim_link_negotiate(s, port, far)) {
         s->ports[port].info.phys_state = s->ports[far].info.phys_state = FAB_PHYS_POLLING;
         return;
     }
     bool near_changes = set_state(s, port, FAB_STATE_INIT, FAB_PHYS_LINKUP);
     bool far_changes = set_state(s, far, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    tell(s, port, near_changes);
-    tell(s, far, far_changes);
+    report_port_state(s, port, near_changes);
+    report_port_state(s, far, far_changes);
 }
 
 void fab_sim_link_train(struct fab_sim *s, uint32_t port)
@@ -106,19 +108,19 @@ void fab_sim_link_train(struct fab_sim *s, uint32_t port)
     uint32_t far = s->fabric->ports[port].peer;
     if (!can_train(s, port))
         return;
-    if (s->pace.train_us == 0) {
+    if (s->timing.train_us == 0) {
         come_up(s, port);
         return;
     }
     s->ports[port].info.phys_state = s->ports[far].info.phys_state = FAB_PHYS_TRAINING;
-    s->ports[port].up_at = s->ports[far].up_at = s->now + s->pace.train_us;
-    fab_sim_schedule(s, s->pace.train_us, EVENT_TRAIN, port, 0, 0);
+    s->ports[port].trained_at = s->ports[far].trained_at = s->now + s->timing.train_us;
+    fab_sim_schedule(s, s->timing.train_us, EVENT_TRAIN, port, 0, 0);
 }
 
-/* Unless the link has fallen, and perhaps begun to train anew, since. */
+/* The link may have gone down since, and may have begun to train again. */
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port)
 {
-    if (s->ports[port].up_at == s->now && can_train(s, port))
+    if (s->ports[port].trained_at == s->now && can_train(s, port))
         come_up(s, port);
 }
 
@@ -126,18 +128,18 @@ void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys)
 {
     uint32_t far = s->fabric->ports[port].peer;
     if (s->ports[port].info.phys_state == FAB_PHYS_LINKUP)
-        count(s, port, FAB_SIM_LINK_DOWNED, 1);
+        fab_sim_count(s, port, FAB_SIM_LINK_DOWNED, 1);
     if (far != FAB_NONE && s->ports[far].info.phys_state == FAB_PHYS_LINKUP)
-        count(s, far, FAB_SIM_LINK_DOWNED, 1);
+        fab_sim_count(s, far, FAB_SIM_LINK_DOWNED, 1);
     bool far_changes = false, near_changes = set_state(s, port, FAB_STATE_DOWN, phys);
-    s->ports[port].up_at = 0;
+    s->ports[port].trained_at = 0;
     if (far != FAB_NONE && !disabled(&s->ports[far])) {
         far_changes = set_state(s, far, FAB_STATE_DOWN, fab_sim_link_down_state(s, far));
-        s->ports[far].up_at = 0;
+        s->ports[far].trained_at = 0;
     }
-    tell(s, port, near_changes);
+    report_port_state(s, port, near_changes);
     if (far != FAB_NONE)
-        tell(s, far, far_changes);
+        report_port_state(s, far, far_changes);
 }
 
 void fab_sim_link_power_on(struct fab_sim *s, uint32_t port)
@@ -162,19 +164,19 @@ int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint
     return FAB_OK;
 }
 
-static void plug(struct fab_sim *s, uint32_t port, bool out)
+static void set_unplugged(struct fab_sim *s, uint32_t port, bool out)
 {
-    s->ports[port].unlinked = out;
-    s->ports[s->fabric->ports[port].peer].unlinked = out;
+    s->ports[port].unplugged = out;
+    s->ports[s->fabric->ports[port].peer].unplugged = out;
 }
 
 int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port)
 {
     uint32_t id;
     int status = fab_sim_link_find(s, node, port, &id);
-    if (status != FAB_OK || s->ports[id].unlinked)
+    if (status != FAB_OK || s->ports[id].unplugged)
         return status;
-    plug(s, id, true);
+    set_unplugged(s, id, true);
     fab_sim_link_down(s, id,
                       disabled(&s->ports[id]) ? s->ports[id].info.phys_state
                                               : fab_sim_link_down_state(s, id));
@@ -185,14 +187,14 @@ int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port)
 {
     uint32_t id;
     int status = fab_sim_link_find(s, node, port, &id);
-    if (status != FAB_OK || !s->ports[id].unlinked)
+    if (status != FAB_OK || !s->ports[id].unplugged)
         return status;
-    plug(s, id, false);
+    set_unplugged(s, id, false);
     fab_sim_link_train(s, id);
     return FAB_OK;
 }
 
-static void plug_in(struct fab_sim *s, uint32_t port, bool in)
+static void set_plugged(struct fab_sim *s, uint32_t port, bool in)
 {
     const struct fab_port *p = &s->fabric->ports[port];
     if (in)
@@ -201,10 +203,10 @@ static void plug_in(struct fab_sim *s, uint32_t port, bool in)
         (void)fab_sim_unlink(s, p->node, p->num);
 }
 
-/* In when it is out, out when it is in; the last time it is in. */
+/* Plugs the cable in if it is pulled, else pulls it. The last event always plugs it in. */
 void fab_sim_link_flap(struct fab_sim *s, const struct sim_event *e)
 {
-    plug_in(s, e->a, s->ports[e->a].unlinked || e->b == 0);
+    set_plugged(s, e->a, s->ports[e->a].unplugged || e->b == 0);
     if (e->b > 0)
         fab_sim_schedule(s, e->arg, EVENT_FLAP, e->a, e->b - 1, e->arg);
 }
@@ -217,7 +219,7 @@ int fab_sim_flap(struct fab_sim *s, uint32_t node, uint8_t port, uint64_t period
         return status;
     if (period_us < 2 || count == 0 || count > UINT32_MAX / 2)
         return FAB_E_INVAL;
-    plug_in(s, id, false);
+    set_plugged(s, id, false);
     fab_sim_schedule(s, period_us / 2, EVENT_FLAP, id, 2 * (count - 1), period_us / 2);
     return FAB_OK;
 }
@@ -230,12 +232,12 @@ int fab_sim_noise(struct fab_sim *s, uint32_t node, uint8_t port, double share)
         return status;
     if (!(share >= 0 && share <= 1))
         return FAB_E_INVAL;
-    s->ports[id].spoils = s->ports[s->fabric->ports[id].peer].spoils = (float)share;
+    s->ports[id].noise_share = s->ports[s->fabric->ports[id].peer].noise_share = (float)share;
     s->noisy = s->noisy || share > 0;
     return FAB_OK;
 }
 
-/* The share of good things after n chances: good to the power of n. */
+/* good to the power of n: the probability that n independent bits are all good. */
 static double power_of(double good, unsigned n)
 {
     double all = 1;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MADs to multicast LIDs: each switch sends a copy out of every port that its entry names, but not
- * back (IBA 18.2.4.3.3); one whose entry is empty uses its default multicast ports. All managers
- * that sit at the ports which it reaches get it. Wrong tables may lead in circles: there are never
- * more copies than the fabric has ports, nor longer ways than 64 hops.
+ * MADs to multicast LIDs. Each switch sends a copy to every port in its MFT entry except the input
+ * port (IBA 18.2.4.3.3). A switch with an empty entry uses its default multicast ports. All
+ * managers at the ports that are reached receive a copy. Wrong tables can contain cycles, so the
+ * number of copies is limited by the number of ports in the fabric, and each path by 64 hops.
  */
 #include "libfabmgr/sim/device.h"
 
 #define HOP_LIMIT 64
-#define POSITIONS 16 /* of port masks */
+#define POSITIONS 16 /* of port masks in an MFT */
 
 struct copies {
     struct fab_sim *sim;
@@ -17,16 +17,16 @@ struct copies {
     uint32_t left;
 };
 
-static void arrive(struct copies *c, struct spot at);
+static void arrive(struct copies *c, struct position at);
 
-static void send_copy(struct copies *c, struct spot at, unsigned out)
+static void send_copy(struct copies *c, struct position at, unsigned out)
 {
     if (c->left == 0 || out > c->sim->fabric->nodes[at.node].num_ports)
         return;
     c->left--;
     if (out == 0)
-        mail(c->sim, at, c->slid, c->mlid, c->mad);
-    else if (cross(c->sim, &at, (uint8_t)out, FAB_STATE_ACTIVE))
+        fab_sim_deliver_to_manager(c->sim, at, c->slid, c->mlid, c->mad);
+    else if (fab_sim_cross_link(c->sim, &at, (uint8_t)out, FAB_STATE_ACTIVE))
         arrive(c, at);
 }
 
@@ -38,8 +38,8 @@ static bool has_entry(const struct fab_switch_info *info, uint16_t mlid)
     return mlid <= last;
 }
 
-/* Whether the entry names a port at all. */
-static bool send_by_entry(struct copies *c, struct spot at)
+/* Returns false if the entry names no port. */
+static bool send_by_entry(struct copies *c, struct position at)
 {
     bool any = false;
     for (unsigned position = 0; position < POSITIONS; position++) {
@@ -52,10 +52,10 @@ static bool send_by_entry(struct copies *c, struct spot at)
     return any;
 }
 
-static void arrive(struct copies *c, struct spot at)
+static void arrive(struct copies *c, struct position at)
 {
     if (!is_switch(c->sim, at.node)) {
-        mail(c->sim, at, c->slid, c->mlid, c->mad);
+        fab_sim_deliver_to_manager(c->sim, at, c->slid, c->mlid, c->mad);
         return;
     }
     const struct fab_switch_info *info = &c->sim->switches[at.node].info;
@@ -65,11 +65,12 @@ static void arrive(struct copies *c, struct spot at)
     send_copy(c, at, at.port != primary ? primary : info->default_mcast_not_primary_port);
 }
 
-void multicast(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t mlid, const uint8_t *mad)
+void fab_sim_multicast(struct fab_sim *s, struct position at, uint16_t slid, uint16_t mlid,
+                       const uint8_t *mad)
 {
     struct copies c = {
         .sim = s, .slid = slid, .mlid = mlid, .mad = mad, .left = s->fabric->port_count};
     at.port = is_switch(s, at.node) ? 0 : at.port;
-    if (is_switch(s, at.node) || cross(s, &at, at.port, FAB_STATE_ACTIVE))
+    if (is_switch(s, at.node) || fab_sim_cross_link(s, &at, at.port, FAB_STATE_ACTIVE))
         arrive(&c, at);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults of nodes: power, booting, silence, lateness, lies, foreign keys, storms of traps. A node
- * without power has all its links down and loses what it was told (LIDs, tables, keys); its ports
- * then come up one after the other.
+ * Faults of nodes: power, booting, unresponsive or slow agents, corrupted answers, foreign M_Keys,
+ * trap storms. A node without power has all its links down and loses its LIDs, tables and keys.
+ * When it is switched on again, its ports come up one after the other.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-static void mark_odd(struct sim_node *n)
+static void update_abnormal(struct sim_node *n)
 {
-    n->odd = n->lie != FAB_SIM_CORRUPT_NONE || n->late_us > 0 || n->spread_us > 0;
+    n->abnormal = n->corruption != FAB_SIM_CORRUPT_NONE || n->late_us > 0 || n->spread_us > 0;
 }
 
 int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent)
@@ -27,7 +27,7 @@ int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t s
         return FAB_E_NOT_FOUND;
     s->nodes[node].late_us = late_us;
     s->nodes[node].spread_us = spread_us;
-    mark_odd(&s->nodes[node]);
+    update_abnormal(&s->nodes[node]);
     return FAB_OK;
 }
 
@@ -44,9 +44,9 @@ int fab_sim_power_off(struct fab_sim *s, uint32_t node)
     if (node >= s->fabric->node_count)
         return FAB_E_NOT_FOUND;
     s->nodes[node].boot_at = 0;
-    if (s->nodes[node].dead)
+    if (s->nodes[node].powered_off)
         return FAB_OK;
-    s->nodes[node].dead = true;
+    s->nodes[node].powered_off = true;
     fab_sim_trap_forget(s, node);
     fab_sim_tables_forget(s, node);
     fab_sim_counters_forget(s, node);
@@ -58,7 +58,7 @@ int fab_sim_power_off(struct fab_sim *s, uint32_t node)
     return FAB_OK;
 }
 
-/* Ports come up one after the other: port 1 at once. An event each, as their number is a byte. */
+/* Ports come up one after the other; port 1 comes up at once. */
 static void train_ports(struct fab_sim *s, uint32_t node)
 {
     uint32_t first = s->fabric->nodes[node].first_port;
@@ -67,7 +67,7 @@ static void train_ports(struct fab_sim *s, uint32_t node)
         if (wait == 0) {
             fab_sim_link_train(s, p);
         } else {
-            s->ports[p].up_at = s->now + wait;
+            s->ports[p].trained_at = s->now + wait;
             fab_sim_schedule(s, wait, EVENT_TRAIN, p, 0, 0);
         }
     }
@@ -78,7 +78,7 @@ void fab_sim_node_booted(struct fab_sim *s, uint32_t node)
     if (s->nodes[node].boot_at != s->now)
         return;
     s->nodes[node].boot_at = 0;
-    s->nodes[node].dead = false;
+    s->nodes[node].powered_off = false;
     s->nodes[node].busy_until = 0;
     train_ports(s, node);
 }
@@ -87,7 +87,7 @@ int fab_sim_power_on(struct fab_sim *s, uint32_t node, uint64_t boot_us, uint64_
 {
     if (node >= s->fabric->node_count)
         return FAB_E_NOT_FOUND;
-    if (!s->nodes[node].dead || s->nodes[node].boot_at != 0)
+    if (!s->nodes[node].powered_off || s->nodes[node].boot_at != 0)
         return FAB_OK;
     s->nodes[node].boot_at = s->now + boot_us;
     s->nodes[node].boot_step = step_us;
@@ -98,18 +98,18 @@ int fab_sim_power_on(struct fab_sim *s, uint32_t node, uint64_t boot_us, uint64_
     return FAB_OK;
 }
 
-/* ---- lies -------------------------------------------------------------------------------------
- */
+/* ---- corrupted answers ----------------------------------------------------------------------- */
 
-int fab_sim_corrupt(struct fab_sim *s, uint32_t node, enum fab_sim_corrupt lie, double rate)
+int fab_sim_corrupt(struct fab_sim *s, uint32_t node, enum fab_sim_corruption corruption,
+                    double rate)
 {
     if (node >= s->fabric->node_count)
         return FAB_E_NOT_FOUND;
-    if (lie > FAB_SIM_CORRUPT_WRONG_TID || !(rate >= 0 && rate <= 1))
+    if (corruption > FAB_SIM_CORRUPT_WRONG_TID || !(rate >= 0 && rate <= 1))
         return FAB_E_INVAL;
-    s->nodes[node].lie = (uint8_t)lie;
-    s->nodes[node].lie_rate = rate;
-    mark_odd(&s->nodes[node]);
+    s->nodes[node].corruption = (uint8_t)corruption;
+    s->nodes[node].corrupt_rate = rate;
+    update_abnormal(&s->nodes[node]);
     return FAB_OK;
 }
 
@@ -119,8 +119,8 @@ static void put_status(uint8_t *bytes, uint16_t status)
     fab_put_be16(bytes + MAD_STATUS, direction | status);
 }
 
-/* The GUIDs of node 0 (IBA 14.2.5.3), with the node's own type, ports and place. */
-static void put_twin(const struct fab_sim *s, uint8_t *data)
+/* Writes the GUIDs of node 0 into NodeInfo (IBA 14.2.5.3), and keeps the rest of it. */
+static void put_duplicate_guids(const struct fab_sim *s, uint8_t *data)
 {
     const struct fab_node_info *other = &s->fabric->nodes[0].info;
     fab_put_be64(data + 12, other->node_guid);
@@ -132,9 +132,9 @@ void fab_sim_node_corrupt(struct fab_sim *s, uint32_t node, uint16_t attr_id,
 {
     const struct sim_node *n = &s->nodes[node];
     uint8_t *data = bytes + SMP_DATA;
-    if (n->lie == FAB_SIM_CORRUPT_NONE || !chance(s, n->lie_rate))
+    if (n->corruption == FAB_SIM_CORRUPT_NONE || !chance(s, n->corrupt_rate))
         return;
-    switch ((enum fab_sim_corrupt)n->lie) {
+    switch ((enum fab_sim_corruption)n->corruption) {
     case FAB_SIM_CORRUPT_NONE:
         break;
     case FAB_SIM_CORRUPT_BUSY:
@@ -156,7 +156,7 @@ void fab_sim_node_corrupt(struct fab_sim *s, uint32_t node, uint16_t attr_id,
         break;
     case FAB_SIM_CORRUPT_DUPLICATE_GUID:
         if (attr_id == FAB_ATTR_NODE_INFO)
-            put_twin(s, data);
+            put_duplicate_guids(s, data);
         break;
     case FAB_SIM_CORRUPT_WRONG_TID:
         bytes[MAD_TID + 7] ^= 0x55;
@@ -164,8 +164,7 @@ void fab_sim_node_corrupt(struct fab_sim *s, uint32_t node, uint16_t attr_id,
     }
 }
 
-/* ---- keys and storms --------------------------------------------------------------------------
- */
+/* ---- M_Keys and trap storms ------------------------------------------------------------------ */
 
 int fab_sim_set_m_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t protect,
                       uint16_t lease_s)
@@ -178,7 +177,7 @@ int fab_sim_set_m_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t 
         s->ports[p].info.m_key = m_key;
         s->ports[p].info.m_key_protect = protect;
         s->ports[p].info.m_key_lease = lease_s;
-        s->ports[p].free_at = 0;
+        s->ports[p].lease_ends = 0;
     }
     return FAB_OK;
 }

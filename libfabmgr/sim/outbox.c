@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Managers at ports of the fabric, and the outbox in which the caller finds what arrives for them.
+ * Managers attached to ports, and the outbox of MADs that arrive for them.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-#define OUTBOX_MAX 65536 /* mails; what comes on top is lost */
+#define OUTBOX_MAX 65536 /* MADs; more are lost */
 
 static int outbox_room(struct sim_outbox *o)
 {
     if (o->tail < o->capacity)
         return FAB_OK;
-    if (o->head > o->tail / 2) { /* each mail is moved about once */
+    if (o->head > o->tail / 2) { /* so that each MAD is moved about once */
         memmove(o->mails, o->mails + o->head, (o->tail - o->head) * sizeof *o->mails);
         o->tail -= o->head;
         o->head = 0;
@@ -27,7 +27,8 @@ static int outbox_room(struct sim_outbox *o)
     return FAB_OK;
 }
 
-void mail_to(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t dlid, const uint8_t *mad)
+void fab_sim_outbox_put(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,
+                        const uint8_t *mad)
 {
     if (outbox_room(&s->outbox) != FAB_OK)
         return;
@@ -36,16 +37,17 @@ void mail_to(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t dlid, co
     memcpy(m->mad, mad, FAB_MAD_SIZE);
 }
 
-void mail(struct fab_sim *s, struct spot at, uint16_t slid, uint16_t dlid, const uint8_t *mad)
+void fab_sim_deliver_to_manager(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,
+                                const uint8_t *mad)
 {
-    uint64_t way = (uint64_t)at.hops * s->pace.hop_us;
+    uint64_t way = (uint64_t)at.hops * s->timing.hop_us;
     at.port = is_switch(s, at.node) ? 0 : at.port;
     if (!s->ports[port_id(s, at.node, at.port)].attached)
         return;
     if (way > 0)
-        post(s, way, EVENT_MAIL, at, slid, dlid, mad);
+        fab_sim_queue_mad(s, way, EVENT_ARRIVE, at, slid, dlid, mad);
     else
-        mail_to(s, at, slid, dlid, mad);
+        fab_sim_outbox_put(s, at, slid, dlid, mad);
 }
 
 bool fab_sim_receive(struct fab_sim *s, struct fab_sim_delivery *ret)
@@ -73,7 +75,7 @@ int fab_sim_attach(struct fab_sim *s, uint32_t node, uint8_t port, bool is_sm)
 {
     if (!has_port(s, node, port))
         return FAB_E_INVAL;
-    uint32_t id = lid_port(s, (struct spot){.node = node, .port = port});
+    uint32_t id = lid_port(s, (struct position){.node = node, .port = port});
     s->ports[id].attached = true;
     set_is_sm(s, id, is_sm);
     return FAB_OK;
@@ -83,7 +85,7 @@ void fab_sim_detach(struct fab_sim *s, uint32_t node, uint8_t port)
 {
     if (!has_port(s, node, port))
         return;
-    uint32_t id = lid_port(s, (struct spot){.node = node, .port = port});
+    uint32_t id = lid_port(s, (struct position){.node = node, .port = port});
     s->ports[id].attached = false;
     set_is_sm(s, id, false);
 }

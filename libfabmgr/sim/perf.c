@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Performance management of every device (IBA 16.1): attributes are views of the counters of a port
- * (counters.c), each with its own ends. PortCounters and PortCountersExtended show the same ones,
- * with a place in both. Those of details are told by the tables of their attributes: what follows
- * CounterSelect are counters, in their order. Samples: samples.c.
+ * Performance management of every device (IBA 16.1). The attributes show the counters of counters.c
+ * with the width that each field has: a full counter stays at its maximum. PortCounters and
+ * PortCountersExtended show the same counters; the table below has the place of each in both. The
+ * detailed counters follow from the field tables of their attributes: the fields behind
+ * CounterSelect are counters, in this order. Samples are in samples.c.
  */
 #include <stddef.h>
 
@@ -14,16 +15,18 @@
 
 #define ALL_PORTS 0xff
 
-/* Where a counter is in both attributes, and which bit of a Set selects it. NOWHERE: not there. */
+/* The place of a counter in both attributes, and the bit that selects it in a Set. NOWHERE: the
+ * attribute does not have it. */
 #define NOWHERE 0xffff
 #define NARROW(m) offsetof(struct fab_port_counters, m), sizeof(((struct fab_port_counters *)0)->m)
 #define WIDE(m) offsetof(struct fab_port_counters_ext, m)
 static const struct place {
     const char *name;
-    uint16_t narrow, size;                    /* member of fab_port_counters, its bytes */
+    uint16_t narrow, size;                    /* member of fab_port_counters and its bytes */
     uint16_t wide;                            /* member of fab_port_counters_ext */
-    uint8_t bits;                             /* of the narrow one on the wire */
-    int8_t select, select_wide, select_wide2; /* bits of CounterSelect; 16: CounterSelect2 bit 0 */
+    uint8_t bits;                             /* width of the narrow one on the wire */
+    int8_t select, select_wide, select_wide2; /* bits of CounterSelect; -1: none; 16: bit 0 of
+                                                 CounterSelect2 */
 } places[] = {
     {"SymbolErrorCounter", NARROW(symbol_errors), WIDE(symbol_errors), 16, 0, -1, 0},
     {"LinkErrorRecoveryCounter", NARROW(link_error_recovery), WIDE(link_error_recovery), 8, 1, -1,
@@ -81,7 +84,7 @@ static uint64_t member_get(const void *from, size_t offset, size_t size)
     }
 }
 
-/* A counter of so many bits stops at its end. */
+/* A counter with that many bits stays at its maximum. */
 static void member_put(void *to, size_t offset, size_t size, unsigned bits, uint64_t value)
 {
     uint64_t most = UINT64_MAX >> (64 - bits), u64 = value < most ? value : most;
@@ -119,9 +122,12 @@ static bool selected(const struct fab_port_counters *narrow, const struct fab_po
            (p->select_wide2 >= 0 && (w->counter_select2 >> p->select_wide2 & 1));
 }
 
-/* Sets what is selected (one of narrow and wide), then adds up what stands. */
-static bool use(struct gs_request *r, uint8_t port_select, const struct fab_port_counters *narrow,
-                const struct fab_port_counters_ext *wide, uint64_t sum[FAB_SIM_COUNTERS])
+/* Writes the selected counters from `narrow` or `wide`, whichever is given, then adds up the
+ * counters of all ports that port_select names. */
+static bool access_counters(struct gs_request *r, uint8_t port_select,
+                            const struct fab_port_counters *narrow,
+                            const struct fab_port_counters_ext *wide,
+                            uint64_t sum[FAB_SIM_COUNTERS])
 {
     uint32_t first, last;
     if (!fab_sim_perf_ports(r, port_select, &first, &last))
@@ -146,7 +152,7 @@ static uint16_t handle_port_counters(struct gs_request *r)
     struct fab_port_counters n;
     uint64_t sum[FAB_SIM_COUNTERS];
     if (fab_attr_unpack(&fab_attr_port_counters, r->data, sizeof r->data, &n) != FAB_OK ||
-        !use(r, n.port_select, &n, NULL, sum))
+        !access_counters(r, n.port_select, &n, NULL, sum))
         return FAB_SMP_BAD_VALUE;
     for (size_t i = 0; i < FAB_SIM_COUNTERS; i++)
         if (places[i].narrow != NOWHERE)
@@ -160,7 +166,7 @@ static uint16_t handle_port_counters_ext(struct gs_request *r)
     struct fab_port_counters_ext w;
     uint64_t sum[FAB_SIM_COUNTERS];
     if (fab_attr_unpack(&fab_attr_port_counters_ext, r->data, sizeof r->data, &w) != FAB_OK ||
-        !use(r, w.port_select, NULL, &w, sum))
+        !access_counters(r, w.port_select, NULL, &w, sum))
         return FAB_SMP_BAD_VALUE;
     for (size_t i = 0; i < FAB_SIM_COUNTERS; i++)
         member_put(&w, places[i].wide, sizeof sum[i], 64, sum[i]);
@@ -177,7 +183,7 @@ static const struct fab_attr *group(size_t i)
     return i < FAB_PERF_DETAILS ? &fab_attr_perf_details[i] : &fab_attr_perf_ext_speeds;
 }
 
-/* The first of its fields that is a counter: those before it choose ports and counters. */
+/* The first field that is a counter; the fields before it select ports and counters. */
 static size_t first_counter(const struct fab_attr *a)
 {
     size_t i = 0;
@@ -194,9 +200,9 @@ static uint32_t counters_of(const struct fab_attr *a)
     return sum;
 }
 
-/* Sets one of them at those ports, or adds up what they hold. */
-static uint64_t use_detail(struct gs_request *r, const uint32_t ports[2], uint32_t counter,
-                           bool put, uint64_t value)
+/* Writes a counter of these ports, or adds up its values. */
+static uint64_t access_detail(struct gs_request *r, const uint32_t ports[2], uint32_t counter,
+                              bool put, uint64_t value)
 {
     uint64_t sum = 0;
     for (uint32_t port = ports[0]; port <= ports[1]; port++) {
@@ -222,8 +228,8 @@ static uint16_t handle_details(struct gs_request *r, const struct fab_attr *a, u
     for (const struct fab_field *f = select + 1; f < end; f++) {
         for (size_t i = 0; i < f->repeat; i++, bit++) {
             size_t at = f->member + i * f->stride;
-            uint64_t sum = use_detail(r, ports, counter + bit, chosen >> bit & 1,
-                                      member_get(value, at, f->member_size));
+            uint64_t sum = access_detail(r, ports, counter + bit, chosen >> bit & 1,
+                                         member_get(value, at, f->member_size));
             member_put(value, at, f->member_size, f->bits, sum);
         }
     }
@@ -240,11 +246,11 @@ uint16_t fab_sim_perf_handle(struct gs_request *r, uint16_t attr_id)
     case FAB_PERF_PORT_COUNTERS_EXT:
         return handle_port_counters_ext(r);
     case FAB_PERF_SAMPLES_CONTROL:
-        return samples_control(r);
+        return fab_sim_samples_control(r);
     case FAB_PERF_SAMPLES_RESULT:
-        return samples_result(r, &fab_attr_samples_result);
+        return fab_sim_samples_result(r, &fab_attr_samples_result);
     case FAB_PERF_SAMPLES_RESULT_EXT:
-        return samples_result(r, &fab_attr_samples_result_ext);
+        return fab_sim_samples_result(r, &fab_attr_samples_result_ext);
     default:
         break;
     }
@@ -259,7 +265,7 @@ uint16_t fab_sim_perf_handle(struct gs_request *r, uint16_t attr_id)
 /* ---- names ------------------------------------------------------------------------------------
  */
 
-/* Whether a name is a field's, one of many: with its number. */
+/* Whether `name` is that of the field, followed by an index if the field is an array. */
 static bool is_named(const struct fab_field *f, const char *name, uint32_t *ret_index)
 {
     size_t len = strlen(f->name);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PortInfo (IBA 14.2.5.6). A Set is checked as a whole before anything of it is done; a value of
- * zero means "no change" where the standard says so. Links are moved on in the order Init, Armed,
- * Active; Down sends them through training back to Init. External ports of a switch have no LIDs,
- * keys or timers of their own.
+ * PortInfo (IBA 14.2.5.6). A Set is checked completely before it changes anything. A value of zero
+ * means "no change" where the specification says so. PortState goes from Init to Armed to Active;
+ * Down makes the link train again. External ports of a switch have no LIDs, keys or timers of their
+ * own.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-#define SM_EXTENDED_SPEEDS 0x80000000u /* a bit of the modifier, not of the port */
+#define SM_EXTENDED_SPEEDS 0x80000000u /* a flag in the attribute modifier */
 #define LID_UNICAST_MAX 0xBFFF
 #define ALL_SUPPORTED_WIDTHS 0xff
 #define ALL_SUPPORTED_SPEEDS 0xf
 
-/* The port that a modifier names; adapters: 0 is the port the question came by. */
+/* The port that the modifier names. At an adapter, 0 means the port by which the request came. */
 static bool find_port(const struct request *r, uint32_t *ret_port)
 {
     uint32_t num = r->mod & ~SM_EXTENDED_SPEEDS;
@@ -39,7 +39,7 @@ static bool is_subset(uint8_t want, uint8_t supported, uint8_t all)
     return want == 0 || want == all || (want & ~supported) == 0;
 }
 
-/* Init -> Armed -> Active; what stands may be said again. */
+/* Init -> Armed -> Active. A Set may repeat the current state. */
 static bool state_allowed(const struct fab_port_info *now, uint8_t want)
 {
     switch (want) {
@@ -55,7 +55,7 @@ static bool state_allowed(const struct fab_port_info *now, uint8_t want)
     }
 }
 
-/* Sleep, Polling and Disabled can be ordered, of a port that is not to be armed as well. */
+/* A Set may request Sleep, Polling or Disabled, unless it also requests Armed or Active. */
 static bool phys_allowed(const struct fab_port_info *want)
 {
     return want->phys_state <= FAB_PHYS_DISABLED &&
@@ -142,7 +142,7 @@ static void move_link(struct fab_sim *s, uint32_t port, const struct fab_port_in
     if (want->phys_state == FAB_PHYS_DISABLED) {
         fab_sim_link_down(s, port, FAB_PHYS_DISABLED);
     } else if (want->phys_state != FAB_PHYS_NOP || want->port_state == FAB_STATE_DOWN) {
-        bool ordered = want->phys_state != FAB_PHYS_NOP; /* Polling or Sleep */
+        bool ordered = want->phys_state != FAB_PHYS_NOP; /* Polling or Sleep was requested */
         if (now->phys_state == FAB_PHYS_DISABLED && !ordered)
             return;
         fab_sim_link_down(s, port, ordered ? want->phys_state : fab_sim_link_down_state(s, port));

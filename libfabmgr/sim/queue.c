@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The queue of a simulation: a binary heap ordered by time, and among equals by the order in which
- * they came, so that the same calls always give the same run. MADs under way are kept apart
- * ("parcels"), so that the heap moves small things only.
+ * The event queue of the simulation: a binary heap ordered by time, and for the same time by the
+ * order of insertion, so that the same calls always give the same run. MADs in flight are stored
+ * outside the heap, so that the heap moves small items only.
  */
 #include "libfabmgr/sim/queue.h"
 
@@ -16,7 +16,7 @@
 void fab_sim_queue_fini(struct sim_queue *q)
 {
     free(q->heap);
-    free(q->parcels);
+    free(q->pending_mads);
     *q = (struct sim_queue){.first_free = FAB_NONE};
 }
 
@@ -69,30 +69,30 @@ uint64_t fab_sim_queue_next(const struct sim_queue *q)
 }
 
 int fab_sim_queue_put_mad(struct sim_queue *q, const struct fab_sim_delivery *mail,
-                          uint32_t *ret_parcel)
+                          uint32_t *ret_pending_mad)
 {
-    uint32_t parcel = q->first_free;
-    if (parcel != FAB_NONE) {
-        q->first_free = q->parcels[parcel].next_free;
+    uint32_t pending_mad = q->first_free;
+    if (pending_mad != FAB_NONE) {
+        q->first_free = q->pending_mads[pending_mad].next_free;
     } else {
-        if (q->parcel_count == q->parcel_capacity) {
-            void *grown =
-                fab_grow(q->parcels, sizeof *q->parcels, q->parcel_count + 1, &q->parcel_capacity);
+        if (q->pending_mad_count == q->pending_mad_capacity) {
+            void *grown = fab_grow(q->pending_mads, sizeof *q->pending_mads,
+                                   q->pending_mad_count + 1, &q->pending_mad_capacity);
             if (grown == NULL)
                 return FAB_E_NOMEM;
-            q->parcels = grown;
+            q->pending_mads = grown;
         }
-        parcel = (uint32_t)q->parcel_count++;
+        pending_mad = (uint32_t)q->pending_mad_count++;
     }
-    q->parcels[parcel].mail = *mail;
-    *ret_parcel = parcel;
+    q->pending_mads[pending_mad].mail = *mail;
+    *ret_pending_mad = pending_mad;
     return FAB_OK;
 }
 
-struct fab_sim_delivery fab_sim_queue_take_mad(struct sim_queue *q, uint32_t parcel)
+struct fab_sim_delivery fab_sim_queue_take_mad(struct sim_queue *q, uint32_t pending_mad)
 {
-    struct fab_sim_delivery mail = q->parcels[parcel].mail;
-    q->parcels[parcel].next_free = q->first_free;
-    q->first_free = parcel;
+    struct fab_sim_delivery mail = q->pending_mads[pending_mad].mail;
+    q->pending_mads[pending_mad].next_free = q->first_free;
+    q->first_free = pending_mad;
     return mail;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is due when: a heap by time and then by order of coming, and the MADs that wait in it. Not
- * for other rooms. */
+/* The event queue: a heap ordered by time, then by the order of insertion, and the MADs that its
+ * events refer to. Private to this room. */
 #ifndef LIBFABMGR_SIM_QUEUE_H
 #define LIBFABMGR_SIM_QUEUE_H
 
@@ -12,7 +12,7 @@ struct sim_event {
     uint32_t a, b;
     uint32_t kind;
 };
-struct sim_parcel {
+struct sim_pending_mad {
     struct fab_sim_delivery mail;
     uint32_t next_free;
 };
@@ -20,20 +20,20 @@ struct sim_queue {
     struct sim_event *heap;
     size_t count, capacity;
     uint64_t seq;
-    struct sim_parcel *parcels;
-    size_t parcel_count, parcel_capacity;
+    struct sim_pending_mad *pending_mads;
+    size_t pending_mad_count, pending_mad_capacity;
     uint32_t first_free; /* FAB_NONE: none is free */
 };
 void fab_sim_queue_fini(struct sim_queue *q);
 int fab_sim_queue_put(struct sim_queue *q,
-                      const struct sim_event *e); /* seq is given. NOMEM, LIMIT */
+                      const struct sim_event *e); /* the queue assigns seq. NOMEM, LIMIT */
 bool fab_sim_queue_take(struct sim_queue *q, uint64_t until,
-                        struct sim_event *ret);         /* the next one due */
-uint64_t fab_sim_queue_next(const struct sim_queue *q); /* when; UINT64_MAX: never */
+                        struct sim_event *ret);         /* false: nothing is due */
+uint64_t fab_sim_queue_next(const struct sim_queue *q); /* UINT64_MAX: the queue is empty */
 
 int fab_sim_queue_put_mad(struct sim_queue *q, const struct fab_sim_delivery *mail,
-                          uint32_t *ret_parcel);
+                          uint32_t *ret_pending_mad);
 struct fab_sim_delivery fab_sim_queue_take_mad(struct sim_queue *q,
-                                               uint32_t parcel); /* it is free again */
+                                               uint32_t pending_mad); /* frees it */
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Width and speed of a link (IBA 14.2.5.6): when it has trained, both ends run at the best of both
- * that their cable can do and that both have enabled (LinkWidthEnabled, LinkSpeedEnabled and their
- * extensions). If there is none, it does not come up. What the cable can do is what the fabric was
- * given with, or less (fab_sim_degrade).
+ * Width and speed of a link (IBA 14.2.5.6). After training, both ends run at the best width and
+ * speed that the cable supports and both ports have enabled (LinkWidthEnabled, LinkSpeedEnabled and
+ * their extensions). If there is none, the link stays down. The cable supports what the snapshot
+ * shows, or less after fab_sim_degrade.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
@@ -30,7 +30,7 @@ static uint8_t lanes_of(uint8_t code)
     return 0;
 }
 
-/* Where it is in the table; SPEEDS: not a speed of the standard. */
+/* Index in the table; SPEEDS: not a speed of the specification. */
 static size_t speed_of(const struct fab_port_info *info)
 {
     size_t i = 0;
@@ -41,7 +41,8 @@ static size_t speed_of(const struct fab_port_info *info)
     return i;
 }
 
-/* What a port was given with counts as enabled until somebody changes what is. */
+/* Whether a port enables a width or speed. The value that the snapshot shows as active is enabled
+ * as long as nobody has changed the enabled ones. */
 static bool enables(uint8_t enabled, uint8_t code, uint8_t usual_enabled, uint8_t usual)
 {
     return enabled == 0 || (enabled & code) != 0 || (enabled == usual_enabled && code == usual);
@@ -67,7 +68,7 @@ static bool enables_speed(const struct fab_sim *s, uint32_t port, const struct s
 
 static const struct width *best_width(const struct fab_sim *s, uint32_t near, uint32_t far)
 {
-    uint8_t most = s->ports[near].most_width;
+    uint8_t most = s->ports[near].max_lanes;
     if (most == 0)
         most = lanes_of(s->fabric->ports[near].info.width_active);
     for (size_t i = 0; i < WIDTHS; i++)
@@ -79,15 +80,15 @@ static const struct width *best_width(const struct fab_sim *s, uint32_t near, ui
 
 static const struct speed *best_speed(const struct fab_sim *s, uint32_t near, uint32_t far)
 {
-    size_t i = s->ports[near].most_speed > 0 ? s->ports[near].most_speed - 1u
-                                             : speed_of(&s->fabric->ports[near].info);
+    size_t i = s->ports[near].max_speed > 0 ? s->ports[near].max_speed - 1u
+                                            : speed_of(&s->fabric->ports[near].info);
     for (; i < SPEEDS; i++)
         if (enables_speed(s, near, &speeds[i]) && enables_speed(s, far, &speeds[i]))
             return &speeds[i];
     return NULL;
 }
 
-/* Whether the fabric says at all what the link runs at. */
+/* Whether the snapshot says at which width and speed the link runs. */
 static bool is_known(const struct fab_sim *s, uint32_t port)
 {
     const struct fab_port_info *usual = &s->fabric->ports[port].info;
@@ -141,15 +142,15 @@ int fab_sim_degrade(struct fab_sim *s, uint32_t node, uint8_t port, unsigned lan
                     const char *speed)
 {
     uint32_t id;
-    uint8_t most_speed = 0;
+    uint8_t max_speed = 0;
     int status = fab_sim_link_find(s, node, port, &id);
     if (status != FAB_OK)
         return status;
-    if ((lanes != 0 && !is_width(lanes)) || (speed != NULL && !find_speed(speed, &most_speed)))
+    if ((lanes != 0 && !is_width(lanes)) || (speed != NULL && !find_speed(speed, &max_speed)))
         return FAB_E_INVAL;
     uint32_t far = s->fabric->ports[id].peer;
-    s->ports[id].most_width = s->ports[far].most_width = (uint8_t)lanes;
-    s->ports[id].most_speed = s->ports[far].most_speed = most_speed;
+    s->ports[id].max_lanes = s->ports[far].max_lanes = (uint8_t)lanes;
+    s->ports[id].max_speed = s->ports[far].max_speed = max_speed;
     if (s->ports[id].info.phys_state == FAB_PHYS_LINKUP) {
         fab_sim_link_down(s, id, FAB_PHYS_POLLING);
         fab_sim_link_train(s, id);

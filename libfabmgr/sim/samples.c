@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sampling of counters (IBA 16.1.3.2-4): a Set of PortSamplesControl names a port, up to 15
- * counters, how long to wait and how long to count, in ticks; PortSamplesResult says how far it is,
- * and what was counted. There is one mechanism a switch, and one a port of an adapter. A Set while
- * it is at work changes nothing: its answer shows what is going on.
+ * Sampling of counters (IBA 16.1.3.2-4). A Set of PortSamplesControl names a port, up to 15
+ * counters, the time to wait and the time to count, in ticks. PortSamplesResult shows the status
+ * and the counts. A switch has one sampling mechanism, each port of an adapter has one. A Set
+ * during a sampling changes nothing; its answer shows the sampling in progress.
  *
- * What the mandatory and the optional selections mean: the table below. VLs and SLs are in bits
- * 8-11.
+ * The table below has the meaning of mandatory and optional selections. Bits 8-11 of a selection
+ * name the VL or SL.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-#define TICK 249   /* of 4 ns, from 1 on: a microsecond */
-#define WIDTH_32 4 /* bits of counters */
-#define WIDTH_64 2 /* ExtendedWidth */
+#define TICK 249   /* in units of 4 ns, minus one: 1 us */
+#define WIDTH_32 4 /* 32-bit counters */
+#define WIDTH_64 2 /* ExtendedWidth: 64 bits */
 #define ALL_MECHANISMS 0xffffffffu
 #define COUNTS_MANDATORY 1
 #define COUNTS_OPTIONAL 2
 #define NONE FAB_SIM_ALL_COUNTERS
 
-/* Rows of selections that follow each other: their counters do so, too. */
+/* Ranges of consecutive selections that mean consecutive counters. */
 static const struct selection {
     uint16_t first, count;
-    uint16_t counter, each; /* each: so many VLs or SLs, 1: it is of the port */
-    uint8_t option;         /* bit of OptionMask of the first; 0: mandatory */
+    uint16_t counter, each; /* each: number of VLs or SLs that the counter exists for; 1: it
+                               counts for the whole port */
+    uint8_t option;         /* bit of OptionMask for the first selection; 0: mandatory */
 } selections[] = {
     {0x0001, 1, FAB_SIM_XMIT_DATA, 1, 0},
     {0x0002, 1, FAB_SIM_RCV_DATA, 1, 0},
@@ -43,7 +44,7 @@ static const struct selection {
 };
 #define SELECTIONS (sizeof selections / sizeof selections[0])
 
-/* The counter that a CounterSelect means; NONE: not known. */
+/* The counter that a CounterSelect means; NONE: unknown. */
 static uint32_t counter_of(uint16_t select)
 {
     uint16_t kind = select & 0xf0ff, lane = select >> 8 & 15;
@@ -87,17 +88,17 @@ static int sampler_add(struct fab_sim *s, uint32_t port, uint32_t *ret_index)
 
 static uint32_t life_of(const struct fab_sim *s, uint32_t port)
 {
-    return s->nodes[s->fabric->ports[port].node].lives;
+    return s->nodes[s->fabric->ports[port].node].power_cycles;
 }
 
-/* NULL: nobody used it since the node has power. */
+/* NULL: not used since the node was powered on. */
 static struct sim_sampler *find(const struct gs_request *r)
 {
     uint32_t port = lid_port(r->sim, r->at), i;
     if (!fab_map_get(&r->sim->samplers.index, port, &i))
         return NULL;
     struct sim_sampler *found = &r->sim->samplers.items[i];
-    return found->life == life_of(r->sim, port) ? found : NULL;
+    return found->power_cycle == life_of(r->sim, port) ? found : NULL;
 }
 
 static uint8_t status_of(const struct fab_sim *s, const struct sim_sampler *p)
@@ -107,7 +108,7 @@ static uint8_t status_of(const struct fab_sim *s, const struct sim_sampler *p)
     return s->now < p->starts ? FAB_SAMPLE_STARTS : FAB_SAMPLE_RUNS;
 }
 
-/* What its counters hold now, less what they held when it started. */
+/* The first call stores the negative start values; the second adds the end values. */
 static void read_counters(struct fab_sim *s, struct sim_sampler *p)
 {
     const struct fab_node *node = &s->fabric->nodes[s->fabric->ports[p->port].node];
@@ -127,10 +128,10 @@ static void read_counters(struct fab_sim *s, struct sim_sampler *p)
     }
 }
 
-void samples_due(struct fab_sim *s, uint32_t sampler)
+void fab_sim_samples_due(struct fab_sim *s, uint32_t sampler)
 {
     struct sim_sampler *p = &s->samplers.items[sampler];
-    if (p->life != life_of(s, p->port))
+    if (p->power_cycle != life_of(s, p->port))
         return;
     if (p->read == 0 && p->starts <= s->now)
         read_counters(s, p);
@@ -142,7 +143,7 @@ static void start(struct fab_sim *s, uint32_t index, uint32_t port,
                   const struct fab_samples_control *want)
 {
     struct sim_sampler *p = &s->samplers.items[index];
-    *p = (struct sim_sampler){.port = port, .life = life_of(s, port), .control = *want};
+    *p = (struct sim_sampler){.port = port, .power_cycle = life_of(s, port), .control = *want};
     p->starts = s->now + want->start;
     p->ends = p->starts + want->interval;
     if (want->start > 0)
@@ -150,7 +151,7 @@ static void start(struct fab_sim *s, uint32_t index, uint32_t port,
     if (want->interval > 0)
         fab_sim_schedule(s, (uint64_t)want->start + want->interval, EVENT_SAMPLE, index, 0, 0);
     if (want->start == 0)
-        samples_due(s, index);
+        fab_sim_samples_due(s, index);
 }
 
 /* ---- attributes -------------------------------------------------------------------------------
@@ -177,7 +178,7 @@ static uint16_t set_control(struct gs_request *r, const struct fab_samples_contr
     return 0;
 }
 
-uint16_t samples_control(struct gs_request *r)
+uint16_t fab_sim_samples_control(struct gs_request *r)
 {
     struct fab_samples_control c;
     uint32_t first, last;
@@ -201,8 +202,8 @@ uint16_t samples_control(struct gs_request *r)
     return status;
 }
 
-/* Counters stand when it is over: until then they are zero. */
-uint16_t samples_result(struct gs_request *r, const struct fab_attr *attr)
+/* The counters show zero until the sampling is over. */
+uint16_t fab_sim_samples_result(struct gs_request *r, const struct fab_attr *attr)
 {
     const struct sim_sampler *p = find(r);
     struct fab_samples_result out = {.status = status_of(r->sim, p), .width = WIDTH_64};

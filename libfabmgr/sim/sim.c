@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulated fabric: one MAD at a time from a port to wherever it goes, and the answer back.
- * What a MAD does happens when it is sent; its answer comes at once or, where anything takes time,
- * later and by the outbox.
+ * The simulated fabric: a MAD travels from a port to its destination, and the answer back. A
+ * request takes effect when it is sent. Its answer comes at once, or later by the outbox if the
+ * configured delays say so.
  *
- * The cabling is the snapshot it was given, which it holds a reference to; what changes (port
- * states, tables) is its own. Everything a sender writes is hostile: it is unpacked with checks
- * (wire), indexes are bounded by the device's own numbers, and tables grow only within the
- * capacities of the devices.
+ * The topology is the snapshot that the caller gave; the simulation holds a reference to it and
+ * keeps all that changes (port states, tables) itself. Everything that a sender writes is
+ * untrusted: it is unpacked with checks (wire), indexes are limited by the device's own numbers,
+ * and tables grow only within the capacities of the device.
  *
- *   forward.c, multicast.c           how MADs travel
- *   smp.c, port_info.c, tables.c   what devices answer
+ *   forward.c, multicast.c         how MADs travel
+ *   smp.c, port_info.c, tables.c   answers of the subnet management agent
  *   gsi.c, perf.c, counters.c, samples.c, congestion.c
- *                                  their general services: counters, congestion control
- *   trap.c                         what they send of themselves
- *   link.c, rate.c                 cables, states, width and speed
+ *                                  general services: counters, congestion control
+ *   trap.c                         traps
+ *   link.c, rate.c                 link states, width and speed
  *   node.c                         faults of nodes
- *   time.c, queue.c                what is due when
- *   outbox.c                       what arrives for managers
+ *   time.c, queue.c                time and the event queue
+ *   outbox.c                       MADs for managers
  *
  * Not simulated: data traffic, virtual lanes.
  */
@@ -45,8 +45,8 @@ int fab_sim_new(const struct fab_fabric *fabric, uint64_t seed, struct fab_sim *
         return FAB_E_NOMEM;
     }
     fab_prng_init(&s->prng, seed);
-    s->calm = true;
-    s->pace.trap_us = TRAP_US;
+    s->unimpaired = true;
+    s->timing.trap_us = TRAP_US;
     for (uint32_t sw = 0; sw < fabric->switch_count; sw++)
         fab_sim_switch_start(s, sw);
     fab_sim_links_start(s);
@@ -90,14 +90,14 @@ static bool is_smp(const struct fab_mad *mad)
     return mad->mgmt_class == FAB_CLASS_SMP_LID || mad->mgmt_class == FAB_CLASS_SMP_DIRECTED;
 }
 
-/* Of links that carry it. */
+/* The state that a link needs to carry the MAD. */
 static uint8_t least_state(const struct fab_mad *mad)
 {
     return is_smp(mad) ? FAB_STATE_INIT : FAB_STATE_ACTIVE;
 }
 
-static bool move(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid, uint8_t *bytes,
-                 struct spot *at, uint16_t *slid)
+static bool forward(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid, uint8_t *bytes,
+                    struct position *at, uint16_t *slid)
 {
     if (!mad->directed)
         return fab_sim_forward_lid(s, dlid, least_state(mad), at);
@@ -106,8 +106,8 @@ static bool move(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid, ui
     return fab_sim_forward_directed(s, mad, dlid, bytes, at, slid);
 }
 
-/* Whether the device itself answers, and not a manager that sits at it. */
-static bool for_agent(const struct fab_sim *s, struct spot at, const struct fab_mad *mad)
+/* Whether the device itself handles the MAD, not a manager attached to it. */
+static bool for_agent(const struct fab_sim *s, struct position at, const struct fab_mad *mad)
 {
     if (!is_smp(mad))
         return fab_sim_gsi_serves(s, at, mad);
@@ -115,44 +115,45 @@ static bool for_agent(const struct fab_sim *s, struct spot at, const struct fab_
            mad->method != FAB_METHOD_TRAP;
 }
 
-/* The answer's way back. On success *at is where it was asked. */
+/* Sends the answer back. Returns whether it arrives where the request came from. */
 static bool move_answer(struct fab_sim *s, const struct fab_mad *mad, uint16_t slid, uint8_t *bytes,
-                        struct spot *at, struct spot origin)
+                        struct position *at, struct position origin)
 {
-    if (lose(s))
+    if (is_lost(s))
         return false;
     bool arrived = mad->directed ? fab_sim_return_directed(s, mad, slid, bytes, at)
                                  : fab_sim_forward_lid(s, slid, least_state(mad), at);
     return arrived && lid_port(s, *at) == lid_port(s, origin);
 }
 
-/* Delays by the weather, of one way. */
-static uint64_t hold_up(struct fab_sim *s)
+/* The random delay of one direction. */
+static uint64_t impairment_delay(struct fab_sim *s)
 {
-    if (s->calm || !chance(s, s->weather.delay))
+    if (s->unimpaired || !chance(s, s->impairments.delay))
         return 0;
-    return s->weather.delay_us + fab_prng_below(&s->prng, (uint64_t)s->weather.spread_us + 1);
+    return s->impairments.delay_us +
+           fab_prng_below(&s->prng, (uint64_t)s->impairments.spread_us + 1);
 }
 
-/* How long an agent takes that answers one MAD after the other, and then some. */
+/* When the answer is ready, from now: an agent handles one MAD after the other. */
 static uint64_t answer_time(struct fab_sim *s, uint32_t node, uint64_t arrives)
 {
     struct sim_node *n = &s->nodes[node];
     uint64_t begins = n->busy_until > arrives ? n->busy_until : arrives;
-    if (s->pace.answer_us > 0)
-        n->busy_until = begins + s->pace.answer_us;
-    uint64_t ready = begins + s->pace.answer_us - s->now;
-    if (n->odd && n->late_us + n->spread_us > 0)
+    if (s->timing.answer_us > 0)
+        n->busy_until = begins + s->timing.answer_us;
+    uint64_t ready = begins + s->timing.answer_us - s->now;
+    if (n->abnormal && n->late_us + n->spread_us > 0)
         ready += n->late_us + fab_prng_below(&s->prng, (uint64_t)n->spread_us + 1);
     return ready;
 }
 
-/* A request at the device that answers it: what it does happens now, its answer may take time.
- * cables: to it and back. 1: the answer is in bytes; 0: there is none, or it comes later. */
-static int answer(struct fab_sim *s, const struct fab_mad *mad, struct spot at, struct spot origin,
-                  uint16_t slid, uint16_t dlid, uint8_t bytes[FAB_MAD_SIZE])
+/* Delivers a request to the device that answers it. The request takes effect now; its answer may
+ * take time. Returns 1: the answer is in bytes. 0: there is none, or it comes later. */
+static int answer(struct fab_sim *s, const struct fab_mad *mad, struct position at,
+                  struct position origin, uint16_t slid, uint16_t dlid, uint8_t bytes[FAB_MAD_SIZE])
 {
-    struct spot back = {.node = at.node, .port = at.port};
+    struct position back = {.node = at.node, .port = at.port};
     if (is_smp(mad) && mad->method == FAB_METHOD_TRAP_REPRESS) {
         if (fab_sim_sma_key_fits(s, at, slid, mad, bytes))
             fab_sim_trap_repressed(s, at, bytes);
@@ -161,55 +162,56 @@ static int answer(struct fab_sim *s, const struct fab_mad *mad, struct spot at, 
     if (s->nodes[at.node].silent || !(is_smp(mad) ? fab_sim_sma_answer(s, at, slid, mad, bytes)
                                                   : fab_sim_gsi_answer(s, at, mad, bytes)))
         return 0;
-    if (s->nodes[at.node].odd && is_smp(mad))
+    if (s->nodes[at.node].abnormal && is_smp(mad))
         fab_sim_node_corrupt(s, at.node, mad->attr_id, bytes);
     if (!move_answer(s, mad, slid, bytes, &back, origin))
         return 0;
-    uint64_t way = (uint64_t)at.hops * s->pace.hop_us;
-    uint64_t wait =
-        answer_time(s, at.node, s->now + way) + (uint64_t)back.hops * s->pace.hop_us + hold_up(s);
+    uint64_t way = (uint64_t)at.hops * s->timing.hop_us;
+    uint64_t wait = answer_time(s, at.node, s->now + way) + (uint64_t)back.hops * s->timing.hop_us +
+                    impairment_delay(s);
     if (wait == 0)
         return 1;
-    post(s, wait, EVENT_MAIL, origin, dlid, slid, bytes);
+    fab_sim_queue_mad(s, wait, EVENT_ARRIVE, origin, dlid, slid, bytes);
     return 0;
 }
 
-static int travel(struct fab_sim *s, struct spot origin, uint16_t dlid, const struct fab_mad *mad,
-                  uint8_t bytes[FAB_MAD_SIZE])
+static int travel(struct fab_sim *s, struct position origin, uint16_t dlid,
+                  const struct fab_mad *mad, uint8_t bytes[FAB_MAD_SIZE])
 {
-    struct spot at = origin;
+    struct position at = origin;
     uint16_t slid = s->ports[lid_port(s, origin)].info.lid;
     if (!is_smp(mad) && dlid >= LID_MULTICAST && dlid != FAB_LID_PERMISSIVE) {
-        multicast(s, at, slid, dlid, bytes);
+        fab_sim_multicast(s, at, slid, dlid, bytes);
         return 0;
     }
-    if (!move(s, mad, dlid, bytes, &at, &slid))
+    if (!forward(s, mad, dlid, bytes, &at, &slid))
         return 0;
     if (for_agent(s, at, mad))
         return answer(s, mad, at, origin, slid, dlid, bytes);
-    mail(s, at, slid, dlid, bytes);
+    fab_sim_deliver_to_manager(s, at, slid, dlid, bytes);
     return 0;
 }
 
-/* What the weather does to a MAD that sets out. False: it is lost, or late. */
-static bool set_out(struct fab_sim *s, struct spot origin, uint16_t dlid, const uint8_t *mad)
+/* Applies the impairments to a MAD that is being sent. False: it is lost or delayed. */
+static bool impair_request(struct fab_sim *s, struct position origin, uint16_t dlid,
+                           const uint8_t *mad)
 {
-    if (s->calm)
+    if (s->unimpaired)
         return true;
-    if (chance(s, s->weather.loss))
+    if (chance(s, s->impairments.loss))
         return false;
-    if (chance(s, s->weather.duplicate))
-        post(s, hold_up(s), EVENT_SEND, origin, 0, dlid, mad);
-    uint64_t wait = hold_up(s);
+    if (chance(s, s->impairments.duplicate))
+        fab_sim_queue_mad(s, impairment_delay(s), EVENT_SEND, origin, 0, dlid, mad);
+    uint64_t wait = impairment_delay(s);
     if (wait > 0)
-        post(s, wait, EVENT_SEND, origin, 0, dlid, mad);
+        fab_sim_queue_mad(s, wait, EVENT_SEND, origin, 0, dlid, mad);
     return wait == 0;
 }
 
 int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE])
 {
-    struct spot origin = {.node = node, .port = port};
+    struct position origin = {.node = node, .port = port};
     struct fab_mad header;
     const uint8_t *data;
     size_t data_len;
@@ -218,8 +220,8 @@ int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
         return status;
     if (!has_port(s, node, port))
         return FAB_E_INVAL;
-    s->under_way = false;
-    if (s->nodes[node].dead || !set_out(s, origin, dlid, mad))
+    s->in_flight = false;
+    if (s->nodes[node].powered_off || !impair_request(s, origin, dlid, mad))
         return 0;
     uint8_t bytes[FAB_MAD_SIZE];
     memcpy(bytes, mad, FAB_MAD_SIZE);
@@ -231,26 +233,26 @@ int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
 
 bool fab_sim_in_flight(const struct fab_sim *s)
 {
-    return s->under_way;
+    return s->in_flight;
 }
 
-void fab_sim_send_delayed(struct fab_sim *s, const struct fab_sim_delivery *parcel)
+void fab_sim_send_delayed(struct fab_sim *s, const struct fab_sim_delivery *pending_mad)
 {
-    struct spot origin = {.node = parcel->node, .port = parcel->port};
+    struct position origin = {.node = pending_mad->node, .port = pending_mad->port};
     uint8_t bytes[FAB_MAD_SIZE];
     struct fab_mad header;
     const uint8_t *data;
     size_t data_len;
-    if (s->nodes[parcel->node].dead ||
-        fab_mad_unpack(parcel->mad, FAB_MAD_SIZE, &header, &data, &data_len) != FAB_OK)
+    if (s->nodes[pending_mad->node].powered_off ||
+        fab_mad_unpack(pending_mad->mad, FAB_MAD_SIZE, &header, &data, &data_len) != FAB_OK)
         return;
-    memcpy(bytes, parcel->mad, FAB_MAD_SIZE);
-    if (travel(s, origin, parcel->dlid, &header, bytes) == 1)
-        mail_to(s, origin, parcel->dlid, s->ports[lid_port(s, origin)].info.lid, bytes);
+    memcpy(bytes, pending_mad->mad, FAB_MAD_SIZE);
+    if (travel(s, origin, pending_mad->dlid, &header, bytes) == 1)
+        fab_sim_outbox_put(s, origin, pending_mad->dlid, s->ports[lid_port(s, origin)].info.lid,
+                           bytes);
 }
 
-/* ---- looking ----------------------------------------------------------------------------------
- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 int fab_sim_find(const struct fab_sim *s, const char *what, uint32_t *ret_node)
 {

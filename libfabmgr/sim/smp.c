@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The subnet management agent of every device (IBA 14.2.5): a table of attributes, the check of
- * the M_Key with its lease (14.2.4), and the answer. The larger attributes have files of their own.
- * Not done: RandomForwardingTable, vendor attributes.
+ * The subnet management agent of every device (IBA 14.2.5): a table of attributes, the check of the
+ * M_Key with its lease (14.2.4), and the answer. The larger attributes have files of their own. Not
+ * implemented: RandomForwardingTable, vendor attributes but two.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
@@ -68,7 +68,7 @@ static uint16_t handle_switch_info(struct request *r)
     return status;
 }
 
-/* The oldest trap that is not repressed; nothing of it when there is none. */
+/* The oldest trap that is not repressed, or zeros. */
 static uint16_t handle_notice(struct request *r)
 {
     struct fab_notice notice = {0};
@@ -79,7 +79,7 @@ static uint16_t handle_notice(struct request *r)
     return 0;
 }
 
-/* No device has anything to diagnose: one page, which says so. */
+/* One empty page: no device has anything to report. */
 static uint16_t handle_vendor_diag(struct request *r)
 {
     memset(r->data, 0, sizeof r->data);
@@ -88,8 +88,8 @@ static uint16_t handle_vendor_diag(struct request *r)
 
 #define VENDOR_MELLANOX 0x0002c9
 
-/* The vendor's extension of PortInfo, which tells FDR10 from QDR: no link here runs at FDR10.
- * OpenSM asks every device of this vendor for it. */
+/* The vendor's extension of PortInfo, which distinguishes FDR10 from QDR. No link here runs at
+ * FDR10. OpenSM reads it from every device of this vendor. */
 static uint16_t handle_ext_port_info(struct request *r)
 {
     const struct fab_node *node = &r->sim->fabric->nodes[r->at.node];
@@ -131,39 +131,39 @@ static uint16_t handle(struct request *r, uint16_t attr_id)
     return FAB_SMP_BAD_ATTR;
 }
 
-/* When the key was asked for in vain and nobody who has it came by for as long as the lease says,
- * the port shows it to everybody (14.2.4.4). */
-static void let_lease_end(const struct fab_sim *s, struct sim_port *p)
+/* If a request failed for lack of the key and no request with the key arrived within the lease
+ * period, the port clears its protection bits (14.2.4.4). */
+static void expire_key_lease(const struct fab_sim *s, struct sim_port *p)
 {
-    if (p->free_at == 0 || s->now < p->free_at)
+    if (p->lease_ends == 0 || s->now < p->lease_ends)
         return;
     p->info.m_key_protect = 0;
-    p->free_at = 0;
+    p->lease_ends = 0;
 }
 
-/* IBA 14.2.4: without the key nothing can be set, no trap repressed; from protection level 2 on
- * nothing read. */
-bool fab_sim_sma_key_fits(struct fab_sim *s, struct spot at, uint16_t slid,
+/* IBA 14.2.4: without the key nothing can be set and no trap repressed; from protection level 2 on
+ * nothing can be read. */
+bool fab_sim_sma_key_fits(struct fab_sim *s, struct position at, uint16_t slid,
                           const struct fab_mad *mad, const uint8_t *bytes)
 {
     struct sim_port *p = &s->ports[lid_port(s, at)];
-    let_lease_end(s, p);
+    expire_key_lease(s, p);
     if (p->info.m_key == 0 || p->info.m_key == mad->m_key) {
-        p->free_at = 0;
+        p->lease_ends = 0;
         return true;
     }
     if (mad->method == FAB_METHOD_GET && p->info.m_key_protect < 2)
         return true;
     if (p->info.m_key_violations < UINT16_MAX)
         p->info.m_key_violations++;
-    if (p->free_at == 0 && p->info.m_key_lease > 0)
-        p->free_at = s->now + p->info.m_key_lease * UINT64_C(1000000);
+    if (p->lease_ends == 0 && p->info.m_key_lease > 0)
+        p->lease_ends = s->now + p->info.m_key_lease * UINT64_C(1000000);
     fab_sim_trap_bad_key(s, at, slid, mad, bytes);
     return false;
 }
 
-/* From protection level 1 on the key is shown only to who has it. */
-static void hide_key(const struct fab_sim *s, struct spot at, const struct fab_mad *mad,
+/* From protection level 1 on, only a request with the key reads the key. */
+static void hide_key(const struct fab_sim *s, struct position at, const struct fab_mad *mad,
                      uint8_t *data)
 {
     const struct fab_port_info *info = &s->ports[lid_port(s, at)].info;
@@ -171,8 +171,8 @@ static void hide_key(const struct fab_sim *s, struct spot at, const struct fab_m
         memset(data, 0, sizeof info->m_key);
 }
 
-bool fab_sim_sma_answer(struct fab_sim *s, struct spot at, uint16_t slid, const struct fab_mad *mad,
-                        uint8_t bytes[FAB_MAD_SIZE])
+bool fab_sim_sma_answer(struct fab_sim *s, struct position at, uint16_t slid,
+                        const struct fab_mad *mad, uint8_t bytes[FAB_MAD_SIZE])
 {
     struct request r = {.sim = s,
                         .at = at,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tables of a device: linear and multicast forwarding, P_Keys, SL to VL, VL arbitration, GUIDs
- * (IBA 14.2.5.5, 7-11). Linear forwarding tables stand in rows that grow with what is written. All
- * others are blocks of 64 bytes in one map, by table, port and block number; a block that nobody
- * wrote is not there, and reads as after power-on.
+ * (IBA 14.2.5.5, 7-11). A linear forwarding table is an array that grows with the writes. All
+ * others are blocks of 64 bytes in one map, by table, port and block number. A block that was never
+ * written is not in the map and reads as after power-on.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/size.h"
@@ -12,7 +12,7 @@
 
 enum table { TABLE_MFT, TABLE_PKEYS, TABLE_SL2VL, TABLE_VLARB, TABLE_GUIDS, TABLE_GS, TABLE_LED };
 #define BLOCKS_MAX (1u << 22) /* of all devices together: 256 MB */
-#define ENTRIES_PER_BLOCK 32  /* of MFT, P_Keys, VL arbitration */
+#define ENTRIES_PER_BLOCK 32  /* in MFT, P_Key table, VL arbitration table */
 #define GUIDS_PER_BLOCK 8
 #define MFT_POSITIONS 16
 #define DEFAULT_PKEY 0xffff
@@ -95,7 +95,7 @@ static bool block_put(struct fab_sim *s, uint32_t node, uint64_t key, const uint
     uint32_t i;
     if (!fab_map_get(&b->index, key, &i) && block_add(b, key, &i) != FAB_OK)
         return false;
-    b->items[i].life = s->nodes[node].lives;
+    b->items[i].power_cycle = s->nodes[node].power_cycles;
     memcpy(b->items[i].bytes, data, FAB_SMP_DATA);
     return true;
 }
@@ -104,13 +104,13 @@ static bool block_get(const struct fab_sim *s, uint32_t node, uint64_t key, uint
 {
     const struct sim_blocks *b = &s->blocks;
     uint32_t i;
-    if (!fab_map_get(&b->index, key, &i) || b->items[i].life != s->nodes[node].lives)
+    if (!fab_map_get(&b->index, key, &i) || b->items[i].power_cycle != s->nodes[node].power_cycles)
         return false;
     memcpy(data, b->items[i].bytes, FAB_SMP_DATA);
     return true;
 }
 
-/* Three blocks, side by side. */
+/* A block of a general service has 192 bytes: three blocks of 64. */
 static uint64_t piece_key(uint32_t port, uint16_t attr_id, uint32_t block, uint32_t piece)
 {
     return block_key(TABLE_GS, port,
@@ -137,9 +137,9 @@ bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uin
     return done;
 }
 
-/* Sets or reads a block; false: it was read and nobody had written it (data is zeros). used: bytes
- * that the device has; what is written beyond is not kept. */
-static bool block_use(struct request *r, uint64_t key, size_t used, uint16_t *ret_status)
+/* Writes or reads a block. Returns false if it was read and never written (data is then zeros).
+ * used: bytes that the device implements; the rest of a write is dropped. */
+static bool access_block(struct request *r, uint64_t key, size_t used, uint16_t *ret_status)
 {
     *ret_status = 0;
     if (r->set) {
@@ -154,7 +154,8 @@ static bool block_use(struct request *r, uint64_t key, size_t used, uint16_t *re
     return written;
 }
 
-/* The port that a modifier's part names on a switch; adapters: the one the question came by. */
+/* The port that a part of the modifier names at a switch; at an adapter, the port by which the
+ * request came. */
 static bool find_port(const struct request *r, uint32_t num, uint32_t *ret_port)
 {
     if (!is_switch(r->sim, r->at.node))
@@ -177,8 +178,8 @@ uint16_t fab_sim_handle_mft(struct request *r)
         position * 16u > r->sim->fabric->nodes[r->at.node].num_ports)
         return FAB_SMP_BAD_VALUE;
     uint32_t port = port_id(r->sim, r->at.node, 0);
-    block_use(r, block_key(TABLE_MFT, port, block * MFT_POSITIONS + position), FAB_SMP_DATA,
-              &status);
+    access_block(r, block_key(TABLE_MFT, port, block * MFT_POSITIONS + position), FAB_SMP_DATA,
+                 &status);
     return status;
 }
 
@@ -203,7 +204,7 @@ uint16_t fab_sim_handle_pkeys(struct request *r)
     if (block * ENTRIES_PER_BLOCK >= cap)
         return FAB_SMP_BAD_VALUE;
     size_t used = (cap - block * ENTRIES_PER_BLOCK) * sizeof(uint16_t);
-    if (!block_use(r, block_key(TABLE_PKEYS, port, block), used, &status) && block == 0)
+    if (!access_block(r, block_key(TABLE_PKEYS, port, block), used, &status) && block == 0)
         fab_put_be16(r->data, DEFAULT_PKEY);
     return status;
 }
@@ -217,8 +218,8 @@ static void default_sl2vl(const struct fab_sim *s, uint32_t port, uint8_t *data)
     (void)fab_attr_pack(&fab_attr_sl2vl, &map, data, FAB_SMP_DATA);
 }
 
-/* One write may be for many pairs of ports: each has its block, with the number of the write behind
- * the table, and for a pair the last one that has it counts. */
+/* One write may apply to many pairs of ports. Each such write is stored in one block together with
+ * its sequence number; for a pair of ports, the latest block that covers it applies. */
 enum { ALL_OUT = 0x100, ALL_IN = 0x200, SL2VL_SIZE = 8 };
 
 static uint64_t sl2vl_key(const struct fab_sim *s, uint32_t node, uint32_t wide, uint32_t in,
@@ -260,8 +261,8 @@ static uint16_t sl2vl_set(struct request *r, uint64_t key)
     return block_put(r->sim, r->at.node, key, block) ? 0 : FAB_SMP_BUSY;
 }
 
-/* Modifier of switches: output port in bits 0-7, input port in bits 8-15; bit 16: all output ports,
- * bit 17: all input ports, in a Set, where SwitchInfo offers it. */
+/* Modifier at a switch: output port in bits 0-7, input port in bits 8-15. A Set may also use bit 16
+ * (all output ports) and bit 17 (all input ports) if SwitchInfo offers that. */
 uint16_t fab_sim_handle_sl2vl(struct request *r)
 {
     bool sw = is_switch(r->sim, r->at.node);
@@ -279,7 +280,7 @@ uint16_t fab_sim_handle_sl2vl(struct request *r)
     return 0;
 }
 
-/* Modifier: port in bits 0-15, quarter (low 1-2, high 3-4) in bits 16-31. */
+/* Modifier: port in bits 0-15, part of the tables (low 1-2, high 3-4) in bits 16-31. */
 uint16_t fab_sim_handle_vlarb(struct request *r)
 {
     uint32_t num = r->mod & 0xffff, quarter = r->mod >> 16, port;
@@ -292,11 +293,11 @@ uint16_t fab_sim_handle_vlarb(struct request *r)
     if (first >= cap)
         return FAB_SMP_BAD_VALUE;
     size_t used = (cap - first) * sizeof(uint16_t);
-    block_use(r, block_key(TABLE_VLARB, port, quarter), used, &status);
+    access_block(r, block_key(TABLE_VLARB, port, quarter), used, &status);
     return status;
 }
 
-/* GUID 0 is the port's own and cannot be changed. */
+/* GUID 0 is the port's own GUID and read-only. */
 uint16_t fab_sim_handle_guids(struct request *r)
 {
     uint32_t port;
@@ -306,13 +307,13 @@ uint16_t fab_sim_handle_guids(struct request *r)
         return FAB_SMP_BAD_VALUE;
     uint64_t guid = r->sim->fabric->ports[port].guid;
     size_t used = (r->sim->ports[port].info.guid_cap - r->mod * GUIDS_PER_BLOCK) * sizeof guid;
-    block_use(r, block_key(TABLE_GUIDS, port, r->mod), used, &status);
+    access_block(r, block_key(TABLE_GUIDS, port, r->mod), used, &status);
     if (r->mod == 0)
         fab_put_be64(r->data, guid);
     return status;
 }
 
-/* Of those that have one (IsLEDInfoSupported): on or off, in the first bit. Modifier: the port. */
+/* LedInfo, if CapabilityMask says IsLEDInfoSupported: bit 0 is on or off. Modifier: the port. */
 uint16_t fab_sim_handle_led(struct request *r)
 {
     uint32_t port;
@@ -322,14 +323,14 @@ uint16_t fab_sim_handle_led(struct request *r)
     if (!find_port(r, r->mod, &port))
         return FAB_SMP_BAD_VALUE;
     r->data[0] &= 0x80;
-    block_use(r, block_key(TABLE_LED, port, 0), 1, &status);
+    access_block(r, block_key(TABLE_LED, port, 0), 1, &status);
     return status;
 }
 
-/* A node that lost its power: its blocks are of an earlier life from now on. */
+/* Blocks written before the power cycle become invalid by its count. */
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node)
 {
-    s->nodes[node].lives++;
+    s->nodes[node].power_cycles++;
     if (!is_switch(s, node))
         return;
     free(s->switches[node].lft);

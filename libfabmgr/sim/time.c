@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The time of a simulation. The caller says how late it is (fab_sim_advance) and everything that
- * was due until then happens, each at its own time and in the order of queue.c. Nothing here looks
- * at a clock: a test lets time jump from deadline to deadline, a server follows the wall clock.
+ * Time of a simulation. The caller advances it (fab_sim_advance), and all events that are due by
+ * then run, each at its own time and in the order of queue.c. Nothing here reads a clock: a test
+ * jumps from deadline to deadline, a server follows the wall clock.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
@@ -14,43 +14,44 @@ void fab_sim_schedule(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind 
     (void)fab_sim_queue_put(&s->queue, &e);
 }
 
-void post(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, struct spot spot,
-          uint16_t slid, uint16_t dlid, const uint8_t *mad)
+void fab_sim_queue_mad(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind,
+                       struct position position, uint16_t slid, uint16_t dlid, const uint8_t *mad)
 {
-    struct fab_sim_delivery m = {.node = spot.node, .port = spot.port, .slid = slid, .dlid = dlid};
-    uint32_t parcel;
+    struct fab_sim_delivery m = {
+        .node = position.node, .port = position.port, .slid = slid, .dlid = dlid};
+    uint32_t pending_mad;
     memcpy(m.mad, mad, FAB_MAD_SIZE);
-    if (fab_sim_queue_put_mad(&s->queue, &m, &parcel) != FAB_OK)
+    if (fab_sim_queue_put_mad(&s->queue, &m, &pending_mad) != FAB_OK)
         return;
-    struct sim_event e = {.at = s->now + delay_us, .kind = kind, .a = parcel};
+    struct sim_event e = {.at = s->now + delay_us, .kind = kind, .a = pending_mad};
     if (fab_sim_queue_put(&s->queue, &e) == FAB_OK)
-        s->under_way = true;
+        s->in_flight = true;
     else
-        (void)fab_sim_queue_take_mad(&s->queue, parcel);
+        (void)fab_sim_queue_take_mad(&s->queue, pending_mad);
 }
 
-static void deliver(struct fab_sim *s, uint32_t parcel)
+static void deliver(struct fab_sim *s, uint32_t pending_mad)
 {
-    struct fab_sim_delivery m = fab_sim_queue_take_mad(&s->queue, parcel);
-    struct spot spot = {.node = m.node, .port = m.port};
-    if (!s->nodes[m.node].dead)
-        mail_to(s, spot, m.slid, m.dlid, m.mad);
+    struct fab_sim_delivery m = fab_sim_queue_take_mad(&s->queue, pending_mad);
+    struct position position = {.node = m.node, .port = m.port};
+    if (!s->nodes[m.node].powered_off)
+        fab_sim_outbox_put(s, position, m.slid, m.dlid, m.mad);
 }
 
-static void send_on(struct fab_sim *s, uint32_t parcel)
+static void send_pending(struct fab_sim *s, uint32_t pending_mad)
 {
-    struct fab_sim_delivery m = fab_sim_queue_take_mad(&s->queue, parcel);
+    struct fab_sim_delivery m = fab_sim_queue_take_mad(&s->queue, pending_mad);
     fab_sim_send_delayed(s, &m);
 }
 
-static void happen(struct fab_sim *s, const struct sim_event *e)
+static void run_event(struct fab_sim *s, const struct sim_event *e)
 {
     switch ((enum sim_event_kind)e->kind) {
-    case EVENT_MAIL:
+    case EVENT_ARRIVE:
         deliver(s, e->a);
         break;
     case EVENT_SEND:
-        send_on(s, e->a);
+        send_pending(s, e->a);
         break;
     case EVENT_TRAIN:
         fab_sim_link_trained(s, e->a);
@@ -69,7 +70,7 @@ static void happen(struct fab_sim *s, const struct sim_event *e)
                            (uint16_t)e->b);
         break;
     case EVENT_SAMPLE:
-        samples_due(s, e->a);
+        fab_sim_samples_due(s, e->a);
         break;
     case EVENT_STORM:
         fab_sim_node_storm(s, e);
@@ -83,7 +84,7 @@ void fab_sim_advance(struct fab_sim *s, uint64_t now_us)
     while (fab_sim_queue_take(&s->queue, now_us, &e)) {
         if (e.at > s->now)
             s->now = e.at;
-        happen(s, &e);
+        run_event(s, &e);
     }
     if (now_us > s->now)
         s->now = now_us;
@@ -101,31 +102,31 @@ uint64_t fab_sim_deadline(const struct fab_sim *s)
 
 struct fab_sim_timing fab_sim_timing(const struct fab_sim *s)
 {
-    return s->pace;
+    return s->timing;
 }
 
-void fab_sim_set_timing(struct fab_sim *s, const struct fab_sim_timing *pace)
+void fab_sim_set_timing(struct fab_sim *s, const struct fab_sim_timing *timing)
 {
-    s->pace = *pace;
+    s->timing = *timing;
 }
 
-/* ---- the weather ------------------------------------------------------------------------------
- */
+/* ---- impairments ----------------------------------------------------------------------------- */
 
-void fab_sim_set_impairments(struct fab_sim *s, const struct fab_sim_impairments *weather)
+void fab_sim_set_impairments(struct fab_sim *s, const struct fab_sim_impairments *impairments)
 {
-    s->weather = *weather;
-    s->calm = !(weather->loss > 0 || weather->duplicate > 0 || weather->delay > 0);
+    s->impairments = *impairments;
+    s->unimpaired =
+        !(impairments->loss > 0 || impairments->duplicate > 0 || impairments->delay > 0);
 }
 
 struct fab_sim_impairments fab_sim_impairments(const struct fab_sim *s)
 {
-    return s->weather;
+    return s->impairments;
 }
 
 void fab_sim_loss(struct fab_sim *s, double rate)
 {
-    struct fab_sim_impairments weather = s->weather;
-    weather.loss = rate;
-    fab_sim_set_impairments(s, &weather);
+    struct fab_sim_impairments impairments = s->impairments;
+    impairments.loss = rate;
+    fab_sim_set_impairments(s, &impairments);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What devices send of themselves (IBA 14.2.5.1): 128 when a port of a switch changes its state,
- * 144 when the capabilities of a port change, 256 when somebody comes with a wrong M_Key, 129 and
- * 130 when a link has more errors than its thresholds allow; and, when a fault says so, those and
- * 131 (flow control), 145 (system image), 257-259 (foreign P_Keys and Q_Keys). They are routed by
- * LID to the SM that the port was told of, and are lost like anything else.
+ * Traps of devices (IBA 14.2.5.1): 128 when a port of a switch changes state, 144 when the
+ * capabilities of a port change, 256 for a wrong M_Key, 129 and 130 when a link has more errors
+ * than its thresholds allow. A fault can cause these and also 131 (flow control), 145 (system image
+ * GUID), 257-259 (P_Key and Q_Key violations). Traps are routed by LID to the master SM that
+ * PortInfo names, and can be lost as any MAD.
  *
- * A notice stays until it is repressed, and is sent again once a trap_us. There is one of each
- * number for each port that sends: a newer one takes the place of the older.
+ * A notice stays until the SM represses it, and is sent again once every trap_us. A sending port
+ * keeps one notice for each trap number; a newer one replaces it.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/size.h"
@@ -15,7 +15,7 @@
 #include "libfabmgr/sim/device.h"
 
 enum { URGENT = 1, SECURITY = 2, INFORMATIONAL = 4 };
-#define ROUTE_SHOWN 30 /* hops of a return path in a notice 256 */
+#define ROUTE_SHOWN 30 /* hops of the return path that a notice 256 holds */
 
 /* ---- sending ----------------------------------------------------------------------------------
  */
@@ -23,7 +23,7 @@ enum { URGENT = 1, SECURITY = 2, INFORMATIONAL = 4 };
 static void send_notice(struct fab_sim *s, uint32_t port, const struct fab_notice *notice)
 {
     const struct fab_port_info *info = &s->ports[port].info;
-    struct spot at = {.node = s->fabric->ports[port].node, .port = s->fabric->ports[port].num};
+    struct position at = {.node = s->fabric->ports[port].node, .port = s->fabric->ports[port].num};
     struct fab_mad header = {
         .mgmt_class = FAB_CLASS_SMP_LID,
         .method = FAB_METHOD_TRAP,
@@ -33,19 +33,20 @@ static void send_notice(struct fab_sim *s, uint32_t port, const struct fab_notic
     };
     uint8_t data[FAB_SMP_DATA], bytes[FAB_MAD_SIZE];
     uint16_t lid = info->lid, sm_lid = info->sm_lid;
-    if (lose(s) || !fab_sim_forward_lid(s, sm_lid, FAB_STATE_INIT, &at))
+    if (is_lost(s) || !fab_sim_forward_lid(s, sm_lid, FAB_STATE_INIT, &at))
         return;
     if (fab_attr_pack(&fab_attr_notice, notice, data, sizeof data) == FAB_OK &&
         fab_smp_pack(&header, data, bytes) == FAB_OK)
-        mail(s, at, lid, sm_lid, bytes);
+        fab_sim_deliver_to_manager(s, at, lid, sm_lid, bytes);
 }
 
-/* A port that has no LID, or knows of no SM, keeps quiet; so does one that is broken. */
-static bool can_tell(const struct fab_sim *s, uint32_t port)
+/* A port needs a LID and the SM's LID to send traps. Unresponsive nodes and nodes without power
+ * send none. */
+static bool can_send_traps(const struct fab_sim *s, uint32_t port)
 {
     const struct fab_port_info *info = &s->ports[port].info;
     const struct sim_node *node = &s->nodes[s->fabric->ports[port].node];
-    return info->lid != 0 && info->sm_lid != 0 && !node->silent && !node->dead;
+    return info->lid != 0 && info->sm_lid != 0 && !node->silent && !node->powered_off;
 }
 
 static int notice_slot(struct sim_notices *n, uint64_t key, uint32_t *ret_index)
@@ -66,7 +67,7 @@ static int notice_slot(struct sim_notices *n, uint64_t key, uint32_t *ret_index)
     return FAB_OK;
 }
 
-/* port: that sends, which has the LID. Without memory the notice is sent once and forgotten. */
+/* port: the sender, which has the LID. Without memory the notice is sent once and not repeated. */
 static void raise_notice(struct fab_sim *s, uint32_t port, const struct fab_notice *notice)
 {
     uint32_t i;
@@ -75,9 +76,9 @@ static void raise_notice(struct fab_sim *s, uint32_t port, const struct fab_noti
         n->port = port;
         n->active = true;
         n->notice = *notice;
-        if (!n->ticking && s->pace.trap_us > 0) {
-            n->ticking = true;
-            fab_sim_schedule(s, s->pace.trap_us, EVENT_NOTICE, i, 0, 0);
+        if (!n->repeat_queued && s->timing.trap_us > 0) {
+            n->repeat_queued = true;
+            fab_sim_schedule(s, s->timing.trap_us, EVENT_NOTICE, i, 0, 0);
         }
     }
     send_notice(s, port, notice);
@@ -86,11 +87,11 @@ static void raise_notice(struct fab_sim *s, uint32_t port, const struct fab_noti
 void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice)
 {
     struct sim_notice *n = &s->notices.items[notice];
-    n->ticking = n->active && s->pace.trap_us > 0;
-    if (!n->ticking)
+    n->repeat_queued = n->active && s->timing.trap_us > 0;
+    if (!n->repeat_queued)
         return;
-    fab_sim_schedule(s, s->pace.trap_us, EVENT_NOTICE, notice, 0, 0);
-    if (can_tell(s, n->port))
+    fab_sim_schedule(s, s->timing.trap_us, EVENT_NOTICE, notice, 0, 0);
+    if (can_send_traps(s, n->port))
         send_notice(s, n->port, &n->notice);
 }
 
@@ -99,7 +100,7 @@ uint32_t fab_sim_repeat_traps(struct fab_sim *s)
     uint32_t count = 0;
     for (size_t i = 0; i < s->notices.count; i++) {
         const struct sim_notice *n = &s->notices.items[i];
-        if (!n->active || !can_tell(s, n->port))
+        if (!n->active || !can_send_traps(s, n->port))
             continue;
         send_notice(s, n->port, &n->notice);
         count++;
@@ -107,7 +108,7 @@ uint32_t fab_sim_repeat_traps(struct fab_sim *s)
     return count;
 }
 
-void fab_sim_trap_repressed(struct fab_sim *s, struct spot at, const uint8_t *mad)
+void fab_sim_trap_repressed(struct fab_sim *s, struct position at, const uint8_t *mad)
 {
     struct fab_notice notice;
     uint32_t i;
@@ -135,8 +136,7 @@ bool fab_sim_trap_pending(const struct fab_sim *s, uint32_t node, struct fab_not
     return false;
 }
 
-/* ---- what they say ----------------------------------------------------------------------------
- */
+/* ---- contents -------------------------------------------------------------------------------- */
 
 static struct fab_notice notice_of(const struct fab_sim *s, uint32_t sender, uint16_t trap,
                                    uint8_t type)
@@ -155,7 +155,7 @@ static struct fab_notice notice_of(const struct fab_sim *s, uint32_t sender, uin
 void fab_sim_trap_port_state(struct fab_sim *s, uint32_t sw)
 {
     uint32_t own = port_id(s, sw, 0);
-    if (!can_tell(s, own))
+    if (!can_send_traps(s, own))
         return;
     struct fab_notice notice = notice_of(s, own, 128, URGENT);
     raise_notice(s, own, &notice);
@@ -164,21 +164,21 @@ void fab_sim_trap_port_state(struct fab_sim *s, uint32_t sw)
 /* DataDetails of 144: LID at byte 2, the new CapabilityMask at byte 6. */
 void fab_sim_trap_capability(struct fab_sim *s, uint32_t port)
 {
-    if (!can_tell(s, port))
+    if (!can_send_traps(s, port))
         return;
     struct fab_notice notice = notice_of(s, port, 144, INFORMATIONAL);
     fab_put_be32(notice.details + 6, s->ports[port].info.cap_mask);
     raise_notice(s, port, &notice);
 }
 
-/* DataDetails of 256: LID of who came at byte 2, DrSLID 4, method 6, attribute 8 and its modifier
- * 10, the key 14, the return path's length (bit 7: it was directed, bit 6: cut short) 23 and hops
- * 24. */
-void fab_sim_trap_bad_key(struct fab_sim *s, struct spot at, uint16_t slid,
+/* DataDetails of 256 (IBA 14.2.5.1): the requester's LID at byte 2, DrSLID 4, method 6, attribute
+ * 8, its modifier 10, M_Key 14, length of the return path 23 (bit 7: directed route, bit 6:
+ * truncated) and its hops from 24 on. */
+void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
                           const struct fab_mad *mad, const uint8_t *bytes)
 {
     uint32_t port = lid_port(s, at);
-    if (!can_tell(s, port))
+    if (!can_send_traps(s, port))
         return;
     struct fab_notice notice = notice_of(s, port, 256, SECURITY);
     uint8_t *d = notice.details;
@@ -196,16 +196,19 @@ void fab_sim_trap_bad_key(struct fab_sim *s, struct spot at, uint16_t slid,
     raise_notice(s, port, &notice);
 }
 
-/* 257, 258, 259: LIDs of the packet's source at byte 2 and destination at 4, then the key and the
- * queue pairs; 259 tells the switch and the port that saw it as well, and that both are valid. */
-static void tell_key(const struct fab_sim *s, uint32_t port, uint16_t trap, struct fab_notice *n)
+/* DataDetails of 257, 258 and 259: LIDs of the packet's source at byte 2 and destination at 4, then
+ * the key and the queue pairs. 259 also has the switch and port that detected it, and flags that
+ * say so. */
+static void describe_key_violation(const struct fab_sim *s, uint32_t port, uint16_t trap,
+                                   struct fab_notice *n)
 {
     uint32_t far = s->fabric->ports[port].peer;
     uint8_t *d = n->details;
     fab_put_be16(d + 2, far != FAB_NONE ? s->ports[far].info.lid : n->issuer_lid);
     fab_put_be16(d + 4, n->issuer_lid);
     if (trap == 259) {
-        fab_put_be16(d, 0x8000 | 0x4000 | 0x2000 | 0x0003); /* LIDs, P_Key; switch LID, port */
+        fab_put_be16(d, 0x8000 | 0x4000 | 0x2000 | 0x0003); /* valid: LIDs, P_Key; LID and port
+                                                               of the switch */
         fab_put_be16(d + 6, 0x7ffe);
         fab_put_be16(d + 48, n->issuer_lid);
         d[50] = s->fabric->ports[port].num;
@@ -240,14 +243,14 @@ static int describe(const struct fab_sim *s, uint32_t port, struct fab_notice *n
     case 257:
     case 258:
     case 259:
-        tell_key(s, port, n->trap, n);
+        describe_key_violation(s, port, n->trap, n);
         return FAB_OK;
     default:
         return FAB_E_INVAL;
     }
 }
 
-/* Later: what counts may be on the way of another MAD, or of this trap. */
+/* Deferred: the error may occur while another MAD, or this trap, is travelling. */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter)
 {
     if (counter == FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS)
@@ -268,7 +271,7 @@ int fab_sim_trap(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t trap)
     uint32_t at = port_id(s, node, port), sender = is_switch(s, node) ? port_id(s, node, 0) : at;
     struct fab_notice notice = notice_of(s, sender, trap, type_of(trap));
     int status = describe(s, at, &notice);
-    if (status == FAB_OK && can_tell(s, sender))
+    if (status == FAB_OK && can_send_traps(s, sender))
         raise_notice(s, sender, &notice);
     return status;
 }

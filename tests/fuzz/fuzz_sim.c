@@ -54,7 +54,7 @@ static void fault_in_time(struct fab_sim *s, uint8_t what, uint8_t node, uint8_t
         (void)fab_sim_trap_storm(s, node, 128 + port % 4, 5, 4);
         break;
     case 6:
-        (void)fab_sim_corrupt(s, node, (enum fab_sim_corrupt)(port % 9), 0.5);
+        (void)fab_sim_corrupt(s, node, (enum fab_sim_corruption)(port % 9), 0.5);
         break;
     default:
         (void)fab_sim_set_m_key(s, node, port, port % 4, 1);

@@ -284,7 +284,7 @@ START_TEST(lies)
     struct fab_node_info info;
     ck_assert_int_eq(get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, truth), 0);
     for (int lie = FAB_SIM_CORRUPT_BUSY; lie <= FAB_SIM_CORRUPT_WRONG_TID; lie++) {
-        ck_assert_int_eq(fab_sim_corrupt(x.r.sim, x.spine, (enum fab_sim_corrupt)lie, 1), FAB_OK);
+        ck_assert_int_eq(fab_sim_corrupt(x.r.sim, x.spine, (enum fab_sim_corruption)lie, 1), FAB_OK);
         int status = get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data);
         ck_assert_int_eq(status, lie == FAB_SIM_CORRUPT_BUSY          ? FAB_SMP_BUSY
                                  : lie == FAB_SIM_CORRUPT_UNSUPPORTED ? FAB_SMP_BAD_ATTR
