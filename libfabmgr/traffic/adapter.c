@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ends: flows take turns within their SL, SLs within their VL, VLs by arbitration; BECNs go first.
- * A flow that has to wait, for its rate or after a packet by congestion control, is in no queue
- * until it may go on; where a whole SL has to, it is held.
+ * Endports of adapters. Flows take turns within their SL, SLs within their VL, and VLs by
+ * arbitration; BECNs go first. A flow that must wait, for its configured rate or because of
+ * congestion control, leaves the queue until it may send again. If congestion control works by SL,
+ * the whole SL is held.
  */
 #include "libfabmgr/traffic/model.h"
 
 /* ---- queues of flows ------------------------------------------------------------------------- */
 
-static void push(struct fab_traffic *t, struct traffic_end *e, uint32_t flow)
+static void push(struct fab_traffic *t, struct traffic_endport *e, uint32_t flow)
 {
     uint8_t sl = t->flows[flow].sl;
     struct traffic_fifo *fifo = &e->sl[sl];
@@ -21,7 +22,7 @@ static void push(struct fab_traffic *t, struct traffic_end *e, uint32_t flow)
     e->waiting |= (uint16_t)(1u << sl);
 }
 
-static void pop(struct fab_traffic *t, struct traffic_end *e, uint8_t sl)
+static void pop(struct fab_traffic *t, struct traffic_endport *e, uint8_t sl)
 {
     e->sl[sl].head = t->flows[e->sl[sl].head].next;
     if (e->sl[sl].head == TRAFFIC_NONE)
@@ -30,28 +31,28 @@ static void pop(struct fab_traffic *t, struct traffic_end *e, uint8_t sl)
 
 void fab_traffic_flow_ready(struct fab_traffic *t, uint32_t flow)
 {
-    struct traffic_end *e = &t->ends[t->flows[flow].end];
+    struct traffic_endport *e = &t->endports[t->flows[flow].endport];
     if (!t->flows[flow].open)
         return;
     push(t, e, flow);
     fab_traffic_wake_port(t, e->port);
 }
 
-void fab_traffic_release_sl(struct fab_traffic *t, uint32_t end, uint8_t sl)
+void fab_traffic_release_sl(struct fab_traffic *t, uint32_t endport, uint8_t sl)
 {
-    t->ends[end].held &= (uint16_t) ~(1u << sl);
-    fab_traffic_wake_port(t, t->ends[end].port);
+    t->endports[endport].held &= (uint16_t) ~(1u << sl);
+    fab_traffic_wake_port(t, t->endports[endport].port);
 }
 
-void fab_traffic_send_becn(struct fab_traffic *t, uint32_t flow)
+void fab_traffic_queue_becn(struct fab_traffic *t, uint32_t flow)
 {
-    struct traffic_end *e = &t->ends[t->flows[flow].to_end];
-    t->flows[flow].next_notice = TRAFFIC_NONE;
-    if (e->notices.head == TRAFFIC_NONE)
-        e->notices.head = flow;
+    struct traffic_endport *e = &t->endports[t->flows[flow].to_endport];
+    t->flows[flow].next_becn = TRAFFIC_NONE;
+    if (e->becns.head == TRAFFIC_NONE)
+        e->becns.head = flow;
     else
-        t->flows[e->notices.tail].next_notice = flow;
-    e->notices.tail = flow;
+        t->flows[e->becns.tail].next_becn = flow;
+    e->becns.tail = flow;
     fab_traffic_wake_port(t, e->port);
 }
 
@@ -67,7 +68,7 @@ static uint32_t packet_bytes(const struct fab_traffic *t, const struct traffic_f
     return (uint32_t)(f->left < t->mtu ? f->left : t->mtu) + FAB_TRAFFIC_HEADER_BYTES;
 }
 
-static bool inject(struct fab_traffic *t, uint32_t flow, uint32_t lane, uint32_t bytes, bool notice)
+static bool inject(struct fab_traffic *t, uint32_t flow, uint32_t lane, uint32_t bytes, bool becn)
 {
     uint32_t packet = fab_traffic_packet_new(t);
     if (packet == TRAFFIC_NONE)
@@ -78,26 +79,26 @@ static bool inject(struct fab_traffic *t, uint32_t flow, uint32_t lane, uint32_t
                                                  .to = lane,
                                                  .born = t->now,
                                                  .bytes = (uint16_t)bytes,
-                                                 .notice = notice};
+                                                 .becn = becn};
     t->totals.injected++;
     fab_traffic_send_packet(t, packet);
     return true;
 }
 
-/* False: it has no credits. */
-static bool send_notice(struct fab_traffic *t, struct traffic_end *e)
+/* False: the lane has no credits. */
+static bool send_becn(struct fab_traffic *t, struct traffic_endport *e)
 {
-    uint32_t flow = e->notices.head, lane = lane_of_sl(t, e->port, t->flows[flow].back_sl);
-    if (!traffic_has_room(t, lane, TRAFFIC_NOTICE))
+    uint32_t flow = e->becns.head, lane = lane_of_sl(t, e->port, t->flows[flow].back_sl);
+    if (!traffic_has_room(t, lane, TRAFFIC_BECN_BYTES))
         return false;
-    e->notices.head = t->flows[flow].next_notice;
-    t->flows[flow].notice = false;
-    (void)inject(t, flow, lane, TRAFFIC_NOTICE, true);
+    e->becns.head = t->flows[flow].next_becn;
+    t->flows[flow].becn = false;
+    (void)inject(t, flow, lane, TRAFFIC_BECN_BYTES, true);
     return true;
 }
 
-/* Flows at the head whose time is over leave. */
-static void retire(struct fab_traffic *t, struct traffic_end *e, uint8_t sl)
+/* Removes flows from the head of the queue that have reached their end time. */
+static void drop_expired(struct fab_traffic *t, struct traffic_endport *e, uint8_t sl)
 {
     while ((e->waiting >> sl & 1) != 0 && t->now >= t->flows[e->sl[sl].head].stop) {
         t->flows[e->sl[sl].head].open = false;
@@ -105,13 +106,13 @@ static void retire(struct fab_traffic *t, struct traffic_end *e, uint8_t sl)
     }
 }
 
-/* SLs that may send, and have credits for it; their VLs in *ret_vls. */
-static uint16_t sendable(struct fab_traffic *t, struct traffic_end *e, uint32_t *ret_vls)
+/* The SLs that may send and whose lane has credits; *ret_vls gets their VLs. */
+static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint32_t *ret_vls)
 {
     uint16_t sls = 0;
     for (uint32_t left = e->waiting & ~(uint32_t)e->held; left != 0; left &= left - 1) {
         uint8_t sl = (uint8_t)__builtin_ctz(left);
-        retire(t, e, sl);
+        drop_expired(t, e, sl);
         if ((e->waiting >> sl & 1) == 0)
             continue;
         uint32_t lane = lane_of_sl(t, e->port, sl);
@@ -123,8 +124,8 @@ static uint16_t sendable(struct fab_traffic *t, struct traffic_end *e, uint32_t 
     return sls;
 }
 
-/* The next SL after the last one, of those of the VL. */
-static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_end *e, uint16_t sls,
+/* The next SL of this VL, in turn. */
+static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_endport *e, uint16_t sls,
                        uint8_t vl)
 {
     uint8_t sl = e->last_sl;
@@ -134,15 +135,15 @@ static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_end *e,
     return sl;
 }
 
-/* After a packet that took ps of the port's time: when its flow is next. */
-static void go_on(struct fab_traffic *t, struct traffic_end *e, uint32_t flow, uint32_t bytes,
-                  uint64_t ps)
+/* Decides when the flow sends its next packet, after one that took the port ps. */
+static void schedule_next_packet(struct fab_traffic *t, struct traffic_endport *e, uint32_t flow,
+                                 uint32_t bytes, uint64_t ps)
 {
     struct traffic_flow *f = &t->flows[flow];
     uint64_t free_at = t->now + ps, next = free_at, delay = fab_traffic_injection_delay(t, f, ps);
     if (t->in.by_sl && delay > 0) {
         e->held |= (uint16_t)(1u << f->sl);
-        fab_traffic_schedule(t, free_at + delay, TRAFFIC_SL, f->end * FAB_SLS + f->sl, 0);
+        fab_traffic_schedule(t, free_at + delay, TRAFFIC_SL, f->endport * FAB_SLS + f->sl, 0);
     } else {
         next += delay;
     }
@@ -156,7 +157,7 @@ static void go_on(struct fab_traffic *t, struct traffic_end *e, uint32_t flow, u
         push(t, e, flow);
 }
 
-static void send_data(struct fab_traffic *t, struct traffic_end *e, uint8_t sl)
+static void send_data(struct fab_traffic *t, struct traffic_endport *e, uint8_t sl)
 {
     uint32_t flow = e->sl[sl].head, bytes = packet_bytes(t, &t->flows[flow]);
     struct traffic_flow *f = &t->flows[flow];
@@ -167,24 +168,24 @@ static void send_data(struct fab_traffic *t, struct traffic_end *e, uint8_t sl)
     uint32_t data = bytes - FAB_TRAFFIC_HEADER_BYTES;
     f->left -= f->left == FAB_TRAFFIC_FOREVER ? 0 : data;
     f->stats.sent += data;
-    f->flying++;
-    go_on(t, e, flow, bytes, traffic_ps(t->ports[e->port].ps, bytes));
+    f->in_flight++;
+    schedule_next_packet(t, e, flow, bytes, traffic_ps(t->ports[e->port].ps, bytes));
 }
 
 void fab_traffic_serve_endport(struct fab_traffic *t, uint32_t port)
 {
     struct traffic_port *p = &t->ports[port];
-    struct traffic_end *e = &t->ends[p->end];
+    struct traffic_endport *e = &t->endports[p->endport];
     uint32_t vls = 0;
-    if (e->notices.head == TRAFFIC_NONE || !send_notice(t, e)) {
+    if (e->becns.head == TRAFFIC_NONE || !send_becn(t, e)) {
         uint16_t sls = sendable(t, e, &vls);
         if (sls == 0)
             return;
-        uint8_t vl = traffic_turn(t, p, vls), sl = next_sl(t, e, sls, vl);
+        uint8_t vl = fab_traffic_arbitrate(t, p, vls), sl = next_sl(t, e, sls, vl);
         fab_traffic_arbitration_charge(t, p, vl, packet_bytes(t, &t->flows[e->sl[sl].head]));
         send_data(t, e, sl);
     }
-    if (traffic_end_has_work(e))
+    if (traffic_endport_has_work(e))
         fab_traffic_wake_port(t, port);
 }
 
@@ -199,8 +200,8 @@ static void count_data(struct fab_traffic *t, struct traffic_flow *f,
     s->packets++;
     s->latency += latency;
     s->latency_max = latency > s->latency_max ? latency : s->latency_max;
-    f->flying--;
-    if (f->left == 0 && f->flying == 0)
+    f->in_flight--;
+    if (f->left == 0 && f->in_flight == 0)
         s->done = t->now;
 }
 
@@ -209,12 +210,12 @@ void fab_traffic_deliver(struct fab_traffic *t, uint32_t packet)
     const struct traffic_packet *x = &t->packets[packet];
     struct traffic_flow *f = &t->flows[x->flow];
     t->totals.delivered++;
-    if (x->notice) {
+    if (x->becn) {
         fab_traffic_receive_becn(t, f);
     } else {
         count_data(t, f, x);
-        if (x->marked && !f->notice) {
-            f->notice = true;
+        if (x->marked && !f->becn) {
+            f->becn = true;
             fab_traffic_schedule(t, t->now + t->adapter, TRAFFIC_NOTIFY, x->flow, 0);
         }
     }

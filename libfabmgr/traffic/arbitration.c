@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* VL arbitration (IBA 7.6.9): two tables of weighted turns, one before the other within a limit. */
+/* VL arbitration (IBA 7.6.9): weighted round robin by two tables, where the high-priority table
+ * goes first within its limit. */
 #include "libfabmgr/traffic/model.h"
 
 #define LIMIT_UNIT 4096 /* bytes */
@@ -10,8 +11,9 @@ struct table {
     uint16_t count;
 };
 
-/* The VL whose turn it is, of those in the mask; `turn` is at its entry then. -1: none of them. */
-static int find(const struct table *table, struct traffic_turn *turn, uint32_t mask)
+/* The VL that sends next, of those in the mask; `turn` then stands at its entry. -1: the table has
+ * none of them. */
+static int find(const struct table *table, struct traffic_arbiter *turn, uint32_t mask)
 {
     for (uint32_t tried = 0; tried <= table->count && table->count > 0; tried++) {
         uint8_t vl = table->entry[turn->at][0];
@@ -40,7 +42,7 @@ static bool has(const struct table *table, uint8_t vl)
     return false;
 }
 
-static uint8_t turn_of_two(struct fab_traffic *t, struct traffic_port *p, uint32_t mask)
+static uint8_t arbitrate_tables(struct fab_traffic *t, struct traffic_port *p, uint32_t mask)
 {
     struct table high = high_of(t), low = low_of(t);
     int vl = p->high_left > 0 || t->in.arbitration->high_limit == UNLIMITED
@@ -53,18 +55,18 @@ static uint8_t turn_of_two(struct fab_traffic *t, struct traffic_port *p, uint32
     return (uint8_t)(vl >= 0 ? vl : __builtin_ctz(mask));
 }
 
-uint8_t traffic_turn(struct fab_traffic *t, struct traffic_port *p, uint32_t mask)
+uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uint32_t mask)
 {
     if ((mask & (mask - 1)) == 0)
         return (uint8_t)__builtin_ctz(mask);
     if (t->in.arbitration != NULL)
-        return turn_of_two(t, p, mask);
+        return arbitrate_tables(t, p, mask);
     uint32_t after = mask & ~((2u << p->low.at) - 1);
     return (uint8_t)__builtin_ctz(after != 0 ? after : mask);
 }
 
-/* A turn that was not the one of its table's entry (nobody else had anything to send) costs none.
- */
+/* A VL that sends although the table is at another entry (no other VL had anything to send) uses no
+ * weight. */
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes)
 {
@@ -75,7 +77,7 @@ void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *
     struct table high = high_of(t), low = low_of(t);
     bool is_high = has(&high, vl);
     struct table *table = is_high ? &high : &low;
-    struct traffic_turn *turn = is_high ? &p->high : &p->low;
+    struct traffic_arbiter *turn = is_high ? &p->high : &p->low;
     if (table->count > 0 && table->entry[turn->at][0] == vl)
         turn->left -= (int32_t)traffic_blocks(bytes);
     if (is_high)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The model at time 0: ports, lanes with all their credits, queues, ends; nothing on its way. */
+/* Builds the initial state: ports, lanes with all their credits, queues, endports; no packet is in
+ * flight. */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/traffic/model.h"
 
 #define RATE_UNKNOWN 100000 /* Mb/s: 4x EDR */
-#define PACKETS_LEAST 4     /* room of a lane */
+#define PACKETS_LEAST 4     /* packets that fit into the buffer of a lane at least */
 #define METRE_PS 5000
 
-/* ps for 64 KiB. */
+/* The time in ps that 64 KiB take. */
 static uint64_t pace_of(uint32_t mbps)
 {
     return (UINT64_C(65536) * 8 * 1000000 + mbps / 2) / mbps;
@@ -63,31 +64,31 @@ static void build_port(struct fab_traffic *t, uint32_t port)
     const struct fab_fabric *f = t->in.fabric;
     struct traffic_port *p = &t->ports[port];
     uint32_t node = f->ports[port].node, metres = t->in.cable_m ? t->in.cable_m[port] : 0;
-    *p = (struct traffic_port){.peer = TRAFFIC_NONE, .end = TRAFFIC_NONE};
+    *p = (struct traffic_port){.peer = TRAFFIC_NONE, .endport = TRAFFIC_NONE};
     if (!fab_port_is_up(f, port))
         return;
     p->peer = f->ports[port].peer;
     p->ps = pace_of(rate_of(f, port));
     p->cable = metres > 0 ? (uint64_t)metres * METRE_PS : (uint64_t)t->in.cable_ns * 1000;
-    p->to_end = !fab_node_is_switch(f, f->ports[p->peer].node);
-    p->ahead = (uint64_t)t->in.switch_ns * 1000;
+    p->to_endport = !fab_node_is_switch(f, f->ports[p->peer].node);
+    p->switch_delay = (uint64_t)t->in.switch_ns * 1000;
     if (t->in.arbitration != NULL)
         p->high_left = (int64_t)t->in.arbitration->high_limit * 4096 + 1;
     if (fab_node_is_switch(f, node)) {
         p->inputs = f->nodes[node].num_ports;
         build_marks(t, port);
     } else {
-        p->end = t->end_count++;
+        p->endport = t->endport_count++;
     }
     build_lanes(t, port);
 }
 
-static void build_end(struct fab_traffic *t, uint32_t port)
+static void build_endport(struct fab_traffic *t, uint32_t port)
 {
-    struct traffic_end *e = &t->ends[t->ports[port].end];
-    *e = (struct traffic_end){.port = port,
-                              .notices = {TRAFFIC_NONE, TRAFFIC_NONE},
-                              .phase = fab_prng_below(&t->prng, 64 * FAB_TRAFFIC_US)};
+    struct traffic_endport *e = &t->endports[t->ports[port].endport];
+    *e = (struct traffic_endport){.port = port,
+                                  .becns = {TRAFFIC_NONE, TRAFFIC_NONE},
+                                  .phase = fab_prng_below(&t->prng, 64 * FAB_TRAFFIC_US)};
     if (t->in.congestion != NULL)
         e->congestion = fab_congestion_of_adapter(t->in.congestion, t->in.fabric, port);
 }
@@ -102,12 +103,12 @@ int fab_traffic_build(struct fab_traffic *t)
     for (uint32_t port = 0; port < ports; port++)
         build_port(t, port);
     t->fifos = fab_alloc_array(t->fifo_count, sizeof *t->fifos);
-    t->ends = fab_alloc_array(t->end_count, sizeof *t->ends);
-    if (t->fifos == NULL || t->ends == NULL)
+    t->endports = fab_alloc_array(t->endport_count, sizeof *t->endports);
+    if (t->fifos == NULL || t->endports == NULL)
         return FAB_E_NOMEM;
     for (uint32_t port = 0; port < ports; port++)
-        if (t->ports[port].end != TRAFFIC_NONE)
-            build_end(t, port);
+        if (t->ports[port].endport != TRAFFIC_NONE)
+            build_endport(t, port);
     return FAB_OK;
 }
 
@@ -123,8 +124,8 @@ static int check_flow(const struct fab_traffic *t, const struct fab_traffic_flow
 {
     uint32_t ports = t->in.fabric->port_count;
     if (flow->from >= ports || flow->to >= ports || flow->from == flow->to ||
-        t->ports[flow->from].end == TRAFFIC_NONE || t->ports[flow->to].end == TRAFFIC_NONE ||
-        flow->bytes == 0)
+        t->ports[flow->from].endport == TRAFFIC_NONE ||
+        t->ports[flow->to].endport == TRAFFIC_NONE || flow->bytes == 0)
         return FAB_E_INVAL;
     if (flow->sl >= FAB_SLS && flow->sl != FAB_TRAFFIC_PATH_SL)
         return FAB_E_RANGE;
@@ -139,8 +140,8 @@ static void build_flow(struct fab_traffic *t, uint32_t index, const struct fab_t
     struct traffic_flow *x = &t->flows[index];
     bool path = from->sl == FAB_TRAFFIC_PATH_SL;
     *x = (struct traffic_flow){
-        .end = t->ports[from->from].end,
-        .to_end = t->ports[from->to].end,
+        .endport = t->ports[from->from].endport,
+        .to_endport = t->ports[from->to].endport,
         .slid = lid_of(t, from->from, 0),
         .dlid = lid_of(t, from->to, from->offset),
         .open = true,
@@ -150,7 +151,7 @@ static void build_flow(struct fab_traffic *t, uint32_t index, const struct fab_t
     };
     x->sl = path ? fab_target_sl(f, t->in.lids, t->vls, from->from, x->dlid) : from->sl;
     x->back_sl = path ? fab_target_sl(f, t->in.lids, t->vls, from->to, x->slid) : from->sl;
-    x->throttle = t->in.by_sl ? x->end * FAB_SLS + x->sl : index;
+    x->throttle = t->in.by_sl ? x->endport * FAB_SLS + x->sl : index;
     x->stats.done = FAB_TRAFFIC_FOREVER;
     fab_traffic_schedule(t, from->start, TRAFFIC_READY, index, 0);
 }
@@ -158,7 +159,7 @@ static void build_flow(struct fab_traffic *t, uint32_t index, const struct fab_t
 int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow *flows,
                             uint32_t count)
 {
-    size_t throttles = t->in.by_sl ? (size_t)t->end_count * FAB_SLS : count;
+    size_t throttles = t->in.by_sl ? (size_t)t->endport_count * FAB_SLS : count;
     t->flows = fab_alloc_array(count, sizeof *t->flows);
     t->throttles = calloc(throttles + 1, sizeof *t->throttles);
     if (t->flows == NULL || t->throttles == NULL)

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Everything counted anew from packets and events alone, beside what the run keeps as it goes. */
+/* Checks the state of a run: counts credits, bytes and packets again from packets and events alone,
+ * and compares with what the run keeps. */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/traffic/model.h"
 
-/* Of each lane the blocks of room that are taken, and the bytes that wait for it. */
-struct census {
+/* By lane: blocks of buffer in use, and bytes that wait for the lane. */
+struct recount {
     uint32_t *taken, *queued;
-    uint64_t *flying; /* by flow */
+    uint64_t *in_flight; /* by flow */
     uint64_t packets;
 };
 
-static void count_packet(const struct traffic_packet *x, struct census *c)
+static void count_packet(const struct traffic_packet *x, struct recount *c)
 {
     c->packets++;
-    c->flying[x->flow] += !x->notice;
+    c->in_flight[x->flow] += !x->becn;
     if (x->from != TRAFFIC_NONE)
         c->taken[x->from] += traffic_blocks(x->bytes);
 }
@@ -27,7 +28,7 @@ static void count_fifo(const struct fab_traffic *t, const struct traffic_lane *l
         *queued += t->packets[p].bytes;
 }
 
-static void count_all(const struct fab_traffic *t, struct census *c)
+static void count_all(const struct fab_traffic *t, struct recount *c)
 {
     for (size_t i = 0; i < t->packet_used; i++)
         if (t->packets[i].flow != TRAFFIC_NONE)
@@ -41,7 +42,7 @@ static void count_all(const struct fab_traffic *t, struct census *c)
             count_fifo(t, &t->lanes[id], in, &c->queued[id]);
 }
 
-static bool lanes_agree(const struct fab_traffic *t, const struct census *c)
+static bool lanes_agree(const struct fab_traffic *t, const struct recount *c)
 {
     for (uint32_t id = 0; id < t->in.fabric->port_count * t->vl_count; id++) {
         const struct traffic_lane *lane = &t->lanes[id];
@@ -52,13 +53,13 @@ static bool lanes_agree(const struct fab_traffic *t, const struct census *c)
     return true;
 }
 
-static bool flows_agree(const struct fab_traffic *t, const struct census *c)
+static bool flows_agree(const struct fab_traffic *t, const struct recount *c)
 {
     for (uint32_t i = 0; i < t->flow_count; i++) {
         const struct traffic_flow *f = &t->flows[i];
-        uint64_t most = f->flying * t->mtu, lost = f->stats.sent - f->stats.delivered;
-        if (f->flying != c->flying[i] || f->stats.delivered > f->stats.sent ||
-            (t->totals.dropped == 0 && (lost > most || (lost > 0) != (f->flying > 0))))
+        uint64_t most = f->in_flight * t->mtu, lost = f->stats.sent - f->stats.delivered;
+        if (f->in_flight != c->in_flight[i] || f->stats.delivered > f->stats.sent ||
+            (t->totals.dropped == 0 && (lost > most || (lost > 0) != (f->in_flight > 0))))
             return false;
     }
     return true;
@@ -67,17 +68,17 @@ static bool flows_agree(const struct fab_traffic *t, const struct census *c)
 bool fab_traffic_is_consistent(const struct fab_traffic *t)
 {
     size_t lanes = (size_t)t->in.fabric->port_count * t->vl_count + 1;
-    struct census c = {.taken = calloc(lanes, sizeof *c.taken),
-                       .queued = calloc(lanes, sizeof *c.queued),
-                       .flying = calloc(t->flow_count + (size_t)1, sizeof *c.flying)};
-    bool sound = c.taken != NULL && c.queued != NULL && c.flying != NULL;
-    if (sound) {
+    struct recount c = {.taken = calloc(lanes, sizeof *c.taken),
+                        .queued = calloc(lanes, sizeof *c.queued),
+                        .in_flight = calloc(t->flow_count + (size_t)1, sizeof *c.in_flight)};
+    bool consistent = c.taken != NULL && c.queued != NULL && c.in_flight != NULL;
+    if (consistent) {
         count_all(t, &c);
-        sound = lanes_agree(t, &c) && flows_agree(t, &c) &&
-                t->totals.injected == t->totals.delivered + t->totals.dropped + c.packets;
+        consistent = lanes_agree(t, &c) && flows_agree(t, &c) &&
+                     t->totals.injected == t->totals.delivered + t->totals.dropped + c.packets;
     }
     free(c.taken);
     free(c.queued);
-    free(c.flying);
-    return sound;
+    free(c.in_flight);
+    return consistent;
 }

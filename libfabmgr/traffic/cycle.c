@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which lanes wait for each other for ever. A lane without credits for what it has to send waits
- * for any one packet to leave the buffer that it sends to, so it is stuck when all packets there
- * wait for lanes that are stuck. Lanes that are not are found from those with credits backwards
- * (packets know whose room they hold, and by which lane they go on); what remains waits for itself
- * (a knot in the graph of waiting; Dally & Towles, "Principles and Practices of Interconnection
- * Networks", ch. 14).
+ * Finds deadlocks: lanes that wait for each other for ever. A lane without credits for its next
+ * packet waits until any packet leaves the buffer that it sends to. It is therefore deadlocked if
+ * all packets in that buffer wait for deadlocked lanes. The search starts with all blocked lanes
+ * and clears those that can move, backwards from lanes with credits: a packet knows whose buffer it
+ * occupies and by which lane it leaves. What remains is a knot in the wait-for graph (Dally &
+ * Towles, "Principles and Practices of Interconnection Networks", ch. 14).
  */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/size.h"
@@ -16,14 +16,14 @@ static bool is_blocked(const struct fab_traffic *t, uint32_t id)
 {
     const struct traffic_lane *lane = &t->lanes[id];
     const struct traffic_port *p = &t->ports[traffic_lane_port(t, id)];
-    if (lane->queued == 0 || p->to_end)
+    if (lane->queued == 0 || p->to_endport)
         return false;
     uint32_t input = fab_traffic_next_input(lane, p->inputs);
     uint32_t head = t->fifos[lane->fifos + input].head;
     return !traffic_has_room(t, id, t->packets[head].bytes);
 }
 
-/* Marks lanes of switches that are blocked; true: there are some. */
+/* Marks the blocked lanes of switches. Returns whether there are any. */
 static bool mark_blocked(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool any = false;
@@ -41,7 +41,7 @@ static bool mark_blocked(const struct fab_traffic *t, uint64_t *stuck)
     return any;
 }
 
-static void clear_coming(const struct fab_traffic *t, uint64_t *stuck)
+static void clear_with_credits_due(const struct fab_traffic *t, uint64_t *stuck)
 {
     struct traffic_event e;
     for (size_t cursor = 0; fab_traffic_events_next(&t->events, &cursor, &e);)
@@ -49,8 +49,8 @@ static void clear_coming(const struct fab_traffic *t, uint64_t *stuck)
             fab_bits_clear(stuck, e.arg);
 }
 
-/* One round backwards; true: more were found. */
-static bool clear_moving(const struct fab_traffic *t, uint64_t *stuck)
+/* Clears lanes one step backwards. Returns whether any was cleared. */
+static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool more = false;
     for (size_t i = 0; i < t->packet_used; i++) {
@@ -64,8 +64,8 @@ static bool clear_moving(const struct fab_traffic *t, uint64_t *stuck)
     return more;
 }
 
-/* The lane that one of those in the way of `lane` waits for. */
-static uint32_t next_of(const struct fab_traffic *t, uint32_t lane)
+/* The lane for which some packet in the buffer behind `lane` waits. */
+static uint32_t waits_for(const struct fab_traffic *t, uint32_t lane)
 {
     for (size_t i = 0; i < t->packet_used; i++)
         if (t->packets[i].flow != TRAFFIC_NONE && t->packets[i].from == lane)
@@ -73,20 +73,20 @@ static uint32_t next_of(const struct fab_traffic *t, uint32_t lane)
     return TRAFFIC_NONE;
 }
 
-/* Keeps the ports of the cycle that waiting leads into from lane `at`. */
-static int keep_cycle(struct fab_traffic *t, uint32_t at)
+/* Stores the ports of the cycle that the wait-for graph leads to from lane `at`. */
+static int store_cycle(struct fab_traffic *t, uint32_t at)
 {
     uint32_t lanes = t->in.fabric->port_count * t->vl_count, steps = 0, count = 0;
     for (; steps < lanes && at != TRAFFIC_NONE; steps++)
-        at = next_of(t, at);
+        at = waits_for(t, at);
     uint32_t first = at, room = 0;
     do
         room++;
-    while ((at = next_of(t, at)) != first && at != TRAFFIC_NONE);
+    while ((at = waits_for(t, at)) != first && at != TRAFFIC_NONE);
     uint32_t *cycle = fab_alloc_array(room, sizeof *cycle);
     if (cycle == NULL)
         return FAB_E_NOMEM;
-    for (; count < room; at = next_of(t, at))
+    for (; count < room; at = waits_for(t, at))
         cycle[count++] = traffic_lane_port(t, at);
     free(t->cycle);
     t->cycle = cycle;
@@ -100,12 +100,12 @@ int fab_traffic_find_cycle(struct fab_traffic *t)
     uint64_t *stuck = fab_bits_new(lanes);
     int status = stuck != NULL ? FAB_OK : FAB_E_NOMEM;
     if (stuck != NULL && mark_blocked(t, stuck)) {
-        clear_coming(t, stuck);
-        while (clear_moving(t, stuck))
+        clear_with_credits_due(t, stuck);
+        while (clear_movable(t, stuck))
             ;
         size_t first = fab_bits_next(stuck, lanes, 0);
         if (first < lanes)
-            status = keep_cycle(t, (uint32_t)first);
+            status = store_cycle(t, (uint32_t)first);
     }
     free(stuck);
     return status;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The queue of events: a wheel of slots for what happens within the next two microseconds, which is
- * nearly all, and a heap for the rest (Brown, "Calendar queues", CACM 1988, with a heap in place of
- * later years).
+ * The event queue: a timing wheel for the next two microseconds, which hold nearly all events, and
+ * a heap for later ones (Brown, "Calendar queues", CACM 1988, with a heap in place of later years).
  *
- * A slot is 64 ps wide and holds a list in reverse order of making. When time reaches it, it is
- * opened: sorted by time, the older before the younger, so that runs repeat exactly. What is put
- * into the open slot goes to its place. A bitmap finds the next slot with anything in it.
+ * A slot covers 64 ps and holds a list, the latest insertion first. When time reaches a slot, its
+ * list is sorted by time, and for the same time by the order of insertion, so that runs repeat
+ * exactly. An event for the open slot is inserted in its place. A bitmap finds the next slot that
+ * is not empty.
  */
 #include "libfabmgr/traffic/events.h"
 
@@ -17,7 +17,7 @@
 #define SLOTS (1u << 15)
 #define SLOT_SHIFT 6 /* 64 ps */
 #define NONE UINT32_MAX
-#define USED UINT32_MAX /* kind of events in the free list */
+#define USED UINT32_MAX /* marks events in the free list */
 
 int fab_traffic_events_init(struct traffic_events *q)
 {
@@ -97,7 +97,7 @@ static void near_put(struct traffic_events *q, uint32_t event)
     fab_bits_set(q->bits, at);
 }
 
-/* Into the open slot; `after` those of the same time, or before them. */
+/* Inserts into the open slot, behind events of the same time (`after`) or before them. */
 static void open_put(struct traffic_events *q, uint32_t event, bool after)
 {
     uint64_t time = q->pool[event].time;
@@ -108,7 +108,7 @@ static void open_put(struct traffic_events *q, uint32_t event, bool after)
     *at = event;
 }
 
-/* The next slot with anything in it after the open one, as counted from 0; UINT64_MAX: none. */
+/* The next slot that is not empty, counted from time 0; UINT64_MAX: none. */
 static uint64_t next_slot(const struct traffic_events *q)
 {
     size_t here = q->now % SLOTS;
@@ -119,7 +119,7 @@ static uint64_t next_slot(const struct traffic_events *q)
     return at <= here ? q->now + (SLOTS - here + at) : UINT64_MAX;
 }
 
-/* Opens the next slot. False: there is none until `until`. */
+/* Opens the next slot. False: there is none up to `until`. */
 static bool advance(struct traffic_events *q, uint64_t until)
 {
     uint64_t now = next_slot(q);
@@ -140,7 +140,7 @@ static bool advance(struct traffic_events *q, uint64_t until)
     return true;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- wheel and heap -------------------------------------------------------------------------- */
 
 static uint32_t new_event(struct traffic_events *q)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The events to come, in order of time; of one time, in the order they were made. For this room. */
+/* The event queue, ordered by time and then by the order of insertion. Private to this room. */
 #ifndef LIBFABMGR_TRAFFIC_EVENTS_H
 #define LIBFABMGR_TRAFFIC_EVENTS_H
 
@@ -9,9 +9,9 @@
 
 struct traffic_event {
     uint64_t time;   /* ps */
-    uint32_t arg;    /* packet, port, flow: by kind */
+    uint32_t arg;    /* packet, port or flow, depending on the kind */
     uint16_t kind;   /* enum traffic_kind in model.h */
-    uint16_t blocks; /* credits that come back */
+    uint16_t blocks; /* credits that return, for TRAFFIC_CREDIT */
     uint32_t next;   /* private */
 };
 struct traffic_far {
@@ -20,24 +20,24 @@ struct traffic_far {
 };
 struct traffic_events {
     struct traffic_event *pool;
-    size_t room, used; /* of the pool; those given back are in a list */
+    size_t room, used; /* of the pool; freed events form a list */
     uint32_t free;
-    uint32_t *slot;          /* [SLOTS] lists of what is soon */
-    uint64_t *bits;          /* which slots have any */
-    uint64_t now;            /* the slot that is open, counted from time 0 */
-    uint32_t open;           /* its list, sorted */
-    struct traffic_far *far; /* a heap: what is later than all slots */
+    uint32_t *slot;          /* [SLOTS] lists of near events */
+    uint64_t *bits;          /* slots that are not empty */
+    uint64_t now;            /* the open slot, counted from time 0 */
+    uint32_t open;           /* its sorted list */
+    struct traffic_far *far; /* a heap of the events behind the last slot */
     size_t far_room, far_count;
-    uint64_t made; /* far events ever, for their order */
+    uint64_t made; /* number of far events so far; it orders those of the same time */
     size_t count;
 };
 int fab_traffic_events_init(struct traffic_events *q); /* NOMEM */
 void fab_traffic_events_fini(struct traffic_events *q);
-/* Not before what was last taken. NOMEM. */
+/* The event must not be earlier than the one taken last. NOMEM. */
 int fab_traffic_events_put(struct traffic_events *q, const struct traffic_event *e);
-/* Takes the first one, unless it is after `until`. */
+/* Takes the first event unless it is later than `until`. */
 bool fab_traffic_events_take(struct traffic_events *q, uint64_t until, struct traffic_event *ret);
-/* Visits all in no order: start with *cursor = 0. */
+/* Visits all events in any order; start with *cursor = 0. */
 bool fab_traffic_events_next(const struct traffic_events *q, size_t *cursor,
                              struct traffic_event *ret);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Switches: packets wait for their lane by the port they came in by; lanes take from these in turn.
- */
+/* Switches: packets wait for their lane in one queue for each input port, and lanes serve these
+ * queues in turn. */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/traffic/model.h"
 
@@ -33,8 +33,8 @@ uint32_t fab_traffic_next_input(const struct traffic_lane *lane, uint32_t inputs
     return (uint32_t)(at < inputs ? at : fab_bits_next(lane->waiting, inputs, 0));
 }
 
-/* Takes the first packet of the lane's next input out of its queue. */
-static uint32_t take(struct fab_traffic *t, struct traffic_port *p, struct traffic_lane *lane)
+/* Takes the first packet from the lane's next input. */
+static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p, struct traffic_lane *lane)
 {
     uint32_t input = fab_traffic_next_input(lane, p->inputs);
     struct traffic_fifo *fifo = fifo_of(t, lane, input);
@@ -48,7 +48,7 @@ static uint32_t take(struct fab_traffic *t, struct traffic_port *p, struct traff
     return packet;
 }
 
-/* VLs with a packet that may go. */
+/* VLs that have a packet and credits for it. */
 static uint32_t sendable(struct fab_traffic *t, uint32_t port)
 {
     const struct traffic_port *p = &t->ports[port];
@@ -73,9 +73,9 @@ void fab_traffic_serve_switch(struct fab_traffic *t, uint32_t port)
     uint32_t mask = p->pending > 0 ? sendable(t, port) : 0;
     if (mask == 0)
         return;
-    uint8_t vl = traffic_turn(t, p, mask);
+    uint8_t vl = fab_traffic_arbitrate(t, p, mask);
     struct traffic_lane *lane = &t->lanes[traffic_lane_id(t, port, vl)];
-    uint32_t packet = take(t, p, lane);
+    uint32_t packet = dequeue(t, p, lane);
     struct traffic_packet *x = &t->packets[packet];
     if (fab_traffic_marks(t, p, lane, x))
         x->marked = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets and cables: what happens when a port sends one. Everything about the next hop is known
- * then (tables do not change), so that a hop is two events, the packet's coming and its credits'
- * return, and a third where more waits behind it.
+ * Packets on links: what happens when a port sends a packet. Tables do not change during a run, so
+ * the next hop is known then. A hop therefore takes two events, the arrival of the packet and the
+ * return of its credits, and a third one if more packets wait behind it.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -35,8 +35,8 @@ void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet)
     t->packet_free = packet;
 }
 
-/* Its room in the buffer it leaves is free at `when`. */
-static void give_back(struct fab_traffic *t, const struct traffic_packet *packet, uint64_t when)
+/* Frees the packet's space in the buffer that it leaves, at time `when`. */
+static void free_buffer(struct fab_traffic *t, const struct traffic_packet *packet, uint64_t when)
 {
     if (packet->from == TRAFFIC_NONE)
         return;
@@ -45,35 +45,36 @@ static void give_back(struct fab_traffic *t, const struct traffic_packet *packet
                          traffic_blocks(packet->bytes));
 }
 
-/* The lane by which it leaves the switch that it goes to by `port`; TRAFFIC_NONE: nowhere. */
+/* The lane by which the packet leaves the switch behind `port`; TRAFFIC_NONE: the switch has no
+ * route. */
 static uint32_t next_lane(const struct fab_traffic *t, const struct traffic_packet *packet,
                           const struct traffic_port *port)
 {
     const struct fab_fabric *f = t->in.fabric;
     const struct traffic_flow *flow = &t->flows[packet->flow];
-    uint32_t sw = f->ports[port->peer].node, lid = packet->notice ? flow->slid : flow->dlid;
+    uint32_t sw = f->ports[port->peer].node, lid = packet->becn ? flow->slid : flow->dlid;
     uint8_t num = lid <= t->in.lft->top ? fab_lft_row(t->in.lft, sw)[lid] : FAB_LFT_NO_ROUTE;
     if (num == 0 || num > f->nodes[sw].num_ports || packet->hops >= TRAFFIC_HOPS)
         return TRAFFIC_NONE;
     uint32_t out = fab_port_id(f, sw, num);
     if (t->ports[out].peer == TRAFFIC_NONE)
         return TRAFFIC_NONE;
-    uint8_t sl = packet->notice ? flow->back_sl : flow->sl;
+    uint8_t sl = packet->becn ? flow->back_sl : flow->sl;
     return traffic_lane_id(t, out, fab_vls_vl(t->vls, port->peer, out, sl));
 }
 
 static void drop(struct fab_traffic *t, uint32_t packet, uint64_t tail)
 {
-    give_back(t, &t->packets[packet], tail);
-    t->flows[t->packets[packet].flow].flying -= !t->packets[packet].notice;
+    free_buffer(t, &t->packets[packet], tail);
+    t->flows[t->packets[packet].flow].in_flight -= !t->packets[packet].becn;
     t->totals.dropped++;
     fab_traffic_packet_free(t, packet);
 }
 
-/* To a switch, where it may leave when its head has been looked at, and not so early that a faster
- * cable would run out of bytes. */
-static void send_on(struct fab_traffic *t, uint32_t packet, const struct traffic_port *p,
-                    uint64_t ps)
+/* Sends a packet to a switch. It can leave there once its header was processed, but not so early
+ * that a faster output link would run out of bytes. */
+static void forward_packet(struct fab_traffic *t, uint32_t packet, const struct traffic_port *p,
+                           uint64_t ps)
 {
     struct traffic_packet *x = &t->packets[packet];
     x->hops++;
@@ -85,7 +86,7 @@ static void send_on(struct fab_traffic *t, uint32_t packet, const struct traffic
     uint64_t there = traffic_ps(t->ports[traffic_lane_port(t, to)].ps, x->bytes);
     x->to = to;
     x->in = t->in.fabric->ports[p->peer].num;
-    fab_traffic_schedule(t, t->now + p->cable + p->ahead + (ps > there ? ps - there : 0),
+    fab_traffic_schedule(t, t->now + p->cable + p->switch_delay + (ps > there ? ps - there : 0),
                          TRAFFIC_ARRIVE, packet, 0);
 }
 
@@ -96,15 +97,15 @@ void fab_traffic_send_packet(struct fab_traffic *t, uint32_t packet)
     struct traffic_port *p = &t->ports[port];
     uint64_t ps = traffic_ps(p->ps, x->bytes);
     p->free_at = t->now + ps;
-    give_back(t, x, p->free_at);
+    free_buffer(t, x, p->free_at);
     x->from = lane;
-    if (p->to_end) {
+    if (p->to_endport) {
         x->from = TRAFFIC_NONE;
         fab_traffic_schedule(t, p->free_at + p->cable, TRAFFIC_DELIVER, packet, 0);
         return;
     }
     t->lanes[lane].credits -= traffic_blocks(x->bytes);
-    send_on(t, packet, p, ps);
+    forward_packet(t, packet, p, ps);
 }
 
 void fab_traffic_return_credits(struct fab_traffic *t, uint32_t lane, uint32_t blocks)

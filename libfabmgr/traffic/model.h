@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The model's state. For this room.
+ * The state of the traffic model. Private to this room.
  *
- * A port sends; what it sends to is the buffer of the port at the other end of the cable. A lane is
- * a sending port's VL: its credits (in blocks of 64 bytes) are the room left in that buffer. A
- * packet in a switch waits in the queue of (the lane it leaves by, the port it came in by): virtual
- * output queues, that share the room of the lane that they came in by. Lanes take from these queues
- * in turn; the lanes of a port take turns by VL arbitration. A packet is sent as soon as its head
- * has been looked at (cut through), where the next cable is not faster than the one it comes by;
- * else so late that its tail is there in time. Its room is free when its tail has left, and its
- * credits are back one cable later.
+ * A port sends into the input buffer of the port at the other end of its link. A lane is one VL of
+ * a sending port; its credits, in blocks of 64 bytes, are the free space in that buffer. A packet
+ * in a switch waits in a virtual output queue, one for each pair of output lane and input port;
+ * these queues share the input buffer of the lane that the packet came by. Lanes serve their queues
+ * in turn, and the lanes of a port are served by VL arbitration. Forwarding is cut-through: a
+ * packet is sent as soon as its header was processed if the output link is not faster than the
+ * input link; otherwise late enough that its tail is there in time. Its buffer space is free when
+ * its tail has left, and the credits are back one cable delay later.
  *
- * Left out: what switches have in common buffers beyond ports, the limits of crossbars (an input
- * may send to several outputs at once), link-level retries, acknowledgments (but for BECNs, which
- * travel as packets of 64 bytes), windows of queue pairs, adaptive routing, slow receivers (ends
- * take all that comes).
+ * Not modelled: buffers shared among the ports of a switch, limits of the crossbar (an input may
+ * send to several outputs at once), link-level retries, acknowledgements (except BECNs, which
+ * travel as packets of 64 bytes), windows of queue pairs, adaptive routing, and slow receivers
+ * (endports accept everything at once).
  */
 #ifndef LIBFABMGR_TRAFFIC_MODEL_H
 #define LIBFABMGR_TRAFFIC_MODEL_H
@@ -24,95 +24,95 @@
 #include "libfabmgr/traffic/traffic.h"
 
 #define TRAFFIC_NONE UINT32_MAX
-#define TRAFFIC_BLOCK 64 /* bytes a credit */
+#define TRAFFIC_BLOCK 64 /* bytes for one credit */
 #define TRAFFIC_HOPS 64
-#define TRAFFIC_NOTICE 64 /* bytes of a BECN's packet */
-#define TRAFFIC_SETS 4    /* words of a set of ports */
+#define TRAFFIC_BECN_BYTES 64 /* bytes of a packet with a BECN */
+#define TRAFFIC_INPUT_WORDS 4 /* 64-bit words of a set of input ports */
 
 enum traffic_kind {
-    TRAFFIC_ARRIVE,  /* a packet may leave the switch it came to */
-    TRAFFIC_DELIVER, /* its tail is at an end */
-    TRAFFIC_CREDIT,  /* to a lane */
-    TRAFFIC_WAKE,    /* a port may send again */
-    TRAFFIC_READY,   /* a flow may send */
-    TRAFFIC_SL,      /* an SL of an end may (arg: end * 16 + SL) */
-    TRAFFIC_NOTIFY,  /* a flow's receiver sends a BECN */
+    TRAFFIC_ARRIVE,  /* a packet can leave the switch that it came to */
+    TRAFFIC_DELIVER, /* the tail of a packet is at an endport */
+    TRAFFIC_CREDIT,  /* credits return to a lane */
+    TRAFFIC_WAKE,    /* a port can send again */
+    TRAFFIC_READY,   /* a flow can send */
+    TRAFFIC_SL,      /* an SL of an endport can send (arg: endport * 16 + SL) */
+    TRAFFIC_NOTIFY,  /* the receiver of a flow sends a BECN */
 };
 
 struct traffic_packet {
     uint32_t flow, next;
-    uint32_t from; /* the lane whose credits it holds */
-    uint32_t to;   /* the lane it leaves by, or waits for */
+    uint32_t from; /* the lane whose credits it uses */
+    uint32_t to;   /* the lane by which it leaves, or for which it waits */
     uint64_t born;
-    uint16_t bytes; /* with header */
-    uint8_t in;     /* the port it came in by, of this switch */
+    uint16_t bytes; /* including headers */
+    uint8_t in;     /* the input port at this switch */
     uint8_t hops;
-    bool marked, notice; /* FECN; a BECN on its way back */
+    bool marked, becn; /* has FECN; is a BECN */
 };
 struct traffic_fifo {
     uint32_t head, tail;
 };
 struct traffic_lane {
     uint32_t credits, capacity;
-    uint32_t queued;                /* bytes that wait for it */
-    uint32_t last;                  /* the input that was served last */
-    uint32_t gap;                   /* packets to go before the next mark */
-    uint32_t fifos;                 /* its first one, of input 0 */
-    bool starved;                   /* its next packet had to wait for credits */
-    uint64_t waiting[TRAFFIC_SETS]; /* inputs with packets for it */
+    uint32_t queued;                       /* bytes that wait for the lane */
+    uint32_t last;                         /* the input that was served last */
+    uint32_t gap;                          /* packets until the next mark */
+    uint32_t fifos;                        /* index of its first queue, that of input 0 */
+    bool starved;                          /* its next packet had to wait for credits */
+    uint64_t waiting[TRAFFIC_INPUT_WORDS]; /* inputs that have packets for it */
 };
-struct traffic_turn { /* of one table of VL arbitration */
+struct traffic_arbiter { /* position in one table of VL arbitration */
     uint16_t at;
-    int32_t left; /* blocks of 64 bytes */
+    int32_t left; /* remaining weight, in blocks of 64 bytes */
 };
 struct traffic_port {
-    uint32_t peer;         /* or TRAFFIC_NONE: no cable in use */
-    uint32_t end;          /* index of the end that it is a port of, or TRAFFIC_NONE */
-    uint64_t ps;           /* for 64 KiB */
-    uint64_t cable, ahead; /* ps: of its cable; and of what the peer does then */
+    uint32_t peer;                /* TRAFFIC_NONE: the link is not usable */
+    uint32_t endport;             /* index of the endport, or TRAFFIC_NONE at a switch */
+    uint64_t ps;                  /* time that 64 KiB take on the link */
+    uint64_t cable, switch_delay; /* ps: delay of the cable, and of the switch behind it */
     uint64_t free_at;
-    uint32_t pending; /* packets that wait, of a switch's port */
-    uint32_t limit;   /* bytes: marks when more wait; UINT32_MAX: never */
-    uint16_t rate;    /* of marks */
-    uint16_t least;   /* bytes of packets that are marked */
-    uint8_t inputs;   /* ports of its switch */
-    bool to_end;      /* its cable leads to one */
-    bool awake;       /* a WAKE is to come */
-    bool victim;      /* marks without credits, too */
-    struct traffic_turn high, low;
-    int64_t high_left; /* bytes until the low table has a turn */
+    uint32_t pending; /* packets that wait at this port of a switch */
+    uint32_t limit;   /* the port marks when more bytes wait; UINT32_MAX: it never marks */
+    uint16_t rate;    /* Marking_Rate */
+    uint16_t least;   /* shorter packets are not marked */
+    uint8_t inputs;   /* number of ports of its switch */
+    bool to_endport;  /* the link leads to an endport */
+    bool wake_queued; /* a TRAFFIC_WAKE event is queued */
+    bool victim;      /* Victim_Mask: marks without credits, too */
+    struct traffic_arbiter high, low;
+    int64_t high_left; /* bytes of the high table before the low table is served */
 };
-struct traffic_throttle { /* of a flow, or of an end's SL */
-    uint64_t tick;        /* of the timer, when index was right */
+struct traffic_throttle { /* of a flow, or of an SL at an endport */
+    uint64_t tick;        /* number of timer periods when index was last updated */
     uint16_t index;       /* CCTI */
 };
 struct traffic_flow {
-    uint32_t end, to_end, dlid, slid;
+    uint32_t endport, to_endport, dlid, slid;
     uint32_t throttle;
-    uint32_t next; /* in a fifo of ready flows */
-    uint32_t next_notice;
+    uint32_t next; /* in a queue of flows */
+    uint32_t next_becn;
     uint8_t sl, back_sl;
-    bool notice; /* waits at the receiver, to be sent */
-    bool open;   /* may send more */
+    bool becn; /* a BECN waits at the receiver */
+    bool open; /* may send more */
     uint64_t left, stop;
-    uint64_t pace;   /* ps for 64 KiB; 0: none */
-    uint64_t flying; /* packets under way */
+    uint64_t pace;      /* time in ps for 64 KiB at its configured rate; 0: no limit */
+    uint64_t in_flight; /* packets in flight */
     struct fab_traffic_flow_stats stats;
 };
-struct traffic_end {
+struct traffic_endport {
     uint32_t port;
-    const struct fab_congestion_adapter *congestion; /* or NULL */
-    uint64_t phase;                                  /* of its timers */
-    struct traffic_fifo sl[16];                      /* flows that may send */
-    struct traffic_fifo notices;
+    const struct fab_congestion_adapter *congestion; /* NULL: no congestion control */
+    uint64_t phase;                                  /* random phase of its timers, ps */
+    struct traffic_fifo sl[16];                      /* flows that may send, by SL */
+    struct traffic_fifo becns;
     uint16_t waiting; /* SLs with such flows */
-    uint16_t held;    /* SLs that may not send for a while */
+    uint16_t held;    /* SLs that congestion control delays now */
     uint8_t last_sl;
 };
 
 struct fab_traffic {
     struct fab_traffic_input in;
-    struct fab_vls one; /* where the input has none */
+    struct fab_vls one; /* a single lane, where the input gives no VLs */
     const struct fab_vls *vls;
     uint8_t vl_count;
     uint32_t mtu;
@@ -127,15 +127,15 @@ struct fab_traffic {
     struct traffic_packet *packets;
     size_t packet_room, packet_used;
     uint32_t packet_free;
-    struct traffic_end *ends;
-    uint32_t end_count;
+    struct traffic_endport *endports;
+    uint32_t endport_count;
     struct traffic_throttle *throttles;
     struct traffic_flow *flows;
     uint32_t flow_count;
     uint32_t *cycle, cycle_count;
     uint64_t now, checked;
     struct fab_traffic_totals totals;
-    int status; /* of the run: sticks */
+    int status; /* the first error; it ends the run */
 };
 
 static inline uint64_t traffic_ps(uint64_t per_64k, uint64_t bytes)
@@ -158,61 +158,66 @@ static inline uint8_t traffic_lane_vl(const struct fab_traffic *t, uint32_t lane
 {
     return (uint8_t)(t->vl_count == 1 ? 0 : lane % t->vl_count);
 }
-/* Its credits are counted: it does not lead to an end, where there is always room. */
+/* Whether the lane has credits for the packet. An endport accepts everything, so lanes to endports
+ * need no credits. */
 static inline bool traffic_has_room(const struct fab_traffic *t, uint32_t lane, uint32_t bytes)
 {
-    return t->ports[traffic_lane_port(t, lane)].to_end ||
+    return t->ports[traffic_lane_port(t, lane)].to_endport ||
            t->lanes[lane].credits >= traffic_blocks(bytes);
 }
 
-static inline bool traffic_end_has_work(const struct traffic_end *e)
+static inline bool traffic_endport_has_work(const struct traffic_endport *e)
 {
-    return (e->waiting & ~e->held) != 0 || e->notices.head != TRAFFIC_NONE;
+    return (e->waiting & ~e->held) != 0 || e->becns.head != TRAFFIC_NONE;
 }
 
-/* Faults stick in t->status. */
+/* An error is stored in t->status. */
 void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kind kind,
                           uint32_t arg, uint32_t blocks);
-void fab_traffic_wake_port(struct fab_traffic *t, uint32_t port); /* now, or when it is free */
+void fab_traffic_wake_port(struct fab_traffic *t, uint32_t port); /* serves the port now, or when
+                                                                     it is free */
 
-/* build.c: what is there at the start, and what is to be sent */
+/* build.c: the initial state and the flows */
 int fab_traffic_build(struct fab_traffic *t);
 int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow *flows,
                             uint32_t count);
 
-/* link.c: packets and cables */
+/* link.c: packets on links */
 uint32_t fab_traffic_packet_new(struct fab_traffic *t); /* TRAFFIC_NONE: no memory */
 void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet);
-/* The first one may leave now, by its lane `to` with room for it. */
+/* Sends a packet now by its lane `to`, which has credits for it. */
 void fab_traffic_send_packet(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_return_credits(struct fab_traffic *t, uint32_t lane, uint32_t blocks);
 
 /* forward.c: switches */
 void fab_traffic_arrive(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_serve_switch(struct fab_traffic *t, uint32_t port);
-uint32_t fab_traffic_next_input(const struct traffic_lane *lane, uint32_t inputs); /* that waits */
+uint32_t fab_traffic_next_input(const struct traffic_lane *lane,
+                                uint32_t inputs); /* the next input with packets,
+                                                     after the last one */
 
-/* adapter.c: ends */
+/* adapter.c: endports */
 void fab_traffic_flow_ready(struct fab_traffic *t, uint32_t flow);
-void fab_traffic_release_sl(struct fab_traffic *t, uint32_t end, uint8_t sl);
+void fab_traffic_release_sl(struct fab_traffic *t, uint32_t endport, uint8_t sl);
 void fab_traffic_serve_endport(struct fab_traffic *t, uint32_t port);
 void fab_traffic_deliver(struct fab_traffic *t, uint32_t packet);
-void fab_traffic_send_becn(struct fab_traffic *t, uint32_t flow);
+void fab_traffic_queue_becn(struct fab_traffic *t, uint32_t flow);
 
-/* reaction.c: congestion control */
+/* reaction.c: congestion control. Whether the port marks the packet. */
 bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
                        struct traffic_lane *lane, const struct traffic_packet *packet);
 void fab_traffic_receive_becn(struct fab_traffic *t, struct traffic_flow *f);
-/* How long to wait after a packet that takes ps. */
+/* The delay after a packet that takes ps. */
 uint64_t fab_traffic_injection_delay(struct fab_traffic *t, const struct traffic_flow *f,
                                      uint64_t ps);
 
-/* arbitration.c: the VL, of those in the mask (not 0), that sends now; and so many bytes went. */
-uint8_t traffic_turn(struct fab_traffic *t, struct traffic_port *p, uint32_t mask);
+/* arbitration.c: chooses the VL that sends now from the mask (not 0); and charges it for the bytes
+ * that it sent. */
+uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uint32_t mask);
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes);
 
-/* cycle.c: NOMEM, CYCLE with t->cycle. */
+/* cycle.c: looks for a deadlock. NOMEM; CYCLE: t->cycle has it. */
 int fab_traffic_find_cycle(struct fab_traffic *t);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Congestion control (IBA annex A10): switches mark, senders slow down.
+ * Congestion control (IBA annex A10): switches mark packets, senders slow down.
  *
- * A10 leaves open how long a queue a threshold stands for. Here it is what waits for the lane, from
- * all inputs, behind the packet that goes: threshold w of 15 is (16 - w) / 16 of the room that one
- * port has for the VL. A lane whose packet had to wait for credits is a victim and not the root of
- * congestion: it marks only when told to (Victim_Mask). Between two marks are 0 to twice
- * Marking_Rate packets that might have been, by chance. Timers of an end's SLs are not events: how
- * often one ran out since is found when the index is needed.
+ * A10 does not define the queue length that a threshold stands for. Here it is the bytes that wait
+ * for the lane from all inputs, behind the packet being sent: threshold w (1..15) is (16 - w) / 16
+ * of the buffer that one port has for the VL. A lane whose packet had to wait for credits is a
+ * victim of congestion elsewhere, not its root; it marks only if Victim_Mask says so. The number of
+ * packets between two marks is random, from 0 to twice Marking_Rate. Timers of SLs are not events:
+ * the number of periods since the last update is computed when the index is needed.
  */
 #include "libfabmgr/traffic/model.h"
 
@@ -16,7 +16,7 @@
 bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
                        struct traffic_lane *lane, const struct traffic_packet *packet)
 {
-    if (lane->queued <= p->limit || packet->bytes < p->least || packet->notice ||
+    if (lane->queued <= p->limit || packet->bytes < p->least || packet->becn ||
         (lane->starved && !p->victim))
         return false;
     if (lane->gap > 0) {
@@ -27,21 +27,21 @@ bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
     return true;
 }
 
-/* NULL: this adapter does not slow this SL down. */
+/* NULL: the adapter does not control this SL. */
 static const struct fab_congestion_sl *setting(const struct fab_traffic *t,
                                                const struct traffic_flow *f)
 {
-    const struct fab_congestion_adapter *c = t->ends[f->end].congestion;
+    const struct fab_congestion_adapter *c = t->endports[f->endport].congestion;
     return c != NULL && (c->sls >> f->sl & 1) != 0 ? &c->sl[f->sl] : NULL;
 }
 
-/* The index as it is now. */
+/* Updates CCTI for the timer periods since the last update. */
 static uint16_t *index_now(struct fab_traffic *t, const struct traffic_flow *f,
                            const struct fab_congestion_sl *sl)
 {
     struct traffic_throttle *x = &t->throttles[f->throttle];
     if (sl->timer > 0) {
-        uint64_t tick = (t->now + t->ends[f->end].phase) / (sl->timer * TIMER_UNIT);
+        uint64_t tick = (t->now + t->endports[f->endport].phase) / (sl->timer * TIMER_UNIT);
         uint64_t steps = tick - x->tick;
         x->tick = tick;
         x->index = steps < x->index ? (uint16_t)(x->index - steps) : 0;
@@ -56,7 +56,7 @@ void fab_traffic_receive_becn(struct fab_traffic *t, struct traffic_flow *f)
     const struct fab_congestion_sl *sl = setting(t, f);
     if (sl == NULL)
         return;
-    uint16_t *index = index_now(t, f, sl), limit = t->ends[f->end].congestion->table.limit;
+    uint16_t *index = index_now(t, f, sl), limit = t->endports[f->endport].congestion->table.limit;
     uint32_t raised = *index + sl->increase;
     *index = (uint16_t)(raised < limit ? raised : limit);
 }
@@ -68,5 +68,5 @@ uint64_t fab_traffic_injection_delay(struct fab_traffic *t, const struct traffic
     if (sl == NULL || (t->throttles[f->throttle].index == 0 && sl->min == 0))
         return 0;
     uint16_t index = *index_now(t, f, sl);
-    return ps * fab_congestion_delay(t->ends[f->end].congestion->table.entry[index]) / 8;
+    return ps * fab_congestion_delay(t->endports[f->endport].congestion->table.entry[index]) / 8;
 }

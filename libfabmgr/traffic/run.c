@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One event after the other. */
+/* The run of the model: event after event until the end. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/traffic/model.h"
 
-#define CHECK_EVERY (50 * FAB_TRAFFIC_US) /* for lanes that wait for each other */
+#define CHECK_EVERY (50 * FAB_TRAFFIC_US) /* how often to look for deadlocks */
 #define MTU 4096
 #define BUFFER 65536
 #define SWITCH_NS 200
 #define CABLE_NS 25
 #define ADAPTER_NS 1200
 
-/* ---- beginning and end ----------------------------------------------------------------------- */
+/* ---- life cycle ------------------------------------------------------------------------------ */
 
 static void set_defaults(struct fab_traffic *t, const struct fab_traffic_input *in)
 {
@@ -57,7 +57,7 @@ void fab_traffic_free(struct fab_traffic *t)
     free(t->ports);
     free(t->lanes);
     free(t->fifos);
-    free(t->ends);
+    free(t->endports);
     free(t->flows);
     free(t->throttles);
     free(t->packets);
@@ -79,7 +79,7 @@ void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kin
 
 static void serve(struct fab_traffic *t, uint32_t port)
 {
-    if (t->ports[port].end == TRAFFIC_NONE)
+    if (t->ports[port].endport == TRAFFIC_NONE)
         fab_traffic_serve_switch(t, port);
     else
         fab_traffic_serve_endport(t, port);
@@ -88,12 +88,12 @@ static void serve(struct fab_traffic *t, uint32_t port)
 void fab_traffic_wake_port(struct fab_traffic *t, uint32_t port)
 {
     struct traffic_port *p = &t->ports[port];
-    if (p->awake)
+    if (p->wake_queued)
         return;
     if (t->now >= p->free_at) {
         serve(t, port);
     } else {
-        p->awake = true;
+        p->wake_queued = true;
         fab_traffic_schedule(t, p->free_at, TRAFFIC_WAKE, port, 0);
     }
 }
@@ -111,7 +111,7 @@ static void handle(struct fab_traffic *t, const struct traffic_event *e)
         fab_traffic_return_credits(t, e->arg, e->blocks);
         break;
     case TRAFFIC_WAKE:
-        t->ports[e->arg].awake = false;
+        t->ports[e->arg].wake_queued = false;
         serve(t, e->arg);
         break;
     case TRAFFIC_READY:
@@ -121,12 +121,12 @@ static void handle(struct fab_traffic *t, const struct traffic_event *e)
         fab_traffic_release_sl(t, e->arg / FAB_SLS, (uint8_t)(e->arg % FAB_SLS));
         break;
     case TRAFFIC_NOTIFY:
-        fab_traffic_send_becn(t, e->arg);
+        fab_traffic_queue_becn(t, e->arg);
         break;
     }
 }
 
-static void look_for_cycle(struct fab_traffic *t)
+static void check_for_cycle(struct fab_traffic *t)
 {
     t->checked = t->now;
     t->status = fab_traffic_find_cycle(t);
@@ -140,16 +140,16 @@ int fab_traffic_run(struct fab_traffic *t, uint64_t until)
         t->totals.events++;
         handle(t, &e);
         if (t->now - t->checked >= CHECK_EVERY && t->status == FAB_OK)
-            look_for_cycle(t);
+            check_for_cycle(t);
     }
     if (t->status == FAB_OK && t->events.count == 0)
-        look_for_cycle(t);
+        check_for_cycle(t);
     if (t->status == FAB_OK && until != FAB_TRAFFIC_FOREVER && until > t->now)
         t->now = until;
     return t->status;
 }
 
-/* ---- what is asked --------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 uint64_t fab_traffic_now(const struct fab_traffic *t)
 {
