@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Advice. How many senders crowd one end no counter tells; that many were slowed down for so many
- * ends at a time bounds it: at least their quotient, for some end, in a fabric where senders have
- * one crowd each. Logs name the end that a sender was slowed down for, but only of those that came
- * to their threshold. The greater of the two is what is seen.
+ * Advice on congestion control from what counters and logs show. No counter shows the fan-in of an
+ * incast. It has a lower bound, though: the number of throttled senders divided by the number of
+ * congested endports, because some endport has at least that many, if each sender takes part in one
+ * incast. A congestion log names the endport that a sender was throttled for, but only for senders
+ * that reached the threshold of their table. The observed fan-in is the greater of the two.
  *
- * Marks alone are no trouble: as long as there is a crowd they are what holds it back. If it is
- * held back queues are short, and nobody behind it waits for long.
+ * Marks alone are no reason for advice: as long as an incast lasts, they are what throttles it.
+ * While it is throttled, queues are short and no other traffic waits for long.
  */
 #include "libfabmgr/congestion/advise.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#define WAITS_MUCH 200 /* permille */
+#define WAITS_MUCH 200 /* permille of the time */
 
 enum kind { FAN_IN, NOBODY_SLOWED, NOT_HELD, UNSUPPORTED, CHANGED, NOT_APPLIED };
 struct advice {
@@ -22,8 +23,8 @@ struct advice {
     uint32_t kinds;
 };
 
-__attribute__((format(printf, 3, 4))) static void say(struct advice *a, enum kind kind,
-                                                      const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void advise(struct advice *a, enum kind kind,
+                                                         const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -32,61 +33,63 @@ __attribute__((format(printf, 3, 4))) static void say(struct advice *a, enum kin
     a->kinds |= 1u << kind;
 }
 
-static void advise_fan_in(struct advice *a, const struct fab_congestion_observed *seen,
-                          const struct fab_congestion_configured *assumed)
+static void advise_fan_in(struct advice *a, const struct fab_congestion_observed *observed,
+                          const struct fab_congestion_configured *configured)
 {
-    uint32_t share = seen->congested_endports > 0 ? seen->slowed / seen->congested_endports : 0;
-    if (seen->logged_fan_in >= share && seen->logged_fan_in > assumed->fan_in)
-        say(a, FAN_IN,
-            "logs name %u senders that were slowed down for one end, and %u are counted on: set "
-            "congestion.fan_in to %u or more",
-            seen->logged_fan_in, assumed->fan_in, seen->logged_fan_in);
-    else if (share > assumed->fan_in)
-        say(a, FAN_IN,
-            "%u senders were slowed down for %u ends, about %u for each, and %u are counted on: "
-            "set congestion.fan_in to %u or more",
-            seen->slowed, seen->congested_endports, share, assumed->fan_in, share);
+    uint32_t share =
+        observed->congested_endports > 0 ? observed->slowed / observed->congested_endports : 0;
+    if (observed->logged_fan_in >= share && observed->logged_fan_in > configured->fan_in)
+        advise(a, FAN_IN,
+               "congestion logs name %u senders that were throttled for one endport, but the "
+               "settings assume %u: set congestion.fan_in to %u or more",
+               observed->logged_fan_in, configured->fan_in, observed->logged_fan_in);
+    else if (share > configured->fan_in)
+        advise(a, FAN_IN,
+               "%u senders were throttled for %u endports, about %u for each, but the settings "
+               "assume %u: set congestion.fan_in to %u or more",
+               observed->slowed, observed->congested_endports, share, configured->fan_in, share);
 }
 
-static void advise_controlled(struct advice *a, const struct fab_congestion_observed *seen,
-                              const struct fab_congestion_configured *assumed)
+static void advise_controlled(struct advice *a, const struct fab_congestion_observed *observed,
+                              const struct fab_congestion_configured *configured)
 {
-    advise_fan_in(a, seen, assumed);
-    if (seen->congested_endports > 0 && seen->slowed == 0)
-        say(a, NOBODY_SLOWED,
-            "marked packets come to %u ends and no sender is told of it: do the adapters support "
-            "it, and is it switched on there?",
-            seen->congested_endports);
-    else if (seen->persistent_endports > 0 && seen->max_wait_permille >= WAITS_MUCH)
-        say(a, NOT_HELD,
-            "marked packets keep coming to %u ends and their senders are told, yet %u ports wait "
-            "for credits, one of them %u %% of its time: the crowd is not held back; a greater "
-            "increase (profile incast) slows it down sooner",
-            seen->persistent_endports, seen->waiting, seen->max_wait_permille / 10);
-    if (assumed->unsupported * 10 > assumed->devices)
-        say(a, UNSUPPORTED,
-            "%u of %u devices are without support: their traffic is not held back, nor protected",
-            assumed->unsupported, assumed->devices);
-    if (assumed->changed > 0)
-        say(a, CHANGED,
-            "%u devices had other settings than they were given, and were set again: somebody else "
-            "sets them, too, or they were restarted",
-            assumed->changed);
+    advise_fan_in(a, observed, configured);
+    if (observed->congested_endports > 0 && observed->slowed == 0)
+        advise(a, NOBODY_SLOWED,
+               "%u endports receive marked packets, but no sender is notified: check whether the "
+               "adapters support congestion control and have it enabled",
+               observed->congested_endports);
+    else if (observed->persistent_endports > 0 && observed->max_wait_permille >= WAITS_MUCH)
+        advise(a, NOT_HELD,
+               "%u endports receive marked packets all the time, their senders are throttled, yet "
+               "%u ports wait for credits, one of them %u %% of its time: the incast is not held "
+               "back; a larger increase (profile incast) throttles it sooner",
+               observed->persistent_endports, observed->waiting, observed->max_wait_permille / 10);
+    if (configured->unsupported * 10 > configured->devices)
+        advise(a, UNSUPPORTED,
+               "%u of %u devices do not support congestion control: their traffic is neither "
+               "throttled nor protected",
+               configured->unsupported, configured->devices);
+    if (configured->changed > 0)
+        advise(a, CHANGED,
+               "%u devices had other settings than they were given, and were set again: another "
+               "program sets them, or they were restarted",
+               configured->changed);
 }
 
-unsigned fab_congestion_advise(const struct fab_congestion_observed *seen,
-                               const struct fab_congestion_configured *assumed,
+unsigned fab_congestion_advise(const struct fab_congestion_observed *observed,
+                               const struct fab_congestion_configured *configured,
                                char ret[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN],
                                uint32_t *ret_kinds)
 {
     struct advice a = {.text = ret};
-    if (assumed->apply && !assumed->off)
-        advise_controlled(&a, seen, assumed);
-    else if (seen->max_wait_permille >= WAITS_MUCH)
-        say(&a, NOT_APPLIED,
-            "%u ports wait for credits, one of them %u %% of its time: congestion control "
-            "(congestion.apply) would hold back those that crowd others",
-            seen->waiting, seen->max_wait_permille / 10);
+    if (configured->apply && !configured->off)
+        advise_controlled(&a, observed, configured);
+    else if (observed->max_wait_permille >= WAITS_MUCH)
+        advise(&a, NOT_APPLIED,
+               "%u ports wait for credits, one of them %u %% of its time: congestion control "
+               "(congestion.apply) would throttle the senders of incasts",
+               observed->waiting, observed->max_wait_permille / 10);
     if (ret_kinds)
         *ret_kinds = a.kinds;
     return a.count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Settings of all ports. A port's basis is gathered first; ports of the same basis share a setting,
- * which is derived once (derive.c). What is known of the fabric as a whole is in summary.c.
+ * Settings of all ports. For each port, a basis is collected first; ports with the same basis share
+ * one setting, which is derived once (derive.c). Facts about the whole fabric are in summary.c.
  */
 #include "libfabmgr/congestion/congestion.h"
 
@@ -14,27 +14,28 @@
 #include "libfabmgr/congestion/summary.h"
 
 #define NS_A_METRE 5
-#define CROWD_MOST 512 /* senders that are counted on where nothing is told of them */
-#define ENTRIES 128    /* where it is not known how many a device has */
+#define FAN_IN_MAX 512 /* the fan-in assumed where nothing limits it */
+#define ENTRIES 128    /* table entries assumed where ControlTableCap is unknown */
 
-struct bases { /* different ones, in the order in which they were met */
+struct bases { /* distinct ones, in the order of their first port */
     struct fab_congestion_basis *items;
     size_t count, capacity;
 };
 struct work {
     const struct fab_congestion_input *in;
     const struct fab_policy_congestion *policy;
-    struct fab_congestion_summary fab_congestion_summary;
-    uint32_t all;                          /* ends but one, or CROWD_MOST; rounded */
-    uint32_t by_class[FAB_CONGESTION_SLS]; /* likewise, where fewer by class */
+    struct fab_congestion_summary summary;
+    uint32_t all;                          /* fan-in by the number of endports, at most
+                                              FAN_IN_MAX, rounded */
+    uint32_t by_class[FAB_CONGESTION_SLS]; /* fan-in by class where that is lower, rounded */
     struct fab_congestion_basis common;
     struct bases ports, adapters;
 };
 
-/* ---- what all have in common ------------------------------------------------------------------
- */
+/* ---- facts common to all ports --------------------------------------------------------------- */
 
-/* The next power of two, or one and a half of one, so that a few ends more or less seldom count. */
+/* Rounds up to a power of two or 1.5 times one, so that a few endports more or less seldom change a
+ * setting. */
 static uint32_t rounded(uint32_t n)
 {
     uint32_t power = 2;
@@ -43,39 +44,40 @@ static uint32_t rounded(uint32_t n)
     return power >= 4 && power / 4 * 3 >= n ? power / 4 * 3 : power;
 }
 
-/* Of an adapter whose partitions let so many port_fan_in the ends that it sends to, 0: any; by SL
- * as its classes do. */
-static void count_on(const struct work *w, uint32_t port_fan_in, struct fab_congestion_basis *b)
+/* Sets the fan-in by SL. port_fan_in: the senders that partitions allow to one endport, 0:
+ * unlimited. */
+static void set_fan_in(const struct work *w, uint32_t port_fan_in, struct fab_congestion_basis *b)
 {
     uint32_t by_hand = w->policy->fan_in,
-             by_job = port_fan_in > 0 ? rounded(port_fan_in) : UINT32_MAX;
+             by_partition = port_fan_in > 0 ? rounded(port_fan_in) : UINT32_MAX;
     b->fan_in = 0;
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
-        uint32_t by_class = w->by_class[sl], count = by_job < by_class ? by_job : by_class;
+        uint32_t by_class = w->by_class[sl],
+                 count = by_partition < by_class ? by_partition : by_class;
         b->sl_fan_in[sl] = by_hand > 0 ? by_hand : count;
         if (b->sl_fan_in[sl] <= b->fan_in)
             continue;
         b->fan_in = b->sl_fan_in[sl];
-        b->fan_in_from = by_hand > 0         ? FAB_CONGESTION_FROM_POLICY
-                         : by_job < by_class ? FAB_CONGESTION_FROM_JOBS
-                         : by_class < w->all ? FAB_CONGESTION_FROM_CLASS
-                                             : FAB_CONGESTION_FROM_FABRIC;
+        b->fan_in_from = by_hand > 0               ? FAB_CONGESTION_FROM_POLICY
+                         : by_partition < by_class ? FAB_CONGESTION_FROM_JOBS
+                         : by_class < w->all       ? FAB_CONGESTION_FROM_CLASS
+                                                   : FAB_CONGESTION_FROM_FABRIC;
     }
 }
 
-static void see_classes(struct work *w)
+static void set_class_fan_in(struct work *w)
 {
     const uint32_t *fan_in = w->in->fan_in;
-    uint32_t others = w->common.ends > 1 ? w->common.ends - 1 : 1;
-    w->all = rounded(others < CROWD_MOST ? others : CROWD_MOST);
+    uint32_t others = w->common.endports > 1 ? w->common.endports - 1 : 1;
+    w->all = rounded(others < FAN_IN_MAX ? others : FAN_IN_MAX);
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
         uint32_t of_class = fan_in != NULL && fan_in[sl] > 0 ? rounded(fan_in[sl]) : w->all;
         w->by_class[sl] = of_class < w->all ? of_class : w->all;
     }
 }
 
-/* The greatest of all adapters; 0: it is not known. */
-static uint32_t greatest_crowd(const struct fab_congestion_input *in)
+/* The maximum of all adapters; 0: unknown. */
+static uint32_t max_port_fan_in(const struct fab_congestion_input *in)
 {
     uint32_t most = 0;
     for (uint32_t p = 0; in->port_fan_in != NULL && p < in->fabric->port_count; p++)
@@ -88,7 +90,7 @@ static uint32_t bounded(uint64_t x)
     return x < UINT32_MAX ? (uint32_t)x : UINT32_MAX;
 }
 
-static void see_times(struct work *w)
+static void set_times(struct work *w)
 {
     const struct fab_policy_congestion *p = w->policy;
     struct fab_congestion_basis *b = &w->common;
@@ -99,9 +101,9 @@ static void see_times(struct work *w)
         b->queue_ns = bounded((uint64_t)p->queue_kb * 1024 * 8 * 1000 / b->slowest);
 }
 
-static void gather(struct work *w)
+static void set_common(struct work *w)
 {
-    const struct fab_congestion_summary *s = &w->fab_congestion_summary;
+    const struct fab_congestion_summary *s = &w->summary;
     uint32_t most = fab_mtu_bytes(w->in->policy->max_mtu);
     uint32_t hops = w->in->hops > 0 ? w->in->hops : s->hops;
     w->common = (struct fab_congestion_basis){
@@ -109,12 +111,12 @@ static void gather(struct work *w)
         .hops = (uint8_t)(hops < UINT8_MAX ? hops : UINT8_MAX),
         .mtu = (uint16_t)(s->mtu < most ? s->mtu : most),
         .slowest = s->slowest,
-        .ends = rounded(s->ends),
+        .endports = rounded(s->endports),
         .taper = 100,
     };
-    see_classes(w);
-    count_on(w, greatest_crowd(w->in), &w->common);
-    see_times(w);
+    set_class_fan_in(w);
+    set_fan_in(w, max_port_fan_in(w->in), &w->common);
+    set_times(w);
 }
 
 /* ---- ports ------------------------------------------------------------------------------------
@@ -148,27 +150,28 @@ static uint16_t entries_of(const struct fab_congestion_input *in, uint32_t node)
     return (uint16_t)(entries < FAB_CONGESTION_TABLE_MOST ? entries : FAB_CONGESTION_TABLE_MOST);
 }
 
-static int place(struct work *w, uint32_t port, uint16_t *ret)
+static int add_port(struct work *w, uint32_t port, uint16_t *ret)
 {
     const struct fab_fabric *f = w->in->fabric;
     uint32_t node = f->ports[port].node;
     struct fab_congestion_basis b;
-    memcpy(&b, &w->common, sizeof b); /* with what is between fields: it is compared as bytes */
+    memcpy(&b, &w->common, sizeof b); /* memcpy, so that padding is equal: bases are compared as
+                                         bytes */
     b.rate = fab_link_rate(&f->ports[port].info);
     if (!fab_node_is_switch(f, node)) {
         b.entries = entries_of(w->in, node);
-        count_on(w, w->in->port_fan_in != NULL ? w->in->port_fan_in[port] : 0, &b);
+        set_fan_in(w, w->in->port_fan_in != NULL ? w->in->port_fan_in[port] : 0, &b);
         return find(&w->adapters, &b, ret);
     }
     uint32_t to = fab_peer_node(f, port);
     b.edge = !fab_node_is_switch(f, to);
-    b.up = !b.edge && w->fab_congestion_summary.rank[to] > w->fab_congestion_summary.rank[node];
-    b.down = !b.edge && w->fab_congestion_summary.rank[to] < w->fab_congestion_summary.rank[node];
-    b.taper = b.edge ? 100 : w->fab_congestion_summary.taper[node];
+    b.up = !b.edge && w->summary.rank[to] > w->summary.rank[node];
+    b.down = !b.edge && w->summary.rank[to] < w->summary.rank[node];
+    b.taper = b.edge ? 100 : w->summary.taper[node];
     return find(&w->ports, &b, ret);
 }
 
-static int place_all(struct work *w, uint16_t *of_port)
+static int add_ports(struct work *w, uint16_t *of_port)
 {
     const struct fab_fabric *f = w->in->fabric;
     int rc = FAB_OK;
@@ -176,7 +179,7 @@ static int place_all(struct work *w, uint16_t *of_port)
         of_port[p] = FAB_CONGESTION_NONE;
         bool of_switch = fab_node_is_switch(f, f->ports[p].node);
         if (of_switch ? f->ports[p].num > 0 && fab_port_is_up(f, p) : fab_congestion_is_edge(f, p))
-            rc = place(w, p, &of_port[p]);
+            rc = add_port(w, p, &of_port[p]);
     }
     return rc;
 }
@@ -200,17 +203,17 @@ int fab_congestion_compute(const struct fab_congestion_input *in, struct fab_con
 {
     struct work w = {.in = in, .policy = &in->policy->congestion};
     struct fab_congestion c = {.ports = in->fabric->port_count};
-    int rc = fab_congestion_summary_init(in->fabric, &w.fab_congestion_summary);
+    int rc = fab_congestion_summary_init(in->fabric, &w.summary);
     if (rc == FAB_OK) {
-        gather(&w);
+        set_common(&w);
         c.of_port = fab_alloc_array(c.ports, sizeof *c.of_port);
-        rc = c.of_port != NULL ? place_all(&w, c.of_port) : FAB_E_NOMEM;
+        rc = c.of_port != NULL ? add_ports(&w, c.of_port) : FAB_E_NOMEM;
     }
     if (rc == FAB_OK)
         rc = derive_all(&w, &c);
     c.port_basis = w.ports.items;
     c.adapter_basis = w.adapters.items;
-    fab_congestion_summary_fini(&w.fab_congestion_summary);
+    fab_congestion_summary_fini(&w.summary);
     if (rc == FAB_OK)
         *ret = c;
     else

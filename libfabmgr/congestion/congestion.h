@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Congestion control (IBA annex A10) computed from the fabric. A switch port whose queue grows
- * beyond its threshold marks packets (FECN); their receiver tells the sender (BECN); the sender
+ * Congestion control settings (IBA annex A10) computed from the fabric. A switch port whose queue
+ * exceeds its threshold marks packets (FECN). Their receiver notifies the sender (BECN). The sender
  * raises its index into a table of delays (CCTI) by `increase`, up to `limit`, and lowers it by one
- * each `timer`. After a packet that takes t to be sent it waits t * multiplier / 2^shift of the
- * entry, so that it sends at the link's rate / (1 + multiplier / 2^shift).
+ * in each `timer` period. After a packet that takes t, the sender waits t * multiplier / 2^shift of
+ * the table entry, so that it sends at the link's rate / (1 + multiplier / 2^shift).
  *
- * What stands at one port stands at many: each different setting is kept once. Why a number is what
- * it is follows from the setting's `basis`, which the sentences of explain.h are made of.
+ * Many ports have the same setting, so each different setting is stored once. Each has a `basis`,
+ * the facts that it was derived from; the sentences of explain.h are made of it.
  */
 #ifndef LIBFABMGR_CONGESTION_CONGESTION_H
 #define LIBFABMGR_CONGESTION_CONGESTION_H
@@ -21,93 +21,97 @@
 #include "libfabmgr/wire/gs.h"
 
 #define FAB_CONGESTION_SLS 16
-#define FAB_CONGESTION_BLOCK 64 /* entries of the control table in a MAD */
+#define FAB_CONGESTION_BLOCK 64 /* table entries in one MAD */
 #define FAB_CONGESTION_NONE UINT16_MAX
 
-/* A port of a switch (A10.4.3.6, A10.4.3.7). */
+/* Settings of a switch port (A10.4.3.6, A10.4.3.7). */
 struct fab_congestion_port {
-    uint8_t threshold;     /* 0: does not mark; 1: marks at the longest queue .. 15: the shortest */
-    uint8_t packet_size;   /* of 64 bytes: shorter packets are not marked */
-    bool victim;           /* marks even when it has no credits to send on */
-    uint16_t marking_rate; /* packets, on average, between two marked ones; 0: all are marked */
+    uint8_t threshold;     /* 0: no marks; 1: marks at the longest queue .. 15: the shortest */
+    uint8_t packet_size;   /* in units of 64 bytes; shorter packets are not marked */
+    bool victim;           /* Victim_Mask: marks even without credits to send on */
+    uint16_t marking_rate; /* average number of packets between two marks; 0: all are marked */
 };
 
-/* A port of an adapter (A10.4.3.8, A10.4.3.9). */
+/* Settings of an adapter port (A10.4.3.8, A10.4.3.9). */
 struct fab_congestion_sl {
-    uint16_t timer; /* of 1.024 us */
+    uint16_t timer; /* in units of 1.024 us */
     uint8_t increase, trigger, min;
 };
 struct fab_congestion_table {
-    uint16_t limit;                            /* greatest index */
-    uint16_t entry[FAB_CONGESTION_TABLE_MOST]; /* shift << 14 | multiplier, rising, [0] is 0 */
+    uint16_t limit;                            /* the highest index */
+    uint16_t entry[FAB_CONGESTION_TABLE_MOST]; /* shift << 14 | multiplier, in ascending order;
+                                                  [0] is 0 */
 };
 struct fab_congestion_adapter {
-    uint16_t sls; /* map of the SLs that are controlled; 0: none is */
+    uint16_t sls; /* bit map of the SLs under control */
     struct fab_congestion_sl sl[FAB_CONGESTION_SLS];
     struct fab_congestion_table table;
 };
 
-/* Delay by which a packet is followed, in 1/8 of its own time (exact: shift is 0..3). */
+/* The delay after a packet, in 1/8 of the time that the packet takes (exact, as shift is 0..3). */
 static inline uint32_t fab_congestion_delay(uint16_t entry)
 {
     return (uint32_t)(entry & 0x3fff) << (3 - (entry >> 14));
 }
-/* The entry of the least delay that is no shorter than `eighths`; the longest there is, 16383, if
- * none is. */
+/* The entry with the shortest delay of at least `eighths`; if there is none, the longest
+ * (16383). */
 uint16_t fab_congestion_entry(uint64_t eighths);
 
-/* ---- what it was computed from ----------------------------------------------------------------
- */
+/* ---- input and basis ------------------------------------------------------------------------- */
 
-enum fab_congestion_fan_in { /* where the fan-in is from */
+enum fab_congestion_fan_in { /* the source of the fan-in */
                              FAB_CONGESTION_FROM_POLICY,
-                             FAB_CONGESTION_FROM_CLASS, /* of service */
+                             FAB_CONGESTION_FROM_CLASS, /* class of service */
                              FAB_CONGESTION_FROM_JOBS,  /* partitions */
                              FAB_CONGESTION_FROM_FABRIC,
 };
 struct fab_congestion_basis {
     uint8_t profile;
-    bool edge;              /* of switch ports: leads to an end */
-    bool up, down;          /* the others: away from ends, towards them, or neither */
+    bool edge;              /* a switch port that leads to an endport */
+    bool up, down;          /* other switch ports: lead away from endports, towards them, or
+                               neither */
     uint8_t fan_in_from;    /* enum fab_congestion_fan_in */
-    uint8_t hops;           /* switches on the longest way */
-    uint16_t mtu;           /* bytes */
-    uint16_t entries;       /* of the table, that the device has */
-    uint32_t rate, slowest; /* Mb/s: of the link; of the slowest link to an end */
-    uint32_t ends;          /* in the fabric */
-    uint32_t fan_in;        /* senders to one end that are counted on: most of all SLs */
-    uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* of adapters: by SL */
-    uint32_t taper;    /* percent: what comes from ends of a leaf to what goes up, 100: none */
-    uint32_t rtt_ns;   /* without queues */
-    uint32_t queue_ns; /* to empty a full queue at the slowest link */
+    uint8_t hops;           /* switches on the longest path */
+    uint16_t mtu;           /* in bytes */
+    uint16_t entries;       /* of the device's congestion control table */
+    uint32_t rate, slowest; /* Mb/s: of the link, and of the slowest link to an endport */
+    uint32_t endports;      /* endports in the fabric, rounded */
+    uint32_t fan_in;        /* senders to one endport that are assumed: maximum of all SLs */
+    uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* of adapters, by SL */
+    uint32_t taper;    /* rate of a leaf's endports in percent of the rate of its ISLs; 100: no
+                          taper */
+    uint32_t rtt_ns;   /* round-trip time without queues */
+    uint32_t queue_ns; /* time in which the slowest link empties a full queue */
 };
 
 struct fab_congestion_input {
     const struct fab_fabric *fabric;
-    const struct fab_policy *policy; /* its congestion, max_mtu */
-    uint32_t hops;                   /* switches on the longest way in force; 0: shortest ways */
-    const uint8_t *table_blocks;     /* [node_count] ControlTableCap; 0 or NULL: not known */
+    const struct fab_policy *policy; /* its congestion settings and max_mtu */
+    uint32_t hops;                   /* switches on the longest path of the active tables; 0:
+                                        compute it from shortest paths */
+    const uint8_t *table_blocks;     /* [node_count] ControlTableCap; 0 or NULL: unknown */
     const uint32_t
-        *fan_in; /* [FAB_CONGESTION_SLS] senders to one end by class; 0 or NULL: not known */
-    /* [port_count] of adapters: senders to any one end that it can send to, by the partitions that
-     * it is in; 0 or NULL: not known. The smaller of the two counts. */
+        *fan_in; /* [FAB_CONGESTION_SLS] senders to one endport, by class; 0 or NULL: unknown */
+    /* [port_count] at adapters: senders to one endport that partitions allow, maximum over the
+     * endports that the adapter can send to; 0 or NULL: unknown. The lower of this and fan_in
+     * applies. */
     const uint32_t *port_fan_in;
 };
 struct fab_congestion {
-    uint32_t ports;    /* of the fabric */
-    uint16_t *of_port; /* [ports] which of `port` (switches) or `adapter`; FAB_CONGESTION_NONE: no
-                          setting (no cable; port 0; aggregation nodes) */
+    uint32_t ports;    /* number of ports in the fabric */
+    uint16_t *of_port; /* [ports] index into `port` (switches) or `adapter`; FAB_CONGESTION_NONE:
+                          no setting (no link, port 0, aggregation node) */
     uint16_t port_count, adapter_count;
     struct fab_congestion_port *port;
     struct fab_congestion_adapter *adapter;
-    struct fab_congestion_basis *port_basis, *adapter_basis; /* as many */
+    struct fab_congestion_basis *port_basis, *adapter_basis; /* one for each setting */
 };
-/* NOMEM; LIMIT: more than 65,534 different settings. Profile off: thresholds 0 and no SL. A slower
- * end never makes a delay shorter, and rates, hops and fan-in count in steps, so that a small
- * change of the fabric changes few settings. */
+/* NOMEM; LIMIT: more than 65,534 different settings. The profile "off" gives thresholds of 0 and no
+ * SLs. A slower endport never makes a delay shorter. Rates, hops and fan-in are rounded, so that a
+ * small change of the fabric changes few settings. */
 int fab_congestion_compute(const struct fab_congestion_input *in, struct fab_congestion *ret);
 void fab_congestion_fini(struct fab_congestion *c);
-/* Of a port of a switch; of an adapter or router. NULL: none. */
+/* The setting of a switch port, or of an adapter or router port. NULL: none. */
 const struct fab_congestion_port *
 fab_congestion_of_switch(const struct fab_congestion *c, const struct fab_fabric *f, uint32_t port);
 const struct fab_congestion_adapter *fab_congestion_of_adapter(const struct fab_congestion *c,

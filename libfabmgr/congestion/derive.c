@@ -1,49 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Values from what is known. Let n senders crowd one end, whose link takes t for a packet. n is
- * twice what is counted on, where there are as many ends: a crowd that is held only if every packet
- * is marked takes its victims with it for many times as long (doc/congestion.md).
+ * Derives the settings from the basis. Let n senders send to one endport, whose link takes t for a
+ * packet. n is twice the assumed fan-in, if the fabric has as many endports: an incast that is
+ * throttled only if every packet is marked delays its victims many times as long
+ * (doc/congestion.md).
  *
- * - Each sender has to come down to 1/n of the end's rate, and below it for as long as what already
- *   waits takes to go: the table's last delay leaves two thirds of it.
- * - The end's port can mark no more than all its packets, 1/t a second, which tells each sender
- *   once in n * t that it should slow down. Meanwhile its timer lets it speed up again by one step
- *   each `timer`: with an increase of k steps a mark it stays slow only if timer > n * t / k. It is
- *   an eighth longer than that, and no more: what was slowed down too much speeds up as slowly.
- *   Where ends are of several rates, t is nearer to that of the sender's own than to the slowest
- *   one's, and the table ends half way between: the slowest are crowded by fewer, and who is slowed
- *   down as if all crowded one of them leaves it idle for milliseconds. What is told is still held
- *   by ends three times slower.
- * - The timer is also longer than the loop of control: a sender that speeds up again before it
- *   could be told of what it did would never settle. (Queues do not count in it: the threshold is
- *   passed early.)
- * - The larger the increase, the sooner a crowd is gone, and the further rates go up and down when
- *   it is. The first loses time in proportion to n / k, the second rate in proportion to k, so that
- *   the sum is least at a k that grows as the root of n: a quarter of it lost least in what was
- *   tried, from 64 to 2,000 ends (doc/congestion.md). More than an eighth of the table was not
- *   tried.
- * - Ports to ends are where crowds meet, and mark soon, with or without credits, since a slow
- *   end gives few; but not with the first packet that waits, or the link is idle while senders
- *   are. So are ports down to them in a tree, as all that is for an end comes down one cable, or
- *   few. On the way up all fits that ends bring in, and what waits there are victims, which no
- *   mark should slow down; where it does not fit (a tapered tree) crowds meet there, too.
+ * - Each sender has to slow down to 1/n of the endport's rate, and below it until the queue is
+ *   empty: the table's last delay leaves two thirds of 1/n.
+ * - The endport's switch port can mark at most all its packets, 1/t in a second, so each sender is
+ *   notified once in n * t. Meanwhile its timer raises its rate by one step each `timer`. With an
+ *   increase of k steps a mark, it stays slow only if timer > n * t / k. The timer is an eighth
+ *   longer than that, and no more, because a sender that was throttled too much recovers as slowly.
+ *   Where endports have several rates, t is nearer to that of the sender's own link than to that of
+ *   the slowest, and the table ends half way between: slow endports have smaller incasts, and a
+ *   sender that is throttled as if all senders sent to one of them leaves it idle for milliseconds.
+ *   The assumed fan-in is still throttled for endports three times slower.
+ * - The timer is also longer than the control loop: a sender that speeds up again before it could
+ *   be notified would never settle. (The queueing delay is not counted: the threshold is exceeded
+ *   early.)
+ * - The larger the increase, the sooner an incast is throttled, and the more rates oscillate
+ *   afterwards. The first costs time in proportion to n / k, the second costs rate in proportion to
+ *   k, so the sum is least at a k that grows as the square root of n. A quarter of the root cost
+ *   least in the experiments, from 64 to 2,000 endports (doc/congestion.md). More than an eighth of
+ *   the table was not tried.
+ * - Incasts meet at ports to endports. These mark early, with or without credits, since a slow
+ *   endport returns few; but not at the first packet that waits, or the link is idle while senders
+ *   are delayed. Ports down to a leaf in a tree do likewise, as all traffic to an endport comes
+ *   down one link or few. Upward ports can carry all that the endports send, so packets that wait
+ *   there are victims, which no mark should throttle. In a tapered tree upward ports cannot, and
+ *   incasts meet there, too.
  */
 #include "libfabmgr/congestion/derive.h"
 
 #define TICK_NS 1024u
 #define INCREASE_MOST 16
-#define BELOW 1.5 /* at the end of the table senders together have 1 / BELOW of the end's rate */
+#define BELOW                                                                                      \
+    1.5 /* at the last table entry, all senders together have 1 / BELOW of the                     \
+           endport's rate */
 #define ALL_SLS 0xffffu
 
-/* What profiles differ in. */
+/* The constants of the profiles. */
 static const struct tuning {
-    uint8_t edge, down, across, up, tapered; /* thresholds: to ends; to switches, by whither; up
-                                                from a tapered switch */
+    uint8_t edge, down, across, up, tapered; /* thresholds: of ports to endports; to switches, by
+                                                direction; up from a tapered switch */
     uint8_t marking_rate;
     uint8_t packet_size;
-    uint8_t haste;  /* the increase, of an eighth of the root of the fan-in */
-    uint8_t loops;  /* of control that a timer lasts at least */
-    uint16_t limit; /* the greatest index, if the device has it */
+    uint8_t gain;   /* the increase in eighths of the square root of the fan-in */
+    uint8_t loops;  /* a timer lasts at least so many control loops */
+    uint16_t limit; /* the highest index, if the device's table is that long */
 } tunings[FAB_CONGESTION_PROFILES] = {
     [FAB_CONGESTION_BALANCED] = {13, 13, 8, 0, 8, 0, 8, 2, 2, 127},
     [FAB_CONGESTION_INCAST] = {13, 13, 8, 0, 8, 0, 8, 4, 2, 127},
@@ -89,18 +93,19 @@ static uint32_t integer_root(uint64_t x)
     return (uint32_t)root;
 }
 
-/* haste * root(crowd) / 8, to the nearest; 1 .. INCREASE_MOST. */
+/* gain * root(senders) / 8, rounded; 1 .. INCREASE_MOST. */
 static uint8_t increase_of(const struct fab_congestion_basis *b,
-                           const struct fab_policy_congestion *p, uint32_t crowd)
+                           const struct fab_policy_congestion *p, uint32_t senders)
 {
-    uint64_t haste = tunings[b->profile].haste;
-    uint32_t computed = (integer_root(16 * haste * haste * crowd) + 16) / 32;
+    uint64_t gain = tunings[b->profile].gain;
+    uint32_t computed = (integer_root(16 * gain * gain * senders) + 16) / 32;
     computed = computed < 1 ? 1 : computed;
     return (uint8_t)chosen(p, FAB_CONGESTION_INCREASE,
                            computed < INCREASE_MOST ? computed : INCREASE_MOST);
 }
 
-/* A quarter of the way, as ratios go, from our own link's to the slowest end's. */
+/* The geometric mean, weighted 3 to 1, of the packet times on the own link and on the slowest
+ * endport's. */
 static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
 {
     uint64_t fast = b->rate > 0 ? b->mtu * 8000u / b->rate : 0;
@@ -108,7 +113,8 @@ static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
     return slow > fast ? integer_root(fast * integer_root(fast * slow)) : (uint32_t)slow;
 }
 
-/* How much slower than we the end is that a table is made for: half of the way to the slowest. */
+/* The ratio of rates that the table is made for: the geometric mean of the own rate and the slowest
+ * endport's, divided by the latter. */
 static double typical_ratio(const struct fab_congestion_basis *b)
 {
     if (b->slowest == 0 || b->slowest >= b->rate)
@@ -118,7 +124,7 @@ static double typical_ratio(const struct fab_congestion_basis *b)
 
 uint32_t fab_congestion_derive_senders(const struct fab_congestion_basis *b, uint32_t fan_in)
 {
-    uint32_t twice = fan_in <= b->ends / 2 ? 2 * fan_in : b->ends;
+    uint32_t twice = fan_in <= b->endports / 2 ? 2 * fan_in : b->endports;
     return twice > fan_in ? twice : fan_in;
 }
 
@@ -128,11 +134,11 @@ void fab_congestion_derive_times(const struct fab_congestion_basis *b,
 {
     const struct tuning *t = &tunings[b->profile];
     uint64_t marked = 1u + chosen(p, FAB_CONGESTION_MARKING_RATE, t->marking_rate);
-    *ret = (struct fab_congestion_derive_times){.crowd = fab_congestion_derive_senders(b, fan_in),
+    *ret = (struct fab_congestion_derive_times){.senders = fab_congestion_derive_senders(b, fan_in),
                                                 .loops = t->loops};
     ret->packet_ns = typical_packet_ns(b);
-    ret->told_ns = ret->crowd * marked * ret->packet_ns / increase_of(b, p, ret->crowd);
-    ret->told_ns += ret->told_ns / 8;
+    ret->notify_ns = ret->senders * marked * ret->packet_ns / increase_of(b, p, ret->senders);
+    ret->notify_ns += ret->notify_ns / 8;
     ret->loop_ns = (uint64_t)t->loops * b->rtt_ns;
 }
 
@@ -141,10 +147,10 @@ static void derive_sl(const struct fab_congestion_basis *b, const struct fab_pol
 {
     struct fab_congestion_derive_times d;
     fab_congestion_derive_times(b, p, fan_in, &d);
-    uint64_t ns = d.told_ns > d.loop_ns ? d.told_ns : d.loop_ns;
+    uint64_t ns = d.notify_ns > d.loop_ns ? d.notify_ns : d.loop_ns;
     uint64_t ticks = (ns + TICK_NS - 1) / TICK_NS;
     ret->timer = chosen(p, FAB_CONGESTION_TIMER, ticks > UINT16_MAX ? UINT16_MAX : (uint32_t)ticks);
-    ret->increase = increase_of(b, p, d.crowd);
+    ret->increase = increase_of(b, p, d.senders);
     ret->trigger = (uint8_t)chosen(p, FAB_CONGESTION_TRIGGER_THRESHOLD, limit);
     ret->min = (uint8_t)chosen(p, FAB_CONGESTION_MIN, 0);
 }

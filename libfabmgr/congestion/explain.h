@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Why the values of a port are what they are, for people. */
+/* Explains to people why the settings of a port have their values. */
 #ifndef LIBFABMGR_CONGESTION_EXPLAIN_H
 #define LIBFABMGR_CONGESTION_EXPLAIN_H
 
 #include "libfabmgr/congestion/congestion.h"
 
 struct fab_congestion_reason {
-    const char *name; /* "marking_rate", as in the settings */
+    const char *name; /* as in the settings file, "marking_rate" */
     uint32_t value;
     char why[240]; /* a sentence without a full stop */
 };
 #define FAB_CONGESTION_REASONS 8
-/* One for each value of the port's setting (of an adapter: those of `sl`), in a fixed order.
- * Returns how many; 0: the port has no setting. */
+/* One for each value of the port's setting (at an adapter: of service level `sl`), in a fixed
+ * order. Returns their number; 0: the port has no setting. */
 unsigned fab_congestion_explain(const struct fab_congestion *c, const struct fab_fabric *f,
                                 const struct fab_policy *policy, uint32_t port, uint8_t sl,
                                 struct fab_congestion_reason ret[FAB_CONGESTION_REASONS]);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Readings of a log. A log is a ring of the last entries, in no order that all devices keep: times
- * order them. They are ticks of 1.024 us of the device's own clock, which come round after 73
- * minutes; what an entry's age is follows from the device's time in the same reading. An entry that
- * stood there before keeps the time it had, so that it does not grow young when the ticks come
- * round.
+ * Readings of a congestion log. A log is a ring of the latest entries, in an order that depends on
+ * the device; their time stamps order them. A time stamp counts ticks of 1.024 us of the device's
+ * own clock, which wraps after 73 minutes. The age of an entry follows from the device's time in
+ * the same reading. An entry that was in the previous reading keeps its time, so that it does not
+ * become younger when the clock wraps.
  *
- * How many events there were tells a counter, which by A10.4.3.5 counts from one reading of the log
- * to the next, whoever reads; some devices count on. If it rose by no fewer than there are new
- * entries it counts on; else it was set back.
+ * A counter shows the number of events. By A10.4.3.5 it counts from one reading of the log to the
+ * next, whoever reads; some devices do not reset it. If it rose by at least the number of new
+ * entries it was not reset.
  */
 #include "libfabmgr/congestion/log.h"
 
@@ -20,7 +20,9 @@
 
 #define OF_SWITCH 1 /* LogType */
 #define OF_ADAPTER 2
-#define SLACK_US 1000000u /* between a device's reading of its clock, and ours of the answer */
+#define SLACK_US                                                                                   \
+    1000000u /* tolerance between the device's clock reading and our receipt of the                \
+                answer */
 
 static bool same_event(const struct fab_congestion_event *a, const struct fab_congestion_event *b)
 {
@@ -28,8 +30,8 @@ static bool same_event(const struct fab_congestion_event *a, const struct fab_co
            a->local_qp == b->local_qp && a->remote_qp == b->remote_qp;
 }
 
-/* An entry of no packet is none. */
-static void keep(struct fab_congestion_log *log, const struct fab_congestion_event *e)
+/* Skips unused entries. */
+static void add_entry(struct fab_congestion_log *log, const struct fab_congestion_event *e)
 {
     if (e->slid != 0 && e->dlid != 0)
         log->entry[log->count++] = *e;
@@ -45,10 +47,10 @@ static int read_switch(const uint8_t *attr, size_t len, struct fab_congestion_lo
     ret->stamp = in.time_stamp;
     memcpy(ret->port_map, in.port_map, sizeof ret->port_map);
     for (size_t i = 0; i < sizeof in.entry / sizeof in.entry[0]; i++)
-        keep(ret, &(struct fab_congestion_event){.slid = in.entry[i].slid,
-                                                 .dlid = in.entry[i].dlid,
-                                                 .sl = in.entry[i].sl,
-                                                 .stamp = in.entry[i].time_stamp});
+        add_entry(ret, &(struct fab_congestion_event){.slid = in.entry[i].slid,
+                                                      .dlid = in.entry[i].dlid,
+                                                      .sl = in.entry[i].sl,
+                                                      .stamp = in.entry[i].time_stamp});
     return FAB_OK;
 }
 
@@ -62,13 +64,13 @@ static int read_adapter(const uint8_t *attr, size_t len, struct fab_congestion_l
     ret->stamp = in.time_stamp;
     ret->sl_map = in.event_map;
     for (size_t i = 0; i < sizeof in.entry / sizeof in.entry[0]; i++)
-        keep(ret, &(struct fab_congestion_event){.slid = in.entry[i].local_lid,
-                                                 .dlid = in.entry[i].remote_lid,
-                                                 .sl = in.entry[i].sl,
-                                                 .service = in.entry[i].service_type,
-                                                 .local_qp = in.entry[i].local_qp,
-                                                 .remote_qp = in.entry[i].remote_qp,
-                                                 .stamp = in.entry[i].time_stamp});
+        add_entry(ret, &(struct fab_congestion_event){.slid = in.entry[i].local_lid,
+                                                      .dlid = in.entry[i].remote_lid,
+                                                      .sl = in.entry[i].sl,
+                                                      .service = in.entry[i].service_type,
+                                                      .local_qp = in.entry[i].local_qp,
+                                                      .remote_qp = in.entry[i].remote_qp,
+                                                      .stamp = in.entry[i].time_stamp});
     return FAB_OK;
 }
 
@@ -81,9 +83,9 @@ static const struct fab_congestion_event *find(const struct fab_congestion_log *
     return NULL;
 }
 
-/* Returns how many entries came since the last reading. One that was not there and is older than
- * that is a mistake of the device. */
-static uint32_t date(const struct fab_congestion_log *was, struct fab_congestion_log *now)
+/* Computes the times of all entries and returns how many are new. An entry that is not in the
+ * previous reading, yet older than it, is an error of the device and not counted. */
+static uint32_t set_times(const struct fab_congestion_log *was, struct fab_congestion_log *now)
 {
     uint32_t fresh = 0;
     for (uint8_t i = 0; i < now->count; i++) {
@@ -106,8 +108,8 @@ static int newest_first(const void *x, const void *y)
     return a->dlid - b->dlid;
 }
 
-static uint32_t risen(const struct fab_congestion_log *was, const struct fab_congestion_log *now,
-                      uint32_t fresh)
+static uint32_t new_events(const struct fab_congestion_log *was,
+                           const struct fab_congestion_log *now, uint32_t fresh)
 {
     uint32_t rise = now->counter >= was->counter ? now->counter - (uint32_t)was->counter : 0;
     return rise >= fresh && now->counter >= was->counter ? rise : now->counter;
@@ -120,7 +122,8 @@ int fab_congestion_log_update(struct fab_congestion_log *log, bool of_switch, co
     int r = of_switch ? read_switch(attr, len, &now) : read_adapter(attr, len, &now);
     if (r != FAB_OK)
         return r;
-    uint32_t fresh = date(log, &now), events = log->read_us > 0 ? risen(log, &now, fresh) : 0;
+    uint32_t fresh = set_times(log, &now),
+             events = log->read_us > 0 ? new_events(log, &now, fresh) : 0;
     qsort(now.entry, now.count, sizeof now.entry[0], newest_first);
     now.events = log->events + events;
     *log = now;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Congestion logs of devices (A10.4.3.5), reading after reading: which ports of a switch marked
- * packets and whose; which senders of an adapter were slowed down as far as its table goes, and on
- * the way to whom.
+ * Congestion logs of devices (A10.4.3.5), reading after reading: at a switch, the ports that marked
+ * packets and the flows of these packets; at an adapter, the senders that reached the threshold of
+ * their table, and the destinations.
  */
 #ifndef LIBFABMGR_CONGESTION_LOG_H
 #define LIBFABMGR_CONGESTION_LOG_H
@@ -14,29 +14,28 @@
 #define FAB_CONGESTION_LOG_ENTRIES 15
 
 struct fab_congestion_event {
-    uint16_t slid, dlid; /* of the packet that was marked; of an adapter: its own, and whose packets
-                            were marked on the way to */
+    uint16_t slid, dlid; /* of the marked packet; at an adapter: its own LID, and the destination
+                            of the marked packets */
     uint8_t sl;
     uint8_t service;              /* of adapters: transport service of the queue pair, 0 is RC */
     uint32_t local_qp, remote_qp; /* of adapters */
-    uint32_t stamp;               /* as the device has it */
-    uint64_t at_us;               /* by the clock of the readings */
+    uint32_t stamp;               /* time stamp of the device */
+    uint64_t at_us;               /* by the clock of the caller */
 };
 struct fab_congestion_log {
     uint64_t read_us; /* the last reading; 0: none yet */
-    uint64_t events;  /* counted since the first */
-    uint32_t stamp;   /* the device's time, of 1.024 us */
-    uint16_t counter; /* as the device told it */
+    uint64_t events;  /* number since the first reading */
+    uint32_t stamp;   /* the device's time, in units of 1.024 us */
+    uint16_t counter; /* as the device reports it */
     uint8_t flags;
-    uint8_t count;        /* entries */
+    uint8_t count;        /* number of entries */
     uint16_t sl_map;      /* of adapters: SLs whose senders reached the threshold */
-    uint8_t port_map[32]; /* of switches: those that marked; port n is bit n % 8 of [31 - n / 8] */
-    struct fab_congestion_event entry[FAB_CONGESTION_LOG_ENTRIES]; /* the newest first */
+    uint8_t port_map[32]; /* of switches: ports that marked; port n is bit n % 8 of [31 - n / 8] */
+    struct fab_congestion_event entry[FAB_CONGESTION_LOG_ENTRIES]; /* latest first */
 };
-/* Takes a reading, of a switch or of an adapter, at `now_us`. A device counts on from reading to
- * reading, or from zero after each: its entries tell which. *ret_events: those since the last
- * reading; of the first one 0, as it is not known since when. FORMAT: too short, or a log of
- * something else; then nothing changed. */
+/* Adds a reading of a switch's or adapter's log at `now_us`. *ret_events: events since the previous
+ * reading; 0 for the first one, since the start of its count is unknown. FORMAT: too short, or a
+ * log of the other kind; the log is then unchanged. */
 int fab_congestion_log_update(struct fab_congestion_log *log, bool of_switch, const uint8_t *attr,
                               size_t len, uint64_t now_us, uint32_t *ret_events);
 static inline bool fab_congestion_log_marked(const struct fab_congestion_log *log, uint8_t port)
@@ -44,8 +43,8 @@ static inline bool fab_congestion_log_marked(const struct fab_congestion_log *lo
     return log->port_map[31 - port / 8] >> port % 8 & 1;
 }
 
-/* For each LID the adapters that were slowed down on the way to it at `since_us` or later: adds one
- * in senders[] for each LID below `lids` in this log, the port's own left out. */
+/* Counts the adapters that were throttled for each LID at `since_us` or later: adds one to
+ * senders[] for each LID below `lids` in this log, except the port's own. */
 void fab_congestion_log_incasts(const struct fab_congestion_log *log, uint64_t since_us,
                                 uint16_t *senders, uint32_t lids);
 

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From the basis of InfiniBand's settings to those of RoCE. Where each number is from:
+ * Converts the basis of the InfiniBand settings to settings for RoCE. Sources of the numbers:
  *
- * - Speeds: IEEE 802.3 has 10 to 800 Gb/s; a link counts as the nearest (by ratio) of them.
- * - Kmin: speed * RTT, what is under way on the longest way, so that the link stays busy when its
- *   senders halve their rates, DCQCN's greatest cut. DCTCP needs a seventh of that (Alizadeh et
- *   al., SIGCOMM 2010). No less than two frames.
+ * - Speeds: IEEE 802.3 defines 10 to 800 Gb/s; a link counts as the nearest of them (by ratio).
+ * - Kmin: speed * RTT, the bytes in flight on the longest path, so that the link stays busy when
+ *   its senders halve their rates, which is DCQCN's largest cut. DCTCP needs a seventh of that
+ *   (Alizadeh et al., SIGCOMM 2010). At least two frames.
  * - Kmax: four times Kmin, as 100 and 400 KB at 25 Gb/s in the simulations of HPCC (Li et al.,
  *   SIGCOMM 2019).
- * - Pmax: so that at Kmax each sender that is counted on gets a mark in the time between two
- *   notifications (own rule); within 1 percent (DCQCN: Zhu et al., SIGCOMM 2015) and 20 (HPCC).
- * - Pause (Xoff): Kmax, and what comes in one more RTT, after which senders have heard of it (own
- *   rule). ECN acts before PFC, then, as long as what comes by a port crowds one egress port; where
- *   it crowds n of them, only n * Kmin is sure (Zhu et al.).
- * - Headroom, of what may come after that: a frame of another class that keeps the pause frame
- *   waiting, the pause frame, own interface, cable there and back, the peer's response, and a
- *   frame that it has just begun (IEEE 802.1Qbb's annex on buffers, as Cisco's and SONiC's
- *   calculations have it). Cells of a switch's memory, which frames fill in part, come on top.
+ * - Pmax: at Kmax, each of the assumed senders gets a mark in the time between two notifications
+ *   (our own rule); between 1 percent (DCQCN: Zhu et al., SIGCOMM 2015) and 20 (HPCC).
+ * - Pause (Xoff): Kmax plus what arrives in one more RTT, after which senders have reacted (our own
+ *   rule). ECN therefore acts before PFC as long as the traffic of a port goes to one congested
+ *   egress port; if it goes to n of them, only n * Kmin is certain (Zhu et al.).
+ * - Headroom, for what may still arrive after the pause: a frame of another class that delays the
+ *   pause frame, the pause frame, the own interface, the cable in both directions, the peer's
+ *   response, and the frame that the peer has just begun (IEEE 802.1Qbb's annex on buffers, as
+ *   Cisco and SONiC calculate it). Partly filled memory cells of the switch come on top.
  * - Response of the peer: IEEE 802.3 31B.3.7, in quanta of 512 bits, by the table of SONiC
  *   (buffer_headroom_mellanox.lua), which has 67 for 10 Gb/s where Cisco has 60. Own interface:
- *   upper bounds of 802.3 as Cisco has them for 10, 25, 40 and 100 Gb/s; for the others no source
- *   was found, and no interface takes longer than a whole response.
- * - Additive increase: a thousandth of the speed (40 Mb/s of 40 Gb/s in the simulator of DCQCN's
- *   authors), and all senders together no more than a twentieth (own rule); hyper increase: ten
- *   times that (NVIDIA's defaults, HPCC). The rest of DCQCN is its authors'.
+ *   upper bounds of 802.3 as Cisco has them for 10, 25, 40 and 100 Gb/s. No source was found for
+ *   the others; there the whole response serves as the bound.
+ * - Additive increase: a thousandth of the speed (40 Mb/s at 40 Gb/s in the simulator of DCQCN's
+ *   authors), and for all senders together at most a twentieth (our own rule). Hyper increase: ten
+ *   times that (NVIDIA's defaults, HPCC). The other values are those of DCQCN's authors.
  */
 #include "libfabmgr/congestion/roce.h"
 
@@ -33,10 +33,10 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/congestion/roce_parts.h"
 
-#define KMIN_MOST (1u << 28) /* so that its multiples are numbers of 32 bits */
+#define KMIN_MOST (1u << 28) /* so that its multiples fit into 32 bits */
 #define PMAX_LEAST 1
 #define PMAX_MOST 20
-#define FRAME_EXTRA 122 /* gap and preamble 20, Ethernet with a tag 22, IPv6 40, UDP to ICRC 40 */
+#define FRAME_EXTRA 122 /* gap and preamble 20, tagged Ethernet 22, IPv6 40, UDP to ICRC 40 */
 
 static const struct ethernet {
     uint32_t speed;
@@ -110,9 +110,9 @@ static struct fab_congestion_roce roce_of(const struct fab_congestion_basis *b,
     return r;
 }
 
-/* Several bases may differ only in what does not count here. Slow ones first. */
-static size_t place(struct fab_congestion_roce *all, size_t *count,
-                    const struct fab_congestion_roce *r)
+/* Different bases can give the same RoCE settings. Sorted by speed, slowest first. */
+static size_t insert(struct fab_congestion_roce *all, size_t *count,
+                     const struct fab_congestion_roce *r)
 {
     size_t i = 0;
     while (i < *count &&
@@ -139,7 +139,7 @@ int fab_congestion_roce_compute(const struct fab_congestion *c, const struct fab
         if (fab_congestion_of_switch(c, f, p) == NULL)
             continue;
         struct fab_congestion_roce r = roce_of(&c->port_basis[c->of_port[p]], &policy->congestion);
-        all[place(all, &count, &r)].ports++;
+        all[insert(all, &count, &r)].ports++;
     }
     *ret = all;
     *ret_count = count;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parts of the headroom that roce.c adds up and roce_explain.c tells of. Of this room alone. */
+/* Parts of the headroom, which roce.c adds up and roce_explain.c lists. Private to this room. */
 #ifndef LIBFABMGR_CONGESTION_ROCE_PARTS_H
 #define LIBFABMGR_CONGESTION_ROCE_PARTS_H
 
 #include "libfabmgr/congestion/roce.h"
 
-#define ROCE_NS_A_METRE 5   /* fibre; SONiC counts with 198,000 km/s */
+#define ROCE_NS_A_METRE 5   /* fibre; SONiC assumes 198,000 km/s */
 #define ROCE_QUANTUM 64u    /* bytes: 512 bits (802.3 31B.2) */
 #define ROCE_PAUSE_FRAME 84 /* bytes: 64 with gap and preamble */
-#define ROCE_JUMBO 9236     /* bytes: the usual 9216 with gap and preamble */
+#define ROCE_JUMBO 9236     /* bytes: the common 9216 with gap and preamble */
 
-/* What is on the cable, there and back. */
+/* Bytes on the cable, in both directions. */
 uint32_t fab_congestion_roce_cable_bytes(const struct fab_congestion_roce *r);
 
 #endif

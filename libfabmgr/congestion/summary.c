@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fabric as congestion control sees it: how many ends there are, the slowest of their links,
- * how far the farthest two are apart, how far each switch is from ends, and how much of what the
- * ends of a switch send fits into its cables to other switches.
+ * Facts about the whole fabric that congestion control needs: the number of endports, the slowest
+ * of their links, the longest distance between them, the distance of each switch from endports, and
+ * the ratio of a switch's endport bandwidth to its ISL bandwidth.
  *
- * The distance is found by two searches in breadth, from any switch with ends and from the farthest
- * of those: exact on trees and on whatever looks alike from everywhere, else never too long. It
- * counts only for times, which are rounded.
+ * The longest distance comes from two breadth-first searches, the first from any switch with
+ * endports, the second from the farthest one found. It is exact on trees and on vertex-symmetric
+ * graphs, and otherwise never too long. It is used only for times, which are rounded.
  */
 #include "libfabmgr/congestion/summary.h"
 
@@ -24,20 +24,20 @@ bool fab_congestion_is_edge(const struct fab_fabric *f, uint32_t port)
     return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_port_is_up(f, port);
 }
 
-static void see_ends(const struct fab_fabric *f, struct fab_congestion_summary *s)
+static void add_endports(const struct fab_fabric *f, struct fab_congestion_summary *s)
 {
     for (uint32_t p = 0; p < f->port_count; p++) {
         if (!fab_congestion_is_edge(f, p))
             continue;
         uint32_t rate = fab_link_rate(&f->ports[p].info);
         uint16_t mtu = (uint16_t)fab_mtu_bytes(f->ports[p].info.mtu_cap);
-        s->ends++;
+        s->endports++;
         s->slowest = rate > 0 && (s->slowest == 0 || rate < s->slowest) ? rate : s->slowest;
         s->mtu = mtu > s->mtu ? mtu : s->mtu;
     }
 }
 
-/* Rounded to the nearest step, so that a cable more or less seldom counts. */
+/* Rounded to the nearest step, so that a link more or less seldom changes a setting. */
 static uint16_t taper_of(uint64_t in, uint64_t out)
 {
     uint64_t percent = out > 0 ? (in * 100 + out / 2) / out : 100;
@@ -45,7 +45,7 @@ static uint16_t taper_of(uint64_t in, uint64_t out)
     return (uint16_t)(percent < 100 ? 100 : percent > TAPER_MOST ? TAPER_MOST : percent);
 }
 
-static void see_tapers(const struct fab_fabric *f, struct fab_congestion_summary *s)
+static void add_tapers(const struct fab_fabric *f, struct fab_congestion_summary *s)
 {
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         uint64_t in = 0, out = 0;
@@ -62,7 +62,7 @@ static void see_tapers(const struct fab_fabric *f, struct fab_congestion_summary
     }
 }
 
-static bool has_ends(const struct fab_fabric *f, uint32_t sw)
+static bool has_endports(const struct fab_fabric *f, uint32_t sw)
 {
     for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
         uint32_t port = fab_port_id(f, sw, (uint8_t)i);
@@ -72,8 +72,8 @@ static bool has_ends(const struct fab_fabric *f, uint32_t sw)
     return false;
 }
 
-/* In breadth from `from`; the last switch with ends that was met, and its distance. room:
- * [2 * switch_count]. */
+/* Breadth-first search from switch `from`. Returns the last switch with endports that it reaches,
+ * and its distance. room: [2 * switch_count]. */
 static uint32_t farthest(const struct fab_fabric *f, uint32_t from, uint32_t *room,
                          uint32_t *ret_distance)
 {
@@ -84,7 +84,7 @@ static uint32_t farthest(const struct fab_fabric *f, uint32_t from, uint32_t *ro
     queue[tail++] = from;
     while (head < tail) {
         uint32_t sw = queue[head++];
-        if (distance[sw] > distance[last] && has_ends(f, sw))
+        if (distance[sw] > distance[last] && has_endports(f, sw))
             last = sw;
         for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
             uint32_t port = fab_port_id(f, sw, (uint8_t)i), to = fab_peer_node(f, port);
@@ -98,13 +98,13 @@ static uint32_t farthest(const struct fab_fabric *f, uint32_t from, uint32_t *ro
     return last;
 }
 
-static int see_distance(const struct fab_fabric *f, struct fab_congestion_summary *s)
+static int add_distance(const struct fab_fabric *f, struct fab_congestion_summary *s)
 {
     uint32_t first = 0, distance = 0;
     uint32_t *room = fab_alloc_array(f->switch_count, 2 * sizeof *room);
     if (room == NULL)
         return FAB_E_NOMEM;
-    while (first < f->switch_count && !has_ends(f, first))
+    while (first < f->switch_count && !has_endports(f, first))
         first++;
     if (first < f->switch_count)
         farthest(f, farthest(f, first, room, &distance), room, &distance);
@@ -113,7 +113,7 @@ static int see_distance(const struct fab_fabric *f, struct fab_congestion_summar
     return FAB_OK;
 }
 
-/* One round: who is beside those of rank r is of rank r + 1, if of none yet. */
+/* One step: a switch without a rank next to one of rank r gets rank r + 1. */
 static bool rank_next(const struct fab_fabric *f, uint8_t *rank, uint8_t r)
 {
     bool any = false;
@@ -128,10 +128,10 @@ static bool rank_next(const struct fab_fabric *f, uint8_t *rank, uint8_t r)
     return any;
 }
 
-static void see_ranks(const struct fab_fabric *f, struct fab_congestion_summary *s)
+static void add_ranks(const struct fab_fabric *f, struct fab_congestion_summary *s)
 {
     for (uint32_t sw = 0; sw < f->switch_count; sw++)
-        s->rank[sw] = has_ends(f, sw) ? 0 : UINT8_MAX;
+        s->rank[sw] = has_endports(f, sw) ? 0 : UINT8_MAX;
     for (uint8_t r = 0; r < UINT8_MAX - 1 && rank_next(f, s->rank, r); r++)
         ;
 }
@@ -140,14 +140,14 @@ int fab_congestion_summary_init(const struct fab_fabric *f, struct fab_congestio
 {
     struct fab_congestion_summary s = {.taper = fab_alloc_array(f->switch_count, sizeof *s.taper),
                                        .rank = fab_alloc_array(f->switch_count, sizeof *s.rank)};
-    int rc = s.taper != NULL && s.rank != NULL ? see_distance(f, &s) : FAB_E_NOMEM;
+    int rc = s.taper != NULL && s.rank != NULL ? add_distance(f, &s) : FAB_E_NOMEM;
     if (rc != FAB_OK) {
         fab_congestion_summary_fini(&s);
         return rc;
     }
-    see_ends(f, &s);
-    see_tapers(f, &s);
-    see_ranks(f, &s);
+    add_endports(f, &s);
+    add_tapers(f, &s);
+    add_ranks(f, &s);
     *ret = s;
     return FAB_OK;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Control tables (A10.4.3.9). Of n senders at the same link each has its share, 1/n, and is marked
- * once in n packets; how many marks there are until the first one has an effect does not depend on
- * n. If a step took the same share of any rate, few senders would be slowed down too much, and with
- * steps of equal delay (as is common) the more so: the first one halves the rate. If a step took
- * the same amount of rate, the last ones would be too coarse. Between the two: steps that grow as
- * the square root of n, so that the index i stands for n = 1 / (1 - c i)^2 senders. (Tried in
- * libfabmgr/traffic: doc/congestion.md.)
+ * Congestion control tables (A10.4.3.9). With n senders on equal links, each has a share of 1/n and
+ * is marked once in n packets. The number of marks until the first takes effect does not depend on
+ * n. If every step lowered the rate by the same factor, few senders would be throttled too much;
+ * with steps of equal delay (which are common) even more so, as the first step halves the rate. If
+ * every step lowered the rate by the same amount, the last steps would be too coarse. Steps that
+ * grow as the square root of n are between the two: index i stands for n = 1 / (1 - c i)^2 senders.
+ * (Measured with libfabmgr/traffic: doc/congestion.md.)
  */
 #include "libfabmgr/congestion/derive.h"
 

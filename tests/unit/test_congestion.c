@@ -58,7 +58,7 @@ static void check_adapter(const struct fab_congestion_adapter *a,
     bool longest = a->table.entry[a->table.limit] == 0x3fff;
     ck_assert_msg(longest || slow * b->slowest * 1.001 >= (double)b->rate * b->fan_in,
                   "%u senders of %u Mb/s to an end of %u (%u ends): only %.2f times slower",
-                  b->fan_in, b->rate, b->slowest, b->ends, slow);
+                  b->fan_in, b->rate, b->slowest, b->endports, slow);
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
         ck_assert_uint_ge(a->sl[sl].timer, 1);
         ck_assert_uint_ge(a->sl[sl].increase, 1);
