@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fabrics and tables as files that other programs read. Written piece by piece: the tables of a
- * large fabric are hundreds of megabytes as text.
+ * Fabrics and tables as files for other programs, written piece by piece: the tables of a large
+ * fabric are hundreds of megabytes of text.
  */
 #ifndef LIBFABMGR_EXPORT_EXPORT_H
 #define LIBFABMGR_EXPORT_EXPORT_H
@@ -15,7 +15,7 @@
 enum fab_export_format {
     FAB_EXPORT_IBNETDISCOVER, /* what ibnetdiscover prints; ibsim loads it */
     FAB_EXPORT_DOT,           /* Graphviz */
-    FAB_EXPORT_JSON,          /* nodes, cables, LIDs */
+    FAB_EXPORT_JSON,          /* nodes, links, LIDs */
     FAB_EXPORT_SLURM,         /* topology.conf of Slurm's topology/tree */
     FAB_EXPORT_OPENSM_LST,    /* opensm-subnet.lst, for ibdmchk -s */
     FAB_EXPORT_OPENSM_FDBS,   /* opensm.fdbs, for ibdmchk -f */
@@ -24,22 +24,22 @@ enum fab_export_format {
     FAB_EXPORT_PATH_SLS,      /* the SL of each path, for ibdmchk -c */
     FAB_EXPORT_COUNT
 };
-struct fab_export_input { /* borrowed until fab_export_free */
+struct fab_export_input { /* the caller keeps these until fab_export_free */
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
-    const struct fab_lft *lft;       /* of OPENSM_FDBS and OPENSM_LFTS */
-    const char *engine;              /* named in JSON */
-    uint64_t generation;             /* likewise */
-    const struct fab_vls *vls;       /* of OPENSM_SL2VL and PATH_SLS; NULL: one lane */
-    const struct fab_policy *policy; /* of OPENSM_SL2VL; NULL: the default one */
+    const struct fab_lft *lft;       /* needed by OPENSM_FDBS and OPENSM_LFTS */
+    const char *engine;              /* shown in JSON */
+    uint64_t generation;             /* shown in JSON */
+    const struct fab_vls *vls;       /* for OPENSM_SL2VL and PATH_SLS; NULL: one VL */
+    const struct fab_policy *policy; /* for OPENSM_SL2VL; NULL: the default policy */
 };
 struct fab_export;
-/* NOMEM; INVAL: no such format, or it needs the lft. */
+/* NOMEM; INVAL: unknown format, or the format needs the lft. */
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
                    struct fab_export **ret);
 void fab_export_free(struct fab_export *e); /* NULL is fine */
-/* Appends what comes next to t: about FAB_EXPORT_PIECE bytes, whole lines; *ret_done: that was the
- * end. NOMEM. */
+/* Appends the next piece to t: about FAB_EXPORT_PIECE bytes in whole lines. *ret_done: the export
+ * is complete. NOMEM. */
 #define FAB_EXPORT_PIECE (48u << 10)
 int fab_export_next(struct fab_export *e, struct fab_text *t, bool *ret_done);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What OpenSM dumps, for programs that read its dumps. Facts from its osm_dump.c: opensm-subnet.lst
- * has a line for each side of each cable, opensm.fdbs and opensm-lfts.dump a paragraph for each
+ * The files that OpenSM dumps, for programs that read them. As in its osm_dump.c, opensm-subnet.lst
+ * has a line for each side of each link, opensm.fdbs and opensm-lfts.dump have a paragraph for each
  * switch.
  *
- * The readers of .lst split names at braces, so these become parentheses. "Optimal" of .fdbs is
- * always yes: whether a shorter way exists is not looked at. Lanes are in service_levels.c.
+ * Readers of .lst split names at braces, so braces become parentheses. The column "Optimal" of
+ * .fdbs is always "yes"; whether a shorter path exists is not computed. VLs are in
+ * service_levels.c.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "libfabmgr/wire/wire.h"
 
 #define HOPS_MAX 64
-#define LIDS_AT_ONCE 16 /* a row */
+#define LIDS_AT_ONCE 16 /* in a row */
 
 /* ---- opensm-subnet.lst -------------------------------------------------------------------------
  */
@@ -45,7 +46,7 @@ static void lst_side(const struct fab_export *e, uint32_t port, struct fab_text 
     fab_text_addf(t, "} LID:%04X PN:%02X } ", fab_export_lid(e, port), p->num);
 }
 
-/* What a lane does, in Gb/s. */
+/* The signalling rate of a lane in Gb/s. */
 static const char *lane_speed(const struct fab_port_info *info)
 {
     static const struct {
@@ -91,8 +92,8 @@ const struct fab_export_writer fab_export_write_lst = {.write = write_lst};
 
 struct place {
     uint32_t sw;
-    uint32_t from, to; /* LIDs, to is one beyond */
-    bool first, last;  /* row of the switch */
+    uint32_t from, to; /* LIDs; `to` is exclusive */
+    bool first, last;  /* first or last row of the switch */
 };
 
 static bool place_of(const struct fab_export *e, uint64_t row, struct place *ret)
@@ -114,7 +115,7 @@ static uint32_t owner_of(const struct fab_export *e, uint32_t lid)
     return lid <= e->in.lids->top ? e->in.lids->owner[lid] : FAB_NONE;
 }
 
-/* Cables from the switch to the owner of the LID, or HOPS_MAX. */
+/* Links from the switch to the owner of the LID, or HOPS_MAX. */
 static unsigned hops_to(const struct fab_export *e, uint32_t sw, uint32_t lid)
 {
     const struct fab_fabric *f = e->in.fabric;

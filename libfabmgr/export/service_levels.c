@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Service levels and lanes as files: opensm-sl2vl.dump, as OpenSM's osm_dump.c writes it, and the
- * SL of each path, as ibdm (ibutils) reads it. ibdmchk takes both, which it needs to see that there
- * is no credit loop where there are several lanes.
+ * Service levels and VLs: opensm-sl2vl.dump as OpenSM's osm_dump.c writes it, and the SL of each
+ * path as ibdm (ibutils) reads it. ibdmchk needs both to prove the absence of credit loops with
+ * several VLs.
  */
 #include <inttypes.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/export/writer.h"
 
-#define LIDS_AT_ONCE 64 /* a row */
+#define LIDS_AT_ONCE 64 /* in a row */
 
 static const char *type_name(uint8_t type)
 {
@@ -25,8 +25,7 @@ static void heading(const struct fab_export *e, uint32_t owner, struct fab_text 
     fab_text_add(t, "\"\n");
 }
 
-/* ---- SL to VL: a row is an out port ------------------------------------------------------------
- */
+/* ---- SL to VL: a row is an output port ------------------------------------------------------- */
 
 #define RULE "#--------------------------------------------------------\n"
 
@@ -75,8 +74,7 @@ static bool write_sl2vl(struct fab_export *e, uint64_t row, struct fab_text *t)
 
 const struct fab_export_writer fab_export_write_sl2vl = {.open = open_sl2vl, .write = write_sl2vl};
 
-/* ---- SLs of paths: from each LID owner in turn to some of the LIDs -----------------------------
- */
+/* ---- SLs of paths: a row is a LID owner and a range of LIDs ---------------------------------- */
 
 static unsigned sl_of(const struct fab_export *e, uint32_t src, uint32_t lid)
 {

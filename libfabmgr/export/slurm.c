@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Slurm's topology.conf: a tree of switches. Fabrics are no trees, so only switches with hosts are
- * named as they are; above them stand groups: what is joined by switches one step from the hosts is
- * a group (a pod), what is joined by those two steps from them is a larger group, and so on. In a
- * fat tree these are its pods and the whole; in a fabric without levels there is just the whole.
+ * Slurm's topology.conf, a tree of switches. A fabric is not a tree, so only switches with hosts
+ * appear under their own names. Above them are groups: the switches connected by switches one step
+ * from the hosts form a group (a pod), the groups connected by switches two steps from the hosts
+ * form a larger group, and so on. In a fat tree these are its pods and the whole fabric; a fabric
+ * without levels has one group.
  *
- * A host is the first word of its adapters' descriptions; one with several adapters stands at the
- * switch of the one with the lowest id. A word that more than ADAPTERS_MAX adapters begin with is
- * no name of a host but what the vendor wrote there: these go by their GUIDs. Small, so all of it
- * is written at once.
+ * The name of a host is the first word of its adapters' descriptions. A host with several adapters
+ * appears at the switch of the adapter with the lowest id. If more than ADAPTERS_MAX adapters share
+ * the first word, it is a text of the vendor, not a host name; these adapters appear by their
+ * GUIDs. The file is small and written at once.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,27 +27,27 @@
 struct host {
     char name[NAME_LEN];
     uint32_t id, sw;
-    uint32_t prefix, width; /* of the name: the rest is a number of `width` digits */
+    uint32_t prefix, width; /* of the name; behind the prefix is a number of `width` digits */
     uint64_t number;
 };
-struct label { /* of a switch with hosts */
+struct label { /* the name of a switch with hosts */
     char name[NAME_LEN];
     uint32_t sw;
 };
 struct group {
-    uint32_t sw;     /* one of its switches */
-    uint32_t number; /* of its line, from 1; 0: it is the switch */
+    uint32_t sw;     /* one of the switches in the group */
+    uint32_t number; /* number of its line, from 1; 0: the group is a single switch */
 };
 struct slurm {
     const struct fab_fabric *f;
     struct host *hosts;
     uint32_t host_count;
-    struct label *labels; /* [label_count] by switch */
+    struct label *labels; /* [label_count] sorted by switch */
     uint32_t label_count;
-    uint32_t *level;      /* [switches] cables to the nearest switch with hosts */
-    uint32_t *joined;     /* [switches] sets.h */
+    uint32_t *level;      /* [switches] links to the nearest switch with hosts */
+    uint32_t *joined;     /* [switches] disjoint sets (sets.h) */
     uint32_t *queue;      /* [switches] */
-    struct group *groups; /* [group_count] that stand for themselves as yet */
+    struct group *groups; /* [group_count] groups not yet merged into a larger one */
     uint32_t group_count, lines;
 };
 
@@ -59,7 +60,8 @@ static bool is_name(char c)
            c == '_' || c == '.';
 }
 
-/* The first word, without what Slurm would take for a list; the GUID where there is none. */
+/* The first word of the description, up to a character that Slurm would read as a list; the GUID if
+ * it is empty. */
 static void name_of(const struct fab_fabric *f, uint32_t node, char letter, char name[NAME_LEN])
 {
     const char *desc = f->nodes[node].desc;
@@ -71,8 +73,8 @@ static void name_of(const struct fab_fabric *f, uint32_t node, char letter, char
         snprintf(name, NAME_LEN, "%c-%016" PRIx64, letter, f->nodes[node].guid);
 }
 
-/* numbered: digits at the end count. */
-static void split(struct host *h, bool numbered)
+/* numbered: whether digits at the end form a number. */
+static void split_name(struct host *h, bool numbered)
 {
     size_t len = strlen(h->name), digits = 0;
     while (numbered && digits < len && digits < 9 && h->name[len - digits - 1] >= '0' &&
@@ -109,8 +111,8 @@ static void add_host(struct slurm *s, uint32_t port, uint32_t sw)
     name_of(s->f, s->f->ports[port].node, 'H', h->name);
 }
 
-/* Sorted by name: one host for each, or one for each adapter. */
-static void tell_apart(struct slurm *s)
+/* Keeps one entry for each host: one for all adapters of a name, or one for each adapter. */
+static void merge_adapters(struct slurm *s)
 {
     uint32_t kept = 0;
     for (uint32_t from = 0, to; from < s->host_count; from = to) {
@@ -123,7 +125,7 @@ static void tell_apart(struct slurm *s)
             *h = s->hosts[i];
             if (many)
                 snprintf(h->name, NAME_LEN, "H-%016" PRIx64, s->f->ports[h->id].guid);
-            split(h, !many);
+            split_name(h, !many);
         }
     }
     s->host_count = kept;
@@ -142,7 +144,7 @@ static int find_hosts(struct slurm *s)
             add_host(s, port, sw);
     }
     qsort(s->hosts, s->host_count, sizeof *s->hosts, by_name);
-    tell_apart(s);
+    merge_adapters(s);
     qsort(s->hosts, s->host_count, sizeof *s->hosts, by_switch);
     return FAB_OK;
 }
@@ -163,7 +165,7 @@ static int by_labelled(const void *a, const void *b)
     return (x->sw > y->sw) - (x->sw < y->sw);
 }
 
-/* Switches often have no names of their own: those that share one go by their GUIDs. */
+/* Many switches have no name of their own; those that share a name appear by their GUIDs. */
 static int label_switches(struct slurm *s)
 {
     uint32_t count = 0;
@@ -204,7 +206,7 @@ static bool goes_on(const struct host *x, const struct host *y)
            memcmp(x->name, y->name, x->prefix) == 0;
 }
 
-/* Hosts [from, to) of one prefix and width: "n[1-3,7]". */
+/* Writes hosts [from, to), which share prefix and width: "n[1-3,7]". */
 static void write_family(const struct slurm *s, uint32_t from, uint32_t to, struct fab_text *t)
 {
     const struct host *h = s->hosts;
@@ -250,7 +252,7 @@ static void write_group(const struct slurm *s, const struct group *g, struct fab
 /* ---- groups ------------------------------------------------------------------------------------
  */
 
-/* Fills level; the greatest of them. */
+/* Fills `level` and returns the highest. */
 static uint32_t find_levels(struct slurm *s)
 {
     const struct fab_fabric *f = s->f;
@@ -286,7 +288,7 @@ static void join(struct slurm *s, uint32_t level)
     }
 }
 
-/* Groups that are joined now become one, with a line of its own. */
+/* Merges groups that are now connected into one, with a line of its own. */
 static void merge(struct slurm *s, struct fab_text *t)
 {
     uint32_t kept = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fabric alone: ibnetdiscover, Graphviz, JSON.
+ * The topology alone: ibnetdiscover, Graphviz, JSON.
  *
- * Graphviz and JSON: first all nodes, then all cables, each once, from the end with the lower id.
+ * Graphviz and JSON list all nodes first, then all links, each once, from the end with the lower
+ * id.
  */
 #include <inttypes.h>
 
@@ -11,8 +12,8 @@
 #include "libfabmgr/fabric/text.h"
 #include "libfabmgr/wire/wire.h"
 
-/* ---- ibnetdiscover: the fabric room writes it, of a copy that has the LIDs of the tables -------
- */
+/* ---- ibnetdiscover: the fabric room writes a copy of the fabric that has the LIDs of the tables
+ * ---- */
 
 static int open_ibnetdiscover(struct fab_export *e)
 {
@@ -43,7 +44,7 @@ const struct fab_export_writer fab_export_write_ibnetdiscover = {.open = open_ib
 /* ---- Graphviz ----------------------------------------------------------------------------------
  */
 
-static bool is_cable(const struct fab_fabric *f, uint32_t port)
+static bool is_first_end(const struct fab_fabric *f, uint32_t port)
 {
     return f->ports[port].peer != FAB_NONE && port < f->ports[port].peer;
 }
@@ -84,7 +85,7 @@ static bool write_dot(struct fab_export *e, uint64_t row, struct fab_text *t)
                         "  node [fontsize=10]; edge [fontsize=8];\n");
     else if (row <= f->node_count)
         dot_node(e, (uint32_t)row - 1, t);
-    else if (row < ports_end && is_cable(f, (uint32_t)(row - 1 - f->node_count)))
+    else if (row < ports_end && is_first_end(f, (uint32_t)(row - 1 - f->node_count)))
         dot_cable(e, (uint32_t)(row - 1 - f->node_count), t);
     else if (row == ports_end)
         fab_text_add(t, "}\n");
@@ -160,7 +161,7 @@ static void json_cable(const struct fab_export *e, uint32_t port, bool first, st
 static uint32_t first_cable(const struct fab_fabric *f)
 {
     for (uint32_t port = 0; port < f->port_count; port++)
-        if (is_cable(f, port))
+        if (is_first_end(f, port))
             return port;
     return FAB_NONE;
 }
@@ -189,7 +190,7 @@ static bool write_json(struct fab_export *e, uint64_t row, struct fab_text *t)
         json_node(e, (uint32_t)row - 1, t);
     else if (row == links)
         fab_text_add(t, "\n  ],\n  \"links\": [\n");
-    else if (row < end && is_cable(f, port))
+    else if (row < end && is_first_end(f, port))
         json_cable(e, port, port == e->first, t);
     else if (row == end)
         fab_text_add(t, "\n  ]\n}\n");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The inside of the room: a format writes rows, export.c makes pieces of them. */
+/* Private to this room: a format writes rows, export.c collects them into pieces. */
 #ifndef LIBFABMGR_EXPORT_WRITER_H
 #define LIBFABMGR_EXPORT_WRITER_H
 
@@ -10,27 +10,28 @@ struct fab_export {
     const struct fab_export_writer *writer;
     uint64_t row;            /* the next one */
     struct fab_fabric *copy; /* IBNETDISCOVER: the fabric with the LIDs of `lids` */
-    char *whole;             /* SLURM: all of it */
+    char *whole;             /* SLURM: the whole file */
     size_t whole_len;
-    uint32_t first;           /* JSON: the first cable */
-    struct fab_policy policy; /* SL2VL: the default one */
+    uint32_t first;           /* JSON: the first link */
+    struct fab_policy policy; /* SL2VL: the default policy */
 };
 struct fab_export_writer {
     int (*open)(struct fab_export *e); /* may be NULL */
-    /* Appends row `row`, of a few hundred bytes at most where there are many; false: there is none
-     * any more, and nothing was written. */
+    /* Appends row `row`, of a few hundred bytes at most if there are many. False: there are no more
+     * rows, and nothing was appended. */
     bool (*write)(struct fab_export *e, uint64_t row, struct fab_text *t);
-    bool tables; /* needs the lft */
+    bool tables; /* the format needs the lft */
 };
 extern const struct fab_export_writer fab_export_write_ibnetdiscover, fab_export_write_dot,
     fab_export_write_json, fab_export_write_slurm, fab_export_write_lst, fab_export_write_fdbs,
     fab_export_write_lfts, fab_export_write_sl2vl, fab_export_write_path_sls;
 
-/* The LID that leads to a port: of a switch's port that of its port 0. */
+/* The LID that leads to a port; for a port of a switch, the LID of its port 0. */
 uint32_t fab_export_lid(const struct fab_export *e, uint32_t port);
-/* A description with nothing but printable ASCII, braces as parentheses, for OpenSM's readers. */
+/* A description in printable ASCII, with parentheses instead of braces, for readers of OpenSM's
+ * files. */
 void fab_export_add_plain(struct fab_text *t, const char *desc);
-/* A description as text between quotes: valid UTF-8, with \ before quotes and \. */
+/* A description for use between quotes: valid UTF-8, with \ before quotes and \. */
 void fab_export_add_quoted(struct fab_text *t, const char *desc);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A MAD as a line for people: what is asked, and of whom. */
+/* Describes a MAD in one line for people: method, attribute and destination. */
 #include <stdio.h>
 
 #include "libfabmgr/recording/recording.h"
@@ -25,7 +25,7 @@ static const struct name classes[] = {
     {FAB_CLASS_SA, "SubnAdm"},   {FAB_CLASS_PERF, "Perf"},
     {FAB_CLASS_CC, "CC"},        {0, NULL},
 };
-/* Of SMPs, and those that all classes have. */
+/* Attributes of SMPs, and those that all classes have. */
 static const struct name attributes[] = {
     {FAB_ATTR_CLASS_PORT_INFO, "ClassPortInfo"},
     {FAB_ATTR_NOTICE, "Notice"},
@@ -47,9 +47,9 @@ static const struct name attributes[] = {
     {FAB_ATTR_MLNX_EXT_PORT_INFO, "MlnxExtPortInfo"},
     {0, NULL},
 };
-enum { ATTR_OF_ALL_CLASSES = 3 }; /* the highest of them */
+enum { ATTR_OF_ALL_CLASSES = 3 }; /* the highest attribute ID of those */
 
-/* The word, or the number in number[]. */
+/* The name, or the number in number[]. */
 static const char *word(const struct name *names, uint16_t id, char number[16])
 {
     for (; names->name; names++)
@@ -64,7 +64,7 @@ static bool is_smp(uint8_t mgmt_class)
     return mgmt_class == FAB_CLASS_SMP_LID || mgmt_class == FAB_CLASS_SMP_DIRECTED;
 }
 
-/* "0,1,4": the ports that a directed route leaves by, after that of the manager itself. */
+/* "0,1,4": the output ports of a directed route; the leading 0 stands for the manager's port. */
 static void describe_path(const uint8_t *mad, char *text, size_t room)
 {
     unsigned hops = mad[7] <= FAB_MAX_HOPS ? mad[7] : FAB_MAX_HOPS;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bytes of a recording; the layout is in recording.h.
+ * Packs and unpacks entries of a recording; the layout is in recording.h.
  *
- * A MAD is mostly zeros: reserved fields, unused hops of paths, the end of the attribute. A map of
- * the 8-byte words that are not zero makes it a third of its size for 32 comparisons, so that the
- * recorder costs little where it runs, on the loop thread.
+ * A MAD is mostly zeros: reserved fields, unused hops of paths, the end of the attribute. An entry
+ * holds only the 8-byte words that are not zero, and a bit map of them. That needs a third of the
+ * space for 32 comparisons, so that the recorder costs little on the loop thread.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/recording/recording.h"
 
 #define WORDS (FAB_MAD_SIZE / 8)
-#define MAD_FIELDS 24 /* of a MAD's body, before the words */
+#define MAD_FIELDS 24 /* bytes before the words in the body of a MAD */
 #define FLAG_FAILED 1
 
 static const uint8_t magic[8] = {'F', 'A', 'B', 'M', 'A', 'D', 'S', '\n'};
@@ -79,9 +79,9 @@ static void write_prefix(uint8_t *to, const struct fab_recording_entry *e, size_
     fab_put_be64(to + 4, e->time_us);
 }
 
-/* The words that are not zero, and which they are. Returns their size. Each word is put down and
- * then kept or not: no branch depends on what is in a MAD. (One word more than it keeps may be
- * written: there is room.) */
+/* Writes the words that are not zero and returns their size; *ret_map says which they are. Each
+ * word is copied first and then kept or overwritten, so that no branch depends on the MAD. This can
+ * write one word more than it keeps, for which there is room. */
 static size_t write_words(uint8_t *to, const uint8_t bytes[FAB_MAD_SIZE], uint32_t *ret_map)
 {
     size_t size = 0;
@@ -209,7 +209,7 @@ static int read_body(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE], struct fab
     case FAB_RECORDING_END:
         e->small = fab_read_u8(r);
         return FAB_OK;
-    default: /* 0: a file system that filled up with zeros what a crash cut off */
+    default: /* 0: zeros that a file system left at the end of a file after a crash */
         return e->kind ? FAB_OK : FAB_E_FORMAT;
     }
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads a recording once, front to back, and builds the index.
+ * Reads a recording once and builds the index.
  *
- * An answer belongs to the last request before it with its TID, of which the low 32 bits are ours
- * (the kernel writes the others), and its class: retries carry the TID of the first try. OUTs of
- * one content are chained in order behind the hash of the content, and compared when they are
- * taken.
+ * An answer belongs to the latest request before it with the same class and TID. Only the low 32
+ * bits of the TID are ours, the kernel writes the others. Retries have the TID of the first try.
+ * Requests with the same content form a list, in order, in a map by the hash of the content; they
+ * are compared when they are taken.
  */
 #include "libfabmgr/recording/index.h"
 
@@ -16,9 +16,11 @@
 
 #define NONE FAB_RECORDING_NONE
 #define MOST_ITEMS (UINT32_C(1) << 31)
-#define LONGEST_US (UINT64_C(1) << 50) /* 35 years: times not_judged that are nonsense */
+#define LONGEST_US (UINT64_C(1) << 50) /* 35 years: later times are invalid */
 #define QUIET_US 1000000u
-#define AFTER_CUT_US 100000u /* what was cut short ends so long after its last MAD */
+#define AFTER_CUT_US                                                                               \
+    100000u /* assumed time between the last MAD and the end of a truncated                        \
+               recording */
 #define CONTENT_MAX (8 + 2 + FAB_MAX_HOPS + FAB_MAD_SIZE)
 
 enum { AT_CLASS = 1, AT_METHOD = 3, AT_HOPS = 7, AT_TID = 8, AT_ATTR = 16, AT_MODIFIER = 20 };
@@ -26,28 +28,28 @@ enum { AT_GMP_DATA = 24, AT_SMP_DATA = 64, AT_PATH = 128 };
 
 /* ---- content ---- */
 
-static size_t put(uint8_t *to, size_t used, const uint8_t *bytes, size_t len)
+static size_t append(uint8_t *to, size_t used, const uint8_t *bytes, size_t len)
 {
     memcpy(to + used, bytes, len);
     return used + len;
 }
 
-static size_t content(const struct fab_recording_entry *e, uint8_t ret[CONTENT_MAX])
+static size_t content_of(const struct fab_recording_entry *e, uint8_t ret[CONTENT_MAX])
 {
     const uint8_t *mad = e->bytes;
     bool directed = mad[AT_CLASS] == FAB_CLASS_SMP_DIRECTED;
     bool smp = directed || mad[AT_CLASS] == FAB_CLASS_SMP_LID;
     uint8_t lid[2] = {(uint8_t)(e->addr.dlid >> 8), (uint8_t)e->addr.dlid};
     size_t hops = mad[AT_HOPS] <= FAB_MAX_HOPS ? mad[AT_HOPS] : FAB_MAX_HOPS;
-    size_t n = put(ret, 0, mad + AT_CLASS, 1);
-    n = put(ret, n, mad + AT_METHOD, 1);
-    n = put(ret, n, mad + AT_ATTR, 2);
-    n = put(ret, n, mad + AT_MODIFIER, 4);
-    n = directed ? put(ret, n, mad + AT_PATH + 1, hops) : put(ret, n, lid, sizeof(lid));
+    size_t n = append(ret, 0, mad + AT_CLASS, 1);
+    n = append(ret, n, mad + AT_METHOD, 1);
+    n = append(ret, n, mad + AT_ATTR, 2);
+    n = append(ret, n, mad + AT_MODIFIER, 4);
+    n = directed ? append(ret, n, mad + AT_PATH + 1, hops) : append(ret, n, lid, sizeof(lid));
     if (!smp)
-        n = put(ret, n, mad + AT_GMP_DATA, FAB_MAD_SIZE - AT_GMP_DATA);
+        n = append(ret, n, mad + AT_GMP_DATA, FAB_MAD_SIZE - AT_GMP_DATA);
     else if (mad[AT_METHOD] != FAB_METHOD_GET)
-        n = put(ret, n, mad + AT_SMP_DATA, FAB_SMP_DATA);
+        n = append(ret, n, mad + AT_SMP_DATA, FAB_SMP_DATA);
     return n;
 }
 
@@ -71,8 +73,8 @@ static uint64_t transaction(const struct fab_recording_entry *e)
     return (uint64_t)e->bytes[AT_CLASS] << 32 | fab_be32(e->bytes + AT_TID + 4);
 }
 
-static int add(struct fab_recording_index *s, size_t *capacity,
-               const struct fab_recording_item *item)
+static int add_item(struct fab_recording_index *s, size_t *capacity,
+                    const struct fab_recording_item *item)
 {
     if (s->count == MOST_ITEMS)
         return FAB_E_LIMIT;
@@ -86,9 +88,10 @@ static int add(struct fab_recording_index *s, size_t *capacity,
     return FAB_OK;
 }
 
-/* Joins an IN with what it answers; one that answers nothing is done with at once. */
-static void join(struct fab_recording_index *s, const struct fab_map *requests,
-                 const struct fab_recording_entry *e, uint32_t in)
+/* Links an incoming MAD with the request that it answers. An answer without a request is marked as
+ * done and left out. */
+static void link_answer(struct fab_recording_index *s, const struct fab_map *requests,
+                        const struct fab_recording_entry *e, uint32_t in)
 {
     struct fab_recording_item *item = &s->items[in];
     if (!e->failed && expects_answer(e->bytes))
@@ -112,20 +115,20 @@ static int add_mad(struct fab_recording_index *s, size_t *capacity, struct fab_m
                                       .pair = NONE,
                                       .next = NONE,
                                       .out = e->kind == FAB_RECORDING_OUT};
-    int status = add(s, capacity, &item);
+    int status = add_item(s, capacity, &item);
     if (status != FAB_OK)
         return status;
     if (!item.out) {
         s->ins++;
         s->last_in = s->count;
-        join(s, requests, e, index);
+        link_answer(s, requests, e, index);
         return FAB_OK;
     }
     s->outs++;
     return expects_answer(e->bytes) ? fab_map_put(requests, transaction(e), index) : FAB_OK;
 }
 
-static uint64_t tame(uint64_t time, uint64_t before)
+static uint64_t clamp_time(uint64_t time, uint64_t before)
 {
     return time < before ? before : time > LONGEST_US ? LONGEST_US : time;
 }
@@ -147,7 +150,7 @@ static int read_entries(struct fab_recording_index *s, struct fab_reader *r,
             s->tail = got;
             break;
         }
-        s->end_us = e.time_us = tame(e.time_us, s->end_us);
+        s->end_us = e.time_us = clamp_time(e.time_us, s->end_us);
         if (e.kind == FAB_RECORDING_OUT || e.kind == FAB_RECORDING_IN)
             status = add_mad(s, &capacity, requests, &e, at);
         if (e.kind == FAB_RECORDING_IN)
@@ -163,8 +166,8 @@ static int read_entries(struct fab_recording_index *s, struct fab_reader *r,
     return status;
 }
 
-/* From the back, so that each chain begins with the first. */
-static int chain(struct fab_recording_index *s)
+/* From back to front, so that each list begins with the first request. */
+static int build_lists(struct fab_recording_index *s)
 {
     uint8_t mad[FAB_MAD_SIZE], bytes[CONTENT_MAX];
     struct fab_recording_entry e;
@@ -173,7 +176,7 @@ static int chain(struct fab_recording_index *s)
         if (!s->items[i].out)
             continue;
         fab_recording_index_entry(s, i, mad, &e);
-        uint64_t key = hash(bytes, content(&e, bytes));
+        uint64_t key = hash(bytes, content_of(&e, bytes));
         (void)fab_map_get(&s->heads, key, &s->items[i].next);
         status = fab_map_put(&s->heads, key, i);
     }
@@ -189,7 +192,7 @@ int fab_recording_index_build(struct fab_recording_index *s, const uint8_t *byte
     if (status == FAB_OK)
         status = read_entries(s, &r, &requests);
     if (status == FAB_OK)
-        status = chain(s);
+        status = build_lists(s);
     fab_map_fini(&requests);
     if (status != FAB_OK)
         fab_recording_index_fini(s);
@@ -208,7 +211,7 @@ void fab_recording_index_entry(const struct fab_recording_index *s, uint32_t ite
 {
     size_t at = s->items[item].at;
     struct fab_reader r = fab_reader(s->bytes + at, s->len - at);
-    (void)fab_recording_unpack(&r, mad, ret); /* it was read before */
+    (void)fab_recording_unpack(&r, mad, ret); /* this entry was read before */
 }
 
 /* ---- taking ---- */
@@ -219,14 +222,14 @@ static bool has_content(const struct fab_recording_index *s, uint32_t item, cons
     uint8_t mad[FAB_MAD_SIZE], its[CONTENT_MAX];
     struct fab_recording_entry e;
     fab_recording_index_entry(s, item, mad, &e);
-    return content(&e, its) == len && memcmp(its, bytes, len) == 0;
+    return content_of(&e, its) == len && memcmp(its, bytes, len) == 0;
 }
 
 uint32_t fab_recording_index_take(struct fab_recording_index *s,
                                   const struct fab_recording_entry *mad)
 {
     uint8_t bytes[CONTENT_MAX];
-    size_t len = content(mad, bytes);
+    size_t len = content_of(mad, bytes);
     uint64_t key = hash(bytes, len);
     uint32_t item = NONE, before = NONE;
     (void)fab_map_get(&s->heads, key, &item);
@@ -240,7 +243,7 @@ uint32_t fab_recording_index_take(struct fab_recording_index *s,
     if (before != NONE)
         s->items[before].next = next;
     else if (next != NONE)
-        (void)fab_map_put(&s->heads, key, next); /* it is there: needs no memory */
+        (void)fab_map_put(&s->heads, key, next); /* the key exists, so this needs no memory */
     else
         (void)fab_map_remove(&s->heads, key);
     return item;

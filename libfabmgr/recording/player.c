@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Playing. The cursor stands at the next MAD that is to come in:
+ * Replays a recording. The cursor is at the next incoming MAD of the recording:
  *
- *   unsolicited        it comes at its time
- *   its request asked  it comes as long after the request as it did
- *   not asked          it is waited for, as long as all other answers that are due can wait, half
- *                      the time in which their requests would be lost; if none is due, much longer
+ *   unsolicited        it arrives at its recorded time
+ *   request was sent   it arrives as long after the request as in the recording
+ *   request not sent   the player waits for the request, as long as the answers that are due
+ *                      can be held back: half their requests' timeout; with none due, 30 s
  *
- * One that was not waited for is answered all the same when its request comes after all. The time
- * of the recording is laid anew upon the time of the run whenever something is asked while no
- * answer is due: computing takes time in the recording, and none in virtual time; a light look
- * comes by a timer of the run.
+ * A MAD that the player no longer waits for is still delivered once its request is sent. Whenever a
+ * request is sent while no answer is due, recording time is aligned with run time again:
+ * computation takes time in the recording but none in virtual time, and light sweeps follow timers
+ * of the run.
  *
- * A recording may end in the midst of something: what is sent in its last second and is not in it
- * is not judged, since it may have been about to be sent.
+ * A recording may end during an activity. A MAD that is sent during its last second and is not in
+ * it is not judged, since it may have been about to be sent.
  */
 #include "libfabmgr/recording/player.h"
 
@@ -28,10 +28,10 @@
 #define SKIP_US 30000000u
 
 struct fab_recording_player {
-    struct fab_recording_index script;
-    int64_t base;         /* time of the run at which the recording began */
-    uint32_t cursor;      /* all INs before it came in or were not waited for */
-    uint32_t first, last; /* OUTs whose answers are due, in the order of asking */
+    struct fab_recording_index index;
+    int64_t base;         /* run time at which the recording began; may be negative */
+    uint32_t cursor;      /* all INs before it were delivered or skipped */
+    uint32_t first, last; /* OUTs whose answers are due, in the order of requests */
     uint32_t came;        /* the IN that was delivered last */
     struct fab_recording_player_stats stats;
 };
@@ -44,7 +44,7 @@ int fab_recording_player_new(const uint8_t *bytes, size_t len, uint64_t now,
         return FAB_E_NOMEM;
     p->first = p->last = NONE;
     p->base = (int64_t)now;
-    int status = fab_recording_index_build(&p->script, bytes, len);
+    int status = fab_recording_index_build(&p->index, bytes, len);
     if (status != FAB_OK) {
         free(p);
         return status;
@@ -57,25 +57,25 @@ void fab_recording_player_free(struct fab_recording_player *p)
 {
     if (!p)
         return;
-    fab_recording_index_fini(&p->script);
+    fab_recording_index_fini(&p->index);
     free(p);
 }
 
 const struct fab_recording_header *fab_recording_player_header(const struct fab_recording_player *p)
 {
-    return &p->script.header;
+    return &p->index.header;
 }
 
 int fab_recording_player_tail(const struct fab_recording_player *p)
 {
-    return p->script.tail;
+    return p->index.tail;
 }
 
 /* ---- answers that are due ---- */
 
 static void append_due(struct fab_recording_player *p, uint32_t out)
 {
-    struct fab_recording_item *items = p->script.items;
+    struct fab_recording_item *items = p->index.items;
     items[out].earlier = p->last;
     items[out].later = NONE;
     *(p->last != NONE ? &items[p->last].later : &p->first) = out;
@@ -84,14 +84,14 @@ static void append_due(struct fab_recording_player *p, uint32_t out)
 
 static void remove_due(struct fab_recording_player *p, uint32_t out)
 {
-    struct fab_recording_item *items = p->script.items;
+    struct fab_recording_item *items = p->index.items;
     uint32_t earlier = items[out].earlier, later = items[out].later;
     *(earlier != NONE ? &items[earlier].later : &p->first) = later;
     *(later != NONE ? &items[later].earlier : &p->last) = earlier;
 }
 
-/* A time of the recording as one of the run. */
-static uint64_t moment(const struct fab_recording_player *p, uint64_t time)
+/* Converts a time of the recording to one of the run. */
+static uint64_t run_time(const struct fab_recording_player *p, uint64_t time)
 {
     int64_t at = p->base + (int64_t)time;
     return at > 0 ? (uint64_t)at : 0;
@@ -103,10 +103,10 @@ enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_pl
                                                          uint64_t now,
                                                          const struct fab_recording_entry *mad)
 {
-    struct fab_recording_index *s = &p->script;
+    struct fab_recording_index *s = &p->index;
     uint32_t out = fab_recording_index_take(s, mad);
     if (out == NONE) {
-        bool judged = now < moment(p, s->judged_us);
+        bool judged = now < run_time(p, s->judged_us);
         p->stats.unexpected += judged;
         p->stats.not_judged += !judged;
         return judged ? FAB_RECORDING_PLAYER_UNEXPECTED : FAB_RECORDING_PLAYER_NOT_JUDGED;
@@ -127,25 +127,25 @@ enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_pl
 /* ---- receiving ---- */
 
 struct step {
-    uint32_t item; /* an IN, or NONE: the end */
+    uint32_t item; /* an IN, or NONE at the end */
     uint64_t due;
-    bool skip; /* it is not waited for any longer */
+    bool skip; /* stop waiting for its request */
 };
 
 static uint64_t answer_due(const struct fab_recording_player *p, uint32_t in)
 {
-    const struct fab_recording_item *items = p->script.items;
+    const struct fab_recording_item *items = p->index.items;
     const struct fab_recording_item *request = &items[items[in].pair];
     return request->asked_us + (items[in].time - request->time);
 }
 
-/* The request at the cursor was not asked yet. */
+/* The request of the MAD at the cursor was not sent yet. */
 static struct step wait_or_skip(const struct fab_recording_player *p)
 {
-    const struct fab_recording_item *items = p->script.items;
+    const struct fab_recording_item *items = p->index.items;
     struct step step = {.item = p->cursor, .skip = true};
     if (p->first == NONE) {
-        step.due = moment(p, items[p->cursor].time + SKIP_US);
+        step.due = run_time(p, items[p->cursor].time + SKIP_US);
         return step;
     }
     uint64_t due = answer_due(p, items[p->first].pair);
@@ -156,7 +156,7 @@ static struct step wait_or_skip(const struct fab_recording_player *p)
 
 static struct step next_step(struct fab_recording_player *p)
 {
-    const struct fab_recording_index *s = &p->script;
+    const struct fab_recording_index *s = &p->index;
     const struct fab_recording_item *items = s->items;
     while (p->cursor < s->count && (items[p->cursor].out || items[p->cursor].done))
         p->cursor++;
@@ -164,10 +164,10 @@ static struct step next_step(struct fab_recording_player *p)
         return (struct step){.item = items[p->first].pair,
                              .due = answer_due(p, items[p->first].pair)};
     if (p->cursor == s->count)
-        return (struct step){.item = NONE, .due = moment(p, s->end_us)};
+        return (struct step){.item = NONE, .due = run_time(p, s->end_us)};
     const struct fab_recording_item *in = &items[p->cursor];
     if (in->pair == NONE)
-        return (struct step){.item = p->cursor, .due = moment(p, in->time)};
+        return (struct step){.item = p->cursor, .due = run_time(p, in->time)};
     if (items[in->pair].asked)
         return (struct step){.item = p->cursor, .due = answer_due(p, p->cursor)};
     return wait_or_skip(p);
@@ -176,10 +176,10 @@ static struct step next_step(struct fab_recording_player *p)
 static void deliver(struct fab_recording_player *p, uint32_t in, uint8_t mad[FAB_MAD_SIZE],
                     struct fab_recording_entry *ret)
 {
-    struct fab_recording_item *items = p->script.items;
+    struct fab_recording_item *items = p->index.items;
     uint32_t request = items[in].pair;
     items[in].done = true;
-    fab_recording_index_entry(&p->script, in, mad, ret);
+    fab_recording_index_entry(&p->index, in, mad, ret);
     if (request != NONE) {
         fab_put_be64(mad + AT_TID, items[request].tid);
         if (items[request].pair == in)
@@ -207,9 +207,9 @@ bool fab_recording_player_receive(struct fab_recording_player *p, uint64_t now,
 bool fab_recording_player_more(struct fab_recording_player *p, uint8_t mad[FAB_MAD_SIZE],
                                struct fab_recording_entry *ret)
 {
-    const struct fab_recording_item *items = p->script.items;
+    const struct fab_recording_item *items = p->index.items;
     uint32_t in = p->came + 1;
-    if (p->stats.delivered == 0 || in >= p->script.count || items[in].out || items[in].done ||
+    if (p->stats.delivered == 0 || in >= p->index.count || items[in].out || items[in].done ||
         items[in].time != items[p->came].time)
         return false;
     if (items[in].pair != NONE && !items[items[in].pair].asked)
@@ -224,9 +224,9 @@ uint64_t fab_recording_player_deadline(struct fab_recording_player *p, uint64_t 
     return step.item == NONE && step.due <= now ? UINT64_MAX : step.due;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
-/* It was sent in the recording, early enough that it should have been sent now. */
+/* The MAD was sent in the recording, early enough that the run should have sent it. */
 static bool is_missing(const struct fab_recording_index *s, uint32_t i)
 {
     const struct fab_recording_item *item = &s->items[i];
@@ -236,7 +236,7 @@ static bool is_missing(const struct fab_recording_index *s, uint32_t i)
 bool fab_recording_player_missing(const struct fab_recording_player *p, uint32_t *cursor,
                                   uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret)
 {
-    const struct fab_recording_index *s = &p->script;
+    const struct fab_recording_index *s = &p->index;
     while (*cursor < s->count && !is_missing(s, *cursor))
         ++*cursor;
     if (*cursor >= s->count)
@@ -248,7 +248,7 @@ bool fab_recording_player_missing(const struct fab_recording_player *p, uint32_t
 void fab_recording_player_stats(const struct fab_recording_player *p,
                                 struct fab_recording_player_stats *ret)
 {
-    const struct fab_recording_index *s = &p->script;
+    const struct fab_recording_index *s = &p->index;
     *ret = p->stats;
     ret->recorded_out = s->outs;
     ret->recorded_in = s->ins;

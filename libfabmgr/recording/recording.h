@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recordings: every MAD that a manager sent and received, as bytes. Numbers are big-endian, as
- * everything else that this program exchanges.
+ * Recordings: all MADs that a manager sent and received, as bytes. Numbers are big-endian.
  *
  *     header, 128 bytes
  *        0   8  "FABMADS\n"
  *        8   2  version: 1
- *       10   2  size of the header, for what may be added behind these fields
- *       12   4  window: MADs in flight that the transport bore
- *       16   8  when it began, Unix time in microseconds
+ *       10   2  size of the header; later versions may append fields
+ *       12   4  window: MADs in flight that the transport allowed
+ *       16   8  start, Unix time in microseconds
  *       24   8  GUID of the port
  *       32  32  version of fabricd, NUL-padded
  *       64  64  name of the port, NUL-padded
  *
  *     entries, one after the other
- *        0   1  kind: enum fab_recording_kind; others are skipped
- *        1   1  flags: 1 = one of ours that came back undelivered, or was not sent
+ *        0   1  kind: enum fab_recording_kind; unknown kinds are skipped
+ *        1   1  flags: 1 = our own MAD that came back as undeliverable or was not sent
  *        2   2  size of the body
- *        4   8  microseconds since the beginning
+ *        4   8  microseconds since the start
  *       12      the body:
- *               MAD: dlid 2, slid 2, sl 1, qp 1, qpn 4, qkey 4, timeout in microseconds 4, length
- * 2, map 4: bit i (from the least) is set when the i-th 8 bytes of the MAD are not all zero; and
- * then these, in order lease: port GUID 8, LID 2, LMC 1 disabled port: node GUID 8, port 1
+ *               MAD: dlid 2, slid 2, sl 1, qp 1, qpn 4, qkey 4, timeout in microseconds 4,
+ *                   length 2, map 4: bit i (bit 0 is the lowest) is set if the i-th 8 bytes
+ *                   of the MAD are not all zero; then these words, in order
+ *               lease: port GUID 8, LID 2, LMC 1
+ *               disabled port: node GUID 8, port 1
  *               settings: the text of the settings file
  *               end: reason 1, enum fab_recording_end
  *
- * A recording without an end was cut short (a crash, kill -9): all before the cut is good.
+ * A recording without an end entry was cut off (crash, kill -9); everything before is valid.
  */
 #ifndef LIBFABMGR_RECORDING_RECORDING_H
 #define LIBFABMGR_RECORDING_RECORDING_H
@@ -40,7 +41,7 @@
 #define FAB_RECORDING_HEADER 128
 #define FAB_RECORDING_VERSION 1
 #define FAB_RECORDING_BODY_MAX 0xffff
-/* Room that any entry but settings needs. */
+/* Size that any entry fits into, except settings. */
 #define FAB_RECORDING_ENTRY_MAX 320
 
 struct fab_recording_header {
@@ -50,28 +51,28 @@ struct fab_recording_header {
     char version[33], name[65];
 };
 enum fab_recording_kind {
-    FAB_RECORDING_OUT = 1, /* a MAD that we sent */
-    FAB_RECORDING_IN = 2,  /* a MAD that came in */
+    FAB_RECORDING_OUT = 1, /* a MAD that the manager sent */
+    FAB_RECORDING_IN = 2,  /* a MAD that the manager received */
     FAB_RECORDING_LEASE = 3,
     FAB_RECORDING_DISABLED = 4,
     FAB_RECORDING_SETTINGS = 5,
     FAB_RECORDING_END = 6,
 };
 enum fab_recording_end {
-    FAB_RECORDING_STOPPED = 1,   /* the manager was asked to end */
-    FAB_RECORDING_LIMIT = 2,     /* the file reached its limit */
-    FAB_RECORDING_DISK_SLOW = 3, /* the disk could not keep up */
+    FAB_RECORDING_STOPPED = 1,   /* the manager was stopped */
+    FAB_RECORDING_LIMIT = 2,     /* the file reached its size limit */
+    FAB_RECORDING_DISK_SLOW = 3, /* the disk was too slow */
 };
 struct fab_recording_entry {
     uint8_t kind;
     bool failed;
     uint64_t time_us;
-    /* MADs */
+    /* MADs: */
     struct fab_mad_addr addr;
     uint8_t qp;
     uint16_t len;
-    const uint8_t *bytes; /* FAB_MAD_SIZE of them, zeros from len on; settings: len of them */
-    /* leases, disabled ports, ends */
+    const uint8_t *bytes; /* FAB_MAD_SIZE bytes, zero from len on; of settings: len bytes */
+    /* Leases, disabled ports, ends: */
     uint64_t guid;
     uint16_t lid;
     uint8_t small; /* LMC; port; enum fab_recording_end */
@@ -79,26 +80,26 @@ struct fab_recording_entry {
 
 void fab_recording_pack_header(const struct fab_recording_header *h,
                                uint8_t bytes[FAB_RECORDING_HEADER]);
-/* Reads it and stands behind it. FORMAT: it is no recording; TRUNCATED; UNSUPPORTED: a later
- * version. Names come from a file that anybody may have made: they can hold any bytes. */
+/* Reads the header. FORMAT: not a recording; TRUNCATED; UNSUPPORTED: a later version. Names come
+ * from a file that anybody may have written and can contain any bytes. */
 int fab_recording_unpack_header(struct fab_reader *r, struct fab_recording_header *ret);
 
-/* Writes an entry into room[]; its size. The bytes of a MAD not_judged len are not looked at. Not
- * for settings, which have a size of their own. */
+/* Packs an entry into room[] and returns its size. Only len bytes of a MAD are read. Not for
+ * settings, whose size varies. */
 size_t fab_recording_pack(const struct fab_recording_entry *e,
                           uint8_t room[FAB_RECORDING_ENTRY_MAX]);
-/* The 12 bytes before the text of settings, which the caller writes after them. */
+/* Packs the 12 bytes that precede the text of settings. */
 #define FAB_RECORDING_PREFIX 12
 void fab_recording_pack_settings(uint64_t time_us, uint16_t len,
                                  uint8_t prefix[FAB_RECORDING_PREFIX]);
-/* Reads the next entry and stands behind it. The bytes of a MAD go into mad[], to which ret->bytes
- * points. TRUNCATED: what is left is no whole entry (nothing is left: neither); FORMAT: it is none.
- * Kinds that are not known come with nothing but their kind and time. */
+/* Reads the next entry. The bytes of a MAD go into mad[], to which ret->bytes then points.
+ * TRUNCATED: the rest is not a complete entry, or empty; FORMAT: not an entry. Of unknown kinds,
+ * only kind and time are set. */
 int fab_recording_unpack(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE],
                          struct fab_recording_entry *ret);
 
-/* One line for people, without its end: "Get NodeInfo, modifier 0, by 0,1,4"; always
- * NUL-terminated when room > 0. `to`: the DLID, for what is not directed. */
+/* One line for people, without a newline: "Get NodeInfo, modifier 0, by 0,1,4"; always
+ * NUL-terminated when room > 0. `to`: the DLID of a MAD that is not directed. */
 void fab_recording_describe(const uint8_t mad[FAB_MAD_SIZE], uint16_t to, char *text, size_t room);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Alias GUIDs: blocks that never move, found by port and by GUID. See aliases.h. */
+/* Alias GUIDs: an array of blocks that keep their index, found by port and by GUID. See
+ * aliases.h. */
 #include "libfabmgr/sa/aliases.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "libfabmgr/base/status.h"
 
 #define NO_ROW UINT32_MAX
-#define LOCAL (UINT64_C(0x02) << 56) /* the bit of EUI-64 that says: given by an administrator */
+#define LOCAL (UINT64_C(0x02) << 56) /* the EUI-64 bit for locally administered identifiers */
 #define TRIES 64
 
 void fab_sa_aliases_fini(struct fab_sa_aliases *a)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alias GUIDs (IBA 14.2.5.5, 15.2.5.18): what ports are called besides their own GUID, as virtual
- * functions are. They stand in a port's GUIDInfo, in blocks of 8; place 0 is the port's own. A
- * mutable value, for one owner.
+ * Alias GUIDs (IBA 14.2.5.5, 15.2.5.18): additional GUIDs of ports, such as those of virtual
+ * functions. A port's GUIDInfo holds them in blocks of 8; index 0 is the port's own GUID. A mutable
+ * value with one owner.
  */
 #ifndef LIBFABMGR_SA_ALIASES_H
 #define LIBFABMGR_SA_ALIASES_H
@@ -14,31 +14,32 @@
 #include "libfabmgr/base/map.h"
 
 #define FAB_SA_ALIAS_BLOCK 8
-#define FAB_SA_ALIAS_INDEXES 256 /* of a port: GuidCap has 8 bits */
+#define FAB_SA_ALIAS_INDEXES 256 /* indexes of a port: GuidCap has 8 bits */
 
 struct fab_sa_alias_block {
-    uint64_t port_guid, guid[FAB_SA_ALIAS_BLOCK]; /* 0: none there */
+    uint64_t port_guid, guid[FAB_SA_ALIAS_BLOCK]; /* 0: no GUID at this index */
     uint32_t next;                                /* of the same port */
     uint8_t block;
-    bool dirty; /* the caller's: its port does not hold it yet */
+    bool dirty; /* for the caller: the port does not have this block yet */
 };
-struct fab_sa_aliases { /* all zeros is empty */
+struct fab_sa_aliases { /* all zeros is an empty value */
     struct fab_sa_alias_block *row;
     size_t count, room;
-    struct fab_map ports; /* port GUID -> its first row */
-    struct fab_map guids; /* alias GUID -> row */
+    struct fab_map ports; /* port GUID -> its first block in row[] */
+    struct fab_map guids; /* alias GUID -> block in row[] */
 };
 void fab_sa_aliases_fini(struct fab_sa_aliases *a);
-/* What is at that place from now on; guid 0: nothing. EXISTS: it is at another place. RANGE: no
- * such place. NOMEM. */
+/* Sets the GUID at an index of a port; guid 0 removes it. EXISTS: another index has this GUID.
+ * RANGE: no such index. NOMEM. */
 int fab_sa_aliases_set(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place, uint64_t guid);
-/* NULL: none of it was ever put. Valid until the next put. */
+/* The block of a port. NULL: nothing in it was ever set. Valid until the next
+ * fab_sa_aliases_set. */
 struct fab_sa_alias_block *fab_sa_aliases_block(const struct fab_sa_aliases *a, uint64_t port_guid,
                                                 uint32_t block);
-/* The GUID of the port that is called so, or 0. */
+/* The GUID of the port that has this alias GUID, or 0. */
 uint64_t fab_sa_aliases_port(const struct fab_sa_aliases *a, uint64_t guid);
-/* A GUID that nobody has of these, which `taken` says of others: locally administered, and the same
- * for the same place as long as it is free. 0: none found. */
+/* A locally administered GUID that no port has, neither as an alias nor by `taken`. The same port
+ * and index get the same GUID as long as it is free. 0: none found. */
 uint64_t fab_sa_aliases_generate(const struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place,
                                  bool (*taken)(const void *ctx, uint64_t guid), const void *ctx);
 

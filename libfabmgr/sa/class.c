@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic classes of paths: what the policy's rules say of the request and its ends. Who names an
- * SL and is met by no rule gets the class that has this SL; rules are not overridden by it.
+ * Traffic classes of paths, as the rules of the policy say for the request and its endports. If no
+ * rule matches and the request names an SL, the path gets the class with this SL. An SL in the
+ * request does not override a rule.
  */
 #include "libfabmgr/sa/kinds.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What paths are like: the tables in force are followed from switch to switch, and the least MTU
- * and rate of the cables on the way is that of the path.
+ * Properties of paths. The active tables are followed from switch to switch; the MTU and rate of a
+ * path are the lowest of its links.
  *
- * Three things make that fast. Of each port only 16 bytes are looked at, in an array of their own.
- * What was found is kept in a byte by switch of the source and LID of the destination, since all
- * ends of a leaf go the same way; the rows are cleared memory that costs nothing until it is
- * touched. And where it does not matter which way a packet goes, nobody needs to go it: that there
- * is one between any two ends is proved. It does not matter where the cables between switches are
- * alike, or all better than those of ends; and where only a few are not, it matters for those LIDs
- * that have one of them on a way, which their switches' tables tell.
+ * Three things make that fast. First, a compact array has the 16 bytes of each port that matter.
+ * Second, a result is cached in one byte, by the source's switch and the destination LID, since all
+ * endports of a leaf use the same path; the cache is zeroed memory, which costs nothing until it is
+ * touched. Third, a path is not followed at all if every path gives the same result; that a path
+ * exists between any two endports was proved. Every path gives the same result if all links between
+ * switches are equal, or all better than the links of endports. If a few links differ, only the
+ * LIDs that some switch forwards over one of them need to be followed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,15 +19,15 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sa/context.h"
 
-#define KNOWN_MOST ((size_t)64 << 20) /* bytes */
+#define CACHE_MOST ((size_t)64 << 20) /* bytes of cache */
 #define HOPS_MOST 63
 #define NO_BOUND_MTU 7
 #define NO_BOUND_RANK 31
-/* A way in a byte: MTU and rank, which is never 30; MTU and rank 0, which does not exist, is not
- * known. */
+/* A path in a byte: MTU and rank. Rank 30 means that there is no path. 0 means not cached, since no
+ * path has MTU 0. */
 #define RANK_BITS 5
-#define NO_WAY (NO_BOUND_MTU << RANK_BITS | (NO_BOUND_RANK - 1))
-#define ODD_SHARE 8 /* tables of one switch in so many are searched for LIDs, not more */
+#define NO_PATH (NO_BOUND_MTU << RANK_BITS | (NO_BOUND_RANK - 1))
+#define UNUSUAL_SHARE 8 /* at most one switch in so many has its table searched for LIDs */
 
 /* ---- preparing --------------------------------------------------------------------------------
  */
@@ -37,9 +37,9 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* As NeighborMTU will be (libfabmgr/target), whenever PortInfo was read. */
-static uint8_t mtu_of_cable(const struct fab_view *v, const struct fab_port_info *a,
-                            const struct fab_port_info *b)
+/* The NeighborMTU that the manager will set (libfabmgr/target), whenever PortInfo was read. */
+static uint8_t link_mtu(const struct fab_view *v, const struct fab_port_info *a,
+                        const struct fab_port_info *b)
 {
     uint8_t mtu = lesser(a->mtu_cap, b->mtu_cap);
     if (mtu == 0)
@@ -47,8 +47,9 @@ static uint8_t mtu_of_cable(const struct fab_view *v, const struct fab_port_info
     return v->policy.max_mtu != 0 ? lesser(mtu, v->policy.max_mtu) : mtu;
 }
 
-/* Port 0 of a switch has no cable, but bounds of its own; what it does not tell is none. */
-static void look_at_port0(const struct fab_fabric *f, uint32_t port, struct fab_sa_link *c)
+/* Port 0 of a switch has no link. Its PortInfo can limit MTU and rate; a value that it does not
+ * report is no limit. */
+static void set_port0(const struct fab_fabric *f, uint32_t port, struct fab_sa_link *c)
 {
     const struct fab_port_info *info = &f->ports[port].info;
     c->mtu = info->mtu_cap != 0 ? info->mtu_cap : NO_BOUND_MTU;
@@ -57,14 +58,14 @@ static void look_at_port0(const struct fab_fabric *f, uint32_t port, struct fab_
         c->rank = NO_BOUND_RANK;
 }
 
-static void look_at_cable(struct fab_sa *sa, uint32_t port)
+static void set_link(struct fab_sa *sa, uint32_t port)
 {
     const struct fab_fabric *f = sa->view->fabric;
-    struct fab_sa_link *c = &sa->cables[port];
+    struct fab_sa_link *c = &sa->links[port];
     uint32_t peer = f->ports[port].peer;
     *c = (struct fab_sa_link){.peer = FAB_NONE, .node = FAB_NONE};
     if (f->ports[port].num == 0) {
-        look_at_port0(f, port, c);
+        set_port0(f, port, c);
         return;
     }
     if (peer == FAB_NONE || !fab_port_is_up(f, port))
@@ -72,19 +73,19 @@ static void look_at_cable(struct fab_sa *sa, uint32_t port)
     const struct fab_port_info *a = &f->ports[port].info, *b = &f->ports[peer].info;
     c->peer = peer;
     c->node = f->ports[peer].node;
-    c->mtu = mtu_of_cable(sa->view, a, b);
+    c->mtu = link_mtu(sa->view, a, b);
     c->rank = lesser(fab_sa_rank(fab_link_rate(a)), fab_sa_rank(fab_link_rate(b)));
 }
 
-static void look_at_ports(struct fab_sa *sa)
+static void set_links(struct fab_sa *sa)
 {
     const struct fab_fabric *f = sa->view->fabric;
     const struct fab_lids *lids = &sa->view->target->lids;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        look_at_cable(sa, port);
+        set_link(sa, port);
         if (lids->base[port] == 0)
             continue;
-        sa->ends[sa->end_count++] = port;
+        sa->endports[sa->endport_count++] = port;
         if (lids->lmc[port] > sa->max_lmc)
             sa->max_lmc = lids->lmc[port];
     }
@@ -94,21 +95,21 @@ static void look_at_ports(struct fab_sa *sa)
         f->switch_count < f->node_count ? f->nodes[f->switch_count].first_port : f->port_count;
 }
 
-/* Rows for the switches that have ends. */
-static void number_rows(struct fab_sa *sa)
+/* Assigns a cache row to each switch that has endports. */
+static void assign_rows(struct fab_sa *sa)
 {
     const struct fab_fabric *f = sa->view->fabric;
     size_t rows = 0, size;
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
-        bool has_end = false;
+        bool has_endport = false;
         for (uint32_t port = sa->first_port[sw] + 1; port < sa->first_port[sw + 1]; port++)
-            has_end |=
-                sa->cables[port].node != FAB_NONE && sa->cables[port].node >= f->switch_count;
-        sa->row[sw] = has_end ? (uint32_t)rows++ : FAB_NONE;
+            has_endport |=
+                sa->links[port].node != FAB_NONE && sa->links[port].node >= f->switch_count;
+        sa->row[sw] = has_endport ? (uint32_t)rows++ : FAB_NONE;
     }
     if (fab_size_mul(rows, (size_t)sa->view->target->lids.top + 1, &size) &&
-        size <= KNOWN_MOST / sizeof *sa->known)
-        sa->known = calloc(size > 0 ? size : 1, sizeof *sa->known); /* NULL: we do without */
+        size <= CACHE_MOST / sizeof *sa->cache)
+        sa->cache = calloc(size > 0 ? size : 1, sizeof *sa->cache); /* NULL: no cache */
 }
 
 static bool is_switch_port(const struct fab_sa *sa, uint32_t port)
@@ -118,15 +119,15 @@ static bool is_switch_port(const struct fab_sa *sa, uint32_t port)
 
 static bool between_switches(const struct fab_sa *sa, uint32_t port)
 {
-    return sa->cables[port].node < sa->view->fabric->switch_count;
+    return sa->links[port].node < sa->view->fabric->switch_count;
 }
 
-/* The most that an end can make use of. */
+/* The highest MTU and rate that any endport can use. */
 static struct fab_sa_link best_of_ends(const struct fab_sa *sa)
 {
     struct fab_sa_link best = {0};
-    for (uint32_t i = 0; i < sa->end_count; i++) {
-        const struct fab_sa_link *c = &sa->cables[sa->ends[i]];
+    for (uint32_t i = 0; i < sa->endport_count; i++) {
+        const struct fab_sa_link *c = &sa->links[sa->endports[i]];
         if (c->peer == FAB_NONE)
             continue;
         best.mtu = c->mtu > best.mtu ? c->mtu : best.mtu;
@@ -135,63 +136,65 @@ static struct fab_sa_link best_of_ends(const struct fab_sa *sa)
     return best;
 }
 
-/* What ends have of a cable, in a byte. */
+/* MTU and rank that endports can use of a link, in a byte. */
 static uint8_t use_of(const struct fab_sa_link *c, const struct fab_sa_link *best)
 {
     return (uint8_t)(lesser(c->mtu, best->mtu) << RANK_BITS | lesser(c->rank, best->rank));
 }
 
-/* Most cables between switches are like that. */
+/* The value of use_of() that most links between switches have. */
 static uint8_t most_common_use(const struct fab_sa *sa, const struct fab_sa_link *best)
 {
     uint32_t count[256] = {0};
     uint8_t most = 0;
     for (uint32_t port = 0; port < sa->first_port[sa->view->fabric->switch_count]; port++)
         if (between_switches(sa, port)) {
-            uint8_t use = use_of(&sa->cables[port], best);
+            uint8_t use = use_of(&sa->links[port], best);
             if (++count[use] > count[most])
                 most = use;
         }
     return most;
 }
 
-/* Marks the LIDs that a switch sends to by a cable that is not like most; false: it has none. */
-static bool mark_odd(struct fab_sa *sa, uint32_t sw, uint8_t most, const struct fab_sa_link *best)
+/* Marks the LIDs that a switch forwards over an unusual link. False: the switch has no such
+ * link. */
+static bool mark_unusual(struct fab_sa *sa, uint32_t sw, uint8_t most,
+                         const struct fab_sa_link *best)
 {
     const struct fab_lft *lft = &sa->view->target->lft;
     const uint8_t *row = fab_lft_row(lft, sw);
-    bool odd[256] = {0}, any = false;
+    bool unusual[256] = {0}, any = false;
     for (uint32_t port = sa->first_port[sw] + 1; port < sa->first_port[sw + 1]; port++)
-        if (between_switches(sa, port) && use_of(&sa->cables[port], best) != most)
-            any = odd[port - sa->first_port[sw]] = true;
+        if (between_switches(sa, port) && use_of(&sa->links[port], best) != most)
+            any = unusual[port - sa->first_port[sw]] = true;
     for (uint32_t lid = 0; any && lid <= lft->top; lid++)
-        if (odd[row[lid]])
-            sa->odd[lid / 64] |= UINT64_C(1) << lid % 64;
+        if (unusual[row[lid]])
+            sa->unusual[lid / 64] |= UINT64_C(1) << lid % 64;
     return any;
 }
 
-/* Finds out for which LIDs it does not matter which way; without memory, or if there are too many
- * kinds of cables: for none. */
-static void find_odd(struct fab_sa *sa)
+/* Finds the LIDs whose paths have to be followed. Without memory, or with too many unusual links:
+ * all of them. */
+static void find_unusual(struct fab_sa *sa)
 {
     const struct fab_view *v = sa->view;
     uint32_t lids =
         v->target->lids.top > v->target->lft.top ? v->target->lids.top : v->target->lft.top;
-    uint32_t left = v->fabric->switch_count / ODD_SHARE + 2;
+    uint32_t left = v->fabric->switch_count / UNUSUAL_SHARE + 2;
     const struct fab_sa_link best = best_of_ends(sa);
     uint8_t most = most_common_use(sa, &best);
-    sa->odd = calloc(lids / 64u + 1, sizeof *sa->odd);
+    sa->unusual = calloc(lids / 64u + 1, sizeof *sa->unusual);
     sa->between =
         (struct fab_sa_link){.mtu = most >> RANK_BITS, .rank = most & ((1u << RANK_BITS) - 1)};
-    for (uint32_t sw = 0; sa->odd != NULL && sw < v->fabric->switch_count; sw++)
-        if (mark_odd(sa, sw, most, &best) && left-- == 0) {
-            free(sa->odd);
-            sa->odd = NULL;
+    for (uint32_t sw = 0; sa->unusual != NULL && sw < v->fabric->switch_count; sw++)
+        if (mark_unusual(sa, sw, most, &best) && left-- == 0) {
+            free(sa->unusual);
+            sa->unusual = NULL;
         }
 }
 
-/* Whether cables join all ends. Without memory to find out: no. */
-static bool all_joined(const struct fab_sa *sa)
+/* Whether links connect all endports. Without memory to find out: no. */
+static bool all_connected(const struct fab_sa *sa)
 {
     const struct fab_fabric *f = sa->view->fabric;
     uint32_t *sets = fab_alloc_array(f->node_count, sizeof *sets);
@@ -199,11 +202,11 @@ static bool all_joined(const struct fab_sa *sa)
     if (sets != NULL)
         fab_sets_init(sets, f->node_count);
     for (uint32_t port = 0; sets != NULL && port < f->port_count; port++)
-        if (sa->cables[port].peer != FAB_NONE)
-            fab_sets_join(sets, f->ports[port].node, sa->cables[port].node);
-    for (uint32_t i = 1; joined && i < sa->end_count; i++)
-        joined = fab_sets_find(sets, f->ports[sa->ends[i]].node) ==
-                 fab_sets_find(sets, f->ports[sa->ends[0]].node);
+        if (sa->links[port].peer != FAB_NONE)
+            fab_sets_join(sets, f->ports[port].node, sa->links[port].node);
+    for (uint32_t i = 1; joined && i < sa->endport_count; i++)
+        joined = fab_sets_find(sets, f->ports[sa->endports[i]].node) ==
+                 fab_sets_find(sets, f->ports[sa->endports[0]].node);
     free(sets);
     return joined;
 }
@@ -217,11 +220,11 @@ int fab_sa_new(const struct fab_view *v, struct fab_sa **ret)
     if (sa == NULL)
         return FAB_E_NOMEM;
     sa->view = fab_view_ref(v);
-    sa->ends = fab_alloc_array(f->port_count, sizeof *sa->ends);
-    sa->cables = fab_alloc_array(f->port_count, sizeof *sa->cables);
+    sa->endports = fab_alloc_array(f->port_count, sizeof *sa->endports);
+    sa->links = fab_alloc_array(f->port_count, sizeof *sa->links);
     sa->first_port = fab_alloc_array((size_t)f->switch_count + 1, sizeof *sa->first_port);
     sa->row = fab_alloc_array(f->switch_count, sizeof *sa->row);
-    if (sa->ends == NULL || sa->cables == NULL || sa->first_port == NULL || sa->row == NULL) {
+    if (sa->endports == NULL || sa->links == NULL || sa->first_port == NULL || sa->row == NULL) {
         fab_sa_free(sa);
         return FAB_E_NOMEM;
     }
@@ -229,11 +232,11 @@ int fab_sa_new(const struct fab_view *v, struct fab_sa **ret)
         fab_sa_free(sa);
         return FAB_E_NOMEM;
     }
-    look_at_ports(sa);
-    number_rows(sa);
+    set_links(sa);
+    assign_rows(sa);
     sa->proved = sa->max_lmc == 0 && v->verdict.pairs > 0 && fab_verify_verdict_good(&v->verdict);
-    if (sa->proved && all_joined(sa))
-        find_odd(sa);
+    if (sa->proved && all_connected(sa))
+        find_unusual(sa);
     *ret = sa;
     return FAB_OK;
 }
@@ -244,12 +247,12 @@ void fab_sa_free(struct fab_sa *sa)
         return;
     fab_qos_matcher_fini(&sa->matcher);
     fab_view_unref(sa->view);
-    free(sa->ends);
-    free(sa->cables);
+    free(sa->endports);
+    free(sa->links);
     free(sa->first_port);
     free(sa->row);
-    free(sa->known);
-    free(sa->odd);
+    free(sa->cache);
+    free(sa->unusual);
     free(sa);
 }
 
@@ -282,8 +285,7 @@ uint32_t fab_sa_port_of_guid(const struct fab_sa *sa, uint64_t guid)
     return port != FAB_NONE && sa->view->target->lids.base[port] != 0 ? port : FAB_NONE;
 }
 
-/* ---- walking ----------------------------------------------------------------------------------
- */
+/* ---- following paths ------------------------------------------------------------------------- */
 
 struct way {
     unsigned mtu, rank, hops;
@@ -295,7 +297,7 @@ static void narrow(struct way *w, const struct fab_sa_link *c)
     w->rank = c->rank < w->rank ? c->rank : w->rank;
 }
 
-/* From a switch to a LID. False: there is no way. */
+/* Follows the tables from a switch to a LID. False: there is no path. */
 static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct way *ret)
 {
     const struct fab_view *v = sa->view;
@@ -305,10 +307,10 @@ static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct wa
         uint32_t out = fab_sa_out_port(sa, sw, lid);
         if (out == FAB_NONE)
             return false;
-        const struct fab_sa_link *c = &sa->cables[out];
+        const struct fab_sa_link *c = &sa->links[out];
         narrow(&w, c);
         *ret = w;
-        if (out == sa->first_port[sw]) /* its own port 0 */
+        if (out == sa->first_port[sw]) /* port 0 of the switch itself */
             return owner == out;
         if (c->peer == FAB_NONE)
             return false;
@@ -319,24 +321,24 @@ static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct wa
     return false;
 }
 
-/* The same, but for hops. */
-static bool follow_or_recall(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct way *ret)
+/* As follow(), but with the cache, which does not have the number of hops. */
+static bool follow_cached(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct way *ret)
 {
-    if (sa->known == NULL || sa->row[sw] == FAB_NONE)
+    if (sa->cache == NULL || sa->row[sw] == FAB_NONE)
         return follow(sa, sw, lid, ret);
-    uint8_t *known = &sa->known[(size_t)sa->row[sw] * (sa->view->target->lids.top + 1) + lid];
-    if (*known == 0)
-        *known = follow(sa, sw, lid, ret) ? (uint8_t)(ret->mtu << RANK_BITS | ret->rank) : NO_WAY;
-    ret->mtu = *known >> RANK_BITS;
-    ret->rank = *known & ((1u << RANK_BITS) - 1);
-    return *known != NO_WAY;
+    uint8_t *cache = &sa->cache[(size_t)sa->row[sw] * (sa->view->target->lids.top + 1) + lid];
+    if (*cache == 0)
+        *cache = follow(sa, sw, lid, ret) ? (uint8_t)(ret->mtu << RANK_BITS | ret->rank) : NO_PATH;
+    ret->mtu = *cache >> RANK_BITS;
+    ret->rank = *cache & ((1u << RANK_BITS) - 1);
+    return *cache != NO_PATH;
 }
 
-/* hops: they are wanted, too. */
-static int walk(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct way *ret)
+/* hops: whether the caller needs the number of hops. */
+static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct way *ret)
 {
     const struct fab_view *v = sa->view;
-    const struct fab_sa_link *c = &sa->cables[src];
+    const struct fab_sa_link *c = &sa->links[src];
     bool from_switch = is_switch_port(sa, src);
     uint32_t sw = from_switch ? v->fabric->ports[src].node : c->node;
     struct way w = {.mtu = NO_BOUND_MTU, .rank = NO_BOUND_RANK};
@@ -346,7 +348,7 @@ static int walk(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct
         return FAB_E_UNREACHABLE;
     if (sw < v->fabric->switch_count) {
         struct way rest = {0};
-        if (!(hops ? follow(sa, sw, lid, &rest) : follow_or_recall(sa, sw, lid, &rest)))
+        if (!(hops ? follow(sa, sw, lid, &rest) : follow_cached(sa, sw, lid, &rest)))
             return FAB_E_UNREACHABLE;
         narrow(&w, &(struct fab_sa_link){.rank = (uint8_t)rest.rank, .mtu = (uint8_t)rest.mtu});
         w.hops = rest.hops;
@@ -355,16 +357,16 @@ static int walk(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct
     return FAB_OK;
 }
 
-/* Between adapters, where it does not matter which way. */
-static bool without_walking(const struct fab_sa *sa, uint32_t src, uint32_t lid, struct way *ret)
+/* A path between adapters that need not be followed. */
+static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, struct way *ret)
 {
-    if (sa->odd == NULL || (sa->odd[lid / 64] >> lid % 64 & 1) != 0)
+    if (sa->unusual == NULL || (sa->unusual[lid / 64] >> lid % 64 & 1) != 0)
         return false;
     uint32_t dst = sa->view->target->lids.owner[lid];
-    const struct fab_sa_link *a = &sa->cables[src], *b = &sa->cables[dst];
+    const struct fab_sa_link *a = &sa->links[src], *b = &sa->links[dst];
     uint32_t switches = sa->view->fabric->switch_count;
     if (is_switch_port(sa, src) || is_switch_port(sa, dst) || a->node >= switches ||
-        b->node >= switches) /* FAB_NONE, too */
+        b->node >= switches) /* includes FAB_NONE */
         return false;
     *ret = (struct way){.mtu = a->mtu, .rank = a->rank};
     narrow(ret, b);
@@ -373,7 +375,7 @@ static bool without_walking(const struct fab_sa *sa, uint32_t src, uint32_t lid,
     return true;
 }
 
-/* To itself no cable is used; what the port can do. */
+/* A path from a port to itself uses no link; its limits are those of the port. */
 static struct way loopback(const struct fab_sa *sa, uint32_t port)
 {
     const struct fab_port_info *info = &sa->view->fabric->ports[port].info;
@@ -390,8 +392,8 @@ int fab_sa_path_limits(struct fab_sa *sa, uint32_t src_port, uint32_t lid, uint8
         return FAB_E_UNREACHABLE;
     if (lids->owner[lid] == src_port)
         w = loopback(sa, src_port);
-    else if (!without_walking(sa, src_port, lid, &w))
-        r = walk(sa, src_port, lid, false, &w);
+    else if (!skip_following(sa, src_port, lid, &w))
+        r = path_to(sa, src_port, lid, false, &w);
     if (r != FAB_OK)
         return r;
     *ret_mtu = (uint8_t)w.mtu;
@@ -409,7 +411,7 @@ int fab_sa_path(struct fab_sa *sa, uint32_t src_port, uint32_t lid, struct fab_s
     if (lids->owner[lid] == src_port)
         w = loopback(sa, src_port);
     else
-        r = walk(sa, src_port, lid, true, &w);
+        r = path_to(sa, src_port, lid, true, &w);
     if (r == FAB_OK)
         *ret = (struct fab_sa_path){.mtu = (uint8_t)w.mtu,
                                     .rate = fab_sa_rate_of_rank((uint8_t)w.rank),

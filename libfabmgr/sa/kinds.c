@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records that tell what is: nodes, ports, cables and tables (IBA 15.2.5.2-13, 15.2.5.18). Each is
- * made when it is asked for, from the snapshot and the tables in force. LIDs in them are base LIDs;
- * those of a switch and of all its ports is that of its port 0.
+ * Records of nodes, ports, links and tables (IBA 15.2.5.2-13, 15.2.5.18). Each record is made when
+ * a request asks for it, from the snapshot and the active tables. LIDs in records are base LIDs;
+ * all ports of a switch have the LID of its port 0.
  *
- * M_Keys are shown to those who know our SM_Key, and P_Key tables only to them. Tables that nobody
- * has set (arbitration with one lane) are zeros. Who is not trusted sees the ports that it has a
- * partition in common with. What hosts register is listed by whom they registered it with
- * (struct fab_sa_source).
+ * M_Keys are shown only to requesters with our SM_Key, and so are P_Key tables. Tables that nobody
+ * has set (VL arbitration with one VL) are zeros. A requester without the SM_Key sees only ports
+ * with which it shares a partition. Records that hosts register are listed by the registry (struct
+ * fab_sa_source).
  */
 #include <string.h>
 
@@ -44,15 +44,14 @@ static uint32_t one_of_switch(const struct fab_sa_query *q, uint32_t port)
     return is_switch(q, port);
 }
 
-/* All ports of a switch, port 0 first; of others the port itself. */
+/* The number of ports of a switch, port 0 included; 1 for any other node. */
 static uint32_t ports(const struct fab_sa_query *q, uint32_t port)
 {
     const struct fab_fabric *f = fabric_of(q);
     return is_switch(q, port) ? f->nodes[f->ports[port].node].num_ports + 1u : 1u;
 }
 
-/* ---- nodes, ports, cables ---------------------------------------------------------------------
- */
+/* ---- nodes, ports, links --------------------------------------------------------------------- */
 
 static bool fill_node(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
@@ -95,7 +94,7 @@ static bool fill_switch_info(struct fab_sa_query *q, uint32_t port, uint32_t k, 
 static bool fill_link(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     const struct fab_fabric *f = fabric_of(q);
-    const struct fab_sa_link *c = &q->sa->cables[port + k];
+    const struct fab_sa_link *c = &q->sa->links[port + k];
     struct fab_link_record *r = ret;
     if (c->peer == FAB_NONE)
         return false;
@@ -115,7 +114,7 @@ static struct fab_sm_info own_info(const struct fab_sa_query *q, uint64_t guid)
                                 .state = FAB_SM_MASTER};
 }
 
-/* Ours, and what others said; keys are nobody's business. */
+/* Our own and those that other managers answered, without their SM_Keys. */
 static bool fill_sm_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t guid = fabric_of(q)->ports[port].guid;
@@ -136,7 +135,7 @@ static uint32_t guid_blocks(const struct fab_sa_query *q, uint32_t port)
     return (fabric_of(q)->ports[port].info.guid_cap + 7u) / 8u;
 }
 
-/* The first is the port's own, the others are aliases. */
+/* GUID 0 is the port's own, the others are aliases. */
 static bool fill_guid_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t own = fabric_of(q)->ports[port].guid;
@@ -169,7 +168,8 @@ static bool fill_lft(struct fab_sa_query *q, uint32_t port, uint32_t k, void *re
     return true;
 }
 
-/* In and out: a switch has a table for each pair of its ports, another port one. */
+/* A switch has a table for each pair of input and output port, another node has one for each
+ * port. */
 static uint32_t port_pairs(const struct fab_sa_query *q, uint32_t port)
 {
     return ports(q, port) * ports(q, port);
@@ -191,7 +191,8 @@ static bool fill_sl2vl(struct fab_sa_query *q, uint32_t port, uint32_t k, void *
     return true;
 }
 
-/* Block 1 has the low-priority entries from 0 on, 2 from 32 on; 3 and 4 are of high priority. */
+/* Blocks 1 and 2 are the low-priority table, from entries 0 and 32 on; blocks 3 and 4 the
+ * high-priority table. */
 static uint32_t vlarb_blocks(const struct fab_sa_query *q, uint32_t port)
 {
     return ports(q, port) * 4u;
@@ -216,14 +217,14 @@ static bool fill_vlarb(struct fab_sa_query *q, uint32_t port, uint32_t k, void *
     return true;
 }
 
-#define PKEY_BLOCKS_SHIFT 6 /* FAB_PKEY_BLOCKS_MAX blocks a port */
+#define PKEY_BLOCKS_SHIFT 6 /* a port has FAB_PKEY_BLOCKS_MAX blocks */
 
 static uint32_t pkey_blocks(const struct fab_sa_query *q, uint32_t port)
 {
     return ports(q, port) << PKEY_BLOCKS_SHIFT;
 }
 
-/* A port that nobody gave a table is a full member of the default partition. */
+/* A port without a table of its own is a full member of the default partition. */
 static bool fill_pkey(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     const struct fab_pkeys *keys = &target_of(q)->pkeys;
@@ -242,8 +243,7 @@ static bool fill_pkey(struct fab_sa_query *q, uint32_t port, uint32_t k, void *r
     return true;
 }
 
-/* ---- what nobody has registered ----------------------------------------------------------------
- */
+/* ---- records of registrations, without a registry -------------------------------------------- */
 
 static uint32_t none(const struct fab_sa_query *q, uint32_t port)
 {

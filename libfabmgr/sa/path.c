@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PathRecord (IBA 15.2.5.16), and what is asked for in its terms: MultiPathRecord (15.2.5.20),
- * whose answer is PathRecords, and TraceRecord (15.2.5.19).
+ * PathRecord (IBA 15.2.5.16) and attributes that use its components: MultiPathRecord (15.2.5.20),
+ * which is answered with PathRecords, and TraceRecord (15.2.5.19).
  *
- * Sources and destinations are ports, named by GID, by LID, or by neither, which means all. Between
- * two ports that have several LIDs there are several paths: first those that have no LID in common
+ * Sources and destinations are endports, named by GID or LID; if neither is given, all endports are
+ * meant. Between ports with several LIDs there are several paths: first those that share no LID
  * (preference 0), then the others (2).
  *
- * A selector together with its value bounds the MTU, the rate or the lifetime; a selector alone
- * says nothing, as with other managers. A path may be used with a lesser MTU than it has, so
- * "exactly" is met by a path that has more, and "less than" by the next below what is asked for.
- * For rates only the same is exactly the same. Lifetimes are one for the whole subnet but for
- * classes with their own; from a port to itself it is 0. A destination in another subnet is a
- * router of ours that leads there (libfabmgr/policy/routers.h), and the hop limit of such a path is
- * no longer 0. Service ids and QoS classes choose the traffic class (class.c), and so the SL; they,
- * TClass and flow labels are 0 in the answer.
+ * A selector and its value together limit the MTU, rate or lifetime; a selector alone is ignored,
+ * as other managers do. A path can be used with a lower MTU than it has. Therefore a path with a
+ * higher MTU meets "exactly", and "less than" is answered with the next lower MTU. For rates,
+ * "exactly" means the same rate. The lifetime is that of the subnet or of the class; from a port to
+ * itself it is 0. For a destination in another subnet, the path leads to a router
+ * (libfabmgr/policy/routers.h) and has a hop limit that is not 0. Service ID and QoS class select
+ * the traffic class (class.c) and thereby the SL; in the answer they are 0, as TClass and flow
+ * label.
  */
 #include <string.h>
 
@@ -22,12 +22,11 @@
 #include "libfabmgr/sa/kinds.h"
 
 #define LINK_LOCAL UINT64_C(0xfe80000000000000)
-#define HOP_LIMIT_ROUTED 255 /* of what goes to another subnet */
+#define HOP_LIMIT_ROUTED 255 /* for destinations in another subnet */
 
-/* ---- ends -------------------------------------------------------------------------------------
- */
+/* ---- endports -------------------------------------------------------------------------------- */
 
-/* The port of a GID. Status, or 0. */
+/* Finds the port of a GID. Returns an SA status, or 0. */
 static uint16_t port_of_gid(const struct fab_sa_query *q, const uint64_t gid[2], uint32_t *ret)
 {
     const struct fab_view *v = q->sa->view;
@@ -49,21 +48,22 @@ static bool port_of_lid(const struct fab_sa_query *q, uint16_t lid, uint32_t *re
     return true;
 }
 
-/* The router port for a subnet, or NONE: the one that is configured, or else the first there is. */
+/* The router port for a subnet, or FAB_NONE: the one that is configured, otherwise the first
+ * one. */
 static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
 {
     const struct fab_fabric *f = sa->view->fabric;
     const struct fab_prefix_route *route = fab_routers_find(sa->view->policy.routers, prefix);
-    for (uint32_t i = 0; route != NULL && i < sa->end_count; i++) {
-        const struct fab_port *p = &f->ports[sa->ends[i]];
+    for (uint32_t i = 0; route != NULL && i < sa->endport_count; i++) {
+        const struct fab_port *p = &f->ports[sa->endports[i]];
         if (f->nodes[p->node].type == FAB_NODE_ROUTER &&
             (route->port_guid == 0 || route->port_guid == p->guid))
-            return sa->ends[i];
+            return sa->endports[i];
     }
     return FAB_NONE;
 }
 
-/* Likewise of a destination, which may be behind a router (*ret_routed). */
+/* As port_of_gid, for a destination, which may be behind a router (*ret_routed). */
 static uint16_t destination_of_gid(const struct fab_sa_query *q, const uint64_t gid[2],
                                    uint32_t *ret, bool *ret_routed)
 {
@@ -78,9 +78,9 @@ static uint16_t destination_of_gid(const struct fab_sa_query *q, const uint64_t 
     return 0;
 }
 
-/* One end, by GID and LID if they are given; FAB_NONE: all there are. */
-static uint16_t find_end(struct fab_sa_query *q, const uint64_t *gid, const uint16_t *lid,
-                         bool destination, uint32_t *ret)
+/* Finds an endport by GID and LID, if given; FAB_NONE: all endports. */
+static uint16_t find_endport(struct fab_sa_query *q, const uint64_t *gid, const uint16_t *lid,
+                             bool destination, uint32_t *ret)
 {
     uint32_t by_gid = FAB_NONE, by_lid = FAB_NONE;
     uint16_t status = 0;
@@ -94,21 +94,22 @@ static uint16_t find_end(struct fab_sa_query *q, const uint64_t *gid, const uint
     return status;
 }
 
-/* The `end`-th of two. gid: as it was asked for, or NULL. */
-static void all_or_one(struct fab_sa_query *q, uint32_t port, unsigned end, const uint64_t *gid,
-                       const uint32_t **ret, uint32_t *ret_count)
+/* Sets the list of sources (end 0) or destinations (end 1) to one port or all. gid: as in the
+ * request, or NULL. */
+static void set_list(struct fab_sa_query *q, uint32_t port, unsigned end, const uint64_t *gid,
+                     const uint32_t **ret, uint32_t *ret_count)
 {
     q->own[end] = port;
     if (port != FAB_NONE)
         q->guid[end] = gid != NULL ? gid[1] : q->sa->view->fabric->ports[port].guid;
-    *ret = port != FAB_NONE ? &q->own[end] : q->sa->ends;
-    *ret_count = port != FAB_NONE ? 1 : q->sa->end_count;
+    *ret = port != FAB_NONE ? &q->own[end] : q->sa->endports;
+    *ret_count = port != FAB_NONE ? 1 : q->sa->endport_count;
 }
 
-/* What the n-th of a list of ends is called: as it was asked for. */
+/* The GUID of the n-th port in the list, as the request named it. */
 static uint64_t guid_of(const struct fab_sa_query *q, const uint32_t *list, uint32_t n)
 {
-    if (list == q->sa->ends)
+    if (list == q->sa->endports)
         return q->sa->view->fabric->ports[list[n]].guid;
     return q->guid[(uint32_t)(list - q->own) + n];
 }
@@ -135,15 +136,16 @@ uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *
     const struct fab_path_record *p = &q->path, *g = &q->given;
     q->routed = false;
     uint16_t status =
-        find_end(q, g->sgid[0] ? p->sgid : NULL, g->slid ? &p->slid : NULL, false, &src);
+        find_endport(q, g->sgid[0] ? p->sgid : NULL, g->slid ? &p->slid : NULL, false, &src);
     if (status == 0)
-        status = find_end(q, g->dgid[0] ? p->dgid : NULL, g->dlid ? &p->dlid : NULL, true, &dst);
+        status =
+            find_endport(q, g->dgid[0] ? p->dgid : NULL, g->dlid ? &p->dlid : NULL, true, &dst);
     q->from_count = q->to_count = 0;
     q->pairs = 1;
     if (status != 0)
         return status == FAB_SA_NO_RECORDS ? 0 : status; /* an empty table */
-    all_or_one(q, src, 0, g->sgid[0] ? p->sgid : NULL, &q->from, &q->from_count);
-    all_or_one(q, dst, 1, g->dgid[0] ? p->dgid : NULL, &q->to, &q->to_count);
+    set_list(q, src, 0, g->sgid[0] ? p->sgid : NULL, &q->from, &q->from_count);
+    set_list(q, dst, 1, g->dgid[0] ? p->dgid : NULL, &q->to, &q->to_count);
     q->slid = g->slid ? p->slid : 0;
     q->dlid = g->dlid ? p->dlid : 0;
     q->gid_prefix[0] = g->sgid[0] ? p->sgid[0] : q->sa->view->policy.subnet_prefix;
@@ -152,7 +154,7 @@ uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *
     return 0;
 }
 
-/* What MultiPathRecord has in common with PathRecord. */
+/* Converts the components that MultiPathRecord shares with PathRecord. */
 static void path_of_multi(const struct fab_multi_path_record *m, struct fab_path_record *p)
 {
     *p = (struct fab_path_record){.raw = m->raw,
@@ -254,12 +256,12 @@ static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, uint8_t cla
     fab_sa_class_limits(q, class, &ret->mtu, &ret->rank, &ret->life);
     ret->sl = fab_target_sl_of(v->fabric, &v->target->lids, &v->target->vls, class, src, lid);
     if (q->given.sl && !fab_vls_many(&v->target->vls) && fab_vls_levels(&v->target->vls) < 2)
-        ret->sl = q->path.sl; /* all of them take the one lane */
+        ret->sl = q->path.sl; /* all SLs use the only VL */
     return (!q->given.sl || q->path.sl == ret->sl) && select_all(q, ret);
 }
 
-/* Whether the way back is as good. Where the tables are proved and nothing is asked of the way, it
- * need not be walked. */
+/* Whether the reverse path has the same properties. With proved tables, and without limits in the
+ * request, it need not be followed. */
 static bool find_back(struct fab_sa_query *q, uint32_t dst, uint32_t slid, uint8_t class,
                       uint8_t sl)
 {
@@ -283,7 +285,7 @@ bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b)
     return fab_sa_common_key(sa, a, b, 0) != 0;
 }
 
-/* False: they may not talk. Raw packets have no P_Key. only: of this partition, 0: of any. */
+/* False: the ports may not communicate. Raw packets have no P_Key. only: this partition, 0: any. */
 static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint16_t only,
                       uint16_t *ret)
 {
@@ -315,7 +317,7 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     if (!reversible && q->given.reversible && q->path.reversible)
         return false;
     *r = (struct fab_path_record){
-        .dgid = {q->gid_prefix[1]}, /* GUIDs: the caller */
+        .dgid = {q->gid_prefix[1]}, /* the caller fills in the GUIDs */
         .sgid = {q->gid_prefix[0]},
         .dlid = (uint16_t)dlid,
         .slid = (uint16_t)slid,
@@ -333,9 +335,9 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     return true;
 }
 
-/* The n-th pair of an offset into s LIDs with one into d: those of the same offset come first.
- * False: there are fewer. */
-static bool pair(uint32_t n, uint32_t s, uint32_t d, uint32_t *ret_s, uint32_t *ret_d)
+/* The n-th pair of an offset into s LIDs and an offset into d LIDs; pairs of equal offsets come
+ * first. False: there are not so many. */
+static bool lid_pair(uint32_t n, uint32_t s, uint32_t d, uint32_t *ret_s, uint32_t *ret_d)
 {
     uint32_t same = s < d ? s : d;
     *ret_s = *ret_d = n;
@@ -366,8 +368,8 @@ static bool fill_path(struct fab_sa_query *q, uint32_t src, uint32_t k, void *re
     struct fab_path_record *r = ret;
     if (n == 0)
         q->found = fab_sa_may_see(q, dst) ? 0 : q->limit;
-    if (q->found >= q->limit ||
-        !pair(n, q->slid ? 1 : 1u << lids->lmc[src], q->dlid ? 1 : 1u << lids->lmc[dst], &s, &d))
+    if (q->found >= q->limit || !lid_pair(n, q->slid ? 1 : 1u << lids->lmc[src],
+                                          q->dlid ? 1 : 1u << lids->lmc[dst], &s, &d))
         return false;
     if (!fill_between(q, src, q->slid ? q->slid : lids->base[src] + s, dst,
                       q->dlid ? q->dlid : lids->base[dst] + d, r))
@@ -386,24 +388,26 @@ const struct fab_sa_kind fab_sa_kind_path = {
 /* ---- traces -----------------------------------------------------------------------------------
  */
 
-/* Records of all nodes on the way, ends included; there is one way, for both ends are given. */
+/* A trace has a record for each node of the path, its ends included. There is one path, as both
+ * endports are given. */
 static uint32_t count_nodes(const struct fab_sa_query *q, uint32_t port)
 {
     const struct fab_lids *lids = &q->sa->view->target->lids;
     struct fab_sa_path way;
     if (q->to_count != 1 || fab_sa_path(q->sa, port, lids->base[q->to[0]], &way) != FAB_OK)
         return 0;
-    return way.hops + 2u; /* one more than there are, if it ends at a switch */
+    return way.hops + 2u; /* one more than exist, if the path ends at a switch */
 }
 
-/* Goes k nodes on; *ret_in and *ret_out: the ports of the node there, FAB_NONE: none. */
-static void go(const struct fab_sa_query *q, uint32_t src, uint32_t lid, uint32_t k,
-               uint32_t *ret_in, uint32_t *ret_out)
+/* Follows the path for k nodes. *ret_in and *ret_out are the ports of the node there; FAB_NONE:
+ * none. */
+static void follow_nodes(const struct fab_sa_query *q, uint32_t src, uint32_t lid, uint32_t k,
+                         uint32_t *ret_in, uint32_t *ret_out)
 {
     const struct fab_view *v = q->sa->view;
     uint32_t in = FAB_NONE, out = src;
     for (; k > 0 && out != FAB_NONE; k--) {
-        in = q->sa->cables[out].peer;
+        in = q->sa->links[out].peer;
         out = in == FAB_NONE ? FAB_NONE : v->fabric->ports[in].node;
         if (out != FAB_NONE)
             out = fab_node_is_switch(v->fabric, out) ? fab_sa_out_port(q->sa, out, lid) : FAB_NONE;
@@ -418,8 +422,8 @@ static bool fill_trace(struct fab_sa_query *q, uint32_t src, uint32_t k, void *r
     uint32_t lid = q->dlid ? q->dlid : q->sa->view->target->lids.base[q->to[0]], in, out;
     struct fab_trace_record *r = ret;
     if (fab_node_is_switch(f, f->ports[src].node))
-        return false; /* a trace begins at an end */
-    go(q, src, lid, k, &in, &out);
+        return false; /* a trace begins at an endport */
+    follow_nodes(q, src, lid, k, &in, &out);
     if (in == FAB_NONE && out == FAB_NONE)
         return false;
     const struct fab_node *node = &f->nodes[f->ports[in != FAB_NONE ? in : out].node];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queries (IBA 15.4): Get, GetTable, GetMulti and GetTraceTable. What the components that count
- * look like becomes bytes and a mask of bits; records are made one after the other, and those whose
- * bytes agree under the mask are the answer. The LID of a record is looked up instead, for a port
- * has several; paths are bounded by their own rules (path.c).
+ * Queries (IBA 15.4): Get, GetTable, GetMulti and GetTraceTable. The components of a request become
+ * bytes and a bit mask. Records are made one after the other, and those that equal the bytes under
+ * the mask are the answer. The LID of a record is looked up instead, since a port can have several.
+ * Paths have rules of their own (path.c).
  */
 #include <string.h>
 
@@ -13,8 +13,10 @@
 
 #define SA_CLASS_VERSION 2
 #define COMPONENT_LID 1u
-#define STRUCT_MOST 256           /* bytes, of those that are made here */
-#define MATCH_CAP_MASK (1u << 31) /* AttributeModifier of PortInfoRecord: these bits are set */
+#define STRUCT_MOST 256 /* bytes of the largest record struct made here */
+#define MATCH_CAP_MASK                                                                             \
+    (1u << 31) /* in the AttributeModifier of PortInfoRecord: match only the                       \
+                  bits that are set */
 
 enum { OFF_METHOD = 3, OFF_STATUS = 4, OFF_ATTR_ID = 16, OFF_SM_KEY = 36, OFF_ATTR_OFFSET = 44 };
 
@@ -53,8 +55,7 @@ bool fab_sa_is_table(uint8_t method)
            method == FAB_METHOD_GET_TRACE_TABLE;
 }
 
-/* ---- beginning --------------------------------------------------------------------------------
- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static uint16_t narrow_to_lid(struct fab_sa_query *q)
 {
@@ -69,7 +70,7 @@ static uint16_t narrow_to_lid(struct fab_sa_query *q)
     return 0;
 }
 
-/* Bits of a capability mask that are asked for; others may be as they are. */
+/* Compares only the bits of the capability masks that are set in the request (IBA 15.2.5.3). */
 static void match_cap_mask(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
     uint8_t bits[FAB_REC_MAX];
@@ -82,7 +83,7 @@ static void match_cap_mask(struct fab_sa_query *q, const struct fab_sa_request *
         q->mask[i] = (uint8_t)((q->mask[i] & ~bits[i]) | (bits[i] & q->want[i]));
 }
 
-/* ToLID is any LID of a port, too. */
+/* The request may give any LID of the port as ToLID. */
 static void base_of_to_lid(struct fab_sa_query *q, uint64_t comp_mask)
 {
     const struct fab_lids *lids = &q->sa->view->target->lids;
@@ -105,22 +106,22 @@ static uint16_t begin_records(struct fab_sa_query *q, const struct fab_sa_reques
     memcpy(q->want, req->data, q->rec->wire_size);
     if (q->kind->trusted && !q->trusted)
         return FAB_SA_REQ_INVALID;
-    q->from = q->sa->ends;
-    q->from_count = q->sa->end_count;
+    q->from = q->sa->endports;
+    q->from_count = q->sa->endport_count;
     if (q->kind->lid_key && (comp_mask & COMPONENT_LID) != 0)
         narrow_to_lid(q);
     if (q->kind->lid_key)
         comp_mask &= ~(uint64_t)COMPONENT_LID;
     if (q->rec == &fab_sl2vl_record && q->from_count == 1 && !of_switch(q))
         comp_mask &= ~(fab_rec_component(q->rec, "InputPortNum") |
-                       fab_rec_component(q->rec, "OutputPortNum")); /* reserved, there */
+                       fab_rec_component(q->rec, "OutputPortNum")); /* reserved at adapters */
     base_of_to_lid(q, comp_mask);
     fab_rec_mask(q->rec, comp_mask, q->mask);
     match_cap_mask(q, req);
     return 0;
 }
 
-/* Both ends are needed for a trace. */
+/* A trace needs both endports. */
 static uint16_t begin_trace(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
     uint16_t status = fab_sa_begin_path(q, req);
@@ -131,7 +132,7 @@ static uint16_t begin_trace(struct fab_sa_query *q, const struct fab_sa_request 
 
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q)
 {
-    q->sa = sa; /* want and mask, or path and given: whoever needs them sets them */
+    q->sa = sa; /* want and mask, or path and given, are set by the functions that use them */
     q->kind = NULL;
     q->method = req->method;
     q->trusted = req->trusted;
@@ -160,10 +161,9 @@ uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struc
     return path ? fab_sa_begin_path(q, req) : begin_records(q, req);
 }
 
-/* ---- going on ---------------------------------------------------------------------------------
- */
+/* ---- iteration ------------------------------------------------------------------------------- */
 
-static bool agrees(const struct fab_sa_query *q, const uint8_t *record)
+static bool matches(const struct fab_sa_query *q, const uint8_t *record)
 {
     uint8_t differ = 0;
     for (size_t i = 0; i < q->rec->wire_size; i++)
@@ -188,10 +188,10 @@ static bool make_record(struct fab_sa_query *q, uint32_t k, uint8_t *record)
     memset(made, 0, q->rec->struct_size);
     return q->kind->fill(q, q->from[q->i], k, made) &&
            fab_rec_pack(q->rec, made, record, fab_rec_stride(q->rec)) == FAB_OK &&
-           (!q->kind->lid_key || agrees(q, record));
+           (!q->kind->lid_key || matches(q, record));
 }
 
-static int next_of_list(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record)
+static int next_of_source(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record)
 {
     _Alignas(8) uint8_t made[STRUCT_MOST];
     while (*budget > 0) {
@@ -200,7 +200,7 @@ static int next_of_list(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_r
         if (!q->list->next(q->list->ctx, q, q->at, made))
             return FAB_E_NOT_FOUND;
         if (fab_rec_pack(q->rec, made, ret_record, fab_rec_stride(q->rec)) == FAB_OK &&
-            (q->list->judges || agrees(q, ret_record)))
+            (q->list->filters || matches(q, ret_record)))
             return FAB_OK;
     }
     return FAB_E_BUSY;
@@ -209,7 +209,7 @@ static int next_of_list(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_r
 int fab_sa_next(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record)
 {
     if (q->list != NULL)
-        return next_of_list(q, budget, ret_record);
+        return next_of_source(q, budget, ret_record);
     while (q->i < q->from_count) {
         if (q->j == 0)
             q->inner = fab_sa_may_see(q, q->from[q->i]) ? q->kind->count(q, q->from[q->i]) : 0;
@@ -236,14 +236,15 @@ void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, 
     uint8_t method = request[OFF_METHOD];
     uint8_t copy[FAB_SA_DATA];
     memcpy(copy, request, sizeof copy);
-    memset(copy + OFF_SM_KEY, 0, 8); /* C15-0.1.5 */
+    memset(copy + OFF_SM_KEY, 0, 8); /* SM_Key is 0 in answers (C15-0.1.5) */
     fab_put_be16(copy + OFF_ATTR_OFFSET, stride / 8);
     if (method == FAB_METHOD_SET)
         method = FAB_METHOD_GET;
     copy[OFF_METHOD] = method | FAB_METHOD_RESPONSE;
     fab_put_be16(copy + OFF_STATUS, status);
     if (fab_be16(copy + OFF_ATTR_ID) == FAB_SA_MULTI_PATH_RECORD)
-        fab_put_be16(copy + OFF_ATTR_ID, FAB_SA_PATH_RECORD); /* o15-0.2.7 */
+        fab_put_be16(copy + OFF_ATTR_ID, FAB_SA_PATH_RECORD); /* MultiPathRecord is answered with
+                                                                 PathRecords (o15-0.2.7) */
     memset(copy + FAB_RMPP_AT, 0, FAB_RMPP_DATA - FAB_RMPP_AT);
     copy[FAB_RMPP_AT] = fab_sa_is_table(request[OFF_METHOD]);
     memcpy(answer, copy, sizeof copy);
@@ -251,7 +252,7 @@ void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, 
 }
 
 #define QP1_QKEY 0x80010000u
-#define RESPONSE_TIME 18 /* 4.096 us * 2^18: 1 s */
+#define RESPONSE_TIME 18 /* 4.096 us * 2^18 = 1 s */
 
 static uint16_t class_port_info(uint8_t *data)
 {
@@ -264,7 +265,7 @@ static uint16_t class_port_info(uint8_t *data)
                      FAB_SA_CAP2_SEND_ONLY_FULL | FAB_SA_CAP2_WIDTH_2X | FAB_SA_CAP2_SPEED_HDR |
                      FAB_SA_CAP2_SPEED_NDR,
         .resp_time = RESPONSE_TIME,
-        .redirect_qp = 1, /* to nowhere else */
+        .redirect_qp = 1, /* no redirection */
         .redirect_qkey = QP1_QKEY,
         .trap_qkey = QP1_QKEY,
     };
@@ -272,7 +273,7 @@ static uint16_t class_port_info(uint8_t *data)
     return 0;
 }
 
-/* One record: neither none nor several (C15-0.1.30). */
+/* Get answers exactly one record (C15-0.1.30). */
 static uint16_t get_record(struct fab_sa *sa, const struct fab_sa_request *req, uint32_t budget,
                            uint8_t *data)
 {

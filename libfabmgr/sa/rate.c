@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rates of paths (IBA 15.2.5.16): their numbers grew with the standard and are in no order, so they
- * are compared by rank. Where two widths and speeds make the same rate they share a number.
+ * Rates of paths (IBA 15.2.5.16). Their numbers grew with the specification and are in no order, so
+ * rates are compared by rank. Width and speed combinations with the same rate share a number.
  */
 #include "libfabmgr/sa/context.h"
 
