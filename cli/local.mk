@@ -63,8 +63,8 @@ cli_libfabsim_la_SOURCES = \
 	cli/sim/cmd_serve.c \
 	cli/sim/console.c \
 	cli/sim/console.h \
-	cli/sim/door.c \
-	cli/sim/door.h \
+	cli/sim/commands.c \
+	cli/sim/commands.h \
 	cli/sim/families.c \
 	cli/sim/faults.c \
 	cli/sim/faults.h \

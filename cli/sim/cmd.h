@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fabsim's commands: each is a file that exports one entry. */
+/* Commands of fabsim. Each is a file that exports one entry. */
 #ifndef CLI_SIM_CMD_H
 #define CLI_SIM_CMD_H
 
@@ -13,20 +13,21 @@ enum cmd_exit { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 
 struct cmd {
     const char *name;
-    const char *usage;        /* lines of arguments, each after "fabsim NAME " */
+    const char *usage;        /* lines of arguments; each is printed behind "fabsim NAME " */
     const char *summary;      /* one line */
-    void (*help)(FILE *file); /* more of it, or NULL */
+    void (*help)(FILE *file); /* prints more help; or NULL */
     int (*run)(const struct cmd *cmd, int argc, char **argv); /* argv[0] is the name */
 };
 extern const struct cmd cmd_generate, cmd_check, cmd_serve, cmd_ctl, cmd_mads;
 
-/* Says how the command is used, on stderr; CMD_USAGE. */
+/* Prints the usage of a command to stderr. Returns CMD_USAGE. */
 int cmd_usage(const struct cmd *cmd);
 
-/* The whole of a file ("-": standard input) and a NUL after it; malloc'd. Says what is wrong and
- * returns -1. */
+/* Reads a whole file ("-": standard input) and appends a NUL. The caller frees *ret_text. On error
+ * prints the reason and returns -1. */
 int file_read(const char *path, char **ret_text, size_t *ret_len);
-/* Writes a file in one step: readers see the old one or the new one ("-": standard output). */
+/* Writes a file atomically: readers see the old file or the new one ("-": standard output). On
+ * error prints the reason and returns -1. */
 int file_write(const char *path, const char *text, size_t len);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim check FILE: reads a topology as fabricd would, and says what is in it, or at which line
- * and column it is wrong.
+ * fabsim check FILE: reads a topology as fabricd would and prints what it contains, or the line and
+ * column of a mistake.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "libfabmgr/fabric/text.h"
 
 struct counts {
-    uint32_t hosts, aggregation, routers, trunks, islands;
+    uint32_t hosts, aggregation, routers, isls, components;
     uint32_t radix[256]; /* switches by their number of ports */
 };
 
@@ -31,18 +31,18 @@ static void count_nodes(const struct fab_fabric *f, struct counts *c)
     }
 }
 
-/* Cables between switches. */
-static void count_trunks(const struct fab_fabric *f, struct counts *c)
+/* Counts links between switches. */
+static void count_isls(const struct fab_fabric *f, struct counts *c)
 {
     for (uint32_t p = 0; p < f->port_count; p++) {
         uint32_t peer = f->ports[p].peer;
-        c->trunks += peer != FAB_NONE && peer > p && fab_node_is_switch(f, f->ports[p].node) &&
-                     fab_node_is_switch(f, f->ports[peer].node);
+        c->isls += peer != FAB_NONE && peer > p && fab_node_is_switch(f, f->ports[p].node) &&
+                   fab_node_is_switch(f, f->ports[peer].node);
     }
 }
 
-/* Whose island a node is on: the way to the first node of it, shortened as it is walked. */
-static uint32_t island_of(uint32_t *of, uint32_t n)
+/* The representative of a node's connected component, with path compression. */
+static uint32_t component_of(uint32_t *of, uint32_t n)
 {
     while (of[n] != n) {
         of[n] = of[of[n]];
@@ -51,19 +51,19 @@ static uint32_t island_of(uint32_t *of, uint32_t n)
     return n;
 }
 
-static int count_islands(const struct fab_fabric *f, struct counts *c)
+static int count_components(const struct fab_fabric *f, struct counts *c)
 {
     uint32_t *of = calloc((size_t)f->node_count + 1, sizeof *of);
     if (of == NULL)
         return FAB_E_NOMEM;
     for (uint32_t n = 0; n < f->node_count; n++)
         of[n] = n;
-    c->islands = f->node_count;
+    c->components = f->node_count;
     for (uint32_t p = 0; p < f->port_count; p++) {
         if (f->ports[p].peer == FAB_NONE)
             continue;
-        uint32_t x = island_of(of, f->ports[p].node), y = island_of(of, fab_peer_node(f, p));
-        c->islands -= x != y;
+        uint32_t x = component_of(of, f->ports[p].node), y = component_of(of, fab_peer_node(f, p));
+        c->components -= x != y;
         of[x > y ? x : y] = x > y ? y : x;
     }
     free(of);
@@ -80,8 +80,8 @@ static void print(const struct fab_fabric *f, const struct counts *c)
     printf("aggregation nodes %" PRIu32 "\n", c->aggregation);
     printf("routers           %" PRIu32 "\n", c->routers);
     printf("links             %" PRIu32 "\n", f->link_count);
-    printf("  between switches %" PRIu32 "\n", c->trunks);
-    printf("islands           %" PRIu32 "\n", c->islands);
+    printf("  between switches %" PRIu32 "\n", c->isls);
+    printf("components        %" PRIu32 "\n", c->components);
 }
 
 static int report(const struct fab_builder *b)
@@ -90,10 +90,10 @@ static int report(const struct fab_builder *b)
     struct counts c = {0};
     int status = fab_builder_seal(b, &f);
     if (status == FAB_OK)
-        status = count_islands(f, &c);
+        status = count_components(f, &c);
     if (status == FAB_OK) {
         count_nodes(f, &c);
-        count_trunks(f, &c);
+        count_isls(f, &c);
         print(f, &c);
     }
     fab_fabric_unref(f);
@@ -126,6 +126,7 @@ static int run(const struct cmd *cmd, int argc, char **argv)
 const struct cmd cmd_check = {
     .name = "check",
     .usage = "FILE",
-    .summary = "reads a topology and counts what is in it; mistakes as FILE:LINE:COLUMN: message",
+    .summary = "reads a topology and counts its nodes and cables; reports mistakes as "
+               "FILE:LINE:COLUMN: message",
     .run = run,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim ctl COMMAND: breaks and mends a fabric that a `fabsim serve` serves. The command is sent
- * as it is; what it means, and what its answer says, is in console.c. Without a command the lines
- * of standard input are sent, at once, so that the faults in them happen at the same time.
+ * fabsim ctl COMMAND: sends a command to `fabsim serve`, such as a fault. The command is sent as it
+ * is; console.c defines its meaning and answer. Without a command, all lines of standard input are
+ * sent at once, so that the faults in them happen at the same time.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "cli/sim/cmd.h"
-#include "cli/sim/door.h"
+#include "cli/sim/commands.h"
 #include "cli/sim/socket.h"
 #include "libfabmgr/base/text.h"
 
-#define PATIENCE_S 30 /* a server that says nothing for so long is stuck */
+#define PATIENCE_S 30 /* a server that does not answer for so long is stuck */
 
-/* -1: said why. */
+/* Returns -1 after printing the reason. */
 static int reach(const char *base)
 {
     struct socket_name name = socket_name(base, SOCKET_COMMANDS);
@@ -30,9 +30,12 @@ static int reach(const char *base)
         connect(fd, (struct sockaddr *)&name.address, name.len) == 0) {
         if (socket_peer_trusted(fd))
             return fd;
-        fprintf(stderr, "fabsim: the simulator \"%s\" is another user's\n", base);
+        fprintf(stderr, "fabsim: the simulator \"%s\" belongs to another user\n", base);
     } else if (errno == ECONNREFUSED) {
-        fprintf(stderr, "fabsim: no simulator serves as \"%s\"\n", base);
+        fprintf(stderr,
+                "fabsim: no simulator serves as \"%s\"; start one with fabsim serve FILE --socket "
+                "NAME\n",
+                base);
     } else {
         fprintf(stderr, "fabsim: cannot reach \"%s\": %s\n", base, strerror(errno));
     }
@@ -41,7 +44,7 @@ static int reach(const char *base)
     return -1;
 }
 
-/* The exit code that the answer begins with. */
+/* Returns the exit code, which is the first character of the answer. */
 static int print_answer(const char *answer, size_t len)
 {
     int code = answer[0] - '0';
@@ -56,12 +59,13 @@ static int ask(int fd, const char *text, size_t len, char *answer)
 {
     if (len == 0)
         return CMD_OK;
-    if (len > DOOR_PACKET_MAX) {
-        fprintf(stderr, "fabsim: that is too much at once, %d bytes is the most\n",
-                DOOR_PACKET_MAX);
+    if (len > COMMANDS_PACKET_MAX) {
+        fprintf(stderr, "fabsim: the commands are too long, at most %d bytes\n",
+                COMMANDS_PACKET_MAX);
         return CMD_FAILED;
     }
-    ssize_t got = send(fd, text, len, MSG_NOSIGNAL) < 0 ? -1 : recv(fd, answer, DOOR_PACKET_MAX, 0);
+    ssize_t got =
+        send(fd, text, len, MSG_NOSIGNAL) < 0 ? -1 : recv(fd, answer, COMMANDS_PACKET_MAX, 0);
     if (got > 0)
         return print_answer(answer, (size_t)got);
     fprintf(stderr, "fabsim: the simulator does not answer%s%s\n", got < 0 ? ": " : "",
@@ -71,7 +75,7 @@ static int ask(int fd, const char *text, size_t len, char *answer)
 
 static int talk(const char *base, const char *text, size_t len)
 {
-    char *answer = malloc(DOOR_PACKET_MAX);
+    char *answer = malloc(COMMANDS_PACKET_MAX);
     int fd = answer != NULL ? reach(base) : -1, result = CMD_FAILED;
     if (answer == NULL)
         fprintf(stderr, "fabsim: %s\n", strerror(ENOMEM));
@@ -146,7 +150,8 @@ const struct cmd cmd_ctl = {
     .name = "ctl",
     .usage = "[--socket NAME] COMMAND [ARGUMENT...]\n"
              "[--socket NAME] <COMMANDS",
-    .summary = "breaks and mends the fabric that is being served, and shows who is attached",
+    .summary = "sends a command, such as a fault, to fabsim serve; without one, the lines of "
+               "standard input",
     .help = print_commands,
     .run = run,
 };

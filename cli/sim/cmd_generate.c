@@ -13,8 +13,7 @@
 
 #define MAX_PLANES 255
 
-/* ---- what it is dressed with -------------------------------------------------------------------
- */
+/* ---- variations of the fabric ---------------------------------------------------------------- */
 
 static int parse_rate(const struct value *v, struct fab_port_info *ret)
 {
@@ -24,8 +23,8 @@ static int parse_rate(const struct value *v, struct fab_port_info *ret)
     if (v[OPT_WIDTH].number < 256 && len < (int)sizeof text &&
         fab_text_parse_rate(text, (size_t)len, ret) == FAB_OK)
         return 0;
-    fprintf(stderr, "fabsim: there are no cables of %llu lanes %s\n",
-            (unsigned long long)v[OPT_WIDTH].number, v[OPT_SPEED].text);
+    fprintf(stderr, "fabsim: no link has %llu lanes %s\n", (unsigned long long)v[OPT_WIDTH].number,
+            v[OPT_SPEED].text);
     return -1;
 }
 
@@ -36,7 +35,7 @@ static struct fab_dress dress_of(const struct value *v, const struct fab_port_in
                               .aggregation = v[OPT_AGGREGATION].number != 0,
                               .missing = (uint32_t)v[OPT_MISSING].number,
                               .missing_ppm = v[OPT_MISSING].ppm,
-                              .allow_islands = v[OPT_ALLOW_ISLANDS].number != 0,
+                              .allow_islands = v[OPT_ALLOW_PARTITIONED].number != 0,
                               .shuffle_guids = v[OPT_SHUFFLE_GUIDS].number != 0,
                               .seed = v[OPT_SEED].number,
                               .rate = rate};
@@ -80,8 +79,8 @@ static int dress_and_write(const struct fab_fabric *plain, const struct fab_dres
     if (status == FAB_E_RANGE)
         fprintf(stderr, "fabsim: a switch has more ports than --radix, or than 254\n");
     else if (status == FAB_E_LIMIT)
-        fprintf(stderr, "fabsim: there are not so many cables that can be --missing%s\n",
-                dress->allow_islands ? "" : " without --allow-islands");
+        fprintf(stderr, "fabsim: --missing: not so many cables can be missing%s\n",
+                dress->allow_islands ? "" : " without --allow-partitioned");
     if (status == FAB_E_RANGE || status == FAB_E_LIMIT)
         return CMD_FAILED;
     if (status == FAB_OK)
@@ -91,7 +90,7 @@ static int dress_and_write(const struct fab_fabric *plain, const struct fab_dres
     return result;
 }
 
-/* "fabric.net" -> "fabric-plane2.net"; malloc'd, NULL: no memory. */
+/* "fabric.net" -> "fabric-plane2.net"; the caller frees it. NULL: no memory. */
 static char *plane_path(const char *path, uint32_t plane)
 {
     char *made = NULL;
@@ -149,7 +148,7 @@ static int make(const struct family *family, const struct value *v, struct fab_f
     if (status == FAB_OK)
         status = seal(b, ret);
     if (status != FAB_OK)
-        fprintf(stderr, "fabsim: no such %s can be made: %s\n", family->name,
+        fprintf(stderr, "fabsim: %s: no such fabric is possible: %s\n", family->name,
                 status == FAB_E_RANGE ? family->limits : fab_status_text(status));
     return status;
 }
@@ -160,7 +159,7 @@ static int generate(const struct family *family, const struct value *v, const ch
     struct fab_fabric *plain = NULL;
     uint64_t planes = v[OPT_PLANES].number;
     if (planes == 0 || planes > MAX_PLANES || (planes > 1 && strcmp(out, "-") == 0)) {
-        fprintf(stderr, "fabsim: --planes is 1 to %d, and more than one need -o FILE\n",
+        fprintf(stderr, "fabsim: --planes is 1 to %d, and more than one plane needs -o FILE\n",
                 MAX_PLANES);
         return CMD_USAGE;
     }
@@ -181,7 +180,7 @@ static int run(const struct cmd *cmd, int argc, char **argv)
     const char *out;
     const struct family *family = argc > 1 ? family_find(argv[1]) : NULL;
     if (argc > 1 && family == NULL && argv[1][0] != '-')
-        fprintf(stderr, "fabsim: there is no family \"%s\"\n", argv[1]);
+        fprintf(stderr, "fabsim: no family \"%s\"; fabsim generate --help lists them\n", argv[1]);
     if (family == NULL)
         return usage(cmd);
     int parsed = options_parse(family, argc - 1, argv + 1, values, &out);
@@ -198,7 +197,7 @@ const struct cmd cmd_generate = {
     .name = "generate",
     .usage = "FAMILY OPTIONS [-o FILE]\n"
              "FAMILY --help",
-    .summary = "writes a fabric as ibnetdiscover would print it, and as ibsim and fabricd load it",
+    .summary = "writes a fabric in the format of ibnetdiscover, for ibsim and fabricd",
     .help = help_families,
     .run = run,
 };

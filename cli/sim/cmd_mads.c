@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim mads FILE: a recording of fabricd as text, one line a MAD: seconds since the beginning,
- * ">" for what the manager sent and "<" for what it received, and what it is. With -v the fields of
- * the attribute follow.
+ * fabsim mads FILE: prints a recording of fabricd, one line for each MAD: seconds since the start,
+ * ">" for sent and "<" for received, and a description. With -v the fields of the attribute follow.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,9 +13,9 @@
 #include "libfabmgr/recording/recording.h"
 
 #define AT_SMP_DATA 64
-#define LONGEST_STRUCT 512 /* of an attribute */
+#define LONGEST_STRUCT 512 /* of any attribute */
 
-/* Text of a file that anybody may have made. */
+/* Prints text from a file that anybody may have written. */
 static void print_name(const char *label, const char *name)
 {
     printf("# %s ", label);
@@ -57,19 +56,19 @@ static void print_mad(const struct fab_recording_entry *e, bool verbose)
            !e->failed ? ""
            : out      ? " (not sent)"
                       : " (undelivered)");
-    if (verbose && e->bytes[3] != FAB_METHOD_GET) /* which has none to speak of */
+    if (verbose && e->bytes[3] != FAB_METHOD_GET) /* the attribute of a Get is empty */
         print_fields(e->bytes);
 }
 
 static void print_end(uint8_t reason)
 {
     static const char *const reasons[] = {
-        [FAB_RECORDING_STOPPED] = "the manager stopped",
-        [FAB_RECORDING_LIMIT] = "the file reached its limit",
-        [FAB_RECORDING_DISK_SLOW] = "the disk could not keep up",
+        [FAB_RECORDING_STOPPED] = "the manager was stopped",
+        [FAB_RECORDING_LIMIT] = "the file reached its size limit",
+        [FAB_RECORDING_DISK_SLOW] = "the disk was too slow",
     };
     bool known = reason >= FAB_RECORDING_STOPPED && reason <= FAB_RECORDING_DISK_SLOW;
-    printf("# the end: %s\n", known ? reasons[reason] : "for an unknown reason");
+    printf("# end: %s\n", known ? reasons[reason] : "unknown reason");
 }
 
 static void print_entry(const struct fab_recording_entry *e, bool verbose)
@@ -97,7 +96,7 @@ static void print_entry(const struct fab_recording_entry *e, bool verbose)
     }
 }
 
-/* Says on stderr how it ends if it does not end well. */
+/* Prints a recording, and on stderr why it ends if it is not complete. */
 static int print(const char *path, const uint8_t *bytes, size_t len, bool verbose)
 {
     struct fab_reader r = fab_reader(bytes, len);
@@ -116,10 +115,11 @@ static int print(const char *path, const uint8_t *bytes, size_t len, bool verbos
            (status = fab_recording_unpack(&r, mad, &e)) == FAB_OK)
         print_entry(&e, verbose);
     if (status == FAB_E_FORMAT)
-        fprintf(stderr, "fabsim: %s: damaged at byte %zu; all before is good\n", path,
+        fprintf(stderr, "fabsim: %s: damaged at byte %zu; everything before is valid\n", path,
                 len - fab_read_left(&r));
     else if (e.kind != FAB_RECORDING_END)
-        fprintf(stderr, "fabsim: %s: cut short, as by a crash; all before is good\n", path);
+        fprintf(stderr, "fabsim: %s: truncated, as after a crash; everything before is valid\n",
+                path);
     return CMD_OK;
 }
 
@@ -140,6 +140,7 @@ static int run(const struct cmd *cmd, int argc, char **argv)
 const struct cmd cmd_mads = {
     .name = "mads",
     .usage = "[-v] FILE",
-    .summary = "prints what fabricd --record wrote, a line a MAD; -v: with the attributes' fields",
+    .summary = "prints a recording of fabricd --record, one line for each MAD; -v adds the fields "
+               "of attributes",
     .run = run,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim serve FILE: a fabric as ibsim would simulate it, for programs that run under libumad2sim.
+ * fabsim serve FILE: simulates a fabric for programs that run under libumad2sim, as ibsim does.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -56,7 +56,7 @@ static bool begins_node(const char *line)
     return false;
 }
 
-/* The node that the file names first, which is where ibsim seats clients who do not say. */
+/* The first node in the file. ibsim attaches clients there that name no node. */
 static uint32_t first_node(const struct fab_sim *sim, const char *text)
 {
     char id[PLACE_NAME_MAX];
@@ -82,7 +82,7 @@ static bool find_host(const struct fab_sim *sim, const char *text, const char *h
         return true;
     }
     if (place_find(sim, host, &place) != FAB_OK) {
-        fprintf(stderr, "fabsim: there is no node \"%s\"\n", host);
+        fprintf(stderr, "fabsim: --host: no node \"%s\"\n", host);
         return false;
     }
     *ret = place.node;
@@ -98,7 +98,7 @@ static bool parse_seed(const char *text, uint64_t *ret)
     errno = 0;
     unsigned long long value = strtoull(text, &end, 0);
     if (errno != 0 || end == text || *end != '\0' || strchr(text, '-') != NULL) {
-        fprintf(stderr, "fabsim: --seed is \"%s\", it is a number\n", text);
+        fprintf(stderr, "fabsim: --seed: \"%s\" is not a number\n", text);
         return false;
     }
     *ret = value;
@@ -110,7 +110,7 @@ static bool parse_loss(const char *text, double *ret)
     char *end;
     double value = strtod(text, &end);
     if (end == text || *end != '\0' || !(value >= 0 && value <= 1)) {
-        fprintf(stderr, "fabsim: --loss is \"%s\", it can be 0 to 1\n", text);
+        fprintf(stderr, "fabsim: --loss: \"%s\" is not a number from 0 to 1\n", text);
         return false;
     }
     *ret = value;
@@ -137,7 +137,7 @@ static bool parse_option(int option, struct arguments *a)
         a->settings.verbose = true;
         return true;
     default:
-        return false; /* getopt_long has said why */
+        return false; /* getopt_long has printed the reason */
     }
 }
 
@@ -168,7 +168,7 @@ static int serve(struct arguments *a, const char *text, const struct fab_fabric 
     if (status != FAB_OK)
         fprintf(stderr, "fabsim: %s: %s\n", a->file, fab_status_text(status));
     else if (f->node_count == 0)
-        fprintf(stderr, "fabsim: %s: there is no node in it\n", a->file);
+        fprintf(stderr, "fabsim: %s: the file contains no node\n", a->file);
     else if (find_host(sim, text, a->host, &a->settings.first_node)) {
         fab_sim_loss(sim, a->loss);
         result = server_run(sim, &a->settings);
@@ -196,6 +196,6 @@ static int run(const struct cmd *cmd, int argc, char **argv)
 const struct cmd cmd_serve = {
     .name = "serve",
     .usage = "FILE [--socket NAME] [--host NODE] [--seed N] [--loss RATE] [--console] [--verbose]",
-    .summary = "lets programs under libumad2sim run on a fabric, as ibsim does",
+    .summary = "simulates a fabric for programs under libumad2sim, as ibsim does",
     .run = run,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The console: what breaks and mends the fabric is in faults.c; here are the commands about
- * clients, and the server itself. ibsim's spelling of the same commands is understood, Unlink
- * "id"[port], so that scripts run on both. Lines that are empty or begin with # are nothing.
+ * The console. Faults are in faults.c; here are the commands about clients and the server itself.
+ * The spelling of ibsim's commands, Unlink "id"[port], is accepted, too, so that scripts run on
+ * both. Empty lines and lines that begin with # are ignored.
  */
 #include "cli/sim/console.h"
 
@@ -33,7 +33,7 @@ static void describe_client(const struct hub *h, unsigned id, struct fab_text *o
                   c->received, c->lost, c->unread);
 }
 
-/* Cables that carry nothing: pulled, or with a node that has no power at one end. */
+/* Links that are down: pulled, or at a node without power. */
 static uint32_t count_down(const struct fab_sim *sim)
 {
     const struct fab_fabric *f = fab_sim_fabric(sim);
@@ -66,7 +66,7 @@ static int do_detach(struct console *c, const char *argument, struct fab_text *o
     unsigned long id = strtoul(argument, &end, 10);
     if (!isdigit((unsigned char)*argument) || *end != '\0' || id >= c->hub->top ||
         c->hub->clients[id].pid == 0) {
-        fab_text_addf(out, "there is no client %s\n", argument);
+        fab_text_addf(out, "no client %s; status lists them\n", argument);
         return CMD_FAILED;
     }
     hub_detach(c->hub, (unsigned)id);
@@ -93,17 +93,17 @@ static int do_help(struct console *c, const char *argument, struct fab_text *out
  */
 
 static const struct command {
-    const char *name, *argument; /* argument: NULL where there is none */
+    const char *name, *argument; /* argument: NULL if there is none */
     command_function *run;
-    const char *summary; /* NULL: another name of the one above */
+    const char *summary; /* NULL: another name of the command above */
 } commands[] = {
-    {"status", NULL, do_status, "what is served, and who is attached"},
+    {"status", NULL, do_status, "shows the fabric and the attached programs"},
     {"attached", NULL, do_status, NULL},
-    {"detach", "CLIENT", do_detach, "throws a client out"},
+    {"detach", "CLIENT", do_detach, "disconnects a program"},
     {"x", "CLIENT", do_detach, NULL},
-    {"stop", NULL, do_stop, "ends the simulator"},
+    {"stop", NULL, do_stop, "stops the simulator"},
     {"quit", NULL, do_stop, NULL},
-    {"help", NULL, do_help, "this list"},
+    {"help", NULL, do_help, "lists the commands"},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 
@@ -115,8 +115,8 @@ void console_help(struct fab_text *out)
             fault_help_line(out, commands[i].name,
                             commands[i].argument != NULL ? commands[i].argument : "",
                             commands[i].summary);
-    fab_text_add(out, "NODE is a node's id, GUID or description, or a pattern of descriptions, "
-                      "leaf-00*; NODE/PORT a cable.\n");
+    fab_text_add(out, "NODE is a node's id, GUID or description, or a pattern of descriptions such "
+                      "as leaf-00*.\n");
 }
 
 static const struct command *find_command(const char *name)
@@ -127,7 +127,7 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* line: without blanks at its ends; it is written to. */
+/* line: without blanks at either end; this function modifies it. */
 static int run_line(struct console *c, char *line, struct fab_text *out)
 {
     char *argument = line + strcspn(line, " \t");
@@ -141,7 +141,7 @@ static int run_line(struct console *c, char *line, struct fab_text *out)
         return fault_run(fault, c->hub->sim, argument, out);
     const struct command *command = find_command(line);
     if (command == NULL) {
-        fab_text_addf(out, "there is no command \"%s\"; try help\n", line);
+        fab_text_addf(out, "no command \"%s\"; try help\n", line);
         return CMD_USAGE;
     }
     if ((command->argument != NULL) != (*argument != '\0')) {
@@ -162,7 +162,7 @@ static int run_part(struct console *c, const char *text, size_t len, struct fab_
     while (len > 0 && isspace((unsigned char)text[len - 1]))
         len--;
     if (len >= sizeof line || memchr(text, '\0', len) != NULL) {
-        fab_text_addf(out, "a line has at most %d characters, and no NUL\n", CONSOLE_LINE_MAX - 1);
+        fab_text_addf(out, "a line has at most %d characters and no NUL\n", CONSOLE_LINE_MAX - 1);
         return CMD_USAGE;
     }
     memcpy(line, text, len);

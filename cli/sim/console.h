@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The commands that break and mend a served fabric. No I/O: lines in, text out. */
+/* The commands of a served fabric, faults included. No I/O: lines in, text out. */
 #ifndef CLI_SIM_CONSOLE_H
 #define CLI_SIM_CONSOLE_H
 
@@ -13,13 +13,13 @@
 
 struct console {
     struct hub *hub;  /* borrowed */
-    const char *name; /* of what is served, for `status`; borrowed */
-    bool stop;        /* somebody asked for the end */
+    const char *name; /* name of what is served, for `status`; borrowed */
+    bool stop;        /* a command asked the server to stop */
 };
 /* Runs the lines of a text, all of them before any further MAD; stops at the first that fails.
- * Answers and the reason of a failure are added to `out`. Returns enum cmd_exit. */
+ * Appends answers and the reason of a failure to `out`. Returns enum cmd_exit. */
 int console_run(struct console *c, const char *text, size_t len, struct fab_text *out);
-/* "unlink NODE[/PORT] ..." for usage messages, one line a command. */
+/* Appends one line for each command, for usage messages. */
 void console_help(struct fab_text *out);
 
 #endif

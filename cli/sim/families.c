@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The families that fabsim can make: to add one, write its maker and its row. Makers only move
- * values into the spec of libfabmgr/fabric/generate.h, which checks them.
+ * The families that fabsim can generate. To add one, write its function and its row. The functions
+ * only copy values into the specs of libfabmgr/fabric/generate.h, which checks them.
  */
 #include <string.h>
 
 #include "cli/sim/generate.h"
 
-/* Values that do not fit are refused by whoever gets UINT32_MAX. */
+/* A value that does not fit becomes UINT32_MAX, which the generators refuse. */
 static uint32_t u32(const struct value *v)
 {
     return v->number < UINT32_MAX ? (uint32_t)v->number : UINT32_MAX;
@@ -38,7 +38,7 @@ static void copy_list(const struct value *v, uint32_t *ret)
         ret[i] = v->number > 0 ? v->list[i] : 1;
 }
 
-/* Lists of different lengths make a level with 0 of something, which is refused. */
+/* Lists of different lengths give a level a 0, which is refused. */
 static int make_pgft(const struct value *v, struct fab_builder **ret)
 {
     struct fab_pgft_spec spec = {.levels = u32(&v[OPT_M])};
@@ -140,43 +140,43 @@ static int make_random(const struct value *v, struct fab_builder **ret)
     "switch has 1 to 254 ports, and there are at most 1,048,576 nodes"
 
 const struct family families[] = {
-    {"leaf-spine", "leaves, each connected to each spine", BIT(LEAVES) | BIT(SPINES) | BIT(HOSTS),
-     BIT(PARALLEL), make_leaf_spine,
+    {"leaf-spine", "leaf switches, each connected to each spine",
+     BIT(LEAVES) | BIT(SPINES) | BIT(HOSTS), BIT(PARALLEL), make_leaf_spine,
      "each switch has at most 254 ports, each leaf a spine, --parallel is 1 or more"},
-    {"fat-tree", "a tree of switches with one radix: half of the ports up, half down",
+    {"fat-tree", "a tree of switches of one radix: half of the ports up, half down",
      BIT(RADIX) | BIT(LEVELS), BIT(TAPER) | BIT(PARALLEL), make_fat_tree,
      "--radix is 2 to 254, --levels 1 to 6, --taper less than the radix, --parallel divides half "
      "of "
      "the radix, and all nodes are at most 1,048,576"},
-    {"pgft", "a fat tree PGFT(h; m; w; p) by its vectors", BIT(M) | BIT(W), BIT(P), make_pgft,
+    {"pgft", "a fat tree PGFT(h; m; w; p) given by its vectors", BIT(M) | BIT(W), BIT(P), make_pgft,
      "--m, --w and --p are 1 to 6 numbers, as many of each, none 0, each switch has at most 254 "
      "ports, a host at most 3, and there are at most 1,048,576 nodes"},
-    {"xgft", "a fat tree XGFT(h; m; w) by its vectors", BIT(M) | BIT(W), 0, make_pgft,
+    {"xgft", "a fat tree XGFT(h; m; w) given by its vectors", BIT(M) | BIT(W), 0, make_pgft,
      "--m and --w are 1 to 6 numbers, as many of each, none 0, each switch has at most 254 ports, "
      "a host at most 3, and there are at most 1,048,576 nodes"},
-    {"rail", "servers with several adapters, each group of servers with a leaf for each adapter",
+    {"rail", "servers with several adapters; each group of servers has a leaf for each adapter",
      BIT(SERVERS) | BIT(GROUP_SIZE) | BIT(SPINES),
      BIT(ADAPTERS) | BIT(PARALLEL) | BIT(CORES) | BIT(CORE_PARALLEL), make_rail,
      "only --cores may be 0 (--spines too, with one leaf), each switch has at most 254 ports, and "
      "there are at most 1,048,576 nodes"},
-    {"dragonfly", "groups of switches, all connected in the group, the groups with each other",
+    {"dragonfly", "groups of switches: all switches of a group are connected, and all groups",
      BIT(GROUP_SIZE) | BIT(GLOBAL) | BIT(HOSTS), BIT(GROUPS) | BIT(PARALLEL), make_dragonfly,
      GROUP_LIMITS},
-    {"dragonfly-plus", "groups of leaves and spines, the spines connected with other groups'",
+    {"dragonfly-plus", "groups of leaves and spines; spines connect the groups",
      BIT(LEAVES) | BIT(SPINES) | BIT(GLOBAL) | BIT(HOSTS), BIT(GROUPS) | BIT(PARALLEL),
      make_dragonfly_plus, GROUP_LIMITS},
-    {"torus", "a grid of 1 to 6 dimensions, wrapped round", BIT(SIZE) | BIT(HOSTS), BIT(PARALLEL),
+    {"torus", "a grid of 1 to 6 dimensions with wraparound", BIT(SIZE) | BIT(HOSTS), BIT(PARALLEL),
      make_torus, LATTICE_LIMITS},
     {"mesh", "a grid of 1 to 6 dimensions", BIT(SIZE) | BIT(HOSTS), BIT(PARALLEL), make_mesh,
      LATTICE_LIMITS},
-    {"hypercube", "2^D switches, connected where their numbers differ in one bit",
+    {"hypercube", "2^D switches, connected if their numbers differ in one bit",
      BIT(DIMENSIONS) | BIT(HOSTS), BIT(PARALLEL), make_hypercube,
      "--dimensions is at most 16, --parallel 1 or more, each switch has 1 to 254 ports, and there "
      "are at most 1,048,576 nodes"},
-    {"hyperx", "a grid of 1 to 6 dimensions, all switches of each row connected with each other",
+    {"hyperx", "a grid of 1 to 6 dimensions, in which all switches of a row are connected",
      BIT(SIZE) | BIT(HOSTS), BIT(PARALLEL), make_hyperx, LATTICE_LIMITS},
-    {"random", "switches connected at random, as irregular as fabrics get",
-     BIT(SWITCHES) | BIT(DEGREE) | BIT(HOSTS), 0, make_random,
+    {"random", "switches connected at random", BIT(SWITCHES) | BIT(DEGREE) | BIT(HOSTS), 0,
+     make_random,
      "--switches is 1 or more, each switch has at most 254 ports, and there are at most about a "
      "million cables"},
 };

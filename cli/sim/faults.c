@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fault is a line: verb, subject, perhaps a word, options ("lanes=1"). The line is read from its
- * end, so that what is left is the subject, and names may have blanks in them. A subject is a place
- * (place.h) or, where no node is called so, a pattern of descriptions, "leaf-00*" or "leaf-00*"
- * with
- * "/PORT" after it: a whole row loses power in one line. What each verb takes is in the table at
- * the end; what undoes it stands beside it.
+ * Faults, each a line: a verb, a subject, for some verbs another word, and options ("lanes=1"). The
+ * line is read from its end, so that the rest is the subject and names may contain blanks. A
+ * subject is a place (place.h). If no node has that name, it is a pattern of descriptions, such as
+ * "leaf-00*", with "/PORT" behind it where a port is needed, so that one line can switch off a
+ * whole row. The table at the end has what each verb takes.
  */
 #include "cli/sim/faults.h"
 
@@ -24,29 +23,29 @@
 #define OPTIONS_MAX 5
 #define HELP_COLUMN 42
 
-/* What a subject may be. CABLES: one, or all of a node. PORT: 0 is a switch's own. */
+/* Kinds of subjects. CABLES: one, or all of a node. PORT: may be port 0 of a switch. */
 enum subject { NOTHING, NODES, CABLE, CABLES, PORT };
 
 struct option_value {
     const char *name, *text;
     double number;
 };
-struct order {
+struct fault_call {
     const struct fault *fault;
     struct fab_sim *sim;
     const char *subject;
-    const char *word; /* "" where the verb takes none */
+    const char *word; /* "" if the verb takes none */
     struct option_value options[OPTIONS_MAX];
     unsigned option_count;
     struct fab_text *out;
 };
-/* At one place after the other. An enum fab_status. */
-typedef int fault_function(const struct order *o, struct place at);
+/* Applied to one place after the other. Returns an enum fab_status. */
+typedef int fault_function(const struct fault_call *o, struct place at);
 
 struct fault {
-    const char *name, *alias; /* alias: ibsim's word for it, or NULL */
+    const char *name, *alias; /* alias: ibsim's name for it, or NULL */
     enum subject subject;
-    const char *word, *options; /* the word: what it is; options: each followed by a blank */
+    const char *word, *options; /* word: its name in messages; options: each followed by a blank */
     fault_function *run;
     const char *usage, *summary;
 };
@@ -72,7 +71,7 @@ bool fault_number(const char *text, double *ret)
     return false;
 }
 
-static const struct option_value *option(const struct order *o, const char *name)
+static const struct option_value *option(const struct fault_call *o, const char *name)
 {
     for (unsigned i = 0; i < o->option_count; i++)
         if (strcmp(o->options[i].name, name) == 0)
@@ -80,14 +79,14 @@ static const struct option_value *option(const struct order *o, const char *name
     return NULL;
 }
 
-static double number(const struct order *o, const char *name, double otherwise)
+static double number(const struct fault_call *o, const char *name, double otherwise)
 {
     const struct option_value *value = option(o, name);
     return value != NULL ? value->number : otherwise;
 }
 
-/* As a 32 bit number: what is more is as much as can be. */
-static uint32_t whole(const struct order *o, const char *name, double otherwise)
+/* As a 32-bit number; larger values become UINT32_MAX. */
+static uint32_t number_u32(const struct fault_call *o, const char *name, double otherwise)
 {
     double value = number(o, name, otherwise);
     return value < (double)UINT32_MAX ? (uint32_t)value : UINT32_MAX;
@@ -106,30 +105,30 @@ static bool parse_integer(const char *text, uint64_t most, uint64_t *ret)
 /* ---- cables -----------------------------------------------------------------------------------
  */
 
-static int pull(const struct order *o, struct place at)
+static int pull(const struct fault_call *o, struct place at)
 {
     return fab_sim_unlink(o->sim, at.node, at.port);
 }
 
-static int plug(const struct order *o, struct place at)
+static int plug(const struct fault_call *o, struct place at)
 {
     return fab_sim_relink(o->sim, at.node, at.port);
 }
 
-static int flap(const struct order *o, struct place at)
+static int flap(const struct fault_call *o, struct place at)
 {
     return fab_sim_flap(o->sim, at.node, at.port, (uint64_t)number(o, "period", 100000),
-                        whole(o, "count", 5));
+                        number_u32(o, "count", 5));
 }
 
-static int degrade(const struct order *o, struct place at)
+static int degrade(const struct fault_call *o, struct place at)
 {
     const struct option_value *speed = option(o, "speed");
-    return fab_sim_degrade(o->sim, at.node, at.port, whole(o, "lanes", 0),
+    return fab_sim_degrade(o->sim, at.node, at.port, number_u32(o, "lanes", 0),
                            speed != NULL ? speed->text : NULL);
 }
 
-static int noise(const struct order *o, struct place at)
+static int noise(const struct fault_call *o, struct place at)
 {
     double bits = number(o, "ber", 0);
     int status = fab_sim_bit_errors(o->sim, at.node, at.port, bits);
@@ -138,7 +137,7 @@ static int noise(const struct order *o, struct place at)
     return status;
 }
 
-static int mend(const struct order *o, struct place at)
+static int repair(const struct fault_call *o, struct place at)
 {
     int status = fab_sim_degrade(o->sim, at.node, at.port, 0, NULL);
     return status == FAB_OK ? fab_sim_bit_errors(o->sim, at.node, at.port, 0) : status;
@@ -147,56 +146,57 @@ static int mend(const struct order *o, struct place at)
 /* ---- nodes ------------------------------------------------------------------------------------
  */
 
-static int off(const struct order *o, struct place at)
+static int off(const struct fault_call *o, struct place at)
 {
     return fab_sim_power_off(o->sim, at.node);
 }
 
-static int on(const struct order *o, struct place at)
+static int on(const struct fault_call *o, struct place at)
 {
     return fab_sim_power_on(o->sim, at.node, (uint64_t)number(o, "boot", 0),
                             (uint64_t)number(o, "step", 0));
 }
 
-static int reboot(const struct order *o, struct place at)
+static int reboot(const struct fault_call *o, struct place at)
 {
     int status = off(o, at);
     return status == FAB_OK ? on(o, at) : status;
 }
 
-static int silence(const struct order *o, struct place at)
+static int silence(const struct fault_call *o, struct place at)
 {
     return fab_sim_silence(o->sim, at.node, true);
 }
 
-static int hear(const struct order *o, struct place at)
+static int respond(const struct fault_call *o, struct place at)
 {
     return fab_sim_silence(o->sim, at.node, false);
 }
 
-static int late(const struct order *o, struct place at)
+static int delay(const struct fault_call *o, struct place at)
 {
-    return fab_sim_delay(o->sim, at.node, whole(o, "by", 0), whole(o, "spread", 0));
+    return fab_sim_delay(o->sim, at.node, number_u32(o, "by", 0), number_u32(o, "spread", 0));
 }
 
-static const char *const lies[] = {[FAB_SIM_CORRUPT_NONE] = "none",
-                                   [FAB_SIM_CORRUPT_BUSY] = "busy",
-                                   [FAB_SIM_CORRUPT_UNSUPPORTED] = "unsupported",
-                                   [FAB_SIM_CORRUPT_RANDOM] = "random",
-                                   [FAB_SIM_CORRUPT_BIT_FLIP] = "bit-flip",
-                                   [FAB_SIM_CORRUPT_ZEROS] = "zeros",
-                                   [FAB_SIM_CORRUPT_DUPLICATE_GUID] = "duplicate-guid",
-                                   [FAB_SIM_CORRUPT_WRONG_TID] = "wrong-tid"};
+static const char *const corruptions[] = {[FAB_SIM_CORRUPT_NONE] = "none",
+                                          [FAB_SIM_CORRUPT_BUSY] = "busy",
+                                          [FAB_SIM_CORRUPT_UNSUPPORTED] = "unsupported",
+                                          [FAB_SIM_CORRUPT_RANDOM] = "random",
+                                          [FAB_SIM_CORRUPT_BIT_FLIP] = "bit-flip",
+                                          [FAB_SIM_CORRUPT_ZEROS] = "zeros",
+                                          [FAB_SIM_CORRUPT_DUPLICATE_GUID] = "duplicate-guid",
+                                          [FAB_SIM_CORRUPT_WRONG_TID] = "wrong-tid"};
 
-static int lie(const struct order *o, struct place at)
+static int corrupt(const struct fault_call *o, struct place at)
 {
-    for (unsigned i = 0; i < sizeof lies / sizeof lies[0]; i++)
-        if (strcmp(lies[i], o->word) == 0)
-            return fab_sim_corrupt(o->sim, at.node, (enum fab_sim_corruption)i, number(o, "rate", 1));
+    for (unsigned i = 0; i < sizeof corruptions / sizeof corruptions[0]; i++)
+        if (strcmp(corruptions[i], o->word) == 0)
+            return fab_sim_corrupt(o->sim, at.node, (enum fab_sim_corruption)i,
+                                   number(o, "rate", 1));
     return FAB_E_INVAL;
 }
 
-static int lock(const struct order *o, struct place at)
+static int set_m_key(const struct fault_call *o, struct place at)
 {
     uint64_t key;
     double protect = number(o, "protect", 1), lease_s = number(o, "lease", 0) / 1e6;
@@ -205,7 +205,7 @@ static int lock(const struct order *o, struct place at)
     return fab_sim_set_m_key(o->sim, at.node, key, (uint8_t)protect, (uint16_t)lease_s);
 }
 
-static int trap(const struct order *o, struct place at)
+static int trap(const struct fault_call *o, struct place at)
 {
     uint64_t which;
     return parse_integer(o->word, UINT16_MAX, &which)
@@ -213,16 +213,16 @@ static int trap(const struct order *o, struct place at)
                : FAB_E_INVAL;
 }
 
-static int storm(const struct order *o, struct place at)
+static int storm(const struct fault_call *o, struct place at)
 {
     uint64_t which;
     if (!parse_integer(o->word, UINT16_MAX, &which))
         return FAB_E_INVAL;
     return fab_sim_trap_storm(o->sim, at.node, (uint16_t)which, (uint64_t)number(o, "every", 10000),
-                              whole(o, "count", 100));
+                              number_u32(o, "count", 100));
 }
 
-static int rise(const struct order *o, struct place at)
+static int increment(const struct fault_call *o, struct place at)
 {
     enum fab_sim_counter counter;
     if (fab_sim_counter_by_name(o->word, &counter) != FAB_OK)
@@ -230,40 +230,39 @@ static int rise(const struct order *o, struct place at)
     return fab_sim_increment(o->sim, at.node, at.port, counter, number(o, "rate", 0));
 }
 
-static int congest(const struct order *o, struct place at)
+static int congest(const struct fault_call *o, struct place at)
 {
     uint64_t dlid;
-    if (!parse_integer(o->word, UINT16_MAX, &dlid) || whole(o, "from", 0) > UINT16_MAX ||
-        whole(o, "sl", 0) > 15)
+    if (!parse_integer(o->word, UINT16_MAX, &dlid) || number_u32(o, "from", 0) > UINT16_MAX ||
+        number_u32(o, "sl", 0) > 15)
         return FAB_E_INVAL;
     return fab_sim_congest(o->sim, at.node, at.port,
-                           &(struct fab_sim_congestion){.slid = (uint16_t)whole(o, "from", 0),
+                           &(struct fab_sim_congestion){.slid = (uint16_t)number_u32(o, "from", 0),
                                                         .dlid = (uint16_t)dlid,
-                                                        .sl = (uint8_t)whole(o, "sl", 0),
-                                                        .local_qp = whole(o, "qp", 0),
-                                                        .remote_qp = whole(o, "to", 0)});
+                                                        .sl = (uint8_t)number_u32(o, "sl", 0),
+                                                        .local_qp = number_u32(o, "qp", 0),
+                                                        .remote_qp = number_u32(o, "to", 0)});
 }
 
-/* ---- everywhere -------------------------------------------------------------------------------
- */
+/* ---- whole fabric ---------------------------------------------------------------------------- */
 
-static int weather(const struct order *o, struct place at)
+static int impair(const struct fault_call *o, struct place at)
 {
-    struct fab_sim_impairments weather = {
+    struct fab_sim_impairments impair = {
         .loss = number(o, "loss", 0),
         .duplicate = number(o, "duplicate", 0),
         .delay = number(o, "delay", 0),
-        .delay_us = whole(o, "by", 0),
-        .spread_us = whole(o, "spread", 0),
+        .delay_us = number_u32(o, "by", 0),
+        .spread_us = number_u32(o, "spread", 0),
     };
     (void)at;
-    if (weather.loss > 1 || weather.duplicate > 1 || weather.delay > 1)
+    if (impair.loss > 1 || impair.duplicate > 1 || impair.delay > 1)
         return FAB_E_INVAL;
-    fab_sim_set_impairments(o->sim, &weather);
+    fab_sim_set_impairments(o->sim, &impair);
     return FAB_OK;
 }
 
-static int loss(const struct order *o, struct place at)
+static int loss(const struct fault_call *o, struct place at)
 {
     double share;
     (void)at;
@@ -273,19 +272,19 @@ static int loss(const struct order *o, struct place at)
     return FAB_OK;
 }
 
-static int pace(const struct order *o, struct place at)
+static int timing(const struct fault_call *o, struct place at)
 {
-    struct fab_sim_timing pace = fab_sim_timing(o->sim);
+    struct fab_sim_timing timing = fab_sim_timing(o->sim);
     (void)at;
-    pace.hop_us = whole(o, "hop", pace.hop_us);
-    pace.answer_us = whole(o, "answer", pace.answer_us);
-    pace.train_us = whole(o, "train", pace.train_us);
-    pace.trap_us = whole(o, "trap", pace.trap_us);
-    fab_sim_set_timing(o->sim, &pace);
+    timing.hop_us = number_u32(o, "hop", timing.hop_us);
+    timing.answer_us = number_u32(o, "answer", timing.answer_us);
+    timing.train_us = number_u32(o, "train", timing.train_us);
+    timing.trap_us = number_u32(o, "trap", timing.trap_us);
+    fab_sim_set_timing(o->sim, &timing);
     return FAB_OK;
 }
 
-static int plug_all(const struct order *o, struct place at)
+static int plug_all(const struct fault_call *o, struct place at)
 {
     const struct fab_fabric *f = fab_sim_fabric(o->sim);
     (void)at;
@@ -298,47 +297,51 @@ static int plug_all(const struct order *o, struct place at)
  */
 
 static const struct fault faults[] = {
-    {"pull", "unlink", CABLES, NULL, "", pull, "NODE[/PORT]", "pulls a cable, or all of a node's"},
-    {"plug", "relink", CABLES, NULL, "", plug, "NODE[/PORT]", "puts it back"},
-    {"plug-all", NULL, NOTHING, NULL, "", plug_all, "", "puts all cables back"},
+    {"pull", "unlink", CABLES, NULL, "", pull, "NODE[/PORT]",
+     "pulls a cable, or all cables of a node"},
+    {"plug", "relink", CABLES, NULL, "", plug, "NODE[/PORT]", "plugs it in again"},
+    {"plug-all", NULL, NOTHING, NULL, "", plug_all, "", "plugs in all cables"},
     {"flap", NULL, CABLE, NULL, "period count ", flap, "NODE/PORT [period=100ms] [count=5]",
-     "a cable goes out and in, so many times"},
+     "pulls and plugs a cable, count times"},
     {"degrade", NULL, CABLE, NULL, "lanes speed ", degrade, "NODE/PORT [lanes=1] [speed=SDR]",
-     "a link comes up narrower or slower"},
+     "limits a link's width or speed; without options: no limit"},
     {"noise", NULL, CABLE, NULL, "share ber ", noise, "NODE/PORT [share=1%|ber=1e-9]",
-     "a cable spoils so many packets, or bits; alone: none"},
-    {"repair", NULL, CABLE, NULL, "", mend, "NODE/PORT", "full rate and no noise"},
-    {"increment", NULL, PORT, "COUNTER", "rate ", rise, "NODE/PORT COUNTER [rate=10]",
-     "PortXmitWait, say, rises by so many a second; without a rate, no longer"},
+     "corrupts a share of packets, or of bits; without options: none"},
+    {"repair", NULL, CABLE, NULL, "", repair, "NODE/PORT", "undoes degrade and noise"},
+    {"increment", NULL, PORT, "COUNTER", "rate ", increment, "NODE/PORT COUNTER [rate=10]",
+     "a counter rises by rate a second; without a rate: no longer"},
     {"congest", NULL, PORT, "LID", "from sl qp to ", congest,
      "NODE/PORT LID [from=LID] [sl=0] [qp=N] [to=N]",
-     "an entry in the congestion log: of a packet to that LID"},
+     "adds an entry to the congestion log, of a packet to that LID"},
 
-    {"off", "power-off", NODES, NULL, "", off, "NODE", "a node dies and forgets its tables"},
+    {"off", "power-off", NODES, NULL, "", off, "NODE",
+     "switches a node off; it loses its LIDs, tables and keys"},
     {"on", "power-on", NODES, NULL, "boot step ", on, "NODE [boot=3s] [step=10ms]",
-     "it starts, then a port comes up each step"},
-    {"reboot", NULL, NODES, NULL, "boot step ", reboot, "NODE [boot=3s] [step=10ms]", "off and on"},
+     "switches it on; once it has booted, a port comes up each step"},
+    {"reboot", NULL, NODES, NULL, "boot step ", reboot, "NODE [boot=3s] [step=10ms]",
+     "switches a node off and on"},
     {"silence", NULL, NODES, NULL, "", silence, "NODE",
-     "a node answers nothing; it still forwards"},
-    {"respond", "wake", NODES, NULL, "", hear, "NODE", "it answers again"},
-    {"delay", NULL, NODES, NULL, "by spread ", late, "NODE [by=50ms] [spread=10ms]",
-     "it answers so much later; alone: at once"},
-    {"corrupt", NULL, NODES, "LIE", "rate ", lie,
+     "a node answers nothing, but still forwards"},
+    {"respond", "wake", NODES, NULL, "", respond, "NODE", "it answers again"},
+    {"delay", NULL, NODES, NULL, "by spread ", delay, "NODE [by=50ms] [spread=10ms]",
+     "delays its answers; without options: no longer"},
+    {"corrupt", NULL, NODES, "LIE", "rate ", corrupt,
      "NODE busy|unsupported|random|bit-flip|zeros|duplicate-guid|wrong-tid|none [rate=1%]",
-     "that share of its answers is wrong; nothing: it is honest again"},
-    {"set-mkey", NULL, NODES, "0xKEY", "protect lease ", lock, "NODE 0xKEY [protect=1] [lease=10s]",
-     "another manager's M_Key; 0 takes it off"},
+     "corrupts a share of its answers; none: no longer"},
+    {"set-mkey", NULL, NODES, "0xKEY", "protect lease ", set_m_key,
+     "NODE 0xKEY [protect=1] [lease=10s]", "sets another manager's M_Key; 0 removes it"},
     {"trap", NULL, PORT, "NUMBER", "", trap, "NODE/PORT NUMBER",
-     "128-131, 144, 145, 256-259, until it is repressed"},
+     "sends trap 128-131, 144, 145 or 256-259 until it is repressed"},
     {"storm", NULL, NODES, "NUMBER", "every count ", storm, "NODE NUMBER [every=10ms] [count=100]",
-     "so many traps, repressed or not"},
+     "sends a trap count times, repressed or not"},
 
-    {"impair", NULL, NOTHING, NULL, "loss duplicate delay by spread ", weather,
-     "[loss=1%] [duplicate=1%] [delay=5% by=1ms spread=20ms]", "befalls any MAD; alone: calm"},
-    {"loss", NULL, NOTHING, "SHARE", "", loss, "SHARE", "that share of MADs gets lost: 1% or 0.01"},
-    {"timing", NULL, NOTHING, NULL, "hop answer train trap ", pace,
+    {"impair", NULL, NOTHING, NULL, "loss duplicate delay by spread ", impair,
+     "[loss=1%] [duplicate=1%] [delay=5% by=1ms spread=20ms]",
+     "loses, duplicates or delays MADs; without options: no longer"},
+    {"loss", NULL, NOTHING, "SHARE", "", loss, "SHARE", "loses that share of all MADs: 1% or 0.01"},
+    {"timing", NULL, NOTHING, NULL, "hop answer train trap ", timing,
      "[hop=1us] [answer=10us] [train=20ms] [trap=1s]",
-     "a cable, an agent, a link's training, a trap's repeating take so long"},
+     "delay of a link, an agent, link training; period of repeated traps"},
 };
 #define FAULT_COUNT (sizeof faults / sizeof *faults)
 
@@ -369,7 +372,7 @@ void fault_help(struct fab_text *out)
 /* ---- reading a line ---------------------------------------------------------------------------
  */
 
-static int misused(const struct order *o)
+static int print_usage(const struct fault_call *o)
 {
     fab_text_addf(o->out, "usage: %s %s\n", o->fault->name, o->fault->usage);
     return CMD_USAGE;
@@ -383,7 +386,7 @@ static char *last_word(char *line)
     return word;
 }
 
-/* Cuts off the last word of a line: "" when there is none. */
+/* Cuts off the last word of a line; "" if there is none. */
 static char *cut_word(char **line)
 {
     char *word = last_word(*line), *blank = word;
@@ -404,25 +407,25 @@ static bool takes(const struct fault *f, const char *name, size_t len)
     return false;
 }
 
-/* Letters and "=". */
+/* Whether a word is letters and "=". */
 static bool is_option(const char *word)
 {
     size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyz");
     return len > 0 && word[len] == '=';
 }
 
-static int read_option(struct order *o, char *word)
+static int read_option(struct fault_call *o, char *word)
 {
     char *equals = strchr(word, '=');
     struct option_value value = {.name = word, .text = equals + 1};
     if (!takes(o->fault, word, (size_t)(equals - word))) {
         fab_text_addf(o->out, "%s takes no option \"%.*s\"; ", o->fault->name, (int)(equals - word),
                       word);
-        return misused(o);
+        return print_usage(o);
     }
     *equals = '\0';
     if (o->option_count == OPTIONS_MAX || option(o, word) != NULL) {
-        fab_text_addf(o->out, "\"%s\" is there twice\n", word);
+        fab_text_addf(o->out, "option \"%s\" is given twice\n", word);
         return CMD_USAGE;
     }
     if (strcmp(word, "speed") != 0 && !fault_number(value.text, &value.number)) {
@@ -434,7 +437,7 @@ static int read_option(struct order *o, char *word)
     return CMD_OK;
 }
 
-static int read_order(struct order *o, char *line)
+static int read_order(struct fault_call *o, char *line)
 {
     o->word = "";
     while (is_option(last_word(line))) {
@@ -447,29 +450,27 @@ static int read_order(struct order *o, char *line)
     o->subject = line;
     bool wants = o->fault->subject != NOTHING;
     if (wants != (*line != '\0') || (o->fault->word != NULL && *o->word == '\0'))
-        return misused(o);
+        return print_usage(o);
     return CMD_OK;
 }
 
-/* ---- where ------------------------------------------------------------------------------------
- */
+/* ---- subjects -------------------------------------------------------------------------------- */
 
-static int told(const struct order *o, int status, const char *where)
+static int report(const struct fault_call *o, int status, const char *where)
 {
     if (status == FAB_OK)
         return CMD_OK;
     if (status == FAB_E_INVAL) {
-        fab_text_addf(o->out, "%s%sthat cannot be; ", where, *where != '\0' ? ": " : "");
-        return misused(o);
+        fab_text_addf(o->out, "%s%sinvalid value; ", where, *where != '\0' ? ": " : "");
+        return print_usage(o);
     }
     fab_text_addf(o->out, "%s: %s\n", where,
-                  status == FAB_E_NOT_FOUND ? "there is no such cable or port"
-                                            : fab_status_text(status));
+                  status == FAB_E_NOT_FOUND ? "no such link or port" : fab_status_text(status));
     return CMD_FAILED;
 }
 
-/* All cables of a node: FAB_OK whether or not it has any. */
-static int at_all_ports(const struct order *o, struct place at)
+/* Applies the fault to all cables of a node. Always FAB_OK, even if it has none. */
+static int at_all_ports(const struct fault_call *o, struct place at)
 {
     unsigned last = fab_sim_fabric(o->sim)->nodes[at.node].num_ports;
     for (at.port = 1; at.port <= last && at.port != 0; at.port++)
@@ -477,22 +478,22 @@ static int at_all_ports(const struct order *o, struct place at)
     return FAB_OK;
 }
 
-static int at_place(const struct order *o, struct place at, const char *where)
+static int at_place(const struct fault_call *o, struct place at, const char *where)
 {
     enum subject subject = o->fault->subject;
     if (subject == NODES && at.port != 0) {
-        fab_text_addf(o->out, "\"%s\" is a port; a node is wanted\n", where);
+        fab_text_addf(o->out, "\"%s\" is a port, but a node is needed\n", where);
         return CMD_FAILED;
     }
     if (subject == CABLE && at.port == 0) {
-        fab_text_addf(o->out, "which port of \"%s\"? ", where);
-        return misused(o);
+        fab_text_addf(o->out, "\"%s\" is a node, but a port is needed; ", where);
+        return print_usage(o);
     }
-    return told(o, subject == CABLES && at.port == 0 ? at_all_ports(o, at) : o->fault->run(o, at),
-                where);
+    return report(o, subject == CABLES && at.port == 0 ? at_all_ports(o, at) : o->fault->run(o, at),
+                  where);
 }
 
-/* Splits "PATTERN/PORT". */
+/* Splits "PATTERN/PORT". Returns whether it is a pattern. */
 static bool read_pattern(char *pattern, struct place *ret)
 {
     uint64_t port = 0;
@@ -505,8 +506,8 @@ static bool read_pattern(char *pattern, struct place *ret)
     return strpbrk(pattern, "*?[") != NULL;
 }
 
-/* At every node whose description matches; there has to be one. */
-static int at_pattern(const struct order *o)
+/* Applies the fault to every node whose description matches; there must be one. */
+static int at_pattern(const struct fault_call *o)
 {
     const struct fab_fabric *f = fab_sim_fabric(o->sim);
     char pattern[PLACE_NAME_MAX];
@@ -524,22 +525,22 @@ static int at_pattern(const struct order *o)
         hit++;
     }
     if (hit == 0)
-        fab_text_addf(o->out, "there is no node \"%s\"\n", o->subject);
+        fab_text_addf(o->out, "no node \"%s\"\n", o->subject);
     return hit > 0 ? CMD_OK : CMD_FAILED;
 }
 
 int fault_run(const struct fault *f, struct fab_sim *sim, char *argument, struct fab_text *out)
 {
-    struct order o = {.fault = f, .sim = sim, .out = out};
+    struct fault_call o = {.fault = f, .sim = sim, .out = out};
     struct place at = {0};
     int code = read_order(&o, argument);
     if (code != CMD_OK)
         return code;
     if (f->subject == NOTHING)
-        return told(&o, f->run(&o, at), "");
+        return report(&o, f->run(&o, at), "");
     int status = place_find(sim, o.subject, &at);
     if (status == FAB_E_RANGE) {
-        fab_text_addf(out, "the node of \"%s\" has no such port\n", o.subject);
+        fab_text_addf(out, "the node in \"%s\" has no such port\n", o.subject);
         return CMD_FAILED;
     }
     return status == FAB_OK ? at_place(&o, at, o.subject) : at_pattern(&o);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files: read whole, written in one step (a temporary file in the same folder, then rename), so
- * that nobody finds half a fabric.
+ * Files: read as a whole, written atomically (to a temporary file in the same folder, then
+ * renamed).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static int complain(const char *path, const char *what)
     return -1;
 }
 
-/* All of the stream; errno says why not. */
+/* Reads the whole stream. On error errno is set. */
 static int slurp(FILE *file, char **ret_text, size_t *ret_len)
 {
     char *text = NULL;
@@ -41,7 +41,7 @@ static int slurp(FILE *file, char **ret_text, size_t *ret_len)
         free(text);
         return -1;
     }
-    text[len] = '\0'; /* the last read had room, and found nothing to fill it */
+    text[len] = '\0'; /* the last read had room left, so there is room for the NUL */
     *ret_text = text;
     *ret_len = len;
     return 0;
@@ -80,7 +80,7 @@ static int write_all(int fd, const char *text, size_t len)
     return 0;
 }
 
-/* mkstemp makes files that only their owner may read; a topology is as public as any file. */
+/* mkstemp creates files that only their owner can read; a topology needs no such protection. */
 static int open_up(int fd)
 {
     mode_t mask = umask(0);
@@ -88,7 +88,7 @@ static int open_up(int fd)
     return fchmod(fd, 0666 & ~mask);
 }
 
-/* Fills and closes fd. */
+/* Writes the text and closes fd. */
 static int fill(int fd, const char *text, size_t len)
 {
     int status = write_all(fd, text, len);

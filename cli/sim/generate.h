@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fabsim generate: families of fabrics and their options, each one entry of a table. */
+/* fabsim generate: families of fabrics and their options, each an entry of a table. */
 #ifndef CLI_SIM_GENERATE_H
 #define CLI_SIM_GENERATE_H
 
@@ -30,12 +30,12 @@ enum option_id {
     OPT_DIMENSIONS,
     OPT_SWITCHES,
     OPT_DEGREE,
-    OPT_RADIX, /* from here on: for all families */
+    OPT_RADIX, /* from here on: options of all families */
     OPT_SPEED,
     OPT_WIDTH,
     OPT_AGGREGATION,
     OPT_MISSING,
-    OPT_ALLOW_ISLANDS,
+    OPT_ALLOW_PARTITIONED,
     OPT_PLANES,
     OPT_SHUFFLE_GUIDS,
     OPT_SEED,
@@ -46,19 +46,19 @@ enum option_id {
 #define LIST_MAX FAB_GENERATE_DIMENSIONS
 _Static_assert(FAB_GENERATE_LEVELS == LIST_MAX, "one length for all lists");
 
-/* What was given, or the default. A list has its length in `number`. */
+/* The value of an option or its default. A list has its length in `number`. */
 struct value {
     uint64_t number;
     uint32_t list[LIST_MAX];
-    uint32_t ppm; /* of a share, "5%"; then the number is 0 */
+    uint32_t ppm; /* of a share such as "5%"; `number` is then 0 */
     const char *text;
     bool given;
 };
 
 struct family {
     const char *name, *summary;
-    uint64_t needs, takes; /* bits of enum option_id; `needs` must be given */
-    /* As fab_generate_..; RANGE: see limits. */
+    uint64_t needs, takes; /* bits of enum option_id; those in `needs` are required */
+    /* Returns what fab_generate_... returns; RANGE: the text in `limits` says why. */
     int (*make)(const struct value *values, struct fab_builder **ret);
     const char *limits;
 };
@@ -66,11 +66,11 @@ extern const struct family families[];
 extern const unsigned family_count;
 const struct family *family_find(const char *name); /* NULL: none */
 
-/* Reads all options of argv (argv[0] is the family) into values[OPTION_COUNT] and *ret_out, the
- * file. Says what is wrong and returns -1; 1: help was asked for. */
+/* Reads all options of argv (argv[0] is the family) into values[OPTION_COUNT] and the output file
+ * into *ret_out. On error prints the reason and returns -1; returns 1 if help was requested. */
 int options_parse(const struct family *family, int argc, char **argv, struct value *values,
                   const char **ret_out);
-/* One line an option, first those of the family, then those of all. */
+/* Prints one line for each option, the family's own first, then those of all families. */
 void options_print(const struct family *family, FILE *file);
 
 #endif

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The protocol of ibsim and libumad2sim, which is nowhere written down but in their sources.
+ * The protocol of ibsim and libumad2sim, which is documented only in their sources.
  *
- * Control datagrams, 80 bytes, in the byte order of the machine:
+ * Control datagrams have 80 bytes, in the byte order of the machine:
  *
  *      0  magic    4  client id    8  type    12  length of the data    16  data (64)
  *
- * An answer is the same datagram with other data, and type 0 for a refusal. A client connects
- * first: its process id, queue pair, whether it is an SM, and the node it wants (32 bytes of text);
- * it gets its id and the node's id. From then on it sends and receives MADs in 288 bytes:
+ * An answer is the same datagram with other data, and with type 0 for a refusal. A client connects
+ * first: with its process id, queue pair, whether it is an SM, and the node it wants (32 bytes of
+ * text). It gets its client id and the node's id. From then on it sends and receives MADs in 288
+ * bytes:
  *
  *      0  DLID     4  SLID     8  DQPN    12  SQPN    16  status (0, or 110: lost), big-endian;
  *      LIDs are 16 bits, in the first half        24  length of the MAD (8)       32  MAD (256)
  *
- * Several clients may sit at one port. So that an answer finds its client, the hub writes the
- * client's id into the highest 16 bits of the transaction ID of each request. Requests (SMInfo, SA,
- * classes that devices do not answer) and traps go to the client at that port that is an SM. It is
- * spared those of classes that it has never used itself, the SA's apart: libumad2sim crashes its
- * program over a MAD of a class that the program did not register.
+ * Several clients may be attached to one port. So that an answer finds its client, the hub writes
+ * the client id into the highest 16 bits of the transaction ID of each request. Requests (SMInfo,
+ * SA, classes that devices do not answer) and traps go to the client at that port that is an SM,
+ * but only if it has used the class itself (SA is always delivered): libumad2sim crashes its
+ * program on a MAD of a class that the program did not register.
  *
- * Clients have no timers: a MAD that is lost comes back at once with status 110, and so does a
- * request whose answer was lost on the way from another client; the answer itself is not given back
- * to who sent it, who is not waiting for anything. A request that reached another client is
- * remembered: it comes back when that client goes, or has had it for too long.
+ * Clients have no timers. A lost MAD therefore comes back at once with status 110, and so does a
+ * request whose answer was lost on its way from another client; the sender of the answer expects
+ * nothing and gets nothing. A request that reached another client is stored, and comes back when
+ * that client disconnects or does not answer in time.
  *
- * Everything a client writes is hostile. A control datagram counts only when it comes from the
- * process that connected; LIDs of senders are not believed but set here, and so are lengths, but
- * those of tables of subnet administration.
+ * Everything that a client writes is untrusted. A control datagram is accepted only from the
+ * process that connected. The hub sets the senders' LIDs itself, and all lengths except those of SA
+ * tables.
  */
 #include "cli/sim/hub.h"
 
@@ -39,7 +40,7 @@
 
 #define MAGIC 0xdeadbeefu
 #define NODE_NAME_MAX 32
-#define STATUS_LOST 110 /* ETIMEDOUT, as libibumad's clients know it */
+#define STATUS_LOST 110 /* ETIMEDOUT, as clients of libibumad know it */
 #define PKEYS_MEMBER 0xffff
 
 enum control_offset { MAGIC_AT = 0, CLIENT_AT = 4, TYPE_AT = 8, LENGTH_AT = 12, DATA_AT = 16 };
@@ -87,7 +88,7 @@ static bool same_place(const struct place *a, const struct place *b)
 /* ---- MADs to clients --------------------------------------------------------------------------
  */
 
-static bool give(struct hub *h, unsigned id, const uint8_t *packet)
+static bool deliver(struct hub *h, unsigned id, const uint8_t *packet)
 {
     struct hub_client *c = &h->clients[id];
     bool given = h->owner.deliver(h->owner.context, id, packet);
@@ -96,11 +97,11 @@ static bool give(struct hub *h, unsigned id, const uint8_t *packet)
     return given;
 }
 
-static void give_back(struct hub *h, unsigned id, uint8_t *packet)
+static void return_lost(struct hub *h, unsigned id, uint8_t *packet)
 {
     fab_put_be32(packet + STATUS_AT, STATUS_LOST);
     h->clients[id].lost++;
-    (void)give(h, id, packet);
+    (void)deliver(h, id, packet);
 }
 
 static bool is_response(const uint8_t *mad)
@@ -113,14 +114,14 @@ static void note_class(struct hub_client *c, uint8_t mgmt_class)
     c->classes[mgmt_class / 64] |= UINT64_C(1) << (mgmt_class % 64);
 }
 
-static bool bears_class(const struct hub_client *c, uint8_t mgmt_class)
+static bool accepts_class(const struct hub_client *c, uint8_t mgmt_class)
 {
     return mgmt_class == FAB_CLASS_SMP_LID || mgmt_class == FAB_CLASS_SMP_DIRECTED ||
            mgmt_class == FAB_CLASS_SA ||
            (c->classes[mgmt_class / 64] >> (mgmt_class % 64) & 1) != 0;
 }
 
-/* Whom a MAD that arrives at a port is for: HUB_CLIENTS if there is nobody. */
+/* The client that a MAD at this port is for; HUB_CLIENTS: none. */
 static unsigned addressee(const struct hub *h, const struct place *at, const uint8_t *mad)
 {
     unsigned id = fab_be16(mad + TID_AT);
@@ -131,7 +132,7 @@ static unsigned addressee(const struct hub *h, const struct place *at, const uin
     for (id = 0; id < h->top; id++) {
         const struct hub_client *c = &h->clients[id];
         if (c->pid != 0 && c->is_sm && same_place(&c->at, at))
-            return bears_class(c, mad[CLASS_AT]) ? id : HUB_CLIENTS;
+            return accepts_class(c, mad[CLASS_AT]) ? id : HUB_CLIENTS;
     }
     return HUB_CLIENTS;
 }
@@ -143,8 +144,7 @@ static void address(uint8_t *packet, uint16_t dlid, uint16_t slid)
     fab_put_be16(packet + SLID_AT, slid);
 }
 
-/* ---- requests that are under way ---------------------------------------------------------------
- */
+/* ---- pending requests ------------------------------------------------------------------------ */
 
 static bool wants_answer(const uint8_t *mad)
 {
@@ -153,7 +153,7 @@ static bool wants_answer(const uint8_t *mad)
            method != FAB_METHOD_TRAP_REPRESS;
 }
 
-static void remember(struct hub *h, unsigned client, unsigned with, const uint8_t *packet)
+static void add_wait(struct hub *h, unsigned client, unsigned with, const uint8_t *packet)
 {
     if (h->wait_count == HUB_WAITS || !wants_answer(packet + MAD_AT))
         return;
@@ -162,38 +162,38 @@ static void remember(struct hub *h, unsigned client, unsigned with, const uint8_
     memcpy(w->packet, packet, sizeof w->packet);
 }
 
-static void forget(struct hub *h, unsigned i)
+static void remove_wait(struct hub *h, unsigned i)
 {
     h->waits[i] = h->waits[--h->wait_count];
 }
 
-static void forget_answered(struct hub *h, const uint8_t *mad)
+static void remove_answered(struct hub *h, const uint8_t *mad)
 {
     for (unsigned i = h->wait_count; i-- > 0;)
         if (memcmp(h->waits[i].packet + MAD_AT + TID_AT, mad + TID_AT, 8) == 0)
-            forget(h, i);
+            remove_wait(h, i);
 }
 
-static void forget_client(struct hub *h, unsigned client)
+static void remove_client_waits(struct hub *h, unsigned client)
 {
     for (unsigned i = h->wait_count; i-- > 0;)
         if (h->waits[i].client == client)
-            forget(h, i);
+            remove_wait(h, i);
 }
 
-static void give_up(struct hub *h, unsigned i)
+static void expire(struct hub *h, unsigned i)
 {
     struct hub_wait w = h->waits[i];
-    forget(h, i);
-    give_back(h, w.client, w.packet);
+    remove_wait(h, i);
+    return_lost(h, w.client, w.packet);
 }
 
-/* What a client had that is gone. */
-static void give_up_with(struct hub *h, unsigned client)
+/* Returns the requests that a client which is gone has not answered. */
+static void expire_at(struct hub *h, unsigned client)
 {
     for (unsigned i = h->wait_count; i-- > 0;)
         if (h->waits[i].with == client)
-            give_up(h, i);
+            expire(h, i);
 }
 
 void hub_tick(struct hub *h, uint64_t now_ms)
@@ -201,26 +201,25 @@ void hub_tick(struct hub *h, uint64_t now_ms)
     h->now_ms = now_ms;
     for (unsigned i = h->wait_count; i-- > 0;)
         if (now_ms - h->waits[i].since_ms > HUB_PATIENCE_MS)
-            give_up(h, i);
+            expire(h, i);
 }
 
-/* ---- MADs out of the fabric ---------------------------------------------------------------------
- */
+/* ---- MADs from the fabric -------------------------------------------------------------------- */
 
-/* Puts a mail into the packet: header fields that are not in the mail stay as they are. Who got it:
- * HUB_CLIENTS if nobody did. */
-static unsigned give_mail(struct hub *h, const struct fab_sim_delivery *m, uint8_t *packet)
+/* Puts the MAD into the packet, whose header fields stay unchanged, and delivers it. Returns the
+ * client that got it; HUB_CLIENTS: none. */
+static unsigned deliver_mad(struct hub *h, const struct fab_sim_delivery *m, uint8_t *packet)
 {
     struct place at = {.node = m->node, .port = m->port};
     unsigned id = addressee(h, &at, m->mad);
     if (id == HUB_CLIENTS)
         return id;
     memcpy(packet + MAD_AT, m->mad, FAB_MAD_SIZE);
-    return give(h, id, packet) ? id : HUB_CLIENTS;
+    return deliver(h, id, packet) ? id : HUB_CLIENTS;
 }
 
-/* A trap, or what was late. */
-static void give_bare(struct hub *h, const struct fab_sim_delivery *m)
+/* Delivers a trap or a late answer. */
+static void deliver_alone(struct hub *h, const struct fab_sim_delivery *m)
 {
     uint8_t packet[HUB_PACKET_SIZE] = {0};
     uint8_t mgmt_class = m->mad[CLASS_AT];
@@ -229,16 +228,16 @@ static void give_bare(struct hub *h, const struct fab_sim_delivery *m)
     fab_put_be32(packet + DQPN_AT, !smp);
     fab_put_be32(packet + SQPN_AT, !smp);
     fab_put_be64(packet + MAD_LENGTH_AT, FAB_MAD_SIZE);
-    (void)give_mail(h, m, packet);
+    (void)deliver_mad(h, m, packet);
     if (is_response(m->mad))
-        forget_answered(h, m->mad);
+        remove_answered(h, m->mad);
 }
 
 void hub_collect(struct hub *h)
 {
     struct fab_sim_delivery m;
     while (fab_sim_receive(h->sim, &m))
-        give_bare(h, &m);
+        deliver_alone(h, &m);
 }
 
 static bool same_mad(const uint8_t *a, const uint8_t *b)
@@ -247,9 +246,9 @@ static bool same_mad(const uint8_t *a, const uint8_t *b)
            memcmp(a + TID_AT, b + TID_AT, 8) == 0;
 }
 
-/* Hands out what a MAD of a client set off. Which other client the MAD itself reached, or
- * HUB_CLIENTS. */
-static unsigned forward(struct hub *h, const uint8_t *packet)
+/* Delivers everything that the MAD of a client caused. Returns the other client that the MAD itself
+ * reached, or HUB_CLIENTS. */
+static unsigned deliver_all(struct hub *h, const uint8_t *packet)
 {
     unsigned reached = HUB_CLIENTS;
     struct fab_sim_delivery m;
@@ -257,9 +256,9 @@ static unsigned forward(struct hub *h, const uint8_t *packet)
         uint8_t copy[HUB_PACKET_SIZE];
         memcpy(copy, packet, sizeof copy);
         if (same_mad(m.mad, packet + MAD_AT))
-            reached = give_mail(h, &m, copy);
+            reached = deliver_mad(h, &m, copy);
         else
-            give_bare(h, &m);
+            deliver_alone(h, &m);
     }
     return reached;
 }
@@ -267,19 +266,19 @@ static unsigned forward(struct hub *h, const uint8_t *packet)
 /* ---- MADs from clients ------------------------------------------------------------------------
  */
 
-static void lost(struct hub *h, unsigned id, uint8_t *packet)
+static void report_lost(struct hub *h, unsigned id, uint8_t *packet)
 {
     const uint8_t *mad = packet + MAD_AT;
     unsigned waits = fab_be16(mad + TID_AT);
     if (mad[METHOD_AT] == FAB_METHOD_TRAP_REPRESS)
         return;
     if (!is_response(mad))
-        give_back(h, id, packet);
+        return_lost(h, id, packet);
     else if (waits < h->top && h->clients[waits].pid != 0)
-        give_back(h, waits, packet);
+        return_lost(h, waits, packet);
 }
 
-static void turn_round(uint8_t *packet)
+static void swap_addresses(uint8_t *packet)
 {
     uint8_t was[8];
     memcpy(was, packet + DLID_AT, 4);
@@ -290,7 +289,7 @@ static void turn_round(uint8_t *packet)
     memcpy(packet + SQPN_AT, was, 4);
 }
 
-/* An answer with RMPP may say that it is shorter than a MAD: that is how many records it has. */
+/* An RMPP answer can be shorter than a MAD: its length says how many records it has. */
 static uint64_t length_of(const uint8_t *packet)
 {
     const uint8_t *mad = packet + MAD_AT;
@@ -299,8 +298,8 @@ static uint64_t length_of(const uint8_t *packet)
     return rmpp && said >= FAB_SA_DATA && said < FAB_MAD_SIZE ? said : FAB_MAD_SIZE;
 }
 
-/* What the hub knows better than the client: who it is, and mostly how long a MAD is. */
-static void correct(const struct hub *h, unsigned id, uint8_t *packet, uint16_t dlid)
+/* Sets the fields that clients are not trusted with: the client id and, mostly, the length. */
+static void set_trusted_fields(const struct hub *h, unsigned id, uint8_t *packet, uint16_t dlid)
 {
     uint8_t *mad = packet + MAD_AT;
     bool permissive = dlid == FAB_LID_PERMISSIVE;
@@ -311,8 +310,9 @@ static void correct(const struct hub *h, unsigned id, uint8_t *packet, uint16_t 
         fab_put_be16(mad + TID_AT, (uint16_t)id);
 }
 
-/* libumad2sim has room for 224 bytes of a MAD and hands out what was in its memory for the rest,
- * where PortCountersExtended has the last of its error counters: clients are not told of those. */
+/* libumad2sim keeps only 224 bytes of a MAD and passes uninitialised memory for the rest, where
+ * PortCountersExtended has its last error counters. ClassPortInfo therefore hides these counters
+ * from clients. */
 static void hide_wide_errors(uint8_t *mad)
 {
     enum { ATTR_AT = 16, CAP_MASK2_AT = 64 + 4, RESP_TIME_BITS = 5 };
@@ -331,28 +331,27 @@ void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len)
     uint16_t dlid = fab_be16(packet + DLID_AT);
     c->sent++;
     note_class(c, packet[MAD_AT + CLASS_AT]);
-    correct(h, client, packet, dlid);
+    set_trusted_fields(h, client, packet, dlid);
     int status = fab_sim_send(h->sim, c->at.node, c->at.port, dlid, packet + MAD_AT, reply);
-    unsigned reached = forward(h, packet);
+    unsigned reached = deliver_all(h, packet);
     if (is_response(packet + MAD_AT))
-        forget_answered(h, packet + MAD_AT);
+        remove_answered(h, packet + MAD_AT);
     if (status == 1) {
         memcpy(packet + MAD_AT, reply, sizeof reply);
-        turn_round(packet);
+        swap_addresses(packet);
         hide_wide_errors(packet + MAD_AT);
-        (void)give(h, client, packet);
+        (void)deliver(h, client, packet);
     } else if (reached != HUB_CLIENTS || (status == 0 && fab_sim_in_flight(h->sim))) {
-        remember(h, client, reached, packet);
+        add_wait(h, client, reached, packet);
     } else {
-        lost(h, client, packet);
+        report_lost(h, client, packet);
     }
 }
 
-/* ---- coming and going -------------------------------------------------------------------------
- */
+/* ---- connecting and disconnecting ------------------------------------------------------------ */
 
-/* Tells the fabric who sits at a place now. */
-static void seat(struct hub *h, const struct place *at)
+/* Tells the fabric which clients are attached to a port now. */
+static void update_port(struct hub *h, const struct place *at)
 {
     bool any = false, is_sm = false;
     for (unsigned id = 0; id < h->top; id++) {
@@ -368,7 +367,7 @@ static void seat(struct hub *h, const struct place *at)
     hub_collect(h);
 }
 
-static bool sm_sits_at(const struct hub *h, const struct place *at)
+static bool has_sm(const struct hub *h, const struct place *at)
 {
     for (unsigned id = 0; id < h->top; id++)
         if (h->clients[id].pid != 0 && h->clients[id].is_sm && same_place(&h->clients[id].at, at))
@@ -376,8 +375,8 @@ static bool sm_sits_at(const struct hub *h, const struct place *at)
     return false;
 }
 
-/* The port that a client sits at: of a switch its own, of an adapter the one that was named. */
-static bool find_seat(const struct hub *h, const uint8_t *name_at, struct place *ret)
+/* The port that a client is attached to: port 0 of a switch, at an adapter the port in its name. */
+static bool find_port(const struct hub *h, const uint8_t *name_at, struct place *ret)
 {
     char name[NODE_NAME_MAX + 1] = {0};
     struct place place = {.node = h->first_node};
@@ -418,13 +417,13 @@ static bool do_connect(struct hub *h, uint32_t pid, uint8_t *datagram)
     struct hub_client c = {.pid = pid, .is_sm = get32(datagram + IS_SM_AT) != 0};
     unsigned id = free_id(h);
     if (pid == 0 || get32(datagram + PID_AT) != pid || id == HUB_CLIENTS ||
-        !find_seat(h, datagram + NODE_AT, &c.at) || (c.is_sm && sm_sits_at(h, &c.at)) ||
+        !find_port(h, datagram + NODE_AT, &c.at) || (c.is_sm && has_sm(h, &c.at)) ||
         !h->owner.open(h->owner.context, id, pid))
         return false;
     h->clients[id] = c;
     if (id >= h->top)
         h->top = id + 1;
-    seat(h, &c.at);
+    update_port(h, &c.at);
     put32(datagram + PID_AT, id);
     write_node_id(h, c.at.node, datagram + NODE_AT);
     return true;
@@ -439,17 +438,16 @@ void hub_detach(struct hub *h, unsigned client)
     while (h->top > 0 && h->clients[h->top - 1].pid == 0)
         h->top--;
     h->owner.close(h->owner.context, client);
-    forget_client(h, client);
-    give_up_with(h, client);
-    seat(h, &at);
+    remove_client_waits(h, client);
+    expire_at(h, client);
+    update_port(h, &at);
 }
 
-/* ---- what clients ask -------------------------------------------------------------------------
- */
+/* ---- control requests of clients ------------------------------------------------------------- */
 
 typedef bool answer_function(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE]);
 
-static bool tell_port(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
+static bool get_port(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     const struct fab_port_info *info = port_info(h, c);
     memcpy(data, &info->lid, sizeof info->lid);
@@ -457,7 +455,7 @@ static bool tell_port(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZ
     return true;
 }
 
-static bool tell_vendor(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
+static bool get_vendor(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     const struct fab_node_info *info = &fab_sim_fabric(h->sim)->nodes[c->at.node].info;
     uint64_t firmware = 1;
@@ -475,20 +473,20 @@ static uint64_t port_guid(const struct hub *h, const struct hub_client *c)
     return guid != 0 ? guid : f->nodes[c->at.node].guid + c->at.port;
 }
 
-static bool tell_gid(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
+static bool get_gid(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     fab_put_be64(data, port_info(h, c)->gid_prefix);
     fab_put_be64(data + 8, port_guid(h, c));
     return true;
 }
 
-static bool tell_guid(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
+static bool get_guid(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     fab_put_be64(data, fab_sim_fabric(h->sim)->nodes[c->at.node].guid);
     return true;
 }
 
-static bool tell_node_info(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
+static bool get_node_info(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     struct fab_node_info info = fab_sim_fabric(h->sim)->nodes[c->at.node].info;
     info.local_port = c->at.port;
@@ -496,8 +494,8 @@ static bool tell_node_info(struct hub *h, struct hub_client *c, uint8_t data[DAT
     return fab_attr_pack(&fab_attr_node_info, &info, data, DATA_SIZE) == FAB_OK;
 }
 
-/* The first byte: which port, 0 for the client's own. */
-static bool tell_port_info(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
+/* The first byte is the port, 0 for the client's own. */
+static bool get_port_info(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     uint8_t wanted = data[0];
     bool own = wanted == 0 || wanted > fab_sim_fabric(h->sim)->nodes[c->at.node].num_ports;
@@ -509,12 +507,12 @@ static bool set_is_sm(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZ
 {
     struct place at = c->at;
     c->is_sm = get32(data) != 0;
-    seat(h, &at);
+    update_port(h, &at);
     return true;
 }
 
-/* The first block of the table as the device has it; where it does not say, the default one. */
-static bool tell_pkeys(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
+/* The first block of the P_Key table of the device; if it does not answer, the default table. */
+static bool get_pkeys(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
                           .method = FAB_METHOD_GET,
@@ -535,8 +533,8 @@ static bool tell_pkeys(struct hub *h, struct hub_client *c, uint8_t data[DATA_SI
 enum control_type { REFUSED = 0, CONNECT = 1, DISCONNECT = 2 };
 
 static answer_function *const answers[] = {
-    [3] = tell_port,      [4] = tell_vendor,    [5] = tell_gid,  [6] = tell_guid,
-    [7] = tell_node_info, [8] = tell_port_info, [9] = set_is_sm, [10] = tell_pkeys,
+    [3] = get_port,      [4] = get_vendor,    [5] = get_gid,   [6] = get_guid,
+    [7] = get_node_info, [8] = get_port_info, [9] = set_is_sm, [10] = get_pkeys,
 };
 
 /* True: done; the data may have changed. */
@@ -546,7 +544,7 @@ static bool perform(struct hub *h, uint32_t pid, uint8_t *datagram)
     if (type == CONNECT)
         return do_connect(h, pid, datagram);
     if (id >= h->top || h->clients[id].pid == 0 || h->clients[id].pid != pid)
-        return type == DISCONNECT; /* it is gone already */
+        return type == DISCONNECT; /* it is already gone */
     if (type == DISCONNECT) {
         hub_detach(h, id);
         return true;

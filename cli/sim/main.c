@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim: fabrics as text, made up, looked at and simulated. Each command is a file cmd_NAME.c with
- * one entry of the table below; what a command can do is in libfabmgr, here are only arguments,
- * files and messages.
+ * fabsim: makes, checks and simulates fabrics. Each command is a file cmd_NAME.c with one entry in
+ * the table below. The functions are in libfabmgr; here are only arguments, files and messages.
  */
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +48,7 @@ static bool wants_help(const char *arg)
 
 static int run(const struct cmd *cmd, int argc, char **argv)
 {
-    argv[0] = (char *)(uintptr_t) "fabsim"; /* what getopt begins its sentences with */
+    argv[0] = (char *)(uintptr_t) "fabsim"; /* getopt begins its messages with this name */
     if (argc < 2 || !wants_help(argv[1]))
         return cmd->run(cmd, argc, argv);
     printf("usage:\n");
@@ -76,7 +75,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(argv[1], commands[i]->name) == 0)
             return run(commands[i], argc - 1, argv + 1);
-    fprintf(stderr, "fabsim: there is no command \"%s\"\n", argv[1]);
+    fprintf(stderr, "fabsim: no command \"%s\"; fabsim --help lists them\n", argv[1]);
     print_help(stderr);
     return CMD_USAGE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The options of fabsim generate: a table with what each takes, and the reading of a command line
- * by it. A family has those that it names, and all from FIRST_COMMON on.
+ * The options of fabsim generate: a table with the arguments that each takes, and a parser that
+ * uses it. A family takes the options that it lists and all from FIRST_COMMON on.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -16,45 +16,49 @@ enum kind { NUMBER, LIST, FLAG, TEXT, SHARE };
 static const struct option_entry {
     const char *name, *argument; /* NULL: none */
     enum kind kind;
-    uint64_t value; /* where none is given */
+    uint64_t value; /* the default */
     const char *text, *help;
 } entries[OPTION_COUNT] = {
-    [OPT_LEAVES] = {"leaves", "N", NUMBER, 0, NULL, "leaf switches (dragonfly-plus: of a group)"},
-    [OPT_SPINES] = {"spines", "N", NUMBER, 0, NULL,
-                    "spine switches (dragonfly-plus: of a group; rail with --cores: of a rail)"},
-    [OPT_HOSTS] = {"hosts", "N", NUMBER, 0, NULL, "hosts on each switch, or leaf"},
-    [OPT_PARALLEL] = {"parallel", "K", NUMBER, 1, NULL, "cables in place of each between switches"},
-    [OPT_LEVELS] = {"levels", "L", NUMBER, 0, NULL, "ranks of switches"},
-    [OPT_TAPER] = {"taper", "T", NUMBER, 1, NULL, "hosts for each cable up from a leaf"},
+    [OPT_LEAVES] = {"leaves", "N", NUMBER, 0, NULL,
+                    "leaf switches (dragonfly-plus: in each group)"},
+    [OPT_SPINES] =
+        {"spines", "N", NUMBER, 0, NULL,
+         "spine switches (dragonfly-plus: in each group; rail with --cores: of each rail)"},
+    [OPT_HOSTS] = {"hosts", "N", NUMBER, 0, NULL, "hosts at each switch or leaf"},
+    [OPT_PARALLEL] = {"parallel", "K", NUMBER, 1, NULL, "cables for each link between switches"},
+    [OPT_LEVELS] = {"levels", "L", NUMBER, 0, NULL, "levels of switches"},
+    [OPT_TAPER] = {"taper", "T", NUMBER, 1, NULL, "hosts for each uplink of a leaf"},
     [OPT_M] = {"m", "M1,M2,..", LIST, 0, NULL, "children of a switch, level by level"},
     [OPT_W] = {"w", "W1,W2,..", LIST, 0, NULL, "parents of a node, from the hosts' level up"},
     [OPT_P] = {"p", "P1,P2,..", LIST, 0, NULL, "cables to each parent (1,1,..)"},
     [OPT_SERVERS] = {"servers", "N", NUMBER, 0, NULL, "servers"},
     [OPT_ADAPTERS] = {"adapters", "R", NUMBER, 8, NULL, "adapters of a server: rails"},
     [OPT_GROUP_SIZE] = {"group-size", "N", NUMBER, 0, NULL,
-                        "servers (dragonfly: switches) of a group"},
+                        "servers (dragonfly: switches) in a group"},
     [OPT_CORES] = {"cores", "N", NUMBER, 0, NULL,
-                   "core switches above the spines of one position, one spine of each rail"},
+                   "core switches shared by the spines of the same number, one of each rail"},
     [OPT_CORE_PARALLEL] = {"core-parallel", "K", NUMBER, 1, NULL, "cables from a spine to a core"},
     [OPT_GROUPS] = {"groups", "N", NUMBER, 0, NULL, "groups; 0: as many as can be connected"},
-    [OPT_GLOBAL] = {"global", "H", NUMBER, 0, NULL, "ports of a switch, or spine, to other groups"},
+    [OPT_GLOBAL] = {"global", "H", NUMBER, 0, NULL, "ports of a switch or spine to other groups"},
     [OPT_SIZE] = {"size", "X,Y,..", LIST, 0, NULL, "switches in each dimension"},
     [OPT_DIMENSIONS] = {"dimensions", "D", NUMBER, 0, NULL, "dimensions"},
     [OPT_SWITCHES] = {"switches", "N", NUMBER, 0, NULL, "switches"},
-    [OPT_DEGREE] = {"degree", "D", NUMBER, 0, NULL, "cables of a switch to others, about"},
-    [OPT_RADIX] = {"radix", "R", NUMBER, 0, NULL, "ports of each switch; 0: as many as it needs"},
-    [OPT_SPEED] = {"speed", "SPEED", TEXT, 0, "EDR", "of all cables: SDR, DDR, QDR, .. XDR"},
-    [OPT_WIDTH] = {"width", "W", NUMBER, 4, NULL, "lanes of all cables: 1, 2, 4, 8, 12"},
+    [OPT_DEGREE] = {"degree", "D", NUMBER, 0, NULL,
+                    "cables of a switch to other switches, approximately"},
+    [OPT_RADIX] = {"radix", "R", NUMBER, 0, NULL, "ports of each switch; 0: as many as needed"},
+    [OPT_SPEED] = {"speed", "SPEED", TEXT, 0, "EDR", "speed of all links: SDR, DDR, QDR, .. XDR"},
+    [OPT_WIDTH] = {"width", "W", NUMBER, 4, NULL, "lanes of all links: 1, 2, 4, 8, 12"},
     [OPT_AGGREGATION] = {"aggregation-nodes", NULL, FLAG, 0, NULL,
-                         "an aggregation node on each switch, on a port more"},
+                         "an aggregation node at each switch, on an additional port"},
     [OPT_MISSING] = {"missing", "N|P%", SHARE, 0, NULL,
-                     "cables between switches that are not there, by seed"},
-    [OPT_ALLOW_ISLANDS] = {"allow-islands", NULL, FLAG, 0, NULL,
-                           "missing cables may leave the fabric in pieces"},
+                     "cables between switches to leave out, at random by the seed"},
+    [OPT_ALLOW_PARTITIONED] = {"allow-partitioned", NULL, FLAG, 0, NULL,
+                               "missing cables may divide the fabric"},
     [OPT_PLANES] = {"planes", "N", NUMBER, 1, NULL,
-                    "N fabrics alike, each to its own file: FILE-plane1, .. (needs -o)"},
-    [OPT_SHUFFLE_GUIDS] = {"shuffle-guids", NULL, FLAG, 0, NULL, "GUIDs in random order, by seed"},
-    [OPT_SEED] = {"seed", "S", NUMBER, 1, NULL, "of all that is random"},
+                    "N similar fabrics, each in a file of its own: FILE-plane1, .. (needs -o)"},
+    [OPT_SHUFFLE_GUIDS] = {"shuffle-guids", NULL, FLAG, 0, NULL,
+                           "GUIDs in random order, by the seed"},
+    [OPT_SEED] = {"seed", "S", NUMBER, 1, NULL, "seed of all random choices"},
 };
 
 static bool takes(const struct family *family, unsigned id)
@@ -127,7 +131,7 @@ static bool parse_value(enum kind kind, const char *text, struct value *ret)
 static const char *expected(enum kind kind)
 {
     static const char *const names[] = {[NUMBER] = "a number from 0 on",
-                                        [LIST] = "1 to 6 numbers with commas between",
+                                        [LIST] = "1 to 6 numbers separated by commas",
                                         [SHARE] = "a number, or 0% to 100%"};
     return names[kind];
 }
@@ -137,7 +141,7 @@ static const char *expected(enum kind kind)
 
 #define FIRST_LONG 256
 
-/* getopt_long's table for one family. Value FIRST_LONG + id stands for an option. */
+/* The table of getopt_long for one family. Value FIRST_LONG + id stands for an option. */
 static void make_table(const struct family *family, struct option table[OPTION_COUNT + 3])
 {
     size_t count = 0;
@@ -163,7 +167,7 @@ static int parse_option(unsigned id, const char *text, struct value *values)
     values[id].given = true;
     if (parse_value(e->kind, text, &values[id]))
         return 0;
-    fprintf(stderr, "fabsim: --%s is \"%s\", it can be %s\n", e->name, text, expected(e->kind));
+    fprintf(stderr, "fabsim: --%s: \"%s\" is not %s\n", e->name, text, expected(e->kind));
     return -1;
 }
 
@@ -184,17 +188,17 @@ int options_parse(const struct family *family, int argc, char **argv, struct val
     make_table(family, table);
     defaults(values);
     *ret_out = "-";
-    argv[0] = (char *)(uintptr_t) "fabsim"; /* what getopt begins its sentences with */
+    argv[0] = (char *)(uintptr_t) "fabsim"; /* getopt begins its messages with this name */
     for (int c; (c = getopt_long(argc, argv, "o:h", table, NULL)) != -1;) {
         if (c == 'h')
             return 1;
         if (c == 'o')
             *ret_out = optarg;
         else if (c < FIRST_LONG || parse_option((unsigned)(c - FIRST_LONG), optarg, values) != 0)
-            return -1; /* getopt_long has said why, or parse_option has */
+            return -1; /* getopt_long or parse_option has printed the reason */
     }
     if (optind < argc) {
-        fprintf(stderr, "fabsim: what is \"%s\"?\n", argv[optind]);
+        fprintf(stderr, "fabsim: unexpected argument \"%s\"\n", argv[optind]);
         return -1;
     }
     return complete(family, values);
@@ -226,5 +230,5 @@ void options_print(const struct family *family, FILE *file)
         if (takes(family, id))
             print_option(family, id, file);
     }
-    fprintf(file, "  %-24s %s\n", "-o, --output FILE", "where to write (-: standard output)");
+    fprintf(file, "  %-24s %s\n", "-o, --output FILE", "output file (-: standard output)");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names of places. A description may be any text, so the whole name is tried before a part of it is
- * taken for the number of a port.
+ * Names of nodes and ports. A description may be any text, so the whole name is tried first; then
+ * its end is tried as a port number.
  */
 #include "cli/sim/place.h"
 
@@ -14,7 +14,7 @@
 
 #define ID_LEN 18 /* S-0008f10400410015 */
 
-/* The hexadecimal digits of an id of a topology file, or NULL. */
+/* The hexadecimal digits of a node id of a topology file, or NULL. */
 static const char *digits_of_id(const char *name)
 {
     if (strlen(name) != ID_LEN || strchr("SHR", name[0]) == NULL || name[1] != '-')
@@ -46,7 +46,7 @@ static int find_port(const struct fab_sim *sim, uint32_t node, const char *numbe
     return FAB_OK;
 }
 
-/* node, and what stands after it: nothing, or the number of a port and `after`. */
+/* node, and a port number (or NULL) followed by `after`. */
 static int find_parts(const struct fab_sim *sim, const char *node, const char *number,
                       const char *after, struct place *ret)
 {
@@ -59,7 +59,7 @@ static int find_parts(const struct fab_sim *sim, const char *node, const char *n
     return status;
 }
 
-/* name: after the opening quote. */
+/* name: behind the opening quote. */
 static int find_quoted(const struct fab_sim *sim, char *name, struct place *ret)
 {
     char *quote = strrchr(name, '"');

@@ -7,15 +7,15 @@
 
 #include "libfabmgr/sim/sim.h"
 
-#define PLACE_NAME_MAX 128 /* longer ones name nothing */
+#define PLACE_NAME_MAX 128 /* longer names are never found */
 
 struct place {
     uint32_t node;
     uint8_t port; /* 0: no port was named */
 };
-/* NODE, NODE/PORT, or as ibsim's console has it "NODE", "NODE"[PORT]. A node is named by its id
- * ("S-..." and "H-..." of the topology file), by a GUID (0x..., of a port too), or by its
- * description. NOT_FOUND: no such node; RANGE: it has no such port. */
+/* NODE, NODE/PORT, or in the spelling of ibsim's console "NODE", "NODE"[PORT]. A node is named by
+ * its id ("S-..." and "H-..." in the topology file), by a GUID (0x..., also that of a port), or by
+ * its description. NOT_FOUND: no such node; RANGE: it has no such port. */
 int place_find(const struct fab_sim *sim, const char *name, struct place *ret);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rings grow by doubling, so that a quiet client costs a few kilobytes and a busy one no malloc. */
+/* A ring grows by doubling, so that a quiet client needs a few kilobytes and a busy one no
+ * malloc. */
 #include "cli/sim/ring.h"
 
 #include <errno.h>
@@ -39,13 +40,13 @@ bool ring_put(struct ring *r, const uint8_t packet[HUB_PACKET_SIZE])
     return true;
 }
 
-/* One datagram needs no batch, which costs the kernel a tenth more. */
+/* A single datagram is sent without a batch, which would cost the kernel a tenth more. */
 static int send_one(const struct ring *r, int fd)
 {
     return send(fd, r->slots[r->head], HUB_PACKET_SIZE, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 1;
 }
 
-/* One batch; how many went, or -1 with errno. */
+/* Sends a batch. Returns the number of datagrams sent, or -1 with errno. */
 static int send_batch(const struct ring *r, int fd)
 {
     struct mmsghdr messages[BATCH];

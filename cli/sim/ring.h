@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datagrams on their way to one client: a bounded queue before a socket that never blocks. */
+/* Datagrams for one client: a bounded queue before a socket that never blocks. */
 #ifndef CLI_SIM_RING_H
 #define CLI_SIM_RING_H
 
@@ -8,7 +8,7 @@
 
 #include "cli/sim/hub.h"
 
-#define RING_MAX 4096u /* datagrams; what comes on top is refused */
+#define RING_MAX 4096u /* datagrams; more are refused */
 
 struct ring { /* all zeros: empty */
     uint8_t (*slots)[HUB_PACKET_SIZE];
@@ -17,8 +17,8 @@ struct ring { /* all zeros: empty */
 enum ring_state { RING_EMPTY, RING_BLOCKED, RING_DEAD };
 
 void ring_fini(struct ring *r);
-bool ring_put(struct ring *r, const uint8_t packet[HUB_PACKET_SIZE]); /* false: full */
-/* Sends what the socket takes. DEAD: nobody is at the other end any more. */
+bool ring_put(struct ring *r, const uint8_t packet[HUB_PACKET_SIZE]); /* false: the ring is full */
+/* Sends as much as the socket accepts. RING_DEAD: nobody is at the other end. */
 enum ring_state ring_send(struct ring *r, int fd);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loop of `fabsim serve`: sockets, batches of datagrams, and the clock that the simulated
- * time follows. What a datagram means is the hub's affair.
+ * The event loop of `fabsim serve`: sockets, batches of datagrams, and the clock for the
+ * simulation. The hub interprets the datagrams.
  *
- * Each client has a socket of its own, "@BASE:outN@", made when it connects and connected to its
- * "@BASE:inPID@". One epoll tells which are readable; a turn reads at most one batch from each, so
- * that a busy client does not starve the others. Answers go into the client's ring and are sent in
- * batches at the end of the turn; a client that does not read fills its ring and then loses its
- * MADs, and nobody waits for it.
+ * Each client has a socket of its own, "@BASE:outN@", which is created and connected to the
+ * client's "@BASE:inPID@" when the client connects. One epoll instance watches all sockets. A turn
+ * reads at most one batch from each, so that a busy client does not starve the others. Answers go
+ * into the client's ring and are sent in batches at the end of the turn. A client that does not
+ * read fills its ring and then loses MADs; the server never waits for it.
  *
- * That a client died is noticed when it is written to, and otherwise by the tick: connecting a
- * spare socket to a name that nobody holds any more is refused.
+ * The server notices that a client has died when it sends to it, otherwise in the regular tick:
+ * connecting a spare socket to a name that nobody owns any more is refused.
  */
 #include "cli/sim/server.h"
 
@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "cli/sim/cmd.h"
-#include "cli/sim/door.h"
+#include "cli/sim/commands.h"
 #include "cli/sim/hub.h"
 #include "cli/sim/ring.h"
 #include "cli/sim/socket.h"
@@ -35,22 +35,22 @@
 #define EVENTS 64
 #define TICK_NS 250000000l
 
-enum what { CONTROL, PEER, SIGNALS, TICK, ALARM, KNOCK, VISITOR, INPUT };
+enum what { CONTROL, PEER, SIGNALS, TICK, ALARM, CONNECTION, SESSION, INPUT };
 
 struct peer {
     int fd;
-    bool dirty;   /* in the list of those to be sent to */
-    bool blocked; /* epoll tells when its socket takes more */
+    bool dirty;   /* listed in `dirty` */
+    bool blocked; /* epoll reports when its socket accepts more */
     struct ring ring;
 };
 struct server {
     const struct server_settings *settings;
     struct fab_sim *sim;
     int epoll, control, signals, timer, alarm;
-    uint64_t began_us, alarm_us; /* alarm_us: when the alarm is set to, in the time of the sim */
+    uint64_t began_us, alarm_us; /* alarm_us: the time of the simulation that the alarm is set to */
     struct hub hub;
     struct console console;
-    struct door door;
+    struct commands commands;
     struct peer peers[HUB_CLIENTS];
     unsigned dirty[HUB_CLIENTS], dirty_count;
     uint8_t batch[BATCH][HUB_PACKET_SIZE];
@@ -65,16 +65,15 @@ static int watch(const struct server *s, int operation, int fd, uint32_t events,
     return epoll_ctl(s->epoll, operation, fd, &event);
 }
 
-static int complain(const char *what)
+static int print_error(const char *what)
 {
     fprintf(stderr, "fabsim: %s: %s\n", what, strerror(errno));
     return -1;
 }
 
-/* ---- what the hub asks for --------------------------------------------------------------------
- */
+/* ---- callbacks of the hub -------------------------------------------------------------------- */
 
-/* A socket of ours under that name, not blocking. -1: errno. */
+/* A non-blocking socket bound to the name. -1: errno. */
 static int bound_socket(const struct socket_name *name)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -86,7 +85,7 @@ static int bound_socket(const struct socket_name *name)
     return -1;
 }
 
-static void describe(const struct server *s, unsigned client, const char *what, uint32_t pid)
+static void report(const struct server *s, unsigned client, const char *what, uint32_t pid)
 {
     if (s->settings->verbose)
         fprintf(stderr, "fabsim: client %u (pid %u) %s\n", client, pid, what);
@@ -107,7 +106,7 @@ static bool open_peer(void *context, unsigned client, uint32_t pid)
     }
     s->peers[client].fd = fd;
     s->peers[client].blocked = false;
-    describe(s, client, "is here", pid);
+    report(s, client, "is connected", pid);
     return true;
 }
 
@@ -117,7 +116,7 @@ static void close_peer(void *context, unsigned client)
     close(s->peers[client].fd);
     s->peers[client].fd = -1;
     ring_fini(&s->peers[client].ring);
-    describe(s, client, "is gone", 0);
+    report(s, client, "is disconnected", 0);
 }
 
 static bool deliver(void *context, unsigned client, const uint8_t packet[HUB_PACKET_SIZE])
@@ -152,7 +151,7 @@ static void send_to(struct server *s, unsigned client)
     p->blocked = blocked;
 }
 
-/* Whoever dies on this occasion may set off traps to others. */
+/* Removing a client that is found dead may cause traps for others. */
 static void send_all(struct server *s)
 {
     while (s->dirty_count > 0) {
@@ -183,7 +182,7 @@ static void read_peer(struct server *s, unsigned client)
     }
 }
 
-/* At most a batch, so that a flood of them leaves time for MADs. */
+/* At most one batch, so that many control datagrams do not starve MADs. */
 static void read_control(struct server *s)
 {
     for (unsigned i = 0; i < BATCH; i++) {
@@ -210,7 +209,7 @@ static bool is_dead(const struct server *s, int probe, uint32_t pid)
     return connect(probe, (struct sockaddr *)&name.address, name.len) != 0 && errno == ECONNREFUSED;
 }
 
-static void bury(struct server *s)
+static void detach_dead(struct server *s)
 {
     int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     for (unsigned id = 0; probe >= 0 && id < s->hub.top; id++)
@@ -225,7 +224,7 @@ static void tick(struct server *s)
     uint64_t expirations;
     if (read(s->timer, &expirations, sizeof expirations) < 0)
         return;
-    bury(s);
+    detach_dead(s);
     hub_tick(&s->hub, fab_sim_now(s->sim) / 1000);
 }
 
@@ -236,14 +235,14 @@ static uint64_t clock_us(void)
     return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
-/* The sim's time follows the clock. */
+/* Advances the simulation to the clock's time. */
 static void advance(struct server *s)
 {
     fab_sim_advance(s->sim, clock_us() - s->began_us);
     hub_collect(&s->hub);
 }
 
-/* Wakes us up when something is due in the sim. */
+/* Sets the alarm to the next event of the simulation. */
 static void set_alarm(struct server *s)
 {
     uint64_t due = fab_sim_deadline(s->sim), at = due + s->began_us;
@@ -258,7 +257,7 @@ static void set_alarm(struct server *s)
     (void)timerfd_settime(s->alarm, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-static void ring_out(struct server *s)
+static void clear_alarm(struct server *s)
 {
     uint64_t expirations;
     if (read(s->alarm, &expirations, sizeof expirations) > 0)
@@ -268,12 +267,12 @@ static void ring_out(struct server *s)
 /* ---- the loop ---------------------------------------------------------------------------------
  */
 
-static void admit(struct server *s)
+static void accept_session(struct server *s)
 {
-    int visitor = door_admit(&s->door);
-    if (visitor >= 0)
-        (void)watch(s, EPOLL_CTL_ADD, s->door.visitors[visitor], EPOLLIN, VISITOR,
-                    (unsigned)visitor);
+    int session = commands_accept(&s->commands);
+    if (session >= 0)
+        (void)watch(s, EPOLL_CTL_ADD, s->commands.sessions[session], EPOLLIN, SESSION,
+                    (unsigned)session);
 }
 
 static void handle(struct server *s, const struct epoll_event *event)
@@ -296,17 +295,17 @@ static void handle(struct server *s, const struct epoll_event *event)
         tick(s);
         break;
     case ALARM:
-        ring_out(s);
+        clear_alarm(s);
         break;
-    case KNOCK:
-        admit(s);
+    case CONNECTION:
+        accept_session(s);
         break;
-    case VISITOR:
-        if (s->door.visitors[which] >= 0)
-            (void)door_serve(&s->door, which);
+    case SESSION:
+        if (s->commands.sessions[which] >= 0)
+            (void)commands_serve(&s->commands, which);
         break;
     case INPUT:
-        if (!door_read_input(&s->door))
+        if (!commands_read_input(&s->commands))
             (void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, STDIN_FILENO, NULL);
         break;
     }
@@ -318,7 +317,7 @@ static int loop(struct server *s)
     while (!s->console.stop) {
         int n = epoll_wait(s->epoll, events, EVENTS, -1);
         if (n < 0 && errno != EINTR) {
-            complain("waiting");
+            print_error("waiting");
             return CMD_FAILED;
         }
         advance(s);
@@ -341,11 +340,11 @@ static int open_control(struct server *s)
         return watch(s, EPOLL_CTL_ADD, s->control, EPOLLIN, CONTROL, 0);
     if (errno == EADDRINUSE) {
         fprintf(stderr,
-                "fabsim: a simulator serves as \"%s\" already; --socket gives another name\n",
+                "fabsim: a simulator serves as \"%s\" already; choose another name with --socket\n",
                 s->settings->base);
         return -1;
     }
-    return complain("the socket that clients connect to");
+    return print_error("the socket for clients");
 }
 
 static int open_signals(struct server *s)
@@ -356,10 +355,10 @@ static int open_signals(struct server *s)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
     if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
-        return complain("signals");
+        return print_error("signals");
     s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (s->signals < 0 || watch(s, EPOLL_CTL_ADD, s->signals, EPOLLIN, SIGNALS, 0) != 0)
-        return complain("signals");
+        return print_error("signals");
     return 0;
 }
 
@@ -369,26 +368,26 @@ static int open_timer(struct server *s)
     s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (s->timer < 0 || timerfd_settime(s->timer, 0, &every, NULL) != 0 ||
         watch(s, EPOLL_CTL_ADD, s->timer, EPOLLIN, TICK, 0) != 0)
-        return complain("the clock");
+        return print_error("the clock");
     s->alarm = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (s->alarm < 0 || watch(s, EPOLL_CTL_ADD, s->alarm, EPOLLIN, ALARM, 0) != 0)
-        return complain("the clock");
+        return print_error("the clock");
     s->began_us = clock_us();
     s->alarm_us = UINT64_MAX;
     return 0;
 }
 
-/* A file cannot be waited for: it is read before anything else. */
+/* epoll does not watch files: a file is read completely before the loop starts. */
 static int open_input(struct server *s)
 {
     if (!s->settings->console)
         return 0;
-    s->door.at_terminal = isatty(STDIN_FILENO);
+    s->commands.at_terminal = isatty(STDIN_FILENO);
     if (watch(s, EPOLL_CTL_ADD, STDIN_FILENO, EPOLLIN, INPUT, 0) == 0)
         return 0;
     if (errno != EPERM)
-        return complain("standard input");
-    while (door_read_input(&s->door)) {
+        return print_error("standard input");
+    while (commands_read_input(&s->commands)) {
     }
     return 0;
 }
@@ -397,12 +396,12 @@ static int open_all(struct server *s)
 {
     s->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (s->epoll < 0)
-        return complain("epoll");
+        return print_error("epoll");
     if (open_control(s) != 0 || open_signals(s) != 0 || open_timer(s) != 0 ||
-        door_open(&s->door, s->settings->base, &s->console) != 0)
+        commands_open(&s->commands, s->settings->base, &s->console) != 0)
         return -1;
-    if (watch(s, EPOLL_CTL_ADD, s->door.listening, EPOLLIN, KNOCK, 0) != 0)
-        return complain("the socket for commands");
+    if (watch(s, EPOLL_CTL_ADD, s->commands.listening, EPOLLIN, CONNECTION, 0) != 0)
+        return print_error("the socket for commands");
     return open_input(s);
 }
 
@@ -410,7 +409,7 @@ static void close_all(struct server *s)
 {
     for (unsigned id = HUB_CLIENTS; id-- > 0;)
         hub_detach(&s->hub, id);
-    door_close(&s->door);
+    commands_close(&s->commands);
     int fds[] = {s->timer, s->alarm, s->signals, s->control, s->epoll};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
@@ -423,9 +422,9 @@ static void start(struct server *s, struct fab_sim *sim, const struct server_set
         .context = s, .open = open_peer, .close = close_peer, .deliver = deliver};
     s->settings = settings;
     s->sim = sim;
-    s->epoll = s->control = s->signals = s->timer = s->alarm = s->door.listening = -1;
-    for (unsigned i = 0; i < DOOR_VISITORS; i++)
-        s->door.visitors[i] = -1;
+    s->epoll = s->control = s->signals = s->timer = s->alarm = s->commands.listening = -1;
+    for (unsigned i = 0; i < COMMANDS_SESSIONS; i++)
+        s->commands.sessions[i] = -1;
     for (unsigned id = 0; id < HUB_CLIENTS; id++)
         s->peers[id].fd = -1;
     s->console = (struct console){.hub = &s->hub, .name = settings->name};
@@ -437,14 +436,14 @@ int server_run(struct fab_sim *sim, const struct server_settings *settings)
 {
     struct server *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        complain("the server");
+        print_error("the server");
         return CMD_FAILED;
     }
     start(s, sim, settings);
     int result = CMD_FAILED;
     if (open_all(s) == 0) {
         printf("serving %s as \"%s\"\n", settings->name, settings->base);
-        door_prompt(&s->door);
+        commands_prompt(&s->commands);
         result = loop(s);
     }
     close_all(s);

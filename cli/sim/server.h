@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Serves a simulated fabric to the clients of libumad2sim until it is told to stop. */
+/* Serves a simulated fabric to clients of libumad2sim until it is told to stop. */
 #ifndef CLI_SIM_SERVER_H
 #define CLI_SIM_SERVER_H
 
@@ -9,13 +9,13 @@
 #include "libfabmgr/sim/sim.h"
 
 struct server_settings {
-    const char *base;    /* of the sockets' names */
+    const char *base;    /* of the socket names */
     const char *name;    /* of the fabric */
-    uint32_t first_node; /* where clients sit that name no place */
+    uint32_t first_node; /* where clients are attached that name no node */
     bool console;        /* take commands from standard input */
-    bool verbose;        /* say who comes and goes */
+    bool verbose;        /* report clients that connect and disconnect */
 };
-/* enum cmd_exit; what is wrong has been said. */
+/* Returns enum cmd_exit, after printing the reason of a failure. */
 int server_run(struct fab_sim *sim, const struct server_settings *settings);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of sockets, and who is at the other end of one. */
+/* Names of sockets, and the credentials of peers. */
 #include "cli/sim/socket.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ bool socket_base_check(const char *base)
 {
     if (*base != '\0' && strlen(base) <= SOCKET_BASE_MAX)
         return true;
-    fprintf(stderr, "fabsim: the name of a socket has 1 to %d characters\n", SOCKET_BASE_MAX);
+    fprintf(stderr, "fabsim: a socket name has 1 to %d characters\n", SOCKET_BASE_MAX);
     return false;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of sockets: abstract ones, as ibsim and libumad2sim write them. */
+/* Names of sockets: abstract ones, as ibsim and libumad2sim form them. */
 #ifndef CLI_SIM_SOCKET_H
 #define CLI_SIM_SOCKET_H
 
@@ -16,17 +16,18 @@ struct socket_name {
     struct sockaddr_un address;
     socklen_t len;
 };
-/* "BASE:ROLE", or with a number "BASE:ROLE123". ibsim counts a NUL after the name as part of it. */
+/* "BASE:ROLE", or with a number "BASE:ROLE123". ibsim counts a NUL behind the name as part of
+ * it. */
 struct socket_name socket_name(const char *base, const char *role);
 struct socket_name socket_name_numbered(const char *base, const char *role, uint32_t number);
-/* The number in "BASE:ROLE123"; 0: the name is not of that form. */
+/* The number in "BASE:ROLE123"; 0: the name has another form. */
 uint32_t socket_name_number(const struct sockaddr_un *address, socklen_t len, const char *base,
                             const char *role);
-/* The name that clients of this environment look for: IBSIM_SOCKNAME, else "sim". */
+/* The name that clients with this environment look for: IBSIM_SOCKNAME, otherwise "sim". */
 const char *socket_base(void);
-/* Whether a base name can be used; says why not. */
+/* Whether a base name can be used; prints the reason if not. */
 bool socket_base_check(const char *base);
-/* The process at the other end is ours or root's. */
+/* Whether the peer process belongs to our user or root. */
 bool socket_peer_trusted(int fd);
 
 #endif

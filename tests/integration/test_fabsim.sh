@@ -44,7 +44,7 @@ same 'planes need a file: exit code' 2 \
     "$(code "$fabsim" generate torus --size 3,3 --hosts 1 --planes 2)"
 same 'too many are missing: exit code' 1 \
     "$(code "$fabsim" generate torus --size 3,3 --hosts 1 --missing 11)"
-like 'too many are missing: the way out' "$(cat err)" '[-][-]allow-islands'
+like 'too many are missing: the way out' "$(cat err)" '[-][-]allow-partitioned'
 same 'too few ports: exit code' 1 "$(code "$fabsim" generate torus --size 3,3 --hosts 1 --radix 4)"
 same 'missing option: exit code' 2 "$(code "$fabsim" generate leaf-spine --leaves 3 --spines 2)"
 like 'missing option is named' "$(cat err)" 'needs --hosts'
@@ -69,9 +69,9 @@ same 'planes: exit code' 0 \
 same 'planes: a file each' './plane.d-plane1.net ./plane.d-plane2.net' "$(echo ./plane.d*)"
 same 'planes: no GUID in both' '' \
     "$(names plane.d-plane1.net | cut -d' ' -f1 >p1; names plane.d-plane2.net | cut -d' ' -f1 | comm -12 p1 -)"
-same 'islands: exit code' 0 \
-    "$(code "$fabsim" generate torus --size 3,3 --hosts 1 --missing 100% --allow-islands -o islands.net)"
-like 'islands: as many as switches' "$("$fabsim" check islands.net)" '^islands +9$'
+same 'components: exit code' 0 \
+    "$(code "$fabsim" generate torus --size 3,3 --hosts 1 --missing 100% --allow-partitioned -o components.net)"
+like 'components: as many as switches' "$("$fabsim" check components.net)" '^components +9$'
 same 'check: exit code' 0 "$(code "$fabsim" check tree.net)"
 like 'check counts hosts' "$(cat out)" '^hosts +12$'
 like 'check counts switches by ports' "$(cat out)" '^ +6 ports +3$'

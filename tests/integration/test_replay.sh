@@ -44,7 +44,7 @@ same 'fabsim mads shows every MAD that came in' "$(sed -n 's/.* and \([0-9]*\) r
     "$(grep -c '^[0-9.]* < ' second.txt)"
 like 'and leases' "$(cat second.txt)" '# lease of LID 1,'
 like 'and the port that was disabled' "$(cat second.txt)" '# disabled: port 2 of node'
-like 'and how it ended' "$(tail -1 second.txt)" 'the manager stopped'
+like 'and how it ended' "$(tail -1 second.txt)" 'the manager was stopped'
 
 # What an operator asks for is not in the recording: the replay notices.
 timeout 60 "$fabricd" --replay first >first.out 2>first.err
@@ -57,7 +57,7 @@ sleep 0.3
 stop "$manager" KILL
 cp fabricd.log killed.log
 replays 'after kill -9' killed killed.log
-like 'the cut is told' "$("$fabsim" mads killed 2>&1 >/dev/null)" 'cut short'
+like 'the cut is told' "$("$fabsim" mads killed 2>&1 >/dev/null)" 'truncated'
 
 timeout 10 "$fabricd" --replay net >/dev/null 2>none.err
 same 'another file is refused' 1 $?

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands from outside. Anyone on the machine can reach an abstract socket, so the kernel is asked
- * who it is (SO_PEERCRED). Nothing here waits: a visitor who does not read his answer is put out.
+ * Commands from other processes and standard input. Any user of the machine can reach an abstract
+ * socket, so the peer's credentials are checked (SO_PEERCRED). Nothing here blocks: a session that
+ * does not read its answer is closed.
  */
-#include "cli/sim/door.h"
+#include "cli/sim/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,30 +15,30 @@
 #include "cli/sim/cmd.h"
 #include "cli/sim/socket.h"
 
-int door_open(struct door *d, const char *base, struct console *console)
+int commands_open(struct commands *d, const char *base, struct console *console)
 {
     struct socket_name name = socket_name(base, SOCKET_COMMANDS);
-    *d = (struct door){.console = console, .listening = -1};
-    for (unsigned i = 0; i < DOOR_VISITORS; i++)
-        d->visitors[i] = -1;
-    d->packet = malloc(DOOR_PACKET_MAX);
+    *d = (struct commands){.console = console, .listening = -1};
+    for (unsigned i = 0; i < COMMANDS_SESSIONS; i++)
+        d->sessions[i] = -1;
+    d->packet = malloc(COMMANDS_PACKET_MAX);
     d->listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (d->packet == NULL || d->listening < 0 ||
         bind(d->listening, (struct sockaddr *)&name.address, name.len) != 0 ||
-        listen(d->listening, DOOR_VISITORS) != 0) {
-        fprintf(stderr, "fabsim: the socket for commands of \"%s\": %s\n", base, strerror(errno));
+        listen(d->listening, COMMANDS_SESSIONS) != 0) {
+        fprintf(stderr, "fabsim: the command socket of \"%s\": %s\n", base, strerror(errno));
         return -1;
     }
     return 0;
 }
 
-void door_close(struct door *d)
+void commands_close(struct commands *d)
 {
     if (d->listening >= 0)
         close(d->listening);
-    for (unsigned i = 0; i < DOOR_VISITORS; i++)
-        if (d->visitors[i] >= 0)
-            close(d->visitors[i]);
+    for (unsigned i = 0; i < COMMANDS_SESSIONS; i++)
+        if (d->sessions[i] >= 0)
+            close(d->sessions[i]);
     free(d->packet);
     d->packet = NULL;
     d->listening = -1;
@@ -46,44 +47,45 @@ void door_close(struct door *d)
 static bool answer(int fd, int code, const char *text, size_t len)
 {
     char digit = (char)('0' + code);
-    if (len > DOOR_PACKET_MAX - 1)
-        len = DOOR_PACKET_MAX - 1;
+    if (len > COMMANDS_PACKET_MAX - 1)
+        len = COMMANDS_PACKET_MAX - 1;
     struct iovec parts[2] = {{.iov_base = &digit, .iov_len = 1},
                              {.iov_base = (char *)(uintptr_t)text, .iov_len = len}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
-static void turn_away(int fd, const char *why)
+static void refuse(int fd, const char *why)
 {
     (void)answer(fd, CMD_FAILED, why, strlen(why));
     close(fd);
 }
 
-int door_admit(struct door *d)
+int commands_accept(struct commands *d)
 {
     int place = 0, fd = accept4(d->listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0)
         return -1;
-    while (place < DOOR_VISITORS && d->visitors[place] >= 0)
+    while (place < COMMANDS_SESSIONS && d->sessions[place] >= 0)
         place++;
-    if (place < DOOR_VISITORS && socket_peer_trusted(fd)) {
-        d->visitors[place] = fd;
+    if (place < COMMANDS_SESSIONS && socket_peer_trusted(fd)) {
+        d->sessions[place] = fd;
         return place;
     }
-    turn_away(fd, place < DOOR_VISITORS ? "only the user who runs this simulator, or root, may\n"
-                                        : "too many at once\n");
+    refuse(fd, place < COMMANDS_SESSIONS
+                   ? "refused: only the user who runs this simulator, or root, may send commands\n"
+                   : "refused: too many connections\n");
     return -1;
 }
 
-bool door_serve(struct door *d, unsigned visitor)
+bool commands_serve(struct commands *d, unsigned session)
 {
     struct fab_text out = {0};
-    int fd = d->visitors[visitor];
-    ssize_t len = recv(fd, d->packet, DOOR_PACKET_MAX, MSG_DONTWAIT | MSG_TRUNC);
+    int fd = d->sessions[session];
+    ssize_t len = recv(fd, d->packet, COMMANDS_PACKET_MAX, MSG_DONTWAIT | MSG_TRUNC);
     bool stays = len > 0 || (len < 0 && (errno == EAGAIN || errno == EINTR));
-    if (len > DOOR_PACKET_MAX) {
-        turn_away(dup(fd), "that is too long\n");
+    if (len > COMMANDS_PACKET_MAX) {
+        refuse(dup(fd), "refused: the commands are too long\n");
         stays = false;
     } else if (len > 0) {
         int code = console_run(d->console, d->packet, (size_t)len, &out);
@@ -92,7 +94,7 @@ bool door_serve(struct door *d, unsigned visitor)
     }
     if (!stays) {
         close(fd);
-        d->visitors[visitor] = -1;
+        d->sessions[session] = -1;
     }
     return stays;
 }
@@ -100,14 +102,14 @@ bool door_serve(struct door *d, unsigned visitor)
 /* ---- standard input ---------------------------------------------------------------------------
  */
 
-void door_prompt(const struct door *d)
+void commands_prompt(const struct commands *d)
 {
     if (d->at_terminal)
         fputs("fabsim> ", stdout);
     fflush(stdout);
 }
 
-static void end_of_line(struct door *d)
+static void end_of_line(struct commands *d)
 {
     struct fab_text out = {0};
     (void)console_run(d->console, d->line, d->line_len, &out);
@@ -116,8 +118,8 @@ static void end_of_line(struct door *d)
     d->line_len = 0;
 }
 
-/* A line that is too long is kept as long as one that console_run complains about. */
-static void take(struct door *d, const char *bytes, size_t len)
+/* Keeps so much of a line that is too long that console_run still reports it. */
+static void add_input(struct commands *d, const char *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         if (bytes[i] == '\n')
@@ -127,15 +129,15 @@ static void take(struct door *d, const char *bytes, size_t len)
     }
 }
 
-bool door_read_input(struct door *d)
+bool commands_read_input(struct commands *d)
 {
     char bytes[1024];
     ssize_t len = read(STDIN_FILENO, bytes, sizeof bytes);
     if (len < 0)
         return errno == EINTR || errno == EAGAIN;
-    take(d, bytes, (size_t)len);
+    add_input(d, bytes, (size_t)len);
     if (len == 0 && d->line_len > 0)
         end_of_line(d);
-    door_prompt(d);
+    commands_prompt(d);
     return len > 0;
 }

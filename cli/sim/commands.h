@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where commands arrive: the socket "@BASE:fabsim@" for `fabsim ctl`, and standard input. A packet
+ * has lines for console_run. The answer is one packet: the exit code as a digit, then text.
+ */
+#ifndef CLI_SIM_COMMANDS_H
+#define CLI_SIM_COMMANDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/sim/console.h"
+
+#define COMMANDS_SESSIONS 16
+#define COMMANDS_PACKET_MAX 65536 /* bytes of a command or an answer */
+
+struct commands {
+    struct console *console;         /* borrowed */
+    int listening;                   /* -1: closed */
+    int sessions[COMMANDS_SESSIONS]; /* -1: free */
+    bool at_terminal;                /* standard input is a terminal and needs a prompt */
+    char line[CONSOLE_LINE_MAX];     /* the current line of standard input */
+    size_t line_len;
+    char *packet; /* [DOOR_PACKET_MAX] */
+};
+
+/* On error prints the reason and returns -1. */
+int commands_open(struct commands *d, const char *base, struct console *console);
+void commands_close(struct commands *d);
+/* Accepts a connection of our own user or root. Returns the index of the session, or -1. */
+int commands_accept(struct commands *d);
+/* Reads from a session that is readable. False: the session is closed. */
+bool commands_serve(struct commands *d, unsigned session);
+/* Reads standard input. False: end of file. */
+bool commands_read_input(struct commands *d);
+void commands_prompt(const struct commands *d);
+
+#endif
