@@ -21,7 +21,7 @@ struct commands {
     bool at_terminal;                /* standard input is a terminal and needs a prompt */
     char line[CONSOLE_LINE_MAX];     /* the current line of standard input */
     size_t line_len;
-    char *packet; /* [DOOR_PACKET_MAX] */
+    char *packet; /* [COMMANDS_PACKET_MAX] */
 };
 
 /* On error prints the reason and returns -1. */
