@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What discovery and the simulated fabric cost, without sessions and sockets. Not part of
- * `make check`; by hand:
+ * The cost of discovery and of the simulated fabric, without sessions and sockets. Not part of
+ * `make check`; run it by hand:
  *
  *     tests/bench/bench_discover [RADIX [WINDOW]]        a 3-level fat tree, 36 and 256
  */
@@ -38,7 +38,7 @@ static int measure_whole(struct drive *r, struct fab_fabric **ret_found)
     return 0;
 }
 
-/* The sim alone: the same PortInfo over and over, three hops away. */
+/* The simulator alone: the same PortInfo again and again, three hops away. */
 static void measure_sim(struct drive *r, const struct fab_path *path)
 {
     enum { TIMES = 300000 };
@@ -53,7 +53,7 @@ static void measure_sim(struct drive *r, const struct fab_path *path)
     print_time("sim: LFT Set", cpu_s() - from, TIMES);
 }
 
-/* One cable between a leaf and the level above it goes; both switches told us. */
+/* A cable between a leaf and the level above is pulled; both switches send a trap. */
 static int measure_scoped(struct drive *r, const struct fab_fabric *base, uint32_t node,
                           uint8_t port)
 {
@@ -77,7 +77,7 @@ static int measure_scoped(struct drive *r, const struct fab_fabric *base, uint32
     return status;
 }
 
-/* All links Active, or each would count as trained anew. */
+/* Activates all links; otherwise each counts as trained again. */
 static int activate(struct drive *r, struct fab_fabric **fabric)
 {
     int status = drive_program(r, *fabric);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the wire and the session cost: ns for each unpack, pack, and whole transaction (pull from
- * the source, put out, match the answer, call done). The answers are made in place from the
- * requests, and what that costs is measured alone and named.
+ * The cost of the wire and the session: ns for each unpack, pack, and whole transaction (pull from
+ * the source, send, match the answer, call done). The answers are made from the requests in place;
+ * the cost of that is measured separately.
  *
- *     bench_mads [MILLIONS]        how much work (default 2)
+ *     bench_mads [MILLIONS]        amount of work (default 2)
  *     bench_mads MILLIONS WHAT     only one of: unpack pack mad session
  */
 #include <stdint.h>
@@ -128,7 +128,7 @@ static bool next_request(void *ctx, struct fab_mads_request *ret)
     return true;
 }
 
-/* Rounds of: fill the window, answer all of it. */
+/* Each round fills the window and answers all of it. */
 static void bench_session(uint64_t count, uint32_t window)
 {
     static uint8_t wire[4096][FAB_MAD_SIZE];

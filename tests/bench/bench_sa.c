@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many path answers a second one core gives: `bench_sa [radix [levels]]`, without arguments the
- * fat tree of 11,664 hosts. An answer is a whole MAD for a whole MAD: Get(PathRecord) by two GIDs,
- * as rdma_cm asks. Random pairs, and all pairs by source, as an MPI job asks; and tables. All of it
- * once more with a slower cable somewhere, and with so many that each way is walked. Not part of
- * `make check`; prints, judges nothing.
+ * Path answers a second on one core: `bench_sa [radix [levels]]`, by default the fat tree of 11,664
+ * hosts. An answer is a whole MAD for a whole MAD: Get(PathRecord) by two GIDs, as rdma_cm asks.
+ * Random pairs; all pairs by source, as an MPI job asks; and tables. All of it is repeated with one
+ * slower link, and with so many slower links that each path is followed. Not part of `make check`;
+ * prints figures without a verdict.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,8 +31,8 @@ static void slow_down(struct fab_fabric *f, uint32_t port)
     f->ports[f->ports[port].peer].info.width_active = 1;
 }
 
-/* Cables between switches that run at less than their width: one of them, or every other one, so
- * that each way is walked. */
+/* Links between switches that run at a reduced width: one of them, or every other one, so that each
+ * path is followed. */
 static void spoil(struct fab_fabric *f, enum cables cables)
 {
     uint32_t seen = 0;
@@ -69,7 +69,7 @@ static struct fab_view *make_view(uint32_t radix, uint32_t levels, enum cables c
              &t->vls, why, sizeof(why)),
          "route");
     if (cables != ALIKE)
-        spoil(f, cables); /* the same ways */
+        spoil(f, cables); /* the same paths */
     must(fab_verify(&(struct fab_verify_input){.fabric = f,
                                                .lids = &t->lids,
                                                .lft = &t->lft,
@@ -83,7 +83,7 @@ static struct fab_view *make_view(uint32_t radix, uint32_t levels, enum cables c
 
 struct asking {
     struct fab_view *view;
-    uint32_t *hosts, host_count; /* ports */
+    uint32_t *hosts, host_count; /* port ids */
     struct fab_prng prng;
     uint8_t request[FAB_MAD_SIZE], answer[FAB_MAD_SIZE];
 };

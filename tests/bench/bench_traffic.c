@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How fast the model of data traffic is: `bench_traffic [ends [us]]`, on a fat tree of 64, 324, 648
- * or 2000 (if not told) ends that sends for so long (2000) of its time: a shift, chance (each end
- * to ten others), and half of the ends to sixteen hot spots with the other half to each other.
- * Events and packets a second of CPU time. Prints, judges nothing.
+ * Speed of the traffic model: `bench_traffic [endports [us]]`, on a fat tree of 64, 324, 648 or
+ * 2000 (default) endports that send for so long (2000) of model time: a shift, random traffic (each
+ * endport to ten others), and half of the endports to sixteen hot spots while the other half send
+ * to each other. Events and packets a second of CPU time. Prints figures without a verdict.
  */
 #include <inttypes.h>
 

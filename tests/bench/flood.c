@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * flood [--clients N] [--window N] [--mads N] [--hops N]: a client of ibsim's socket protocol that
- * does nothing but send MADs and count the answers, so that a server is measured and not
- * libumad2sim. Each client is a process that sends Get(NodeInfo) and Get(PortInfo) along directed
- * routes of 0 to --hops hops (from an adapter, out by ports 1, 2, 3...) and keeps --window of them
- * in flight. The server is the one of IBSIM_SOCKNAME. Prints the seconds, the answers and those
- * with status 110.
+ * only sends MADs and counts the answers, to measure a server without libumad2sim. Each client is a
+ * process that sends Get(NodeInfo) and Get(PortInfo) along directed routes of 0 to --hops hops
+ * (from an adapter, by output ports 1, 2, 3...) and keeps --window of them in flight.
+ * IBSIM_SOCKNAME names the server. Prints the seconds, the answers and those with status 110.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -25,7 +24,7 @@
 
 struct settings {
     unsigned clients, window, hops;
-    uint64_t mads; /* of each client */
+    uint64_t mads; /* for each client */
 };
 
 #define BATCH 32
@@ -69,7 +68,7 @@ static void drain(struct run *r, uint8_t packets[BATCH][PACKET])
     }
 }
 
-/* As many as the window and the socket allow. */
+/* Sends as many as the window and the socket allow. */
 static void fill(struct run *r, const struct settings *s)
 {
     uint8_t packet[PACKET];
@@ -84,7 +83,7 @@ static void fill(struct run *r, const struct settings *s)
     }
 }
 
-/* In a process of its own; writes what it counted to `out`. */
+/* Runs in a process of its own; writes its counts to `out`. */
 static void flood(const struct settings *s, int out)
 {
     uint8_t packets[BATCH][PACKET];

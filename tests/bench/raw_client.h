@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A client of ibsim's socket protocol without libumad2sim, so that servers and managers are
- * measured and not that library. IBSIM_SOCKNAME says which server; who is refused ends here. */
+/* A client of ibsim's socket protocol without libumad2sim, so that benchmarks measure servers and
+ * managers, not that library. IBSIM_SOCKNAME names the server. A client that is refused exits. */
 #ifndef TESTS_BENCH_RAW_CLIENT_H
 #define TESTS_BENCH_RAW_CLIENT_H
 
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define PACKET 288
-#define PACKET_MAD 32 /* where it begins */
+#define PACKET_MAD 32 /* offset of the MAD */
 #define CONTROL 80
 
 struct raw_client {
@@ -60,7 +60,7 @@ static void connect_socket(int fd, const char *role, long number)
         die(role);
 }
 
-/* node: where to sit, or NULL. */
+/* node: where to attach, or NULL. */
 static uint32_t control(int fd, uint32_t type, uint32_t id, uint32_t pid, const char *node)
 {
     uint32_t words[CONTROL / 4] = {0xdeadbeef, id, type, 44, pid};

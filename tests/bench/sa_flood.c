@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host that asks for paths as fast as it gets them: `sa_flood NODE LIDS SECONDS WINDOW` sits at
- * that node of a simulator and speaks its socket's protocol itself (raw_client.h), for libumad2sim
- * takes longer than what is measured. Get(PathRecord) between random LIDs 1..LIDS, so many at a
- * time. Prints answers a second and how long they took.
+ * A host that requests paths as fast as it gets them: `sa_flood NODE LIDS SECONDS WINDOW` attaches
+ * to that node of a simulator. It speaks the socket protocol itself (raw_client.h), because
+ * libumad2sim takes longer than the answers to be measured. Get(PathRecord) between random LIDs
+ * 1..LIDS, WINDOW of them at a time. Prints answers a second and their latency.
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,7 +26,7 @@ struct flood {
     struct fab_prng prng;
     uint64_t sent_us[WINDOW_MOST];
     uint32_t *times, answers, good, lost;
-    uint8_t request[PACKET]; /* all of it but TID and LIDs */
+    uint8_t request[PACKET]; /* complete except for TID and LIDs */
 };
 
 static uint64_t now_us(void)
@@ -56,7 +56,7 @@ static void make_request(struct flood *f)
     fab_attr_pack(&fab_attr_sa_header, &sa, mad + FAB_SA_HEADER, FAB_SA_DATA - FAB_SA_HEADER);
 }
 
-/* The SM's LID, from our own port. 0: no answer. */
+/* The SM's LID from our own PortInfo. 0: no answer. */
 static uint16_t find_sm(const struct raw_client *c)
 {
     uint8_t packet[PACKET] = {0xff, 0xff, 0, 0, 0xff, 0xff};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * umadcount: a preload library that counts what any libibumad program sends, so that subnet
- * managers are measured by the same yardstick. Writes its counts to the file UMADCOUNT_FILE:
- * struct counts below, in host order. Each thread may send; the counters are atomic.
+ * umadcount: a preload library that counts the MADs that a libibumad program sends, so that
+ * different subnet managers are measured in the same way. Writes its counts to the file
+ * UMADCOUNT_FILE: struct counts below, in host byte order. Any thread may send; the counters are
+ * atomic.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -18,8 +19,8 @@ struct counts {
     _Atomic uint64_t sent;        /* all MADs */
     _Atomic uint64_t gets, sets;  /* SubnGet, SubnSet */
     _Atomic uint64_t lft_sets;    /* forwarding table blocks */
-    _Atomic uint64_t last_lft_ns; /* when the last one went out: CLOCK_REALTIME */
-    _Atomic uint64_t last_set_ns; /* likewise any SubnSet */
+    _Atomic uint64_t last_lft_ns; /* CLOCK_REALTIME of the last one */
+    _Atomic uint64_t last_set_ns; /* CLOCK_REALTIME of the last SubnSet of any attribute */
 };
 
 typedef int send_fn(int fd, int agent, void *umad, int length, int timeout_ms, int retries);

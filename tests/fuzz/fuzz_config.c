@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The configuration file: any bytes give a config or a sentence, and a config that was accepted is
- * within the domains of the policy.
+ * The configuration file: any input gives a configuration or an error message. An accepted
+ * configuration is within the limits of the policy.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int rc = config_load_text((const char *)data, size, "f.yaml", &c, why, sizeof(why));
     if (rc != FAB_OK) {
         if (strncmp(why, "f.yaml:", 7) != 0)
-            abort(); /* a refusal without a sentence */
+            abort(); /* refused without a message */
         return 0;
     }
     if (config_check(&c, why, sizeof(why)) != FAB_OK || c.policy.lmc > 7 || c.state_dir == NULL)

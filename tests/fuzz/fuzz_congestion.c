@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers of class 0x21, as devices might give them: whatever is in them is read within bounds, and
- * goes back on the wire as what was read; logs, reading after reading, stay in order and count no
- * event twice.
+ * Answers of class 0x21 from untrusted devices: attributes are read within bounds and pack to the
+ * bytes that they were read from. Logs stay ordered over several readings and count no event twice.
  *
- * First byte: which attribute, of the settings; else a log of a switch or an adapter. What follows
- * are answers of 192 or 224 bytes, the last one cut off where the input ends.
+ * The first byte selects an attribute of the settings, or the log of a switch or an adapter.
+ * Answers of 192 or 224 bytes follow; the end of the input may truncate the last one.
  */
 #include <stdint.h>
 #include <stdlib.h>

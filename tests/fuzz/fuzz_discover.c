@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hostile answers to a discovery. The first byte says whether it is a whole or a scoped look and
- * how many questions are in flight; then come records: how the question ends, which of those in
- * flight it is, and 64 bytes of attribute. When the input ends, all else times out.
+ * Hostile answers to a discovery. The first byte selects a full or targeted discovery and the
+ * number of questions in flight. Then follow records: the outcome of a question, which question it
+ * is, and 64 bytes of attribute. At the end of the input all other questions time out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { RECORD = 2 + FAB_SMP_DATA, WINDOW = 16, NODES = 64, PORTS = 2000 };
-#define QUESTIONS (3 * NODES + 3 * PORTS) /* more than that is an endless walk */
+#define QUESTIONS (3 * NODES + 3 * PORTS) /* more questions mean an endless loop */
 
 static struct fab_fabric *new_base(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hostile MADs: the header, every attribute (what is read must be written and read back to the
- * same), printing, the decoding of notices, and a session with requests in flight that gets the
- * bytes as they are and again with a TID that matches.
+ * Hostile MADs: the header, every attribute (what was read must survive a round trip), printing,
+ * the decoding of notices, and a session with requests in flight, which gets the bytes unchanged
+ * and again with a TID that matches.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static void try_session(const uint8_t *data, size_t size)
     fab_mads_input(m, 1, data, size, false);
     fab_mads_input(m, 1, data, size, true);
     memcpy(hostile, data, size < sizeof hostile ? size : sizeof hostile);
-    memcpy(hostile + 8, mad + 8, 8); /* the TID of the second */
+    memcpy(hostile + 8, mad + 8, 8); /* TID of the second request */
     fab_mads_input(m, 2, hostile, sizeof hostile, false);
     fab_mads_input(m, 2, hostile, sizeof hostile, true);
     for (uint64_t now = 10; !fab_mads_idle(m); now += 10) {

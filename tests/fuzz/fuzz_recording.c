@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A recording from anywhere, played to one who asks what is in it: each MAD that it says was sent,
- * some twice, some not. The player must come to an end, and deliver each MAD at most once.
+ * A recording from an untrusted source, played to a client that sends what it contains: each MAD
+ * that the recording says was sent, some twice, some not at all. The player must terminate and
+ * deliver each MAD at most once.
  */
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Takes what is due, and goes on in time a little. */
+/* Takes MADs that are due, and advances the time a little. */
 static void receive(struct fab_recording_player *p, uint64_t *now)
 {
     uint8_t mad[FAB_MAD_SIZE];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What hosts register, by bytes that say who does what: services that come, end and go,
- * subscriptions and reports, multicast members. What was confirmed is found until it is taken back,
- * and no bound is passed.
+ * Registrations by hosts, as the bytes say: services that are added, expire and are deleted,
+ * subscriptions and reports, multicast members. A confirmed registration is found until it is
+ * deleted, and no limit is exceeded.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ struct world {
     struct fab_services services;
     struct fab_subscriptions *subscriptions;
     struct fab_mcast_groups *groups;
-    uint64_t host[HOSTS]; /* GUIDs of ports */
+    uint64_t host[HOSTS]; /* port GUIDs */
     int64_t now;
 };
 
@@ -47,7 +47,7 @@ static struct fab_fabric *small_fabric(void)
     return own;
 }
 
-/* Four bytes a step: what, who, which, how. */
+/* Four bytes for each step: action, object, host, details. */
 static void try_service(struct world *w, const uint8_t *step)
 {
     struct fab_service x = {.key = {step[2] % 8u, {1, w->host[step[1] % HOSTS]}, 0xffff},
@@ -101,7 +101,7 @@ static void remove_one(void *ctx, uint32_t slot)
     fab_subscriptions_remove(((struct world *)ctx)->subscriptions, slot);
 }
 
-/* Something happens; who listens is told, and answers or not. */
+/* Something happens; subscribers get reports and answer or not. */
 static void try_report(struct world *w, const uint8_t *step)
 {
     struct fab_event_notice n = {.is = {.generic = 1, .trap = step[2]}};
@@ -118,7 +118,7 @@ static void try_report(struct world *w, const uint8_t *step)
     fab_reports_expire(w->subscriptions, (uint64_t)w->now, remove_one, w);
 }
 
-/* By its own GUID, or by one of two more that it has. */
+/* A member joins by its own GUID or by one of two aliases. */
 static void try_member(struct world *w, const uint8_t *step)
 {
     const uint64_t port = w->host[step[1] % HOSTS],

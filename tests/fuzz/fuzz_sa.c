@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hostile requests to subnet administration: the bytes as a request to a small fabric, trusted and
- * not, for one record and for tables; as every record; as RMPP headers, one after the other, to
- * both ends of a transfer; and as what happens to the MADs between these two.
+ * Hostile requests to subnet administration: the bytes as a request to a small fabric, from a
+ * trusted and an untrusted requester, for one record and for tables; as every record; as RMPP
+ * headers, one after the other, to both ends of a transfer; and as the faults of the MADs between
+ * these two.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -124,8 +125,8 @@ static void try_rmpp(const uint8_t *data, size_t size)
     fab_rmpp_receiver_fini(&r);
 }
 
-/* What one MAD of a transfer meets with, by a byte: it arrives, is lost, comes twice, or the next
- * byte is put somewhere into its RMPP header. */
+/* What happens to a MAD of a transfer, selected by a byte: it arrives, is lost, arrives twice, or
+ * the next byte replaces a byte of its RMPP header. */
 enum meeting { ARRIVES, LOST, TWICE, SPOILT, MEETINGS };
 struct wire {
     const uint8_t *data;
@@ -140,7 +141,7 @@ static uint8_t next_byte(struct wire *w)
     return *w->data++;
 }
 
-/* How many of it arrive. */
+/* Returns how many copies arrive. */
 static unsigned meet(struct wire *w, uint8_t mad[FAB_MAD_SIZE])
 {
     uint8_t what = next_byte(w);
@@ -149,8 +150,8 @@ static unsigned meet(struct wire *w, uint8_t mad[FAB_MAD_SIZE])
     return what % MEETINGS == LOST ? 0 : what % MEETINGS == TWICE ? 2 : 1;
 }
 
-/* Both ends of a transfer over a wire that does as the bytes say. What arrives whole, unspoilt, is
- * what was sent. */
+/* Both ends of a transfer with the faults that the bytes say. If the transfer completes without
+ * corrupted MADs, the receiver has what was sent. */
 static void try_transfer(const uint8_t *data, size_t size)
 {
     static const uint8_t head[FAB_SA_DATA] = {1, FAB_CLASS_SA, 2, 0x92};
@@ -176,7 +177,7 @@ static void try_transfer(const uint8_t *data, size_t size)
         fab_rmpp_receiver_expire(&r, now);
         must(r.len <= config.limit && s.acked <= s.segments);
     }
-    if (size == 2) /* a wire that does no harm */
+    if (size == 2) /* no faults */
         must(r.state == FAB_RMPP_DONE && s.state == FAB_RMPP_DONE && r.len == len &&
              (len == 0 || memcmp(r.data, payload, len) == 0));
     fab_rmpp_receiver_fini(&r);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hostile MADs into the simulated fabric. An input is a row of records of up to 112 bytes: flags,
- * DLID, the first 36 bytes of a MAD, ten of each path, and the beginning of its attribute.
+ * Hostile MADs into the simulated fabric. An input is a sequence of records of up to 112 bytes:
+ * flags, DLID, the first 36 bytes of a MAD, ten hops of each path, and the beginning of its
+ * attribute.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static struct fab_sim *new_sim(void)
     return s;
 }
 
-/* Bits that the first fault() has no use for: time goes on, with faults that last. */
+/* Uses bits that fault() does not use: time advances, with faults that last. */
 static void fault_in_time(struct fab_sim *s, uint8_t what, uint8_t node, uint8_t port)
 {
     const struct fab_sim_impairments foul = {
@@ -75,7 +76,7 @@ static void fault(struct fab_sim *s, uint8_t what, uint8_t node, uint8_t port)
         fab_sim_detach(s, node, port);
 }
 
-/* r: a whole record. */
+/* r: a complete record. */
 static void send(struct fab_sim *s, const uint8_t r[RECORD])
 {
     uint8_t mad[FAB_MAD_SIZE] = {0}, reply[FAB_MAD_SIZE];
@@ -85,7 +86,7 @@ static void send(struct fab_sim *s, const uint8_t r[RECORD])
     memcpy(mad + 128, at + HEADER, PATH);
     memcpy(mad + 192, at + HEADER + PATH, PATH);
     memcpy(mad + 64, at + HEADER + 2 * PATH, RECORD - 2 - HEADER - 2 * PATH);
-    if (!(r[0] & 0x40)) { /* else whatever it is */
+    if (!(r[0] & 0x40)) { /* otherwise any class */
         mad[0] = mad[2] = 1;
         memset(mad + 32, 0xff, 4);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dumped forwarding tables: any bytes are refused with a place, or give sound tables. */
+/* Dumped forwarding tables: any input is refused with a line and column, or gives valid tables. */
 #include <assert.h>
 
 #include "libfabmgr/base/status.h"

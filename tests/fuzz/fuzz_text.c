@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Topology text: any bytes are refused or give a sound fabric, and what was read and written reads
- * back with the same nodes and cables.
+ * Topology text: any input is refused or gives a valid fabric. A fabric that was read and written
+ * reads back with the same nodes and links.
  */
 #include <assert.h>
 #include <stdlib.h>

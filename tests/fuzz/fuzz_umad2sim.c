@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hostile clients of `fabsim serve`, and hostile lines on its console. An input is a row of
- * records: a byte that says what it is, a byte that says who it is from, a byte of length, and that
- * many bytes of a control datagram, of a packet, or of a line. Datagrams are made whole with zeros,
- * unless the record asks for its own length; and unless it asks not to, a control datagram gets the
- * right magic.
+ * Hostile clients of `fabsim serve`, and hostile lines on its console. An input is a sequence of
+ * records: a byte for the kind, a byte for the sender, a length byte, and so many bytes of a
+ * control datagram, a packet or a line. Datagrams are padded with zeros to their size, and control
+ * datagrams get the correct magic, unless flags of the record say otherwise.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { PACKET, CONTROL, LINE, KINDS };
 enum { MAGIC = 0x10, EXACT_LENGTH = 0x20, RIGHT_PID = 0x40 };
 
-/* An owner who has room for so many packets, and knows which channels are open. */
+/* An owner of the hub with room for a limited number of packets, which knows the open channels. */
 struct owner {
     unsigned room;
     bool is_open[HUB_CLIENTS];
@@ -79,7 +78,7 @@ static void packet(struct hub *h, uint8_t flags, uint8_t from, const uint8_t *by
 {
     uint8_t whole[HUB_PACKET_SIZE] = {0};
     memcpy(whole, bytes, len);
-    if (flags & MAGIC) /* a MAD of a version that is answered */
+    if (flags & MAGIC) /* a MAD with a valid version */
         whole[32] = whole[34] = 1;
     hub_packet(h, from, whole, flags & EXACT_LENGTH ? len : sizeof whole);
 }

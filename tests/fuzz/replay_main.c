@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a fuzz target over stored inputs, without a fuzzer: what `make check` does with the seeds,
- * and what one does by hand with an input that crashed.
+ * Runs a fuzz target over stored inputs, without a fuzzer: `make check` runs it with the seeds, and
+ * developers run it with an input that crashed.
  *
  *     fuzz_thing [FILE|FOLDER]...
  *
- * Without arguments it takes $FUZZ_SEEDS/<program name>. It prints TAP, one line an input; a
- * crash ends the program and so is counted as a failure by whoever reads the TAP.
+ * Without arguments it reads $FUZZ_SEEDS/<program name>. It prints TAP, one line for each input. A
+ * crash ends the program, which the reader of the TAP counts as a failure.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ struct totals {
     unsigned failed;
 };
 
-/* The whole of a file in a buffer of exactly its size, so that a sanitizer sees an overrun. */
+/* Reads a file into a buffer of exactly its size, so that a sanitizer detects an overrun. */
 static uint8_t *read_file(const char *path, size_t *ret_size)
 {
     uint8_t *data = NULL;

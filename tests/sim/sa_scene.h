@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The agent of subnet administration beside the real manager on a simulated fabric in virtual time,
- * and hosts that ask it and take its reports: at once, late, or never. */
+/* The agent of subnet administration with the real manager on a simulated fabric in virtual time,
+ * and hosts that send requests and answer reports: at once, late, or never. */
 #ifndef TESTS_SIM_SA_SCENE_H
 #define TESTS_SIM_SA_SCENE_H
 
@@ -33,12 +33,12 @@ struct scene {
     struct sa *sa;
     char dir[64];
     uint64_t tid;
-    uint8_t answer[FAB_MAD_SIZE]; /* the last one */
+    uint8_t answer[FAB_MAD_SIZE]; /* the last answer */
     unsigned answers;
     struct got got[REPORTS];
     unsigned reports;
-    uint16_t deaf;     /* this host does not answer reports; 0: all do */
-    uint64_t delay_us; /* before anyone answers */
+    uint16_t deaf;     /* the host that does not answer reports; 0: all answer */
+    uint64_t delay_us; /* before a report is answered */
 };
 static struct scene scene;
 
@@ -121,7 +121,7 @@ static inline bool has_answer(struct lab *lab)
     return scene.answers > 0;
 }
 
-/* Status of the answer; its attribute in scene.answer. */
+/* Returns the status of the answer; scene.answer has its attribute. */
 static inline uint16_t ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint64_t key,
                            uint64_t comp_mask, const uint8_t *data, size_t len)
 {
@@ -135,7 +135,7 @@ static inline uint16_t ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint6
     scene.answers = 0;
     to_agent(lid, mad);
     if (scene.lab.store != NULL)
-        store_flush(scene.lab.store); /* (its time is the real one) */
+        store_flush(scene.lab.store); /* the store's thread runs in real time */
     lab_run(&scene.lab, 5, has_answer, "the answer");
     ck_assert_uint_eq(fab_be64(scene.answer + 8), scene.tid);
     return fab_be16(scene.answer + 4);
@@ -214,7 +214,7 @@ static inline struct fab_inform_info all_notices(uint16_t trap)
                                     .producer = 0xffffff};
 }
 
-/* How many reports of that number arrived at a host. */
+/* The number of reports of that trap that arrived at a host. */
 static inline unsigned reports_of(uint16_t lid, uint16_t trap)
 {
     unsigned count = 0;
@@ -243,7 +243,7 @@ static inline void stop_agent(void)
 {
     sa_stop(scene.sa);
     scene.sa = NULL;
-    lab_run_for(&scene.lab, 0.1); /* what is in the air */
+    lab_run_for(&scene.lab, 0.1); /* MADs in flight */
 }
 
 static inline void open_scene(bool kept)

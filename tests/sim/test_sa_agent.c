@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The agent of subnet administration over the real manager on a simulated fabric, and hosts that
- * ask it, on a wire of their own that may lose MADs: tables of any size by RMPP, turns and shares,
- * what is said before there is a view and to whom nothing is said.
+ * The agent of subnet administration with the real manager on a simulated fabric, and hosts that
+ * send requests over a transport of their own, which can lose MADs: tables of any size by RMPP,
+ * fairness among hosts, answers before there is a view, and requests that get no answer.
  */
 #include <string.h>
 
@@ -28,14 +28,14 @@ struct asker {
 };
 struct scene {
     struct lab lab;
-    struct transport wire; /* of the agent */
+    struct transport wire; /* the agent's transport */
     struct sa *sa;
     struct asker askers[ASKERS];
-    unsigned count, finished[ASKERS], done; /* in which order */
+    unsigned count, finished[ASKERS], done; /* the order in which they finished */
     struct fab_prng prng;
     double loss;
-    unsigned refuse;  /* sends that find no room */
-    uint16_t flooder; /* LID of one whose answers are only counted: */
+    unsigned refuse;  /* number of sends that fail for lack of room */
+    uint16_t flooder; /* LID of a host whose answers are only counted */
     unsigned told_busy, told_else;
 };
 
@@ -53,7 +53,7 @@ static void to_agent(uint16_t lid, const uint8_t *bytes)
     transport_hand_up(&here->wire, &mad, 1);
 }
 
-/* An answer arrives in its own time, not from inside of send. */
+/* An answer arrives as an event of its own, not from within send. */
 struct flight {
     uint16_t lid;
     uint8_t bytes[FAB_MAD_SIZE];
@@ -182,7 +182,7 @@ static void close_scene(struct scene *x)
     sa_get_stats(x->sa, &stats);
     ck_assert_uint_ge(stats.requests, stats.answered);
     sa_stop(x->sa);
-    lab_run_for(&x->lab, 0.1); /* what is in the air */
+    lab_run_for(&x->lab, 0.1); /* MADs in flight */
     for (unsigned i = 0; i < x->count; i++)
         fab_rmpp_receiver_fini(&x->askers[i].receiver);
     lab_close(&x->lab);
@@ -251,7 +251,8 @@ START_TEST(one_record_at_once)
 }
 END_TEST
 
-/* Neither who has the wrong key, nor nonsense; and nobody as long as we are not master. */
+/* Requests with a wrong key, invalid requests, and any request while we are not master get no
+ * answer. */
 START_TEST(some_are_not_answered)
 {
     uint8_t mad[FAB_MAD_SIZE];
@@ -266,7 +267,7 @@ START_TEST(some_are_not_answered)
     mad[2] = 1; /* another version of the class */
     to_agent(2, mad);
     mad[2] = 2;
-    mad[3] = 0x92; /* an ACK of nothing */
+    mad[3] = 0x92; /* an unexpected ACK */
     to_agent(2, mad);
     lab_run_for(&scene.lab, 0.5);
     ck_assert_uint_eq(scene.done, 0);
@@ -278,7 +279,7 @@ START_TEST(some_are_not_answered)
 }
 END_TEST
 
-/* One host asks for all it can; another is served all the same, and the first is told to wait. */
+/* One host requests as much as it can; another is still served, and the first is told to wait. */
 START_TEST(hosts_take_turns)
 {
     open_scene(&scene, true);
@@ -302,8 +303,8 @@ START_TEST(hosts_take_turns)
 }
 END_TEST
 
-/* Requests that take long, as fast as the wire has them: 2,000 of one host, and 20 of others in
- * between. These are all answered before the flooder has got more than its share. */
+/* Slow requests at the rate of the transport: 2,000 of one host, and 20 of others in between. These
+ * are answered before the flooding host has got more than its share. */
 START_TEST(floods_starve_nobody)
 {
     uint8_t mad[FAB_MAD_SIZE];
@@ -314,7 +315,7 @@ START_TEST(floods_starve_nobody)
     for (unsigned i = 0; i < 2000; i++, flood.tid++) {
         make_request(mad, &flood, FAB_METHOD_GET, FAB_SA_SL2VL_RECORD, 0);
         fab_attr_pack(&fab_attr_sa_header, &all_of_it, mad + FAB_SA_HEADER, 20);
-        fab_put_be16(mad + FAB_SA_DATA + 2, 0xfffe); /* no such ports: all are looked at */
+        fab_put_be16(mad + FAB_SA_DATA + 2, 0xfffe); /* no such ports: all records are examined */
         fab_put_be16(mad + FAB_SA_HEADER + 18, 0xfffe);
         to_agent(scene.flooder, mad);
         if (i % 100 == 99)
@@ -329,7 +330,7 @@ START_TEST(floods_starve_nobody)
     ck_assert_uint_ge(scene.told_busy, 2000 - 8 - 8);
     ck_assert_uint_le(scene.told_else, 16);
     lab_run_for(&scene.lab, 0.2);
-    ck_assert_uint_eq(scene.told_busy + scene.told_else, 2000); /* silence to nobody */
+    ck_assert_uint_eq(scene.told_busy + scene.told_else, 2000); /* every request got an answer */
     close_scene(&scene);
 }
 END_TEST
@@ -352,7 +353,7 @@ START_TEST(asked_twice_is_asked_once)
 }
 END_TEST
 
-/* A table that is under way when the fabric changes is that of before, and whole. */
+/* A table in transfer when the fabric changes is complete and that of the old fabric. */
 START_TEST(sweeps_and_answers_go_on_together)
 {
     open_scene(&scene, true);
@@ -370,7 +371,7 @@ START_TEST(sweeps_and_answers_go_on_together)
 }
 END_TEST
 
-/* Random MADs of the class; the agent is still there afterwards. */
+/* Random MADs of the class; the agent still answers afterwards. */
 START_TEST(noise_does_no_harm)
 {
     static const uint8_t methods[] = {1, 2, 0x12, 0x13, 0x14, 0x15, 0x92, 0x81};
@@ -393,7 +394,7 @@ START_TEST(noise_does_no_harm)
         if (i % 100 == 0)
             lab_run_for(&scene.lab, 0.01);
     }
-    lab_run_for(&scene.lab, 30); /* transfers to hosts that say nothing come to an end */
+    lab_run_for(&scene.lab, 30); /* transfers to hosts that do not answer come to an end */
     struct asker *a = ask(2, FAB_METHOD_GET_TABLE, FAB_SA_NODE_RECORD, 0);
     wait_for_all();
     ck_assert_uint_eq(records(a), 57);

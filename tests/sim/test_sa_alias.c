@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alias GUIDs over the real manager on a simulated fabric: asked for, chosen by us, refused, kept
- * over a restart, written to ports again that lost them, good for paths, and for multicast groups.
+ * Alias GUIDs with the real manager on a simulated fabric: requested, assigned, refused, kept over
+ * a restart, written again to ports that lost them, and usable for paths and multicast groups.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "tests/sim/lab.h"
 
 #define SM_KEY 1
-#define MINE 2 /* the LID of the host that asks; another's: */
+#define MINE 2 /* the LID of the requesting host; of another one */
 #define THEIRS 3
 
 static struct lab lab;
@@ -38,7 +38,7 @@ static bool is_answered(struct lab *l)
     return answered;
 }
 
-/* The status of the answer, whose record is in *ret. */
+/* Returns the status of the answer; *ret gets its record. */
 static uint16_t request(uint16_t from, uint8_t method, uint64_t key, const struct fab_rec *rec,
                         uint64_t mask, const void *record, void *ret)
 {
@@ -56,7 +56,7 @@ static uint16_t request(uint16_t from, uint8_t method, uint64_t key, const struc
     return fab_be16(answer + 4);
 }
 
-/* Set or Delete of those places of a block; guids, or what is there then, in and out. */
+/* Set or Delete of these indexes of a block; guids in, and the resulting ones out. */
 static uint16_t alias(uint16_t from, uint8_t method, uint64_t key, uint16_t lid, uint8_t places,
                       uint64_t guid[8])
 {
@@ -68,7 +68,7 @@ static uint16_t alias(uint16_t from, uint8_t method, uint64_t key, uint16_t lid,
     return status;
 }
 
-/* What stands in the device, after that time. */
+/* The GUIDs in the device after that time. */
 static struct fab_guid_block in_device(uint16_t lid, double seconds)
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_LID,
@@ -113,19 +113,19 @@ START_TEST(names_are_given)
     open_all(NULL);
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x0e, guid), 0);
     ck_assert_uint_eq(guid[1], 0x1111);
-    ck_assert_uint_ne(guid[2], 0); /* we chose one */
+    ck_assert_uint_ne(guid[2], 0); /* assigned by the manager */
     ck_assert_uint_eq(guid[3], 0x3333);
     ck_assert_uint_eq(guid[4], 0);
     struct fab_guid_block is = in_device(MINE, 0.1);
     ck_assert_mem_eq(is.guid, guid, sizeof guid);
     uint64_t chosen = guid[2];
-    guid[2] = 0; /* the same is said again */
+    guid[2] = 0; /* a repeated Set gets the same answer */
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x04, guid), 0);
     ck_assert_uint_eq(guid[2], chosen);
     uint64_t other[8] = {0, 0x1111, guid[0]};
     ck_assert_uint_eq(alias(THEIRS, FAB_METHOD_SET, 0, THEIRS, 0x06, other), 0);
-    ck_assert_uint_eq(other[1], 0); /* somebody's */
-    ck_assert_uint_eq(other[2], 0); /* a port's own */
+    ck_assert_uint_eq(other[1], 0); /* the alias of another port */
+    ck_assert_uint_eq(other[2], 0); /* a port's own GUID */
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_DELETE, 0, MINE, 0x0a, guid), 0);
     ck_assert_uint_eq(guid[1], 0);
     ck_assert_uint_eq(guid[2], chosen);
@@ -183,7 +183,7 @@ START_TEST(names_are_kept)
     lab_run_for(&lab, 0.3);
     sa_stop(sa);
     lab_stop(&lab);
-    lab_power_cycle(&lab); /* devices have forgotten */
+    lab_power_cycle(&lab); /* devices have lost them */
     lab_begin(&lab, state);
     begin();
     struct fab_guid_block is = in_device(MINE, 1.5);
@@ -217,7 +217,7 @@ static uint16_t member(uint16_t from, uint8_t method, uint64_t guid,
     return request(from, method, 0, &fab_mc_member_record, mask, &r, ret);
 }
 
-/* Whether there is such a member, for who may see it. */
+/* Whether there is such a member, as seen by a host that may see it. */
 static bool is_member(uint64_t guid)
 {
     struct fab_mc_member_record r = {.mgid = {UINT64_C(0xff12401bffff0000), 5},
@@ -262,10 +262,10 @@ START_TEST(members_by_their_names)
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x02, guid), 0);
     ck_assert_uint_eq(member(MINE, FAB_METHOD_SET, 0x1111, &is), 0);
     ck_assert_uint_eq(is.port_gid[1], 0x1111);
-    ck_assert_uint_eq(is.proxy_join, 0); /* it is the port itself */
+    ck_assert_uint_eq(is.proxy_join, 0); /* the port itself joined */
     ck_assert(is_member(0x1111) && is_reached(MINE) && !is_reached(THEIRS));
     ck_assert_uint_eq(member(THEIRS, FAB_METHOD_DELETE, 0x1111, &is), FAB_SA_REQ_INVALID);
-    for (int life = 0; life < 2; life++) { /* as long as it is a member the name stays */
+    for (int life = 0; life < 2; life++) { /* an alias that is a member cannot be deleted */
         ck_assert_uint_eq(alias(MINE, FAB_METHOD_DELETE, 0, MINE, 0x02, none), FAB_SA_REQ_DENIED);
         ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x02, other), FAB_SA_REQ_DENIED);
         other[1] = 0x4444;

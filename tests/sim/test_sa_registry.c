@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Services that hosts register with subnet administration: with leases and keys, for those who may.
+ * Services that hosts register with subnet administration: with leases and keys, and visible only
+ * to permitted hosts.
  */
 #include "tests/sim/sa_scene.h"
 
@@ -22,7 +23,7 @@ START_TEST(a_service_is_found_until_it_is_taken_back)
         service(host_lid(3), FAB_METHOD_GET, 0, service_component("ServiceData64"), &b, &got), 0);
     ck_assert_uint_eq(got.id, 9);
     ck_assert_uint_eq(service(host_lid(3), FAB_METHOD_DELETE, 0, all_of_service(), &a, NULL),
-                      FAB_SA_REQ_INVALID); /* it is another's */
+                      FAB_SA_REQ_INVALID); /* the service belongs to another host */
     ck_assert_uint_eq(service(host_lid(1), FAB_METHOD_DELETE, 0, all_of_service(), &a, &got), 0);
     ck_assert_uint_eq(scene.answer[3], FAB_METHOD_DELETE | FAB_METHOD_RESPONSE);
     ck_assert_uint_eq(service(host_lid(1), FAB_METHOD_DELETE, 0, all_of_service(), &a, NULL),
@@ -93,7 +94,7 @@ START_TEST(senseless_services_are_refused)
     ck_assert_uint_eq(service(host_lid(1), FAB_METHOD_SET, 0, all_of_service(), &foreign, NULL),
                       FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(service(200, FAB_METHOD_SET, 0, all_of_service(), &a, NULL),
-                      FAB_SA_REQ_INVALID); /* nobody has that LID */
+                      FAB_SA_REQ_INVALID); /* no port has that LID */
     a.pkey = 0x1234;
     ck_assert_uint_eq(service(host_lid(1), FAB_METHOD_SET, 0, all_of_service(), &a, NULL),
                       FAB_SA_REQ_INVALID);

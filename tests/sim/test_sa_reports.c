@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who subscribes to reports, and the reports that follow when cables are pulled and groups come and
- * go: to hosts that answer, answer late, or are gone, or that may not hear of it; services and
- * subscriptions over restarts.
+ * Subscriptions to reports, and the reports when links go down and multicast groups come and go: to
+ * hosts that answer, answer late, are gone, or may not get them; services and subscriptions over
+ * restarts.
  */
 #include "tests/sim/sa_scene.h"
 
@@ -32,12 +32,12 @@ START_TEST(subscriptions_are_listed_and_ended)
     struct fab_inform_info_record got;
     ck_assert_uint_eq(inform(host_lid(1), 0, &a), 0);
     ck_assert_uint_eq(scene.answer[FAB_SA_DATA + 23], 1);
-    ck_assert_uint_eq(inform(host_lid(1), 0, &a), 0); /* once more is once */
+    ck_assert_uint_eq(inform(host_lid(1), 0, &a), 0); /* a repeated subscription counts once */
     ck_assert_uint_eq(inform(host_lid(1), 0, &b), 0);
     ck_assert_uint_eq(sa_subscriptions(scene.sa)->count, 2);
     ck_assert_uint_eq(inform_record(host_lid(2), 0, 1, 1, &got), 0);
     ck_assert_uint_eq(got.info.trap, 65);
-    ck_assert_uint_eq(got.info.qpn, 0); /* not for everyone */
+    ck_assert_uint_eq(got.info.qpn, 0); /* not for untrusted hosts */
     ck_assert_uint_eq(inform_record(host_lid(2), SM_KEY, 1, 1, &got), 0);
     ck_assert_uint_eq(got.info.qpn, 1);
     ck_assert_uint_eq(inform_record(host_lid(2), 0, 1, 2, &got), FAB_SA_NO_RECORDS);
@@ -46,13 +46,14 @@ START_TEST(subscriptions_are_listed_and_ended)
     ck_assert_uint_eq(scene.answer[FAB_SA_DATA + 23], 0);
     ck_assert_uint_eq(inform(300, 0, &a), FAB_SA_REQ_INVALID);
     odd = all_notices(257);
-    ck_assert_uint_eq(inform(host_lid(1), 0, &odd), FAB_SA_REQ_INVALID); /* it tells of keys */
+    ck_assert_uint_eq(inform(host_lid(1), 0, &odd),
+                      FAB_SA_REQ_INVALID); /* that trap reveals keys */
     ck_assert_uint_eq(inform(host_lid(1), SM_KEY, &odd), 0);
     odd = all_notices(128);
     odd.lid_begin = 4000;
     ck_assert_uint_eq(inform(host_lid(1), 0, &odd), FAB_SA_REQ_INVALID);
     a.subscribe = 0;
-    ck_assert_uint_eq(inform(host_lid(2), 0, &a), FAB_SA_REQ_INVALID); /* it has none */
+    ck_assert_uint_eq(inform(host_lid(2), 0, &a), FAB_SA_REQ_INVALID); /* it has no subscription */
     ck_assert_uint_eq(inform(host_lid(1), 0, &a), 0);
     ck_assert_uint_eq(inform(host_lid(1), 0, &a), FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(sa_subscriptions(scene.sa)->count, 2);
@@ -60,7 +61,7 @@ START_TEST(subscriptions_are_listed_and_ended)
 }
 END_TEST
 
-/* A host goes and comes; another is told, in order, once each. */
+/* A host goes away and comes back; another gets the reports, in order, once each. */
 START_TEST(subscribers_hear_who_comes_and_goes)
 {
     open_scene(false);
@@ -93,7 +94,8 @@ START_TEST(subscribers_hear_who_comes_and_goes)
 }
 END_TEST
 
-/* One does not answer: it hears again, then it is dropped; others hear at once, and once. */
+/* A host that does not answer gets the report again and is then removed; others get it at once, and
+ * once. */
 START_TEST(who_does_not_answer_is_dropped)
 {
     open_scene(false);
@@ -122,7 +124,7 @@ START_TEST(who_does_not_answer_is_dropped)
 }
 END_TEST
 
-/* An answer that comes late is that of its report and of no other. */
+/* A late answer acknowledges its own report and no other. */
 START_TEST(late_answers_do_no_harm)
 {
     open_scene(false);
@@ -133,7 +135,7 @@ START_TEST(late_answers_do_no_harm)
     lab_unlink(&scene.lab, "leaf-002", 2);
     lab_run_for(&scene.lab, 10);
     ck_assert_uint_eq(sa_subscriptions(scene.sa)->count, 1);
-    ck_assert_uint_eq(reports_of(host_lid(1), 65), 4); /* two, each twice */
+    ck_assert_uint_eq(reports_of(host_lid(1), 65), 4); /* two reports, twice each */
     ck_assert_uint_eq(scene.got[0].tid, scene.got[1].tid);
     ck_assert_uint_ne(scene.got[1].tid, scene.got[2].tid);
     close_scene();
@@ -178,7 +180,8 @@ static uint16_t member(unsigned host, uint8_t method, uint16_t pkey, uint64_t mg
     return ask(host_lid(host), method, FAB_SA_MC_MEMBER_RECORD, 0, mask, data, 52);
 }
 
-/* Hosts 1 and 4 are in one partition, host 2 in another; in the default one all are limited. */
+/* Hosts 1 and 4 are in one partition, host 2 in another; all are limited members of the default
+ * partition. */
 static void make_partitions(void)
 {
     char text[400];
@@ -203,7 +206,7 @@ static void all_subscribe(uint16_t trap)
         ck_assert_uint_eq(inform(host_lid(host), 0, &info), 0);
 }
 
-/* Hosts 1, 2, 3 and 4 have heard it so often, and of that GID. */
+/* Hosts 1, 2, 3 and 4 got so many reports, with that GID. */
 static void assert_heard(uint16_t trap, const unsigned times[4], uint64_t high, uint64_t low)
 {
     for (unsigned host = 1; host < 5; host++)
@@ -221,7 +224,7 @@ static void assert_heard(uint16_t trap, const unsigned times[4], uint64_t high, 
     }
 }
 
-/* The first member makes a group, the last one takes it along; others in between are no news. */
+/* The first member creates a group and the last one removes it; others cause no reports. */
 START_TEST(groups_are_told_when_made_and_gone)
 {
     const unsigned all[4] = {1, 1, 1, 1}, none[4] = {0};
@@ -262,8 +265,8 @@ START_TEST(groups_of_others_are_not_told)
 }
 END_TEST
 
-/* Host 4 goes and comes: host 1 hears of it; those that share no P_Key do not, two limited members
- * do not share theirs. */
+/* Host 4 goes away and comes back: host 1 is notified. Hosts that share no P_Key are not, and two
+ * limited members share none. */
 START_TEST(ends_of_others_are_not_told)
 {
     const unsigned blue[4] = {1, 0, 0, 0};
@@ -330,7 +333,7 @@ START_TEST(ranges_of_lids_are_checked)
 }
 END_TEST
 
-/* The agent and its manager go, without a word more to the store, and come again. */
+/* The agent and its manager are killed, without a last write to the store, and started again. */
 START_TEST(all_is_there_after_a_restart)
 {
     open_scene(true);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Path answers against what stands in the devices: a host of 648 asks the manager for all paths
- * (one table, by RMPP), reads every LID, PortInfo, forwarding table and SLtoVLMappingTable by SMPs,
- * and goes each way from each host to each by these and the cabling alone. It ends where the record
- * says, without a loop; MTU and rate are the least on the way; the SL has a lane that exists on
- * each cable; and what waits for what, over all ways, is no circle.
+ * Path answers compared with the devices: a host of 648 requests all paths from the manager (one
+ * table, by RMPP), reads every LID, PortInfo, forwarding table and SLtoVLMappingTable by SMPs, and
+ * follows each path between hosts by these and the topology alone. The path ends where the record
+ * says, without a loop; MTU and rate are the lowest on the path; the SL has a VL on each link; and
+ * the channel dependencies of all paths contain no cycle.
  */
 #include <string.h>
 
@@ -25,28 +25,28 @@
 
 struct walk {
     struct lab lab;
-    const struct fab_fabric *f; /* the cabling */
-    uint32_t self;              /* the node that asks */
+    const struct fab_fabric *f; /* the topology */
+    uint32_t self;              /* the requesting node */
     struct transport wire;
     struct sa *sa;
     uint8_t flight[WINDOW][FAB_MAD_SIZE];
     unsigned flying;
     struct fab_rmpp_receiver table;
-    /* As it was read: */
-    uint32_t owner[LIDS];       /* port */
+    /* Read from the devices: */
+    uint32_t owner[LIDS];       /* port id */
     uint16_t *lid;              /* [ports] */
     struct fab_port_info *info; /* [ports] */
     uint8_t (*lft)[LIDS];       /* [switches] */
     uint8_t (*vl)[16];          /* [by first_vl[node] + in * ports + out] */
     uint32_t *first_vl;
-    /* As it was walked: */
+    /* Found by following paths: */
     bool *seen; /* [HOSTS][HOSTS] */
     struct fab_map waits;
-    uint32_t lanes, mtus, rates; /* bits: that were seen */
+    uint32_t lanes, mtus, rates; /* bit sets of the values seen */
 };
 static struct walk walk;
 
-/* Check writes a file at each assertion, which here would take longer than all else. */
+/* Check writes a file for each assertion, which would take longer than the rest of this test. */
 #define must(holds)                                                                                \
     do {                                                                                           \
         if (!(holds))                                                                              \
@@ -63,7 +63,7 @@ static void to_agent(const uint8_t *bytes)
     transport_hand_up(&walk.wire, &mad, 1);
 }
 
-/* What was sent arrives together, and not from inside of send. */
+/* MADs sent together arrive together, as an event of their own. */
 static void arrive(void *ctx)
 {
     uint8_t reply[FAB_MAD_SIZE], replies[WINDOW][FAB_MAD_SIZE];
@@ -111,7 +111,7 @@ static void ask_for_all_paths(void)
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-/* By LID; false: nobody has it. */
+/* By LID; false: no port has it. */
 static bool read_attr(uint16_t lid, uint16_t attr_id, uint32_t mod, uint8_t data[FAB_SMP_DATA])
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_LID,
@@ -194,7 +194,7 @@ static void read_all(void)
 struct way {
     uint32_t mbps;
     uint8_t mtu;
-    uint32_t last; /* channel: a port that sends, and a lane */
+    uint32_t last; /* channel: a sending port and a VL */
 };
 
 static uint8_t lane(uint32_t node, uint32_t in, uint32_t out, uint8_t sl)
@@ -204,7 +204,7 @@ static uint8_t lane(uint32_t node, uint32_t in, uint32_t out, uint8_t sl)
                    (out - n->first_port)][sl];
 }
 
-/* Over the cable of a port; the port at its other end. */
+/* Crosses the link of a port. Returns the port at the other end. */
 static uint32_t over(struct way *w, uint32_t out, uint8_t vl)
 {
     const struct fab_port_info *info = &walk.info[out];
@@ -285,7 +285,7 @@ static uint32_t check_paths(void)
     return found;
 }
 
-/* Channels that wait for nothing are taken away, until there are none: what is left is a circle. */
+/* Removes channels that wait for none until there are none; what remains is a cycle. */
 static void check_no_circle(void)
 {
     struct fab_map *m = &walk.waits;
@@ -308,7 +308,7 @@ static void check_no_circle(void)
             }
     }
     for (uint32_t i = 0; i < channels; i++)
-        must(!there[i]); /* a channel of port i / 16, lane i % 16, waits in a circle */
+        must(!there[i]); /* the channel of port i / 16, VL i % 16, is in a cycle */
     free(there);
     free(waits);
 }
@@ -316,7 +316,7 @@ static void check_no_circle(void)
 /* ---- fabrics ----------------------------------------------------------------------------------
  */
 
-/* Some cables run at a quarter of their width, and some ends have a smaller MTU. */
+/* Some links run at a quarter of their width, and some endports have a smaller MTU. */
 static struct fab_builder *motley(struct fab_builder *b)
 {
     struct fab_fabric *f;

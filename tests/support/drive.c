@@ -113,10 +113,10 @@ struct programming {
     const struct fab_fabric *f;
     struct fab_path *paths;
     uint16_t sm_lid;
-    int status; /* the first failure sticks */
+    int status; /* the first failure */
 };
 
-/* The way to a port: that of its node, or over its own cable for adapters. */
+/* The path to a port: that of its node, or for adapters the path that ends at this port. */
 static struct fab_path path_to(const struct programming *p, uint32_t port)
 {
     const struct fab_port *at = &p->f->ports[port];
@@ -173,7 +173,7 @@ static void set_ports(struct programming *p, uint8_t state)
     }
 }
 
-/* Out ports of all switches towards a node, by breadth-first search from it. */
+/* The output ports of all switches towards a node, by a breadth-first search from it. */
 static void routes_to(const struct fab_fabric *f, uint32_t node, uint8_t *lfts, size_t stride)
 {
     uint32_t *queue = calloc(f->node_count, sizeof *queue), head = 0, tail = 0;

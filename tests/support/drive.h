@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Drives a discovery against a simulated fabric, without sessions, timers or sockets. */
+/* Drives a discovery of a simulated fabric, without sessions, timers or sockets. */
 #ifndef TESTS_SUPPORT_DRIVE_H
 #define TESTS_SUPPORT_DRIVE_H
 
@@ -10,37 +10,39 @@
 #include "libfabmgr/sim/sim.h"
 
 struct drive_answer {
-    struct fab_discover_ask ask; /* its path is gone when it is delivered */
+    struct fab_discover_ask ask; /* its path is invalid when it is delivered */
     int status;
     uint8_t data[FAB_SMP_DATA];
 };
 struct drive {
     struct fab_sim *sim;
-    uint32_t node; /* where we sit */
+    uint32_t node; /* the manager's port */
     uint8_t port;
-    uint32_t window; /* questions in flight; 0: 64 */
-    uint32_t tries;  /* of a question; 0: 1 */
-    bool shuffle;    /* answers come in any order, by the seed */
+    uint32_t window; /* most questions in flight; 0: 64 */
+    uint32_t tries;  /* tries for each question; 0: 1 */
+    bool shuffle;    /* answers arrive in random order, by the seed */
     uint64_t seed;
-    uint64_t limit; /* questions after which to give up; 0: none */
-    /* May change what comes back; NULL: nothing does. */
+    uint64_t limit; /* number of questions after which to give up; 0: none */
+    /* May change an answer; NULL: no changes. */
     void (*mangle)(void *ctx, struct drive_answer *answer);
     void *ctx;
-    /* counted */
+    /* Counters: */
     uint64_t asked, node_infos, node_descs, switch_infos, port_infos;
 };
 
-/* Until done; FAB_E_LIMIT: more questions than the limit. */
+/* Runs a discovery until it is done. LIMIT: more questions than the limit. */
 int drive(struct drive *r, struct fab_discover *d);
-/* SubnSet or SubnGet along a path; data in and out. The SMP status, or -1: no answer. */
+/* A Get or Set of subnet management along a path; data in and out. Returns the status of the
+ * answer; -1: no answer. */
 int drive_smp(struct drive *r, const struct fab_path *path, uint8_t method, uint16_t attr_id,
               uint32_t attr_mod, uint8_t data[FAB_SMP_DATA]);
-/* A whole discovery from r's place. */
+/* A full discovery from the manager's port. */
 int drive_whole(struct drive *r, struct fab_fabric **ret_fabric);
-/* Does what a manager does, the simple way: LID of a node is its id + 1 (adapters: on the first
- * cabled port), shortest paths, all links Active, SM LID is ours. f: as found by drive_whole. */
+/* Programs the fabric in the simplest way: the LID of a node is its id + 1 (at adapters: on the
+ * first port with a link), shortest paths, all links Active, our LID as the SM's. f: the fabric
+ * that drive_whole found. */
 int drive_program(struct drive *r, const struct fab_fabric *f);
-/* Where a manager of that fabric would sit: the first cabled adapter port. */
+/* Puts the manager at the first adapter port with a link. */
 void drive_sit(struct drive *r);
 
 #endif

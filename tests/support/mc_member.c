@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host that joins or leaves a multicast group, through libibumad as a program of any vendor does:
+ * A host that joins or leaves a multicast group through libibumad, as programs of any vendor do:
  *
  *      mc_member join|leave SM-LID MGID-HIGH MGID-LOW P_KEY PREFIX PORT-GUID [JOIN-STATE]
  *
- * Numbers in any base. Prints "STATUS MLID JOIN-STATE" of the answer, in hexadecimal.
+ * Numbers can have any base. Prints "STATUS MLID JOIN-STATE" of the answer in hexadecimal.
  */
 #include <infiniband/umad.h>
 #include <stdio.h>

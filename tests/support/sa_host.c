@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host that registers with the subnet administrator, by libibumad: commands one after the other,
- * a line of output for each.
+ * A host that registers with subnet administration through libibumad. It runs one command after the
+ * other and prints a line for each.
  *
  *      set ID NUMBER [KEY]     registers a service with that number in its data
  *      get ID                  prints the number, or the status
  *      delete ID [KEY]
  *      churn SECONDS           sets services 1 to 60 in turn with rising numbers, and prints each
- *                              that is confirmed; ends early when that fails
+ *                              that is confirmed; ends early if one fails
  *      subscribe TRAP, unsubscribe TRAP
  *      join NUMBER, leave NUMBER   a multicast group of that number
  *      alias PLACE GUID
- *      listen SECONDS [deaf]   prints reports, and answers them, or not
+ *      listen SECONDS [deaf]   prints reports, and answers them unless "deaf"
  *
- * SIM_HOST says where it sits. What comes unasked goes to those only, on a simulated fabric, whose
- * port is that of a subnet manager: who listens says so, and to who asks that it is not active.
+ * SIM_HOST names the port. A simulated fabric delivers unsolicited MADs only to the client that is
+ * an SM. So a listening host claims to be one, and answers SMInfo requests with the state "not
+ * active".
  */
 #include <fcntl.h>
 #include <infiniband/umad.h>
@@ -29,7 +30,7 @@
 #include "libfabmgr/wire/sa.h"
 
 #define QP1_QKEY 0x80010000
-#define TRY_MS 1000 /* what was carried out is refused when it is asked for again */
+#define TRY_MS 1000 /* a request that was already carried out is refused when it is repeated */
 #define TRIES 4
 #define NO_ANSWER 0xffff
 #define CHURNED 60
@@ -84,7 +85,7 @@ static void send_mad(const uint8_t mad[FAB_MAD_SIZE], uint16_t lid)
         die("send");
 }
 
-/* NULL: nothing came. */
+/* NULL: nothing arrived. */
 static const uint8_t *receive(int ms)
 {
     int len = FAB_MAD_SIZE;
@@ -92,7 +93,7 @@ static const uint8_t *receive(int ms)
     return umad_recv(port_id, room, &len, ms) < 0 ? NULL : umad_get_mad(room);
 }
 
-/* The status; the answer's attribute is in data. */
+/* Returns the status; data gets the attribute of the answer. */
 static unsigned ask(uint8_t method, uint16_t attr_id, uint64_t mask, uint8_t data[FAB_SA_DATA_LEN])
 {
     uint8_t mad[FAB_MAD_SIZE];
@@ -165,7 +166,7 @@ static void churn(double seconds)
     }
 }
 
-/* ---- subscriptions, groups, names ---- */
+/* ---- subscriptions, groups, aliases ---- */
 
 static unsigned inform(bool subscribe, uint16_t trap)
 {
@@ -206,7 +207,7 @@ static unsigned alias(unsigned place, uint64_t guid)
     struct fab_guid_info_record r = {.lid = (uint16_t)port.base_lid, .block = (uint8_t)(place / 8)};
     uint64_t mask = fab_rec_component(&fab_guid_info_record, "LID") |
                     fab_rec_component(&fab_guid_info_record, "BlockNum") |
-                    UINT64_C(1) << (4 + place % 8); /* its components follow four others */
+                    UINT64_C(1) << (4 + place % 8); /* these components follow four others */
     r.table.guid[place % 8] = guid;
     (void)fab_rec_pack(&fab_guid_info_record, &r, data, sizeof data);
     return ask(FAB_METHOD_SET, FAB_SA_GUID_INFO_RECORD, mask, data);
@@ -217,7 +218,7 @@ static void answer_sminfo(const uint8_t *request)
     uint8_t mad[FAB_MAD_SIZE];
     memcpy(mad, request, sizeof mad);
     mad[3] = FAB_METHOD_GET_RESP;
-    mad[4] |= 0x80; /* on the way back */
+    mad[4] |= 0x80; /* direction bit: an answer */
     memset(mad + 64, 0, 64);
     memset(room, 0, sizeof room);
     memcpy(umad_get_mad(room), mad, sizeof mad);
@@ -259,7 +260,7 @@ static bool is_number(const char *text)
     return text != NULL && text[0] >= '0' && text[0] <= '9';
 }
 
-/* Runs the command at argv[0]; how many words it had. */
+/* Runs the command at argv[0]. Returns how many arguments it used. */
 static int run(char **argv)
 {
     const char *what = argv[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A hub of `fabsim serve` over a small fabric without sockets, and clients as they speak to it. */
+/* A hub of `fabsim serve` over a small fabric, without sockets, and its clients. */
 #ifndef TESTS_UNIT_HUB_LAB_H
 #define TESTS_UNIT_HUB_LAB_H
 
@@ -24,7 +24,8 @@ enum {
 };
 #define LOST 110
 
-/* Two leaves, two spines, two hosts a leaf, and an owner who keeps the last packet of each. */
+/* Two leaves, two spines, two hosts at each leaf, and an owner that keeps the last packet of each
+ * client. */
 struct lab {
     struct fab_fabric *f;
     struct hub hub;
@@ -86,7 +87,7 @@ static inline uint32_t word(const uint8_t *p)
     return v;
 }
 
-/* The datagram after it; its type is 0 if it was refused. */
+/* Returns the datagram as answered; its type is 0 if it was refused. */
 static inline uint8_t *control(struct lab *x, uint32_t pid, uint32_t id, uint32_t type,
                                uint8_t d[80])
 {
@@ -96,7 +97,7 @@ static inline uint8_t *control(struct lab *x, uint32_t pid, uint32_t id, uint32_
     return d;
 }
 
-/* The client's id, or -1. */
+/* Connects a client. Returns its id, or -1. */
 static inline int come(struct lab *x, uint32_t pid, const char *node, bool is_sm)
 {
     uint8_t d[80] = {0};
@@ -108,7 +109,7 @@ static inline int come(struct lab *x, uint32_t pid, const char *node, bool is_sm
     return word(d + 8) == CONNECT ? (int)word(d + 16) : -1;
 }
 
-/* Sends it, and gives what the client has last received. */
+/* Sends a MAD and returns the last packet that the client received. */
 static const uint8_t *request(struct lab *x, int id, uint16_t dlid, const struct fab_mad *mad)
 {
     uint8_t packet[HUB_PACKET_SIZE] = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A view with routes, subnet administration over it, and requests to that. */
+/* A view with routes, subnet administration over it, and requests. */
 #ifndef TESTS_UNIT_SA_PLACE_H
 #define TESTS_UNIT_SA_PLACE_H
 
@@ -20,7 +20,7 @@ struct place {
     struct fab_sa_request req;
 };
 
-/* Consumes f; lmc: of adapters. */
+/* Consumes f. lmc: of adapters. */
 static inline struct place place_with(struct fab_fabric *f, const char *engine, uint8_t lmc,
                                       bool proven, struct fab_classes *classes)
 {
@@ -90,7 +90,8 @@ static inline void want(struct place *x, const struct fab_rec *r, const void *fr
 }
 #define NAMES(...) ((const char *[]){__VA_ARGS__, NULL})
 
-/* All records of the answer, the first ones in structs of `size` bytes; returns how many. */
+/* Reads all records of the answer, the first ones into structs of `size` bytes. Returns their
+ * number. */
 static inline uint32_t table(struct place *x, void *ret, size_t size, uint32_t room)
 {
     struct fab_sa_query q;
@@ -130,7 +131,7 @@ static inline uint16_t get(struct place *x, uint8_t answer[FAB_MAD_SIZE])
     uint16_t status = fab_sa_get(x->sa, bytes, &req, 1000, answer);
     ck_assert_uint_eq(fab_be16(answer + 4), status);
     ck_assert_uint_eq(fab_be64(answer + 8), 99);
-    ck_assert_uint_eq(fab_be64(answer + FAB_SA_HEADER), 0); /* no SM_Key goes out */
+    ck_assert_uint_eq(fab_be64(answer + FAB_SA_HEADER), 0); /* no SM_Key in answers */
     return status;
 }
 

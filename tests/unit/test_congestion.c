@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Congestion control from the fabric: tables, values by hand, what is told. Its properties over
+/* Congestion control settings: tables, values set by the operator, and advice. Properties over
  * random fabrics are in test_congestion_random.c. */
 #include "libfabmgr/congestion/advise.h"
 #include "libfabmgr/congestion/congestion.h"
@@ -96,9 +96,9 @@ static const struct fab_congestion_adapter *any_adapter(const struct fab_congest
     return &c->adapter[0];
 }
 
-/* Told of n senders, 2 n are held where there are as many ends: the table's end leaves them two
- * thirds of the end's rate, and marks outweigh the timer. More senders never make the increase
- * smaller, nor the table's end faster. */
+/* With a fan-in of n, 2 n senders are throttled if there are so many: the table's last entry leaves
+ * each two thirds of its share, and marks outweigh the timer. More senders never make the increase
+ * smaller or the table's last entry faster. */
 START_TEST(twice_as_many_are_held_as_are_counted_on)
 {
     struct fab_fabric *f = leaf_spine(16, 8, 16);
@@ -198,7 +198,7 @@ START_TEST(off_is_off)
 }
 END_TEST
 
-/* A device with a short table gets one that fits, and as far down. */
+/* A device with a short table gets one that fits and reaches as low a rate. */
 START_TEST(short_tables_reach_as_far)
 {
     struct fab_fabric *f = leaf_spine(4, 4, 8);
@@ -269,14 +269,14 @@ START_TEST(advice_follows_what_is_seen)
     assumed.unsupported = 11;
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, NULL), 2);
     uint32_t kinds;
-    /* logs name more of them than counters give for each end */
+    /* logs show a higher fan-in than counters */
     seen = (struct fab_congestion_observed){
         .congested_endports = 4, .slowed = 100, .logged_fan_in = 70};
     assumed = (struct fab_congestion_configured){.apply = true, .fan_in = 64, .devices = 100};
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "congestion.fan_in to 70"));
     uint32_t fan_in = kinds;
-    /* a crowd that goes on is no trouble, unless others wait for it */
+    /* a persistent incast needs no advice unless other traffic waits for it */
     seen = (struct fab_congestion_observed){
         .congested_endports = 1, .persistent_endports = 1, .slowed = 9};
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 0);
@@ -286,13 +286,13 @@ START_TEST(advice_follows_what_is_seen)
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "not held back"));
     ck_assert_uint_ne(kinds, fan_in);
-    seen.persistent_endports = 0; /* one that passes */
+    seen.persistent_endports = 0; /* an incast that ends */
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 0);
-    /* somebody else */
+    /* another program sets devices */
     assumed.changed = 2;
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "2 devices had other settings"));
-    /* all at once: each has its place */
+    /* all advices at once fit */
     seen = (struct fab_congestion_observed){.congested_endports = 1,
                                             .persistent_endports = 1,
                                             .slowed = 65,
@@ -303,7 +303,7 @@ START_TEST(advice_follows_what_is_seen)
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 4);
     for (int i = 0; i < 4; i++)
         ck_assert_uint_lt(strlen(text[i]), FAB_CONGESTION_ADVICE_LEN - 1);
-    /* switched off there is nothing to say but that */
+    /* with the profile "off", only applying it is advised */
     assumed.off = true;
     seen.max_wait_permille = 0;
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 0);

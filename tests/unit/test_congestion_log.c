@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Readings of congestion logs: what is new in them, when it was, whom it concerns. */
+/* Readings of congestion logs: new entries, their times, and the LIDs concerned. */
 #include "libfabmgr/congestion/log.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define LEN 224
 #define SECOND UINT64_C(1000000)
-#define TICKS 976562u /* of 1.024 us, a second */
+#define TICKS 976562u /* ticks of 1.024 us in a second */
 
 static uint32_t read_ca(struct fab_congestion_log *log, const struct fab_cc_log_ca *is, uint64_t at)
 {
@@ -31,7 +31,7 @@ static void put(struct fab_cc_log_ca *is, int i, uint16_t to, uint32_t stamp)
     is->entry[i].time_stamp = stamp;
 }
 
-/* back: the device's counter begins anew with each reading. */
+/* back: the device resets its counter at each reading. */
 static void counts(bool back)
 {
     struct fab_congestion_log log = {0};
@@ -53,11 +53,11 @@ static void counts(bool back)
     ck_assert_uint_eq(read_ca(&log, &is, 1020 * SECOND), 2);
     ck_assert_uint_eq(log.events, 2);
     ck_assert_uint_eq(log.count, 3);
-    ck_assert_uint_eq(log.entry[0].dlid, 20); /* the newest first */
+    ck_assert_uint_eq(log.entry[0].dlid, 20); /* latest first */
     ck_assert_uint_eq(log.entry[1].dlid, 21);
     ck_assert_uint_eq(log.entry[2].dlid, 20);
 
-    /* as many as before: only the entries tell that the counter was set back */
+    /* the same count as before: only the entries show that the counter was reset */
     is.time_stamp = 130 * TICKS;
     is.count = back ? 2 : 9;
     put(&is, 3, 22, 125 * TICKS);
@@ -77,16 +77,16 @@ START_TEST(clocks_come_round)
 {
     struct fab_congestion_log log = {0};
     struct fab_cc_log_ca is = {.type = 2, .time_stamp = 10 * TICKS};
-    put(&is, 0, 20, 0u - 20 * TICKS); /* before the clock came round */
+    put(&is, 0, 20, 0u - 20 * TICKS); /* before the clock wrapped */
     (void)read_ca(&log, &is, 1000 * SECOND);
     uint64_t at = log.entry[0].at_us;
     ck_assert_uint_ge(at, 970 * SECOND - 100);
     ck_assert_uint_le(at, 970 * SECOND + 100);
-    /* and once more: the entry does not grow young */
+    /* after another wrap, the entry is not younger */
     is.time_stamp = 0u - 10 * TICKS;
     (void)read_ca(&log, &is, 5380 * SECOND);
     ck_assert_uint_eq(log.entry[0].at_us, at);
-    /* nor does an old one count as an event */
+    /* and an old entry is not counted as an event */
     put(&is, 1, 21, is.time_stamp - 300 * TICKS);
     is.count = 3;
     is.time_stamp += TICKS;
@@ -112,7 +112,7 @@ START_TEST(a_switch_tells_its_ports)
         ck_assert(fab_congestion_log_marked(&log, (uint8_t)port) == (port == 36));
     ck_assert_uint_eq(log.count, 1);
     ck_assert_uint_eq(log.entry[0].slid, 9);
-    /* an adapter's is none, nor is what is cut off; nothing changes then */
+    /* the log of an adapter or a truncated one is refused, and changes nothing */
     struct fab_congestion_log was = log;
     bytes[0] = 2;
     ck_assert_int_eq(
@@ -136,8 +136,8 @@ START_TEST(crowds_have_each_sender_once)
     put(&is, 0, 20, 99 * TICKS);
     put(&is, 1, 20, 98 * TICKS);
     put(&is, 2, 21, 97 * TICKS);
-    put(&is, 3, 7, 97 * TICKS);  /* itself */
-    put(&is, 4, 22, 97 * TICKS); /* beyond what is counted */
+    put(&is, 3, 7, 97 * TICKS);  /* the port itself */
+    put(&is, 4, 22, 97 * TICKS); /* a LID out of range */
     put(&is, 5, 19, 10 * TICKS); /* long ago */
     (void)read_ca(&log, &is, 1000 * SECOND);
     fab_congestion_log_incasts(&log, 990 * SECOND, senders, 22);
@@ -146,7 +146,7 @@ START_TEST(crowds_have_each_sender_once)
 }
 END_TEST
 
-/* Any bytes: in order, in bounds, never more events than the counter can mean. */
+/* Any bytes: entries in order, within bounds, and never more events than the counter allows. */
 START_TEST(any_readings)
 {
     struct fab_prng r;

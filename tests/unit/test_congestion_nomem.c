@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every allocation of computing settings, of those for Ethernet, of the crowds of partitions, of
- * the traffic model, and of the daemon's computation with its devices fails in turn: NOMEM each
- * time, and nothing leaks (under the sanitizers).
+ * Every allocation fails in turn: in computing settings, RoCE settings and the fan-in of
+ * partitions, in the traffic model, and in the daemon's computation with its devices. Each time the
+ * result is NOMEM and nothing leaks (with sanitizers).
  */
 #include <string.h>
 
@@ -86,22 +86,22 @@ static int traffic(void)
 
 /* ---- the daemon's ---------------------------------------------------------------------------- */
 
-static struct fab_view *view; /* of all that */
+static struct fab_view *view; /* for all of these */
 
 static void nothing(void *ctx)
 {
     (void)ctx;
 }
 
-/* In virtual time, where the worker's jobs are done in line; devices have tables, so that these
- * count in the second computation. */
+/* In virtual time, where jobs of the worker run at once; devices report table sizes, which count in
+ * the second computation. */
 static int daemon_computes(void)
 {
     const struct fab_mads_config mads = {.window_start = 1, .window_max = 1, .timeout_us = 1};
     struct cc cc = {.in = {.loop = loop, .config = &config}};
     cc.mads = fab_mads_new(&mads);
     int r = cc.mads ? cc_begin(&cc, view) : FAB_E_NOMEM;
-    (void)loop_run(loop); /* as long as there is anything to do */
+    (void)loop_run(loop); /* as long as there are events */
     for (uint32_t i = 0; i < cc.device_count; i++)
         cc.devices[i].table_blocks = 1;
     if (r == FAB_OK && cc.generation != 0) {

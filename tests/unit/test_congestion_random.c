@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Settings over thousands of random fabrics: trees of any taper, tori, dragonflies and cables at
- * random, with links of any rate, devices of any table, any profile and fan-ins by hand, by class
- * and by partitions. Every value is in its field's range; nothing that makes an end slower, a
- * port_fan_in larger or a way longer makes a delay shorter; little changes with little.
+ * Settings over thousands of random fabrics: trees of any taper, tori, dragonflies and random
+ * graphs, with links of any rate, devices with any table size, any profile, and fan-ins by setting,
+ * class and partition. Every value is within its field. A slower endport, a larger fan-in or a
+ * longer path never makes a delay shorter. A small change of the fabric changes few settings.
  */
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/congestion/congestion.h"
@@ -11,8 +11,8 @@
 #include "tests/unit/fabrics.h"
 #include "tests/unit/testing.h"
 
-/* Check tells a file of each assertion that holds: millions of them take longer than what they are
- * about. */
+/* Check records each assertion that holds in a file; for millions of assertions that takes longer
+ * than the tests. */
 #define HOLDS(x)                                                                                   \
     do {                                                                                           \
         if (!(x))                                                                                  \
@@ -21,7 +21,7 @@
 
 /* ---- scenes ---------------------------------------------------------------------------------- */
 
-struct scene { /* all owned */
+struct scene { /* all owned by this struct */
     struct fab_fabric *f;
     struct fab_policy policy;
     uint8_t *blocks;
@@ -204,7 +204,7 @@ static void check_adapter(const struct fab_congestion_adapter *a,
     }
 }
 
-/* No more are counted on than are known of from anywhere, rounded up by at most a half. */
+/* The fan-in exceeds no known limit, except for rounding up by at most a half. */
 static void check_fan_in(const struct scene *s, uint32_t port, const struct fab_congestion_basis *b)
 {
     uint32_t by_hand = s->policy.congestion.fan_in, port_fan_in = s->port_fan_in[port];
@@ -283,8 +283,8 @@ static bool same_adapter(const struct fab_congestion_adapter *a,
     return same;
 }
 
-/* The increase grows with the port_fan_in, and a timer may become shorter with it: a mark counts
- * for no less time, but for a tick of the timer. */
+/* The increase grows with the fan-in, and the timer may become shorter with it: the delay after a
+ * mark lasts no less, up to one tick of the timer. */
 static void held_no_shorter(const struct fab_congestion_adapter *was,
                             const struct fab_congestion_adapter *now)
 {
@@ -301,7 +301,7 @@ static void held_no_shorter(const struct fab_congestion_adapter *was,
 
 typedef void comparison(const struct fab_congestion_adapter *was,
                         const struct fab_congestion_adapter *now);
-/* Of each adapter but `except`. */
+/* Applies to each adapter but `except`. */
 static void each(const struct scene *s, const struct fab_congestion *a,
                  const struct fab_congestion *b, uint32_t except, comparison *compare)
 {
@@ -334,7 +334,7 @@ START_TEST(a_slower_end_makes_no_delay_shorter)
 }
 END_TEST
 
-/* Of one end's job: nobody else is concerned, and no switch. */
+/* A larger partition of one endport changes no other endport and no switch. */
 START_TEST(a_larger_job_slows_down_its_own)
 {
     struct fab_prng r;
@@ -438,8 +438,8 @@ static void compare(const struct scene *s, const struct fab_congestion *a,
     }
 }
 
-/* One fabric in so many crosses a step (of hops, of the number of ends, of the slowest rate), and
- * then changes much. */
+/* One fabric in so many crosses a rounding step (of hops, endports or the slowest rate) and then
+ * changes much. */
 START_TEST(a_cable_less_changes_few_settings)
 {
     static const char *const names[KINDS] = {"leaf-spine", "fat trees", "tori", "dragonflies",

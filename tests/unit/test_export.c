@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exports: each format on a small fabric, in pieces as in one, and with names as bad as they come.
- * That other programs read them is tested in tests/integration/test_exports.sh.
+ * Exports: each format on a small fabric, in pieces and as a whole, with the worst possible names.
+ * tests/integration/test_exports.sh tests that other programs can read them.
  */
 #include "libfabmgr/export/export.h"
 
@@ -80,7 +80,8 @@ START_TEST(each_format)
 }
 END_TEST
 
-/* Three lanes: an SL by destination, what comes from a trunk a lane further, a host with two. */
+/* Three VLs: the SL follows the destination, packets from an ISL use the next VL, and one host has
+ * two VLs. */
 START_TEST(lanes)
 {
     struct fab_policy p;
@@ -103,7 +104,8 @@ START_TEST(lanes)
     f->ports[t->lids.owner[3]].info.vl_cap = 2;
     char *maps = exported(f, t, FAB_EXPORT_OPENSM_SL2VL),
          *sls = exported(f, t, FAB_EXPORT_PATH_SLS);
-    /* 2 spines with 3 ports, 3 leaves with 6, each from all and port 0; a line for each host */
+    /* 2 spines with 3 ports, 3 leaves with 6, each from all ports and port 0; a line for each
+     * host */
     ck_assert_uint_eq(lines_with(maps, " :"), 2 * 3 * 4 + 3 * 6 * 7 + 12 + 17);
     assert_has(maps, ", base LID 13, \"leaf-001\"\n#in out : 0  1  2");
     assert_has(maps, "\n0   1   : 0  1  2  0  1  2  0  1  2  0  1  2  0  1  2  0 \n");
@@ -145,7 +147,7 @@ START_TEST(slurm_groups)
 }
 END_TEST
 
-/* Two hosts with two adapters each; names that break formats; adapters that nobody has named. */
+/* Two hosts with two adapters each; names that break formats; adapters without a name. */
 START_TEST(names)
 {
     static const char *const descs[] = {"node1 mlx5_0", "node1 mlx5_1", "node2 mlx5_0",
@@ -237,8 +239,8 @@ static void free_all(char **text)
         free(text[i]);
 }
 
-/* Tables that lead in cycles and nowhere are written as they are; with the right tables the exports
- * are the same as before, byte for byte. */
+/* Tables with cycles and dead ends are written as they are. With the right tables the exports are
+ * the same as before, byte for byte. */
 START_TEST(broken_tables)
 {
     struct fab_prng prng;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hub of `fabsim serve`: who gets which MAD, who may ask what, and that nothing is lost without
- * a word.
+ * The hub of `fabsim serve`: which client gets which MAD, which control requests are accepted, and
+ * that each lost MAD is reported.
  */
 #include "libfabmgr/wire/sa.h"
 #include "tests/unit/hub_lab.h"
@@ -135,7 +135,7 @@ START_TEST(requests_to_the_sm_and_back)
 }
 END_TEST
 
-/* A table that ends early says so; nothing else may be of another length than a MAD's. */
+/* An SA table may be shorter than a MAD; no other MAD may have another length. */
 START_TEST(short_tables)
 {
     struct lab x;
@@ -190,7 +190,8 @@ START_TEST(lost_comes_back)
 }
 END_TEST
 
-/* The answer of another client is lost on its way: who asked gets the word, not who answered. */
+/* The answer of another client is lost on its way: the requester is notified, not the answering
+ * client. */
 START_TEST(lost_answer)
 {
     struct lab x;
@@ -209,7 +210,8 @@ START_TEST(lost_answer)
 }
 END_TEST
 
-/* Who has a request and goes, or keeps it, is answered for; who asked and goes is not. */
+/* A client that has a request and disconnects, or does not answer, has the request returned as
+ * lost; a requester that disconnects gets nothing. */
 START_TEST(unanswered)
 {
     struct lab x;
@@ -251,7 +253,7 @@ START_TEST(full_client)
 }
 END_TEST
 
-/* libumad2sim would crash an SM that gets a MAD of a class that it did not register. */
+/* libumad2sim crashes an SM that gets a MAD of a class that it has not registered. */
 START_TEST(classes_nobody_registered)
 {
     struct lab x;
@@ -277,7 +279,7 @@ START_TEST(not_a_packet)
     hub_packet(&x.hub, 77, packet, sizeof packet);
     hub_packet(&x.hub, 100000, packet, sizeof packet);
     ck_assert_uint_eq(x.count[id], 0);
-    hub_packet(&x.hub, (unsigned)id, packet, sizeof packet); /* of no version */
+    hub_packet(&x.hub, (unsigned)id, packet, sizeof packet); /* an invalid version */
     ck_assert_uint_eq(status_of(x.last[id]), LOST);
     lab_end(&x);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names of places, and the console's commands, as the hub of `fabsim serve` has them.
+ * Names of places, and commands of the console, with the hub of `fabsim serve`.
  */
 #include "cli/sim/cmd.h"
 #include "libfabmgr/sim/fault.h"
@@ -65,7 +65,7 @@ START_TEST(console)
 }
 END_TEST
 
-/* Late is not lost. */
+/* A delayed answer is not reported as lost. */
 START_TEST(late_answers)
 {
     struct lab x;
@@ -89,7 +89,7 @@ START_TEST(late_answers)
 }
 END_TEST
 
-/* A MAD that is held up on its way is not lost either, but may be later on. */
+/* A delayed request is not reported as lost at once, but can be lost later. */
 START_TEST(late_requests)
 {
     struct fab_sim_impairments foul = {.delay = 1, .delay_us = 5000};
@@ -149,7 +149,7 @@ static uint8_t method_of_answer(struct lab *x, int id)
     return x->count[id] > before && status_of(x->last[id]) == 0 ? x->last[id][32 + 3] : 0;
 }
 
-/* Each fault is there, and what undoes it undoes it. */
+/* Each fault has its effect, and can be undone. */
 START_TEST(faults_and_back)
 {
     struct lab x;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bytes of recordings, and the player by itself. */
+/* The format of recordings, and the player alone. */
 #include <string.h>
 
 #include "libfabmgr/base/prng.h"
@@ -166,7 +166,7 @@ static enum fab_recording_player_sent ask(struct play *x, uint64_t now, uint32_t
     return fab_recording_player_send(x->p, now, &e);
 }
 
-/* The next that comes is the answer with that TID (or trap), then. */
+/* The next incoming MAD is the answer (or trap) with that TID, at that time. */
 static void comes(struct play *x, uint64_t now, uint32_t tid)
 {
     ck_assert_uint_eq(fab_recording_player_deadline(x->p, now), now);
@@ -203,7 +203,8 @@ START_TEST(answers_by_content)
 }
 END_TEST
 
-/* The first try was lost, the second answered; the first of another came back undelivered. */
+/* The first try was lost, the second was answered; the first of another request came back as
+ * undeliverable. */
 START_TEST(loses_what_was_lost)
 {
     struct tape t;
@@ -243,7 +244,7 @@ START_TEST(traps_keep_their_place)
     ck_assert_int_eq(ask(&x, 1000000, 1, 7), FAB_RECORDING_PLAYER_RECORDED);
     comes(&x, 1000010, 7);
     ck_assert_int_eq(ask(&x, 1400000, 2, 8),
-                     FAB_RECORDING_PLAYER_RECORDED); /* too early: time is laid anew */
+                     FAB_RECORDING_PLAYER_RECORDED); /* too early: time is aligned again */
     ck_assert(fab_recording_player_receive(x.p, 1400000, x.mad, &x.got));
     ck_assert_uint_eq(fab_be64(x.mad + 8), 55);
     comes(&x, 1400010, 8);
@@ -262,10 +263,10 @@ START_TEST(does_not_wait_for_ever)
     end_at(&t, 300);
     play(&x, &t);
     ck_assert_int_eq(ask(&x, 1000000, 2, 8), FAB_RECORDING_PLAYER_RECORDED);
-    comes(&x, 1000500, 8); /* half of its timeout: 1 was not asked */
+    comes(&x, 1000500, 8); /* half of its timeout has passed, and 1 was not requested */
     comes(&x, 1000100, 55);
     ck_assert_int_eq(ask(&x, 1000600, 1, 7), FAB_RECORDING_PLAYER_RECORDED);
-    comes(&x, 1000610, 7); /* late is better than never */
+    comes(&x, 1000610, 7); /* the answer comes, although late */
     struct fab_recording_player_stats s;
     fab_recording_player_stats(x.p, &s);
     ck_assert_uint_eq(s.reordered, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* RoCE's settings: the order of thresholds, what headroom rises with, speeds, and another's
- * headroom beside ours. */
+/* RoCE settings: the order of thresholds, the growth of headroom, speeds, and another
+ * implementation's headroom for comparison. */
 #include "libfabmgr/congestion/roce.h"
 
 #include "libfabmgr/base/prng.h"
@@ -35,7 +35,7 @@ static size_t roce(const struct made *m, struct fab_congestion_roce **ret)
     return count;
 }
 
-/* Of ports to ends, were all links of that rate. */
+/* The settings of ports to endports if all links had that rate. */
 static struct fab_congestion_roce at(struct made *m, uint32_t rate, uint16_t mtu, uint32_t cable_m)
 {
     struct fab_congestion_roce *all, r;
@@ -108,7 +108,7 @@ START_TEST(thresholds_are_in_order)
 }
 END_TEST
 
-/* Whatever the policy says of times, cables and senders. */
+/* For any delays, cable lengths and fan-ins in the policy. */
 START_TEST(extremes_keep_the_order)
 {
     struct made m = make(random_fabric(4, 2, 6, 1));
@@ -150,7 +150,7 @@ START_TEST(headroom_rises)
 }
 END_TEST
 
-/* InfiniBand's rates, as 1, 2, 4 and 12 lanes have them. */
+/* The rates of InfiniBand with 1, 2, 4 and 12 lanes. */
 START_TEST(a_rate_is_the_nearest_speed)
 {
     static const struct {
@@ -168,7 +168,7 @@ START_TEST(a_rate_is_the_nearest_speed)
 }
 END_TEST
 
-/* ConnectX's driver in Linux has (301 + 2.16 m) * Gb/s + 2.72 MTU, from 40 Gb/s on (mlx5
+/* The ConnectX driver of Linux computes (301 + 2.16 m) * Gb/s + 2.72 MTU, from 40 Gb/s on (mlx5
  * en/port_buffer.c). */
 START_TEST(another_comes_to_much_the_same)
 {

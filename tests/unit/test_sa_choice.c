@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which paths subnet administration chooses for a request: by what it calls the ends, and by what
- * else it asks for.
+ * Which paths subnet administration chooses for a request: by the names of the endports and by the
+ * other components.
  */
 #include "tests/unit/sa_place.h"
 
@@ -21,11 +21,11 @@ START_TEST(ends_are_named_by_gid_and_lid)
         ck_assert_uint_eq(r[0].dlid, q.dlid);
         ck_assert_uint_eq(r[0].dgid[1], q.dgid[1]);
     }
-    want(&x, &fab_path_record, &q, NAMES("SGID")); /* to all */
+    want(&x, &fab_path_record, &q, NAMES("SGID")); /* to all endports */
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 11);
     want(&x, &fab_path_record, &q, NAMES("SGID", "SLID", "DGID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 1);
-    q.slid = (uint16_t)lid(&x, host(&x, 1)); /* of another port */
+    q.slid = (uint16_t)lid(&x, host(&x, 1)); /* another port's LID */
     want(&x, &fab_path_record, &q, NAMES("SGID", "SLID", "DGID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 0);
     q.slid = 0xbfff;
@@ -42,7 +42,7 @@ START_TEST(ends_are_named_by_gid_and_lid)
 }
 END_TEST
 
-/* The port answers to a name that is not in the snapshot, in its own words. */
+/* A port is found by an alias that is not in the snapshot, and the answer uses this name. */
 START_TEST(aliases_name_ports)
 {
     struct place x = place_of(leaf_spine(3, 2, 2), "updn", 0, true);
@@ -116,7 +116,7 @@ START_TEST(aliases_are_unique)
 }
 END_TEST
 
-/* A path to another subnet leads to the router that the table names, and says whom it is for. */
+/* A path to another subnet leads to the configured router, and keeps the destination GID. */
 START_TEST(other_subnets_are_behind_routers)
 {
     static const char text[] = "# ours\nfec0000000000007 0x99 # nobody\n* *\n";
@@ -135,7 +135,7 @@ START_TEST(other_subnets_are_behind_routers)
     ck_assert_uint_eq(r.dgid[0], far);
     ck_assert_uint_eq(r.dgid[1], 4711);
     ck_assert_uint_gt(r.hop_limit, 1);
-    q.dgid[0] = UINT64_C(0xfec0000000000007); /* its router is not there */
+    q.dgid[0] = UINT64_C(0xfec0000000000007); /* its router does not exist */
     want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     q.dgid[0] = PREFIX;
@@ -205,12 +205,12 @@ START_TEST(paths_are_selected)
         if (cases[i].count)
             ck_assert_msg(got == cases[i].becomes, "case %zu: %u", i, got);
     }
-    q.mtu = 5; /* a value without its selector says nothing */
+    q.mtu = 5; /* a value without its selector is ignored */
     q.sl = 1;
     q.pkey = 0x8001;
     want(&x, &fab_path_record, &q, NAMES("SLID", "DLID", "Mtu"));
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
-    want(&x, &fab_path_record, &q, NAMES("SLID", "DLID", "SL")); /* any is as good as another */
+    want(&x, &fab_path_record, &q, NAMES("SLID", "DLID", "SL")); /* any SL is possible */
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
     ck_assert_uint_eq(r.sl, 1);
     want(&x, &fab_path_record, &q, NAMES("SLID", "DLID", "P_Key"));
@@ -222,7 +222,7 @@ START_TEST(paths_are_selected)
 }
 END_TEST
 
-/* Host 0: default and 0x8001; 1: default, limited, and 1 limited; 2: 0x8002 alone; 3: no table. */
+/* Host 0: default and 0x8001; 1: default, limited, and 1 limited; 2: only 0x8002; 3: no table. */
 START_TEST(paths_keep_to_partitions)
 {
     struct place x = place_of(leaf_spine(2, 1, 2), "updn", 0, true);
@@ -231,7 +231,7 @@ START_TEST(paths_keep_to_partitions)
     struct fab_path_record r;
     static const struct {
         unsigned src, dst;
-        uint16_t wanted, becomes; /* 0: any; 0: no path */
+        uint16_t wanted, becomes; /* requested P_Key, 0: any; expected P_Key, 0: no path */
     } cases[] = {
         {0, 1, 0, 0x7fff}, {0, 1, 0x8001, 0x8001}, {0, 1, 0x8002, 0},
         {0, 2, 0, 0},      {0, 3, 0, 0xffff},      {1, 1, 0, 0x7fff},
@@ -253,8 +253,8 @@ START_TEST(paths_keep_to_partitions)
         if (cases[i].becomes)
             ck_assert_msg(r.pkey == cases[i].becomes, "case %zu: %#x", i, r.pkey);
     }
-    /* Host 2 sees itself; host 1 those with the default partition in full: hosts 0 and 3, switches
-     * (3), and itself. */
+    /* Host 2 sees itself; host 1 sees full members of the default partition (hosts 0 and 3, 3
+     * switches) and itself. */
     static const unsigned sees[4] = {6, 6, 1, 6};
     for (uint32_t h = 0; h < 4; h++) {
         uint8_t none[FAB_SA_DATA_LEN] = {0};
@@ -304,7 +304,7 @@ static bool path_of(struct place *x, uint32_t a, uint32_t b, const struct fab_pa
     return table(x, ret, sizeof *ret, 1) == 1;
 }
 
-/* The SL is that of the class and of the pair; classes limit what paths have. */
+/* The SL follows from the class and the pair; classes limit the properties of paths. */
 static void ask_for_classes(struct fab_fabric *f, const char *engine)
 {
     struct place x = place_with(f, engine, 0, true, two_classes());

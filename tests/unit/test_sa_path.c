@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Paths that subnet administration tells are those of the tables, against a trace of these. */
+/* The paths that subnet administration answers are those of the tables, compared with a trace. */
 #include "tests/unit/sa_place.h"
 
 struct least {
@@ -7,7 +7,7 @@ struct least {
     uint8_t mtu, hops;
 };
 
-/* A switch as an end: its port 0 may bear less than its cables. */
+/* At a switch as an endport, port 0 can have lower limits than the links. */
 static void least_of_port0(const struct place *x, uint32_t end, struct least *l)
 {
     const struct fab_port_info *info = &x->f->ports[end].info;
@@ -17,7 +17,7 @@ static void least_of_port0(const struct place *x, uint32_t end, struct least *l)
     l->mbps = fab_link_rate(info) && fab_link_rate(info) < l->mbps ? fab_link_rate(info) : l->mbps;
 }
 
-/* The least on the way, by a trace; false: there is none. */
+/* The lowest values on the path, by a trace; false: there is no path. */
 static bool least_of_trace(const struct place *x, uint32_t src, uint32_t to, struct least *ret)
 {
     const struct fab_verify_input in = {
@@ -28,7 +28,7 @@ static bool least_of_trace(const struct place *x, uint32_t src, uint32_t to, str
     for (uint32_t i = 0; good && i < t.count; i++) {
         const struct fab_port *p = &x->f->ports[t.ports[i]];
         if (p->num == 0)
-            continue; /* a switch sends by itself */
+            continue; /* a switch itself is the sender */
         const struct fab_port_info *a = &p->info, *b = &x->f->ports[p->peer].info;
         uint8_t mtu = a->mtu_cap < b->mtu_cap ? a->mtu_cap : b->mtu_cap;
         uint32_t mbps = fab_link_rate(a) < fab_link_rate(b) ? fab_link_rate(a) : fab_link_rate(b);
@@ -80,7 +80,7 @@ static bool any_is_odd(const struct place *x)
     return any != 0;
 }
 
-/* Cables of many rates and MTUs. */
+/* Links of many rates and MTUs. */
 static struct fab_fabric *motley(struct fab_fabric *f, struct fab_prng *prng)
 {
     static const char *const rates[] = {"4x EDR",  "4x HDR", "1x SDR",
@@ -98,7 +98,7 @@ static struct fab_fabric *motley(struct fab_fabric *f, struct fab_prng *prng)
     return f;
 }
 
-/* Of one cable between switches, or of all those of ends. */
+/* Slows down one link between switches, or all links of endports. */
 static struct fab_fabric *slower(struct fab_fabric *f, bool ends)
 {
     bool done = false;
@@ -129,13 +129,14 @@ START_TEST(paths_are_those_of_the_tables)
         ck_assert_int_eq(x.sa->odd != NULL, round >= MOTLEY);
         ck_assert_int_eq(any_is_odd(&x), round >= ALIKE && round < ONE_SLOWER);
         assert_paths_are_traces(&x);
-        assert_paths_are_traces(&x); /* again from memory */
+        assert_paths_are_traces(&x); /* again, from the cache */
         leave(&x);
     }
 }
 END_TEST
 
-/* Every pair has its record, with the SL of the engine; the way back is as good. */
+/* Every pair has its record, with the SL of the engine; the reverse path has the same
+ * properties. */
 START_TEST(all_pairs_have_records)
 {
     struct place x = place_of(grid((const uint32_t[3]){4, 4, 1}, true, 2), "dfsssp", 0, true);
@@ -161,7 +162,7 @@ START_TEST(all_pairs_have_records)
             r[i].reversible != back)
             ck_abort_msg("LID %u to %u", r[i].slid, r[i].dlid);
     }
-    ck_assert_uint_gt(sls, 1); /* not SL 0 alone, or this shows little */
+    ck_assert_uint_gt(sls, 1); /* more than SL 0, otherwise this test shows little */
     free(r);
     leave(&x);
 }
@@ -189,7 +190,7 @@ START_TEST(several_lids_make_several_paths)
     want(&x, &fab_path_record, &q, NAMES("SLID", "DGID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 2);
     ck_assert_uint_eq(r[0].slid, s + 1);
-    x.req.method = FAB_METHOD_GET; /* one path is what Get means */
+    x.req.method = FAB_METHOD_GET; /* Get returns one path */
     want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(get(&x, answer), 0);
     leave(&x);
@@ -215,7 +216,7 @@ START_TEST(many_paths_at_once)
     m.dgids = 255;
     want(&x, &fab_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_REQ_INVALID);
-    x.req.method = FAB_METHOD_GET_TABLE; /* only GetMulti is for it */
+    x.req.method = FAB_METHOD_GET_TABLE; /* only GetMulti is defined for it */
     ck_assert_uint_eq(refusal(&x), FAB_SMP_BAD_ATTR);
     leave(&x);
 }
@@ -255,8 +256,8 @@ static void ask_path(struct place *x, uint64_t sgid_prefix, uint64_t dgid_prefix
     want(x, &fab_path_record, &q, NAMES("SGID", "DGID"));
 }
 
-/* GIDs of the subnet's own prefix and link-local GIDs name the same ports; the answer repeats the
- * prefix of the question, and has the subnet's own where the question names none. */
+/* GIDs with the subnet's prefix and link-local GIDs name the same ports. The answer has the prefix
+ * of the request, or the subnet's own if the request names none. */
 START_TEST(gids_have_the_prefix_of_the_subnet)
 {
     const uint64_t ours = UINT64_C(0xfec0000000001234), other = UINT64_C(0xfec0000000001235);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records of subnet administration against the snapshot: what selects and what is refused. */
+/* Records of subnet administration compared with the snapshot: how requests select, and which are
+ * refused. */
 #include "tests/unit/sa_place.h"
 
 START_TEST(every_record_is_there_once)
@@ -54,7 +55,7 @@ START_TEST(components_choose_records)
     ck_assert_str_eq((const char *)got.desc.text, x.f->nodes[x.f->switch_count + 2].desc);
     ck_assert_uint_eq(got.info.port_guid, x.f->ports[host(&x, 2)].guid);
     ck_assert_uint_eq(got.info.local_port, 1);
-    want(&x, &fab_node_record, &n, NAMES("LID", "NodeType")); /* a host is no switch */
+    want(&x, &fab_node_record, &n, NAMES("LID", "NodeType")); /* a host is not a switch */
     ck_assert_uint_eq(table(&x, &got, sizeof got, 1), 0);
     n.lid = 0xbfff;
     want(&x, &fab_node_record, &n, NAMES("LID"));
@@ -75,7 +76,7 @@ START_TEST(components_choose_records)
 }
 END_TEST
 
-/* A VL arbitration table is read in blocks of 32 entries: 1 and 2 of low priority, 3 and 4 of high
+/* A VL arbitration table is read in blocks of 32 entries: 1 and 2 are low priority, 3 and 4 high
  * priority (IBA 14.2.5.9). A port has as many blocks as its capabilities need. */
 START_TEST(arbitration_has_the_blocks_that_ports_have)
 {
@@ -110,7 +111,7 @@ START_TEST(arbitration_has_the_blocks_that_ports_have)
 }
 END_TEST
 
-/* With several VLs the entries are those that the ports were given. */
+/* With several VLs, the entries are those programmed into the ports. */
 START_TEST(arbitration_shows_the_entries)
 {
     struct place x = place_of(grid((const uint32_t[3]){4, 4, 1}, true, 1), "dfsssp", 0, true);
@@ -138,7 +139,7 @@ START_TEST(capabilities_match_by_bits)
     for (uint32_t i = 0; i < 4; i++)
         x.f->ports[host(&x, i)].info.cap_mask = i < 2 ? 2 | 8 : i;
     want(&x, &fab_port_info_record, &q, NAMES("CapabilityMask"));
-    ck_assert_uint_eq(table(&x, NULL, 0, 0), 1); /* the one that has just this */
+    ck_assert_uint_eq(table(&x, NULL, 0, 0), 1); /* only the port with exactly this mask */
     x.req.attr_mod = 1u << 31;
     ck_assert_uint_eq(table(&x, NULL, 0, 0), 4); /* 10, 10, 2, 3 */
     leave(&x);
@@ -155,7 +156,7 @@ START_TEST(keys_are_for_the_trusted)
     want(&x, &fab_port_info_record, &q, NULL);
     table(&x, &r, sizeof r, 1);
     ck_assert_uint_eq(r.info.m_key, 0);
-    want(&x, &fab_port_info_record, &q, NAMES("M_Key")); /* nor can it be guessed */
+    want(&x, &fab_port_info_record, &q, NAMES("M_Key")); /* and it cannot be found by guessing */
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 0);
     x.req.attr_id = FAB_SA_PKEY_TABLE_RECORD;
     x.req.comp_mask = 0;
@@ -184,7 +185,7 @@ START_TEST(managers_are_told)
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 1);
     ck_assert_int_eq(fab_sa_set_managers(x.sa, others, 2), FAB_OK);
     ck_assert_int_eq(fab_sa_set_managers(x.sa, others, FAB_SA_MANAGERS + 1), FAB_E_LIMIT);
-    ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 2); /* one is not there any more */
+    ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 2); /* one of them was removed */
     want(&x, &fab_sm_info_record, &q, NAMES("LID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 1);
     ck_assert_uint_eq(r[0].info.state, FAB_SM_STANDBY);
@@ -241,7 +242,8 @@ START_TEST(tables_can_be_interrupted)
         pauses += r == FAB_E_BUSY;
     } while (r != FAB_E_NOT_FOUND);
     ck_assert_uint_eq(found, 5);
-    ck_assert_uint_eq(pauses, 11); /* after each that was looked at in vain, but the last */
+    ck_assert_uint_eq(pauses, 11); /* one pause after each record examined without a match,
+                                      except the last */
     leave(&x);
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulated fabric: devices answer as IBA chapter 14 says, and nothing that anybody sends does
- * harm. Links: test_sim_links.c.
+ * The simulated fabric: devices answer as IBA chapter 14 says, and no MAD does any harm. Links are
+ * in test_sim_links.c.
  */
 #include "libfabmgr/sim/device.h"
 #include "tests/unit/sim_lab.h"
@@ -119,7 +119,8 @@ static void assert_map(struct lab *x, uint32_t node, uint32_t mod, uint8_t first
     ck_assert_uint_eq(data[0], first);
 }
 
-/* For each pair of ports the last write counts that was for it, be it for many. */
+/* For each pair of ports, the last write that covers it applies, whether it covers one pair or
+ * many. */
 START_TEST(lanes_are_set_for_many_ports_at_once)
 {
     struct lab x = lab_new();
@@ -148,7 +149,8 @@ START_TEST(lanes_are_set_for_many_ports_at_once)
 }
 END_TEST
 
-/* What is beyond a device's capacity is not kept, also where a block is half of either. */
+/* A device does not keep entries beyond its capacity, also where a block is only partly
+ * implemented. */
 START_TEST(tables_have_ends)
 {
     struct lab x = lab_new();
@@ -164,7 +166,7 @@ START_TEST(tables_have_ends)
         {FAB_ATTR_PKEY_TABLE, false, 0, 0, 16}, /* 8 of a switch itself */
         {FAB_ATTR_PKEY_TABLE, false, 0x00010000, 0, 64},
         {FAB_ATTR_PKEY_TABLE, true, 1, 0, 64}, /* 64 of an adapter */
-        {FAB_ATTR_GUID_INFO, true, 0, 8, 64},  /* the first one is not to be set */
+        {FAB_ATTR_GUID_INFO, true, 0, 8, 64},  /* the first GUID is read-only */
     };
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         uint8_t data[FAB_SMP_DATA];
@@ -320,7 +322,7 @@ START_TEST(hostile_mads)
         int got = fab_sim_send(x.r.sim, x.r.node, x.r.port, dlid, mad, reply);
         ck_assert_int_le(got, 1);
         answered += got == 1;
-        if (i % 1000 == 0) /* Sets may have cut the fabric to pieces */
+        if (i % 1000 == 0) /* Sets may have disconnected the fabric */
             drive_program(&x.r, x.found);
         while (i % 7 == 0 && fab_sim_receive(x.r.sim, &mail)) {
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults and time of the simulated fabric: what is due comes when it is due and in order, links
- * train, devices lose their power and come back, keys have leases.
+ * Faults and time of the simulated fabric: events run when they are due and in order, links train,
+ * devices lose power and come back, M_Key leases expire.
  */
 #include "tests/unit/sim_lab.h"
 
@@ -35,7 +35,7 @@ START_TEST(answers_take_their_time)
     pace.hop_us = 3;
     pace.answer_us = 10;
     fab_sim_set_timing(x.r.sim, &pace);
-    ck_assert_int_eq(ask(&x, x.spine, 1, reply), 0); /* one after the other */
+    ck_assert_int_eq(ask(&x, x.spine, 1, reply), 0); /* one MAD after the other */
     ck_assert_int_eq(ask(&x, x.spine, 2, reply), 0);
     ck_assert_uint_eq(fab_sim_deadline(x.r.sim), 6 * hops + 10);
     fab_sim_advance(x.r.sim, 6 * hops + 9);
@@ -49,13 +49,13 @@ START_TEST(answers_take_their_time)
     ck_assert_uint_eq(fab_sim_now(x.r.sim), 1000);
     ck_assert(fab_sim_receive(x.r.sim, &mail));
     ck_assert_uint_eq(mail.mad[15], 2);
-    fab_sim_advance(x.r.sim, 5); /* it does not go back */
+    fab_sim_advance(x.r.sim, 5); /* time does not go back */
     ck_assert_uint_eq(fab_sim_now(x.r.sim), 1000);
     lab_free(&x);
 }
 END_TEST
 
-/* Later things asked of time come in order of time, and equal ones in order of asking. */
+/* Events run in order of time, and those of the same time in the order of insertion. */
 START_TEST(order)
 {
     struct lab x = lab_manager();
@@ -92,7 +92,7 @@ START_TEST(links_train)
     fab_sim_relink(x.r.sim, x.leaf, x.up);
     ck_assert_uint_eq(fab_sim_port(x.r.sim, x.leaf, x.up)->phys_state, FAB_PHYS_TRAINING);
     fab_sim_advance(x.r.sim, 600);
-    fab_sim_unlink(x.r.sim, x.leaf, x.up); /* begins anew */
+    fab_sim_unlink(x.r.sim, x.leaf, x.up); /* training starts again */
     fab_sim_relink(x.r.sim, x.leaf, x.up);
     fab_sim_advance(x.r.sim, 1100);
     ck_assert_uint_eq(state(&x, x.leaf, x.up), FAB_STATE_DOWN);
@@ -210,10 +210,10 @@ START_TEST(leases)
     struct lab x = lab_manager();
     uint64_t shown;
     fab_sim_set_m_key(x.r.sim, x.spine, 42, 2, 10);
-    fab_sim_advance(x.r.sim, 20000000); /* nobody asked in vain: it does not run */
+    fab_sim_advance(x.r.sim, 20000000); /* no request failed, so the lease is not running */
     ck_assert_int_eq(read_key(&x, 7, &shown), -1);
     fab_sim_advance(x.r.sim, 29000000);
-    ck_assert_int_eq(read_key(&x, 42, &shown), 0); /* renewed */
+    ck_assert_int_eq(read_key(&x, 42, &shown), 0); /* the lease is renewed */
     fab_sim_advance(x.r.sim, 31000000);
     ck_assert_int_eq(read_key(&x, 7, &shown), -1);
     fab_sim_advance(x.r.sim, 40999999);
@@ -244,7 +244,7 @@ START_TEST(silence_and_loss)
     unsigned answered = 0;
     for (unsigned i = 0; i < 1000; i++)
         answered += get(&x, spine, FAB_ATTR_NODE_INFO, 0, data) == 0;
-    ck_assert_uint_gt(answered, 150); /* a quarter: both ways are lossy */
+    ck_assert_uint_gt(answered, 150); /* about a quarter: losses in both directions */
     ck_assert_uint_lt(answered, 350);
     lab_free(&x);
 }
@@ -260,13 +260,13 @@ START_TEST(weather)
     fab_sim_set_impairments(x.r.sim, &weather);
     ck_assert_int_eq(ask(&x, x.spine, 1, reply), 1);
     fab_sim_advance(x.r.sim, 1);
-    ck_assert(fab_sim_receive(x.r.sim, &mail)); /* the second one's */
+    ck_assert(fab_sim_receive(x.r.sim, &mail)); /* the answer to the second request */
     ck_assert(!fab_sim_receive(x.r.sim, &mail));
     weather = (struct fab_sim_impairments){.delay = 0.5, .delay_us = 100, .spread_us = 50};
     fab_sim_set_impairments(x.r.sim, &weather);
     for (unsigned i = 0; i < 1000; i++)
         late += ask(&x, x.spine, i, reply) == 0;
-    ck_assert_uint_gt(late, 650); /* either way, or both */
+    ck_assert_uint_gt(late, 650); /* one or both directions */
     ck_assert_uint_lt(late, 850);
     ck_assert_uint_ge(fab_sim_deadline(x.r.sim), 101);
     fab_sim_advance(x.r.sim, 1000);
@@ -284,7 +284,8 @@ START_TEST(lies)
     struct fab_node_info info;
     ck_assert_int_eq(get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, truth), 0);
     for (int lie = FAB_SIM_CORRUPT_BUSY; lie <= FAB_SIM_CORRUPT_WRONG_TID; lie++) {
-        ck_assert_int_eq(fab_sim_corrupt(x.r.sim, x.spine, (enum fab_sim_corruption)lie, 1), FAB_OK);
+        ck_assert_int_eq(fab_sim_corrupt(x.r.sim, x.spine, (enum fab_sim_corruption)lie, 1),
+                         FAB_OK);
         int status = get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data);
         ck_assert_int_eq(status, lie == FAB_SIM_CORRUPT_BUSY          ? FAB_SMP_BUSY
                                  : lie == FAB_SIM_CORRUPT_UNSUPPORTED ? FAB_SMP_BAD_ATTR
@@ -320,7 +321,7 @@ START_TEST(bit_errors)
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 1e-4), FAB_OK);
     for (unsigned i = 0; i < 1000; i++)
         lost += get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data) != 0;
-    ck_assert_uint_gt(lost, 310); /* 2288 bits each way: 37 % */
+    ck_assert_uint_gt(lost, 310); /* 2288 bits in each direction: 37 % */
     ck_assert_uint_lt(lost, 430);
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 0), FAB_OK);
     ck_assert_int_eq(get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links of the simulated fabric: their states, who moves them on, what they rest in, and the width
- * and speed that both ends agree on.
+ * Links of the simulated fabric: their states and transitions, the states of a link that is down,
+ * and the negotiated width and speed.
  */
 #include "tests/unit/sim_lab.h"
 
@@ -114,7 +114,7 @@ START_TEST(sleep_and_wake)
     uint32_t up = uplink(&x), far = x.f->ports[up].peer, spine = x.f->ports[far].node;
     uint8_t num = x.f->ports[up].num, far_num = x.f->ports[far].num, data[FAB_SMP_DATA];
     struct fab_port_info info = port_info(&x, x.leaf, num);
-    /* the other end polls and wakes it */
+    /* the other port polls and wakes it */
     ck_assert_int_eq(set_states(&x, x.leaf, num, FAB_STATE_DOWN, FAB_PHYS_SLEEP), 0);
     states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
     info.down_default_state = FAB_PHYS_SLEEP;
@@ -126,7 +126,7 @@ START_TEST(sleep_and_wake)
     states_are(&x, far, FAB_STATE_DOWN, FAB_PHYS_POLLING);
     fab_sim_relink(x.r.sim, x.leaf, num);
     states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    /* both sleep: nobody wakes the other */
+    /* both ports sleep, so neither wakes the other */
     fab_attr_pack(&fab_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, spine, FAB_ATTR_PORT_INFO, far_num, data), 0);
     fab_sim_unlink(x.r.sim, x.leaf, num);
@@ -191,11 +191,12 @@ START_TEST(both_ends_agree)
     ck_assert_int_eq(enable(&x, spine, far_num, 3, 7, 1), 0);
     ck_assert_uint_eq(fab_link_width(near_info), 1);
     ck_assert_str_eq(fab_link_speed(near_info), "FDR");
-    ck_assert_int_eq(enable(&x, x.leaf, num, 3, 7, 2), 0); /* EDR here, FDR there: QDR is in both */
+    ck_assert_int_eq(enable(&x, x.leaf, num, 3, 7, 2), 0); /* EDR here, FDR there: both support
+                                                              QDR */
     ck_assert_uint_eq(fab_link_rate(far_info), 40000);
     ck_assert_int_eq(enable(&x, spine, far_num, 2, 7, 3), 0);
     ck_assert_uint_eq(fab_link_rate(near_info), 100000);
-    ck_assert_int_eq(enable(&x, x.leaf, num, 8, 7, 3), FAB_SMP_BAD_VALUE); /* 12x: has none */
+    ck_assert_int_eq(enable(&x, x.leaf, num, 8, 7, 3), FAB_SMP_BAD_VALUE); /* 12x: not supported */
     ck_assert_int_eq(enable(&x, x.leaf, num, 1, 7, 3), 0);                 /* 1x here, 4x there */
     states_are(&x, up, FAB_STATE_DOWN, FAB_PHYS_POLLING);
     ck_assert_int_eq(enable(&x, x.leaf, num, 0xff, 15, 3), 0);
@@ -204,7 +205,7 @@ START_TEST(both_ends_agree)
 }
 END_TEST
 
-/* A bad cable stays bad when what is behind it is switched off and on. */
+/* A degraded cable stays degraded when the node behind it is switched off and on. */
 START_TEST(degraded_for_good)
 {
     struct lab x = lab_new();

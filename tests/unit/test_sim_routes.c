@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ways through the simulated fabric: directed routes, LIDs and tables; what they lose.
+ * Paths through the simulated fabric: directed routes, LIDs and tables, and where MADs are lost.
  */
 #include "tests/unit/sim_lab.h"
 
@@ -35,16 +35,16 @@ START_TEST(directed_routes)
     ck_assert_uint_eq(reply[192 + 2], x.f->ports[far].num); /* return path */
     ck_assert_uint_eq(reply[64 + 36], x.f->ports[far].num); /* LocalPortNum */
 
-    ck_assert_int_eq(send_directed(&x, &path, 1, reply), 0); /* already under way */
+    ck_assert_int_eq(send_directed(&x, &path, 1, reply), 0); /* the hop pointer must be 0 */
     path.port[2] = 0;
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0);
     path.port[2] = 254;
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0);
     path.port[2] = x.f->ports[x.f->ports[fab_port_id(x.f, x.r.node, x.r.port)].peer].num;
-    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1); /* back to ourselves */
+    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1); /* back to our own node */
     path.hops = 3;
     path.port[3] = 1;
-    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0); /* adapters pass nothing on */
+    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0); /* adapters do not forward */
     path.port[1] = (uint8_t)(x.r.port + 1);
     path.hops = 1;
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0); /* not our port */
@@ -73,7 +73,7 @@ START_TEST(not_a_mad)
 }
 END_TEST
 
-/* By LID to a switch, and along a directed route from there (as ibportstate asks). */
+/* By LID to a switch, and along a directed route from there (as ibportstate does). */
 START_TEST(directed_routes_from_a_lid)
 {
     struct lab x = lab_managed();
@@ -91,7 +91,7 @@ START_TEST(directed_routes_from_a_lid)
     fab_attr_unpack(&fab_attr_node_info, reply + 64, FAB_SMP_DATA, &info);
     ck_assert_uint_eq(info.node_guid, x.f->nodes[x.f->ports[far].node].guid);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 500, bytes, reply), 0);
-    mad.dr_slid = (uint16_t)(ours + 1); /* the answer goes to somebody else */
+    mad.dr_slid = (uint16_t)(ours + 1); /* the answer goes to another node */
     ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, leaf, bytes, reply), 0);
     lab_free(&x);
@@ -113,7 +113,7 @@ START_TEST(lids_lead_where_tables_say)
 {
     struct lab x = lab_new();
     uint64_t guid = 0;
-    ck_assert_int_eq(ask_lid(&x, 1, &guid), 0); /* nobody has LIDs */
+    ck_assert_int_eq(ask_lid(&x, 1, &guid), 0); /* no node has a LID */
     lab_free(&x);
     x = lab_managed();
     for (uint32_t node = 0; node < x.f->node_count; node++) {
@@ -127,7 +127,7 @@ START_TEST(lids_lead_where_tables_say)
 }
 END_TEST
 
-/* A directed route with a part by LID before it, after it, or both. */
+/* A directed route with a part by LID before it, behind it, or both. */
 static int send_mixed(struct lab *x, uint16_t dlid, uint16_t dr_slid, uint16_t dr_dlid,
                       struct fab_path path, uint8_t reply[FAB_MAD_SIZE])
 {
@@ -149,7 +149,7 @@ static uint64_t guid_in(const uint8_t reply[FAB_MAD_SIZE])
     return info.node_guid;
 }
 
-/* By way of our leaf to a spine, and from there to every LID. */
+/* By our leaf to a spine, and from there to every LID. */
 START_TEST(directed_routes_to_a_lid)
 {
     struct lab x = lab_managed();
@@ -165,14 +165,14 @@ START_TEST(directed_routes_to_a_lid)
         ck_assert_uint_eq(guid_in(reply), x.f->nodes[lid - 1].guid);
     }
     ck_assert_int_eq(send_mixed(&x, 0xffff, 0, 500, whole, reply), 0);
-    /* only switches turn from a directed part to one by LID, or back */
+    /* only switches can join a directed part and a part by LID */
     ck_assert_int_eq(send_mixed(&x, 0xffff, 0, leaf, none, reply), 0);
     ck_assert_int_eq(send_mixed(&x, ours, ours, 0, half, reply), 0);
-    ck_assert_int_eq(send_mixed(&x, leaf, ours, 0, none, reply), 1); /* no directed part at all */
+    ck_assert_int_eq(send_mixed(&x, leaf, ours, 0, none, reply), 1); /* no directed part */
     ck_assert_uint_eq(guid_in(reply), x.f->nodes[x.leaf].guid);
     ck_assert_int_eq(send_mixed(&x, leaf, ours, ours, none, reply), 1);
     ck_assert_uint_eq(guid_in(reply), x.f->nodes[x.r.node].guid);
-    /* the way there is good; the spine does not know the way back to the other end */
+    /* the request arrives; the spine has no route back to the other node */
     set_lft_entry(&x, x.leaf, x.spine + 1, 0xff);
     uint32_t far = x.f->node_count - 1;
     ck_assert_int_eq(send_mixed(&x, 0xffff, 0, (uint16_t)(far + 1), whole, reply), 1);
@@ -181,7 +181,7 @@ START_TEST(directed_routes_to_a_lid)
 }
 END_TEST
 
-/* What a manager behind such a route answers finds its way back. */
+/* The answer of a manager behind such a route finds its way back. */
 START_TEST(managers_answer_along_mixed_routes)
 {
     struct lab x = lab_manager();
@@ -210,7 +210,7 @@ START_TEST(managers_answer_along_mixed_routes)
 }
 END_TEST
 
-/* To and fro between two switches, as far as a route can go, and no farther. */
+/* Back and forth between two switches, up to the longest route and no farther. */
 START_TEST(hop_limits)
 {
     struct lab x = lab_new();
@@ -254,11 +254,11 @@ START_TEST(wrong_tables_lose)
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     set_lft_entry(&x, x.leaf, lid, 253);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
-    set_lft_entry(&x, x.leaf, lid, home); /* back to us: not ours */
+    set_lft_entry(&x, x.leaf, lid, home); /* back to us, but not our LID */
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     set_lft_entry(&x, x.leaf, lid, good);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 1);
-    /* the way there is good, the way back is not */
+    /* the request arrives, the answer does not */
     set_lft_entry(&x, spine, x.r.node + 1, 0xff);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     lab_free(&x);
@@ -269,7 +269,7 @@ START_TEST(loops_and_tops_lose)
 {
     struct lab x = lab_managed();
     uint32_t up = uplink(&x), far = x.f->ports[up].peer;
-    uint16_t lid = (uint16_t)x.f->node_count; /* the last node's */
+    uint16_t lid = (uint16_t)x.f->node_count; /* the last node's LID */
     uint8_t data[FAB_SMP_DATA];
     struct fab_switch_info info;
     uint64_t guid;
@@ -329,7 +329,7 @@ START_TEST(losses_are_counted)
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, home, FAB_SIM_RCV_SWITCH_RELAY_ERRORS), 1);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, home, FAB_SIM_DLID_MAPPING_ERRORS), 1);
-    set_lft_entry(&x, x.leaf, lid, home); /* where it came from */
+    set_lft_entry(&x, x.leaf, lid, home); /* the port that it came from */
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, home, FAB_SIM_RCV_SWITCH_RELAY_ERRORS), 2);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, home, FAB_SIM_LOOPING_ERRORS), 1);
@@ -354,7 +354,7 @@ static void set_mft(struct lab *x, uint32_t sw, uint16_t mask)
     ck_assert_int_eq(set(x, sw, FAB_ATTR_MFT, 0, data), 0);
 }
 
-/* Of what we send to 0xc003: how often it arrives, and at which LIDs. */
+/* Sends to 0xc003. Returns how many copies arrive, and their LIDs. */
 static unsigned send_to_group(struct lab *x, uint32_t *ret_lids)
 {
     const struct fab_mad mad = {.mgmt_class = 0x30, .method = FAB_METHOD_SEND};
@@ -397,19 +397,19 @@ START_TEST(multicast_follows_the_tables)
     ck_assert_uint_eq(lids, 1u << (x.leaf + 1));
     set_mft(&x, x.leaf, (uint16_t)(6u | 1u << x.up)); /* hosts at 1 and 2 */
     set_mft(&x, other_leaf, (uint16_t)(6u | 1u << x.up));
-    set_mft(&x, x.spine, 7); /* leaves at 1 and 2, and itself */
+    set_mft(&x, x.spine, 7); /* leaves at 1 and 2, and the spine itself */
     ck_assert_uint_eq(send_to_group(&x, &lids), 4);
     ck_assert_uint_eq(lids, (all_hosts & ~(1u << (x.r.node + 1))) | 1u << (x.spine + 1));
     fab_sim_unlink(x.r.sim, x.leaf, x.up);
     send_to_group(&x, &lids);
-    ck_assert_uint_eq(send_to_group(&x, &lids), 1); /* the host beside us */
+    ck_assert_uint_eq(send_to_group(&x, &lids), 1); /* the other host of our leaf */
     fab_sim_relink(x.r.sim, x.leaf, x.up);
     lab_free(&x);
 }
 END_TEST
 
 /* Switches that send a packet on to all their ports make copies for ever. The simulated fabric
- * makes no more than it has ports, and is as it was when the tables are right again. */
+ * makes at most one for each port, and works as before when the tables are right again. */
 START_TEST(multicast_loops_end)
 {
     struct lab x = lab_managed();

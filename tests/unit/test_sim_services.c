@@ -34,7 +34,7 @@ START_TEST(port_counters)
     fab_sim_counter_add(x.r.sim, x.leaf, 2, FAB_SIM_SYMBOL_ERRORS, 5);
     fab_sim_increment(x.r.sim, x.leaf, 1, FAB_SIM_XMIT_WAIT, 2.5);
     fab_sim_advance(x.r.sim, 3000000);
-    ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).symbol_errors, 65535); /* its end */
+    ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).symbol_errors, 65535); /* its maximum */
     ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).xmit_wait, 7);
     fab_sim_advance(x.r.sim, 4000000);
     ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).xmit_wait, 10);
@@ -46,7 +46,7 @@ START_TEST(port_counters)
     fab_attr_unpack(&fab_attr_port_counters_ext, data, sizeof data, &wide);
     ck_assert_uint_eq(wide.symbol_errors, 70000);
     ck_assert_uint_eq(counters(&x, FAB_METHOD_SET, 1, clear).symbol_errors, 0);
-    ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).xmit_wait, 10); /* was not selected */
+    ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).xmit_wait, 10); /* not selected */
     clear = (struct fab_port_counters){.counter_select2 = 1};
     ck_assert_uint_eq(counters(&x, FAB_METHOD_SET, 0xff, clear).xmit_wait, 0);
     ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 2, none).symbol_errors, 5);
@@ -71,7 +71,7 @@ START_TEST(noise_is_counted)
     ck_assert_int_eq(fab_sim_noise(x.r.sim, x.leaf, near, 0.2), FAB_OK);
     for (unsigned i = 0; i < 1000; i++)
         lost += get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data) != 0;
-    ck_assert_uint_gt(lost, 280); /* 36 %: both ways */
+    ck_assert_uint_gt(lost, 280); /* 36 %: both directions */
     ck_assert_uint_lt(lost, 440);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, near, FAB_SIM_RCV_ERRORS) +
                           fab_sim_counter(x.r.sim, x.spine, (uint8_t)far_port, FAB_SIM_RCV_ERRORS),
@@ -80,12 +80,12 @@ START_TEST(noise_is_counted)
 }
 END_TEST
 
-/* One counter of an attribute of details. */
+/* A counter of the attributes with details. */
 struct detail {
     const struct fab_attr *attr;
     const struct fab_field *field, *select;
-    unsigned at;     /* its bit in the attribute */
-    unsigned chosen; /* the bit of CounterSelect that chooses it, in the attribute */
+    unsigned at;     /* its first bit in the attribute */
+    unsigned chosen; /* its bit of CounterSelect in the attribute */
     enum fab_sim_counter counter;
 };
 
@@ -96,7 +96,7 @@ static uint64_t read_detail(struct lab *x, const struct detail *d)
     return fab_be64(data + d->at / 8) << d->at % 8 >> (64 - d->field->bits);
 }
 
-/* Clears this one, or all others of the attribute. */
+/* Clears this counter, or all others of the attribute. */
 static void clear_details(struct lab *x, const struct detail *d, bool others)
 {
     uint8_t data[FAB_GS_DATA] = {[1] = x->up};
@@ -106,7 +106,7 @@ static void clear_details(struct lab *x, const struct detail *d, bool others)
     ck_assert_int_eq(gs(x, x->leaf, FAB_CLASS_PERF, FAB_METHOD_SET, d->attr->id, 0, 0, data), 0);
 }
 
-/* It counts to its end, and is cleared when it is chosen. */
+/* The counter stays at its maximum, and is cleared when selected. */
 static void check_detail(struct lab *x, const struct detail *d)
 {
     uint64_t most = UINT64_MAX >> (64 - d->field->bits);
@@ -194,7 +194,7 @@ static struct fab_samples_result samples(struct lab *x, const struct fab_attr *a
     return result;
 }
 
-/* Errors and congestion marks, counted between two moments, without what came before and after. */
+/* Samples count errors and congestion marks in an interval, and not what came before and after. */
 START_TEST(samples_count_an_interval)
 {
     struct lab x = lab_manager();
@@ -221,7 +221,8 @@ START_TEST(samples_count_an_interval)
     ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).status, FAB_SAMPLE_STARTS);
     fab_sim_advance(x.r.sim, 1001000);
     ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).status, FAB_SAMPLE_RUNS);
-    c = (struct fab_samples_control){.port_select = x.up, .tag = 1}; /* it is not disturbed */
+    c = (struct fab_samples_control){.port_select = x.up, .tag = 1}; /* a Set does not disturb a
+                                                                        running sample */
     ck_assert_int_eq(sample(&x, &c), 0);
     ck_assert_uint_eq(c.tag, 0xabcd);
     ck_assert_uint_eq(c.status, FAB_SAMPLE_RUNS);
@@ -250,12 +251,12 @@ START_TEST(samples_of_all_ports_and_after_power)
         fab_sim_counter_add(x.r.sim, x.leaf, port, FAB_SIM_RCV_PKTS, port);
     fab_sim_advance(x.r.sim, 1000);
     ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).counter[0], 10);
-    c = (struct fab_samples_control){.port_select = 1, .select = {2}}; /* over at once */
+    c = (struct fab_samples_control){.port_select = 1, .select = {2}}; /* done at once */
     ck_assert_int_eq(sample(&x, &c), 0);
     ck_assert_uint_eq(c.status, FAB_SAMPLE_DONE);
     ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).counter[0], 0);
     c = (struct fab_samples_control){.port_select = 1, .select = {[7] = 0x4002}};
-    ck_assert_int_eq(sample(&x, &c), FAB_SMP_BAD_VALUE); /* not one of ours */
+    ck_assert_int_eq(sample(&x, &c), FAB_SMP_BAD_VALUE); /* a vendor's selection */
     c = (struct fab_samples_control){.port_select = 1, .select = {0x4f36}};
     ck_assert_int_eq(sample(&x, &c), FAB_SMP_BAD_VALUE); /* VL 15 */
     c = (struct fab_samples_control){.port_select = 200};
@@ -282,7 +283,8 @@ END_TEST
 /* ---- classes ----------------------------------------------------------------------------------
  */
 
-/* Firmware has some; what nobody serves is refused; what a program at the port may serve is its. */
+/* Firmware implements some classes; a class that nobody serves is refused, unless a program at the
+ * port may serve it. */
 START_TEST(classes)
 {
     struct lab x = lab_manager();
@@ -347,7 +349,7 @@ START_TEST(congestion_settings)
     ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_SET, FAB_CC_TABLE, 1, data), 0);
     ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_GET, FAB_CC_TABLE, 0, data), 0);
     fab_attr_unpack(&fab_attr_cc_table, data, sizeof data, &t);
-    ck_assert_uint_eq(t.limit, 127); /* one for all blocks */
+    ck_assert_uint_eq(t.limit, 127); /* one limit for all blocks */
     ck_assert_uint_eq(t.entry[63].multiplier, 0);
     ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_GET, FAB_CC_TABLE, 1, data), 0);
     fab_attr_unpack(&fab_attr_cc_table, data, sizeof data, &t);
@@ -364,7 +366,7 @@ START_TEST(congestion_settings)
     ck_assert_uint_eq(p.port[3].marking_rate, 77);
     ck_assert_int_eq(cc(&x, x.leaf, FAB_METHOD_GET, FAB_CC_SWITCH_PORT_SETTING, 9, data),
                      FAB_SMP_BAD_VALUE);
-    fab_sim_power_off(x.r.sim, x.leaf); /* forgets */
+    fab_sim_power_off(x.r.sim, x.leaf); /* the log is lost */
     lab_free(&x);
 }
 END_TEST

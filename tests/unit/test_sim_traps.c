@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What devices of the simulated fabric send of themselves, to whom, and until when; managers that
- * sit at ports.
+ * Traps of devices in the simulated fabric: contents, destination and repetition; managers attached
+ * to ports.
  */
 #include "tests/unit/sim_lab.h"
 
@@ -35,7 +35,7 @@ START_TEST(traps_of_ports)
     uint32_t up = uplink(&x), spine = fab_peer_node(x.f, up);
     ck_assert_int_eq(fab_sim_attach(x.r.sim, x.r.node, x.r.port, false), FAB_OK);
     fab_sim_unlink(x.r.sim, x.leaf, x.f->ports[up].num);
-    /* the spine's way to us may have been that cable: its trap is then lost */
+    /* if the spine's path to us used that link, its trap is lost */
     unsigned count = traps_from(&x, 128, from);
     ck_assert_uint_ge(count, 1);
     ck_assert(from[x.leaf]);
@@ -133,7 +133,7 @@ START_TEST(what_traps_say)
 }
 END_TEST
 
-/* Each of them, from a switch and from a host, once a second until it is repressed. */
+/* Each trap, from a switch and from a host, is sent once a second until it is repressed. */
 START_TEST(each_until_repressed)
 {
     struct lab x = lab_manager();
@@ -157,7 +157,7 @@ START_TEST(each_until_repressed)
 }
 END_TEST
 
-/* Who does not have the key cannot silence a device (IBA 14.2.4). */
+/* Without the M_Key nobody can repress a trap (IBA 14.2.4). */
 START_TEST(repressed_with_the_key)
 {
     struct lab x = lab_manager();
@@ -178,7 +178,8 @@ START_TEST(repressed_with_the_key)
 }
 END_TEST
 
-/* A port whose cable spoils more than LocalPhyErrors allows says so: 129, from its device. */
+/* A port whose cable corrupts more packets than LocalPhyErrors allows makes its device send trap
+ * 129. */
 START_TEST(errors_are_told)
 {
     struct lab x = lab_manager();
@@ -243,7 +244,7 @@ START_TEST(is_sm)
 }
 END_TEST
 
-/* SMInfo goes to the manager, and its answer comes back, by directed route and by LID. */
+/* SMInfo requests go to the manager, and the answer comes back, by directed route and by LID. */
 static void sm_info(struct lab *x, uint8_t mgmt_class, uint32_t other)
 {
     struct fab_mad mad = {.mgmt_class = mgmt_class,
@@ -276,7 +277,7 @@ START_TEST(sm_info_goes_to_the_manager)
     uint32_t other = x.f->node_count - 1;
     uint8_t data[FAB_SMP_DATA];
     struct fab_sim_delivery mail;
-    ck_assert_int_eq(get(&x, other, FAB_ATTR_SM_INFO, 0, data), -1); /* nobody there */
+    ck_assert_int_eq(get(&x, other, FAB_ATTR_SM_INFO, 0, data), -1); /* no manager there */
     ck_assert_int_eq(fab_sim_attach(x.r.sim, x.r.node, x.r.port, false), FAB_OK);
     ck_assert_int_eq(fab_sim_attach(x.r.sim, other, 1, false), FAB_OK);
     ck_assert(!fab_sim_receive(x.r.sim, &mail));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The model of data traffic: what textbooks say of such networks, and that nothing is lost. */
+/* The traffic model: results that textbooks give for such networks, and that nothing is lost. */
 #include "libfabmgr/traffic/traffic.h"
 #include "tests/unit/routing.h"
 
@@ -22,7 +22,7 @@ struct scene {
     uint32_t count;
 };
 
-/* Consumes the fabric. engine NULL: tables without any way, to be filled by hand. */
+/* Consumes the fabric. engine NULL: tables without routes, to be filled by the caller. */
 static struct scene *scene_new(struct fab_fabric *f, const char *engine)
 {
     struct scene *s = calloc(1, sizeof *s);
@@ -55,7 +55,7 @@ static void scene_free(struct scene *s)
     free(s);
 }
 
-/* The n-th end, in order of making. */
+/* The n-th endport, in the order of generation. */
 static uint32_t end_port(const struct scene *s, uint32_t n)
 {
     return fab_port_id(s->fabric, s->fabric->switch_count + n, 1);
@@ -92,7 +92,7 @@ static struct fab_traffic_flow_stats stats(const struct scene *s, uint32_t n)
     return x;
 }
 
-/* Gb/s of each flow in the time from `from` on until `until`. */
+/* Gb/s of each flow between `from` and `until`. */
 static void measure(struct scene *s, uint64_t from, uint64_t until, double *ret)
 {
     run(s, from);
@@ -119,7 +119,7 @@ static void assert_near(double is, double should, double share, const char *what
                   what, is, should);
 }
 
-/* Settings as computed for the fabric, profile balanced. */
+/* Settings computed for the fabric with the profile "balanced". */
 static void control(struct scene *s)
 {
     struct fab_congestion_input in = {.fabric = s->fabric, .policy = &s->policy};
@@ -136,7 +136,7 @@ START_TEST(test_alone)
     start(s);
     run(s, EVER);
     struct fab_traffic_flow_stats x = stats(s, 0);
-    /* Two cables, one switch, and the packet's own time: cut through, and line rate. */
+    /* two links, one switch, and the time of the packet: cut-through, at line rate */
     uint64_t once = 2 * 25000 + 200000 + MTU_PS;
     ck_assert_uint_eq(x.latency_max, once);
     ck_assert_uint_eq(x.latency, 100 * once);
@@ -155,8 +155,8 @@ START_TEST(test_slow_and_fast)
     ck_assert_int_eq(fab_text_parse_rate("4x HDR", 6, &d->m.rate), FAB_OK);
     draw_hosts(d, 0, 1);
     struct scene *s = scene_new(draw_done(d), "updn");
-    flow(s, 0, 1, 4096)->start = 0;       /* EDR to HDR: the tail must be there in time */
-    flow(s, 1, 0, 4096)->start = 10 * US; /* HDR to EDR: the slow cable's time counts */
+    flow(s, 0, 1, 4096)->start = 0;       /* EDR to HDR: the tail must arrive in time */
+    flow(s, 1, 0, 4096)->start = 10 * US; /* HDR to EDR: the time on the slow link counts */
     flow(s, 1, 0, 1 << 20)->start = 20 * US;
     s->flows[2].rate = 20000;
     start(s);
@@ -182,7 +182,7 @@ START_TEST(test_shared)
 }
 END_TEST
 
-/* A flow with a time to stop stops, and the others of its adapter have the link. */
+/* A flow stops at its end time, and the other flows of its adapter get the link. */
 START_TEST(test_turns_of_flows)
 {
     struct scene *s = scene_new(leaf_spine(1, 0, 3), "updn");
@@ -235,7 +235,7 @@ START_TEST(test_priority)
     scene_free(s);
 
     s = scene_new(leaf_spine(1, 0, 5), "updn");
-    a.high_limit = 3; /* 12 KiB of high, then a packet of low */
+    a.high_limit = 3; /* 12 KiB of the high table, then a packet of the low one */
     two_lanes(s, &a, got);
     assert_near(got[1] / got[0], 3, 0.05, "high and low");
     scene_free(s);
@@ -244,8 +244,8 @@ END_TEST
 
 /* ---- what textbooks say ---------------------------------------------------------------------- */
 
-/* Hosts of leaf l are 5l .. 5l+4. Three leaves send to host 0 of the first; a flow from leaf 1 to
- * leaf 2, whose way is free but for the shared cable up, is the victim. */
+/* Hosts of leaf l are 5l .. 5l+4. Three leaves send to host 0 of the first leaf. The victim is a
+ * flow from leaf 1 to leaf 2, whose path is free except for the shared uplink. */
 static void victims(bool controlled, double *ret_victim, double *ret_hot)
 {
     struct scene *s = scene_new(leaf_spine(4, 1, 5), "updn");
@@ -275,12 +275,12 @@ START_TEST(test_victim)
     assert_near(victim, 100.0 / 12, 0.05, "as much as one of those behind the hot spot");
     victims(true, &victim, &hot);
     printf("# victim %.1f, hot spot %.1f Gb/s with it\n", victim, hot);
-    ck_assert_msg(victim > 55, "victim %g", victim); /* 67: all that is left */
+    ck_assert_msg(victim > 55, "victim %g", victim); /* 67 is the remaining share */
     ck_assert_msg(hot > 80, "hot %g", hot);
 }
 END_TEST
 
-/* A row of switches with a sender each; the receiver is at the last one. */
+/* A row of switches, each with a sender; the receiver is at the last switch. */
 static struct scene *parking_lot(void)
 {
     struct drawing *d = draw_new();
@@ -330,8 +330,8 @@ static struct fab_fabric *ring(void)
     return grid((uint32_t[3]){RING, 1, 1}, true, 2);
 }
 
-/* All ways lead round the ring in one direction: port 1 of each switch is not that of the next, so
- * the way is looked for. */
+/* All paths lead round the ring in one direction. Port 1 of a switch need not lead to the next one,
+ * so the port is looked up. */
 static void route_round(struct scene *s)
 {
     const struct fab_fabric *f = s->fabric;
@@ -369,7 +369,7 @@ START_TEST(test_deadlock)
     uint32_t count = 0;
     const uint32_t *cycle = fab_traffic_cycle(s->traffic, &count);
     ck_assert_uint_eq(count, RING);
-    for (uint32_t i = 0; i < count; i++) /* each port's cable leads to the switch of the next */
+    for (uint32_t i = 0; i < count; i++) /* the port whose link leads to the next switch */
         ck_assert_uint_eq(fab_peer_node(s->fabric, cycle[i]),
                           s->fabric->ports[cycle[(i + 1) % count]].node);
     ck_assert(fab_traffic_is_consistent(s->traffic));
@@ -394,7 +394,7 @@ END_TEST
 
 /* ---- shifts ---------------------------------------------------------------------------------- */
 
-/* Ends by LID: the order that the engine knows, leaf by leaf. */
+/* Endports by LID: leaf by leaf, the order that the engine uses. */
 static uint32_t by_lid(const struct scene *s, uint32_t *ret)
 {
     uint32_t count = 0;
@@ -512,7 +512,7 @@ START_TEST(test_bad_input)
 }
 END_TEST
 
-/* Tables without a way: the packets are gone, their room is not. */
+/* Without routes the packets are dropped, and their buffer space is freed. */
 START_TEST(test_no_way)
 {
     struct scene *s = scene_new(leaf_spine(2, 1, 2), NULL);

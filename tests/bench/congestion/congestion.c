@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scenarios of congestion under the settings of several managers, in one run:
- * `congestion [-s scenario] [-f fabric] [-c senders] [-w who,...] [-n seeds] [-0 first seed] [-t]
- * [-b KiB] [-a ns]`, `congestion -l`: a list. One line of figures a run, with tabs between; -t: the
- * course of each run instead, by 50 us; -b, -a: other buffers and slower adapters than the model's.
- * congestion.py makes tables and plots of them.
+ * Scenarios of congestion with the settings of several managers, in one run: `congestion [-s
+ * scenario] [-f fabric] [-c senders] [-w who,...] [-n seeds] [-0 first seed] [-t] [-b KiB] [-a
+ * ns]`; `congestion -l` lists them. Prints a line of figures for each run, separated by tabs; with
+ * -t the time series of each run instead, in steps of 50 us. -b and -a set other buffers and slower
+ * adapters than the model's defaults. congestion.py makes tables and plots of the output.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,17 +14,17 @@
 #include "tests/bench/congestion/scene.h"
 
 #define BIN (50 * US)
-#define SMOOTH 4 /* bins */
+#define SMOOTH 4 /* time steps */
 #define SEEDS 20
 #define PAYLOAD_LINE (100 * 4096.0 / 4122)
 
 struct choice {
     const char *scenario, *fabric, *who;
     uint32_t seeds, first, size;
-    uint32_t buffer, adapter_ns; /* KiB, ns; 0: the model's */
+    uint32_t buffer, adapter_ns; /* KiB, ns; 0: the default of the model */
     bool course, list;
 };
-struct course { /* of a run: Gb/s by bin */
+struct course { /* the time series of a run: Gb/s in each step */
     double *of[ROLES];
     uint32_t bins;
 };
@@ -33,7 +33,7 @@ struct run {
     const struct plan *plan;
     struct fab_traffic *traffic;
     struct course course;
-    double *steady; /* by flow: bytes in the last third of congestion */
+    double *steady; /* by flow: bytes in the last third of the congestion */
     double seconds;
 };
 
@@ -118,7 +118,7 @@ static uint32_t flows_of(const struct plan *p, enum role role)
     return count;
 }
 
-/* Mean Gb/s of all flows of a role from..until. */
+/* Mean Gb/s of all flows of a role in from..until. */
 static double mean(const struct course *c, enum role role, uint64_t from, uint64_t until)
 {
     double sum = 0;
@@ -133,7 +133,7 @@ static double smooth(const struct course *c, enum role role, uint32_t bin)
     return mean(c, role, bin * BIN, (bin + SMOOTH) * BIN);
 }
 
-/* us until what goes beside stays within a tenth of what it comes to at last. */
+/* us until the rate of background flows stays within a tenth of its final value. */
 static double converges(const struct run *r)
 {
     const struct plan *p = r->plan;
@@ -144,7 +144,7 @@ static double converges(const struct run *r)
     return (double)((bin - first) * BIN) / US;
 }
 
-/* us until the one that is left has nine tenths of `goal` Gb/s; -1: not before the end. */
+/* us until the remaining sender has nine tenths of `goal` Gb/s; -1: not before the end. */
 static double recovers(const struct run *r, double goal)
 {
     const struct plan *p = r->plan;
@@ -157,7 +157,7 @@ static double recovers(const struct run *r, double goal)
     return -1;
 }
 
-/* How much the last third goes up and down: (most - least) / mean of smoothed bins. */
+/* Oscillation in the last third: (max - min) / mean of smoothed steps. */
 static double wave(const struct run *r, enum role role)
 {
     const struct plan *p = r->plan;
@@ -187,7 +187,7 @@ static double jain(const struct run *r)
     return squares > 0 ? sum * sum / (count * squares) : 0;
 }
 
-/* Share of what hot spots can take, from `from` on. */
+/* Share of the hot spots' capacity that is used, from time `from` on. */
 static double hot(const struct run *r, uint64_t from)
 {
     const struct plan *p = r->plan;
@@ -195,7 +195,7 @@ static double hot(const struct run *r, uint64_t from)
     return p->hot_gbps > 0 ? took / p->hot_gbps : 0;
 }
 
-/* Of bursts: the least time that they can take by the time they took. */
+/* For bursts: the shortest possible duration divided by the actual one. */
 static double swift(const struct run *r)
 {
     const struct plan *p = r->plan;
@@ -234,7 +234,7 @@ static void print_course(const struct run *r, const char *what)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Without its crowd. */
+/* Removes the incast from the plan. */
 static void leave_alone(struct plan *p)
 {
     uint32_t kept = 0;
@@ -247,7 +247,7 @@ static void leave_alone(struct plan *p)
     p->count = kept;
 }
 
-/* *goal: what LAST comes to without congestion control, which is run before others. */
+/* *goal: the final rate of LAST without congestion control, which runs before the others. */
 static void run_one(const struct scenario *x, struct scene *s, enum who who, const struct choice *o,
                     uint64_t seed, double *goal)
 {
@@ -286,7 +286,7 @@ static bool is_chosen(const char *choice, const char *name)
     return choice == NULL || strcmp(choice, name) == 0;
 }
 
-/* Zeros mark nothing, which one fabric shows as well as another. */
+/* Settings of zeros mark nothing, so one fabric is enough for them. */
 static bool is_tried(const struct scenario *x, enum who who)
 {
     bool small = strcmp(x->fabric, "64") == 0;
@@ -297,7 +297,7 @@ static bool is_tried(const struct scenario *x, enum who who)
     return who != TOLD || x->one_end;
 }
 
-/* One of a list with commas between. */
+/* Whether the comma-separated list has the name. */
 static bool is_listed(const char *list, const char *name)
 {
     size_t length = strlen(name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scenarios. Beside the crowds, ends send by a shift over leaves (which a healthy fat tree
- * carries at full rate), so that what they lose is congestion's doing; where they do not, the same
- * run without the crowd ("alone") is what they are compared with.
+ * The scenarios. Besides the incasts, endports send by a shift over leaves, which a healthy fat
+ * tree carries at full rate, so that any loss of rate is due to congestion. In scenarios without
+ * such a shift, the same run without the incast ("alone") is the reference.
  */
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 #define LINE 100.0 /* Gb/s */
 #define PAYLOAD (4096.0 / 4122)
 #define FROM (200 * US)
-#define AFTER (10000 * US) /* at most, for what goes on */
+#define AFTER (10000 * US) /* most of them for background traffic */
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -43,7 +43,8 @@ void plan_fini(struct plan *p)
 
 /* ---- who is beside whom ---------------------------------------------------------------------- */
 
-/* Follows a flow; `mark`: the ports that send are those of a crowd. True: one was. */
+/* Follows the path of a flow. With `mark`, marks its ports as used by an incast. Returns whether
+ * one of its ports is marked. */
 static bool trace(const struct scene *s, const struct fab_traffic_flow *x, bool *crowded, bool mark)
 {
     const struct fab_fabric *f = s->fabric;
@@ -59,7 +60,7 @@ static bool trace(const struct scene *s, const struct fab_traffic_flow *x, bool 
     }
 }
 
-/* [port_count] those that send what is for a crowd. */
+/* [port_count] marks the ports that carry traffic of an incast. */
 static bool *crowded_ports(const struct scene *s, const struct plan *p)
 {
     bool *crowded = calloc(s->fabric->port_count, sizeof *crowded);
@@ -71,7 +72,7 @@ static bool *crowded_ports(const struct scene *s, const struct plan *p)
     return crowded;
 }
 
-/* Tells FAR from BESIDE. */
+/* Distinguishes FAR from BESIDE. */
 static void tell(const struct scene *s, struct plan *p)
 {
     bool *crowded = crowded_ports(s, p);
@@ -90,7 +91,7 @@ static void times(struct plan *p, uint64_t us)
     p->end = p->until + (us * US < AFTER ? us * US : AFTER);
 }
 
-/* 0 .. ends - 1 in an order of chance. */
+/* 0 .. count - 1 in random order. */
 static uint32_t *shuffled(const struct scene *s, struct fab_prng *prng)
 {
     uint32_t *order = fab_alloc_array(s->ends, sizeof *order);
@@ -102,8 +103,9 @@ static uint32_t *shuffled(const struct scene *s, struct fab_prng *prng)
     return order;
 }
 
-/* Ends that are not busy send by a shift over leaves to those that are no hot spot. Each has cables
- * of its own then, but for those of the crowd: who shares none is left out. */
+/* Endports that are not busy send by a shift over leaves to endports that are no hot spots. Each
+ * flow then has links of its own, except for those of the incast; flows that share none with it are
+ * left out. */
 static void beside(const struct scene *s, struct plan *p, const bool *busy, const bool *hot,
                    struct fab_prng *prng)
 {
@@ -135,7 +137,7 @@ static bool *flags(const struct scene *s)
 
 /* ---- crowds ---------------------------------------------------------------------------------- */
 
-/* `size` senders to one end; when they stop, one of them goes on. */
+/* `size` senders to one endport; when they stop, one of them continues. */
 static void incast(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     uint32_t *order = shuffled(s, prng);
@@ -153,7 +155,7 @@ static void incast(const struct scene *s, uint32_t size, struct fab_prng *prng, 
     free(hot);
 }
 
-/* Two hot spots on one leaf, half of the senders to each, a quarter to both; the second comes
+/* Two hot spots at one leaf, half of the senders to each, a quarter to both; the second starts
  * later. */
 static void two_roots(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
@@ -181,7 +183,7 @@ static void two_roots(const struct scene *s, uint32_t size, struct fab_prng *prn
     free(hot);
 }
 
-/* The crowd goes to another end each 700 us. */
+/* The incast moves to another endport every 700 us. */
 static void moving(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     enum { SPOTS = 6, STAY = 700 };
@@ -205,7 +207,7 @@ static void moving(const struct scene *s, uint32_t size, struct fab_prng *prng, 
     free(hot);
 }
 
-/* Each slow end of the first leaf has a few senders elsewhere. */
+/* Each slow endport of the first leaf has a few senders at other leaves. */
 static void mixed_rates(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     uint32_t *order = shuffled(s, prng);
@@ -227,7 +229,7 @@ static void mixed_rates(const struct scene *s, uint32_t size, struct fab_prng *p
     free(hot);
 }
 
-/* All to all among half of the ends, beside a crowd of others. */
+/* All to all among half of the endports, beside an incast of others. */
 static void all_to_all(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     uint32_t *order = shuffled(s, prng), half = s->ends / 2 < 64 ? s->ends / 2 : 64;
@@ -242,8 +244,9 @@ static void all_to_all(const struct scene *s, uint32_t size, struct fab_prng *pr
     free(order);
 }
 
-/* The first leaves, one in eight, are storage. The others send to those a leaf further on all the
- * time, and each millisecond `size` KiB to storage, each storage end from seven of them. */
+/* The first leaves, one in eight, are storage. The other endports send continuously to the next
+ * leaf, and every millisecond `size` KiB to storage; each storage endport receives from seven of
+ * them. */
 static void checkpoint(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     enum { BURSTS = 4 };
@@ -278,7 +281,7 @@ static void full_shift(const struct scene *s, uint32_t size, struct fab_prng *pr
     free(none);
 }
 
-/* `size` flows from each end and to each end, 10 Gb/s each. */
+/* `size` flows from each endport and to each endport, 10 Gb/s each. */
 static void light_load(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     times(p, s->ends > 1000 ? 300 : 1500);

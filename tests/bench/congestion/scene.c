@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fat trees without taper, 4x EDR, LIDs leaf by leaf, routed by the engine that auto takes there.
- */
+/* Fat trees without taper, 4x EDR, LIDs leaf by leaf, routed by the engine that auto selects. */
 #include <string.h>
 
 #include "libfabmgr/fabric/generate.h"

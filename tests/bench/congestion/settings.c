@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Settings of others, as far as is known, and ours.
+ * Settings of other managers, as far as they are known, and ours.
  *
- * OpenSM 3.3.24 copies what the operator wrote; the defaults are zeros. The plug-in of MLNX_OFED 2
+ * OpenSM 3.3.24 copies what the operator wrote; its defaults are zeros. The plug-in of MLNX_OFED 2
  * (its manual): threshold 15, marking rate 10, packets from 512 bytes, increase 1, trigger 2; table
- * and timer "by the number of hosts", without the formula: here the delays that end at 1/hosts of
- * the rate in equal steps, and the 154 us that its makers used in what they published (Gran et al.,
- * IPDPS 2010). opa-fm (its opafm.xml and stl_cca.c): threshold 8, marking rate 0, no least size,
+ * and timer "by the number of hosts", without a formula. Here its delays rise in equal steps to
+ * 1/hosts of the rate, with the timer of 154 us that its makers published (Gran et al., IPDPS
+ * 2010). opa-fm (its opafm.xml and stl_cca.c): threshold 8, marking rate 0, no minimum size,
  * victims mark, increase 5, timer 10, limit 127, delays in equal steps up to 8.3 us.
  */
 #include "tests/bench/congestion/scene.h"
@@ -48,7 +48,7 @@ static void fill(const struct scene *s, enum who who, struct fab_congestion_port
     }
 }
 
-/* The same everywhere. */
+/* The same setting at all ports. */
 static void uniform(const struct scene *s, enum who who, struct fab_congestion *c)
 {
     *c = (struct fab_congestion){
