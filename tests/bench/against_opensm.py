@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """against_opensm.py [--build DIR] [--engines minhop,updn] [--runs N] [--routing] RADIX,LEVELS | FILE ...
 
-Brings up the same simulated fabric (ibsim, which neither of us wrote) with OpenSM and with
-fabricd, one after the other in one run, pulls a cable and puts it back, and prints what each
-took, and the ratios to the best OpenSM engine. Needs opensm and ibsim-utils; as root it raises
-net.unix.max_dgram_qlen so that ibsim bears many MADs in flight, for all alike.
+Brings up the same simulated fabric (ibsim, which neither project wrote) with OpenSM and with
+fabricd, one after the other in one run, pulls a cable and plugs it in again. Prints the times of
+both, and the ratios to the best OpenSM engine. Needs opensm and ibsim-utils; as root it raises
+net.unix.max_dgram_qlen for both, so that ibsim allows many MADs in flight.
 
 A fabric is a fat tree of switches with RADIX ports and LEVELS levels (36,3: 11,664 hosts), or a
-topology file. Times are wall clock, from the start of the manager to the end of its bring-up as
-its log tells, and from the pulled cable to the last table block sent. CPU is user + system.
+topology file. Times are wall clock, from the start of the manager to the end of its bring-up
+according to its log, and from the pulled cable to the last table block sent. CPU is user + system.
 
-With --routing: the time of the engines of that name alone, CPU on both sides. Of OpenSM from "Entering
-MASTER" to "tables configured" (with the set-up of LIDs and ports; `--engines minhop,...` shows how
-much of it is not the engine's), of ours by bench_route (`make tests/bench/bench_route`).
+With --routing: the CPU time of the engines of that name alone. For OpenSM, this is from "Entering
+MASTER" to "tables configured" (including the set-up of LIDs and ports; `--engines minhop,...` shows
+how much of it is not the engine's), for fabricd the time of bench_route
+(`make tests/bench/bench_route`).
 """
 import argparse
 import json
@@ -55,7 +57,7 @@ def wait_for(condition, seconds):
 
 
 def stop(process):
-    """Asks it to end, and kills it if it does not."""
+    """Asks a process to end, and kills it if it does not."""
     if process and process.poll() is None:
         process.send_signal(signal.SIGTERM)
         try:
@@ -66,21 +68,21 @@ def stop(process):
 
 
 def counting_library(folder):
-    """umadcount, built there."""
+    """Builds umadcount in a folder."""
     counter = folder + '/umadcount.so'
     subprocess.run(['gcc', '-O2', '-shared', '-fPIC', '-o', counter, HERE + '/umadcount.c', '-ldl'], check=True)
     return counter
 
 
 def work_folder():
-    """A folder, and the counting library in it; as root the kernel lets ibsim have many MADs waiting."""
+    """A temporary folder with the counting library; as root, lets the kernel queue many MADs for ibsim."""
     subprocess.run(['sysctl', '-qw', 'net.unix.max_dgram_qlen=4096'], stderr=subprocess.DEVNULL)
     folder = tempfile.mkdtemp(prefix='fabricd-bench-')
     return folder, counting_library(folder)
 
 
 def topology_of(build, fabric, folder):
-    """The file of a fabric: RADIX,LEVELS is made, all else is one."""
+    """The file of a fabric: RADIX,LEVELS is generated, any other argument is a file."""
     if not re.fullmatch(r'\d+,\d+', fabric):
         return fabric
     radix, levels = fabric.split(',')
@@ -91,7 +93,7 @@ def topology_of(build, fabric, folder):
 
 
 class Counts:
-    """What umadcount counted."""
+    """The counts of umadcount."""
 
     def __init__(self, path):
         self.sent = self.gets = self.sets = self.lft = self.last_lft = self.last_set = 0
@@ -137,7 +139,7 @@ def environment(ibsim, counter, counts):
 
 
 def opensm(engine, folder, ibsim, counter):
-    """Starts OpenSM with the settings that make it fastest; returns process and a test of being up."""
+    """Starts OpenSM with its fastest settings; returns the process and a function that tests if it is up."""
     with open(folder + '/opensm.conf', 'w') as f:
         f.write('max_wire_smps 64\nmax_wire_smps2 64\nsweep_interval 0\nforce_log_flush TRUE\n'
                 'log_flags 0x43\nlog_file %s/opensm.log\ndump_files_dir %s\nrouting_engine %s\nqos FALSE\n'
@@ -164,7 +166,7 @@ def fabricd(build, folder, ibsim, counter):
 
 
 def roots(topology):
-    """GUIDs of the switches farthest from the adapters, for OpenSM's updn, which wants them told."""
+    """GUIDs of the switches farthest from the adapters, which OpenSM's updn needs as root switches."""
     peers, node = {}, None
     for line in open(topology, errors='replace'):
         m = re.match(r'(?:Switch|Ca|Hca|Rt)\s+\d+\s+"([^"]+)"', line)

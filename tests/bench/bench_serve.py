@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """bench_serve.py [--build DIR] [--runs N] [--mads N] [--fabric RADIX,LEVELS]
 
-What a MAD costs the server, ibsim and `fabsim serve` side by side: the same fabric, the same client,
-one after the other in one run. CPU time is the server's own (user + system, from the scheduler), from
-before the client starts to after its end, and is divided by the MADs that the client sent.
+The cost of a MAD for the server, with ibsim and `fabsim serve` side by side: the same fabric and the
+same client, one after the other in one run. CPU time is the server's (user + system, from the
+scheduler), from before the client starts to after its end, divided by the number of MADs that the
+client sent.
 
-  flood     tests/bench/flood, a client of the socket protocol that costs little itself: one client
+  flood     tests/bench/flood, a client of the socket protocol with little cost of its own: one client
             with 64 and with 256 MADs in flight and with one at a time, and eight clients
   fabricd, opensm
-            bring the fabric up, through libumad2sim as it comes with Debian (MADs as umadcount saw them)
+            bring-up of the fabric through Debian's libumad2sim (MADs counted by umadcount)
   ibnetdiscover, ibqueryerrors
-            likewise, on the fabric as OpenSM left it, which the diagnostics need
+            the same way, on the fabric after OpenSM, which the diagnostics need
 
-Prints the median of the runs and the ratio. With one MAD at a time both servers pay for being woken:
-a program that does nothing but recv and send takes 2.2 us on the machine where ibsim takes 3.5. Needs
-ibsim-utils, opensm and infiniband-diags; as root it raises net.unix.max_dgram_qlen, for both alike.
+Prints the median of the runs and the ratio. With one MAD at a time, both servers are woken for each:
+a program that only receives and sends takes 2.2 us on the machine where ibsim takes 3.5. Needs
+ibsim-utils, opensm and infiniband-diags; as root it raises net.unix.max_dgram_qlen for both.
 """
 import argparse
 import functools
@@ -38,7 +40,7 @@ def cpu_us(pid):
 
 
 class Fabsim:
-    """As against_opensm's Ibsim."""
+    """The same interface as Ibsim of against_opensm.py."""
 
     def __init__(self, folder, topology, build):
         self.name = 'bench-serve-%d' % os.getpid()
@@ -87,7 +89,7 @@ def diagnose(command, folder, sim, counter):
 
 
 def measure(server, topology, build, load, prepare):
-    """CPU us a MAD of one run of `load`, a function of folder and simulator that returns MADs."""
+    """CPU us for each MAD of one run of `load`, a function of folder and simulator that returns MADs."""
     with tempfile.TemporaryDirectory(prefix='bench-serve-') as folder:
         sim = serve(server, folder, topology, build)
         try:

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """faults.py [--build DIR] [--engines updn,minhop] [--faults N] [--theirs N] [--kinds leaf,core,spine] RADIX,LEVELS | FILE ...
 
-Breaks the same simulated fabric (ibsim, which neither of us wrote) again and again under fabricd
-and under OpenSM, one after the other in one run: N cables between a leaf and a switch above it, N
-cables higher up, N whole switches above the leaves, drawn by seed. Each is put back before the next.
-Prints the time from the fault to the last table block sent, median and worst, and how many blocks
-that took. OpenSM takes long over each: --theirs says how many it gets.
+Causes faults in the same simulated fabric (ibsim, which neither project wrote) under fabricd and
+under OpenSM, one after the other in one run: N cables between a leaf and a switch above it, N cables
+higher up, N whole switches above the leaves, at random by the seed. Each fault is undone before the
+next. Prints the time from the fault to the last table block sent, median and worst, and the number
+of blocks. OpenSM needs a long time for each; --theirs is the number of faults that it gets.
 
 A fabric is a fat tree of switches with RADIX ports and LEVELS levels (36,3: 11,664 hosts), or a
 topology file. As in against_opensm.py, OpenSM has its fastest settings, and the same preload library
-counts for all.
+counts for both.
 """
 import argparse
 import os
@@ -27,7 +28,7 @@ KINDS = ('leaf', 'core', 'spine')
 
 
 class Topology:
-    """Switches by their distance from hosts, and the cables between them, as ibsim names them."""
+    """Switches by their distance from hosts, and the cables between them, with the names of ibsim."""
 
     def __init__(self, path):
         peers, hosts, node = {}, set(), None
@@ -57,7 +58,7 @@ class Topology:
 
 
 def quiet(counts, seconds, most):
-    """Waits until no SMP was sent for so long. Counters are read all the time."""
+    """Waits until no SMP was sent for some time. Reading counters does not count."""
     end, sent, since = time.time() + most, counts().smps, time.time()
     while time.time() < end and time.time() - since < seconds:
         time.sleep(0.02)

@@ -1,7 +1,8 @@
 #!/bin/bash
-# sa_against_opensm.sh [LEAVES SPINES HOSTS [SECONDS]]: path answers a second, fabricd's and OpenSM's,
-# one after the other on a fresh ibsim (SIMULATOR=fabsim: fabsim serve) each, from one host (sa_flood).
-# Prints, judges nothing.
+# SPDX-License-Identifier: BSD-3-Clause
+# sa_against_opensm.sh [LEAVES SPINES HOSTS [SECONDS]]: path answers a second of fabricd and OpenSM,
+# one after the other, each on a new ibsim (SIMULATOR=fabsim: fabsim serve), to one host (sa_flood).
+# Prints figures without a verdict.
 # BUILD_DIR: where fabricd and sa_flood were built (make tests/bench/sa_flood).
 . "$(dirname "$0")/../integration/lib.sh"
 need ibsim opensm ibnetdiscover
@@ -13,7 +14,7 @@ host=$(sed -n 's/^Ca.*"\(H-[0-9a-f]*\)".*/\1/p' net.net | head -1)
 other=$(sed -n 's/^Ca.*"\(H-[0-9a-f]*\)".*/\1/p' net.net | sed -n 2p)
 lids=$(grep -cE '^(Switch|Ca)' net.net)
 
-# floods NAME PID: CPU time, user and system, of the manager and of the simulator, an answer.
+# floods NAME PID: CPU time, user and system, of the manager and of the simulator, for each answer.
 floods() {
     local window before sim said answers
     for window in 1 8 64; do
@@ -24,12 +25,12 @@ floods() {
     done
 }
 
-# us_each PID BEFORE: CPU time since then, an answer.
+# us_each PID BEFORE: CPU time since then, for each answer.
 us_each() {
     awk -v ms=$(($(cpu_ms "$1") - $2)) -v n="${answers:-1}" 'BEGIN { printf "%.1f us", ms * 1000 / n }'
 }
 
-# cpu_ms PID: of all its threads, so far.
+# cpu_ms PID: CPU time of all its threads so far.
 cpu_ms() {
     awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print int(($12 + $13) * 1000 / hz) }' "/proc/$1/stat"
 }

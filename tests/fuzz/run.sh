@@ -1,11 +1,12 @@
 #!/bin/sh
-# run.sh TARGET...: fuzz each libFuzzer program for FUZZ_SECONDS, starting from its seeds, as many
-# at a time as there are processors. TAP. What it finds is left in ./fuzz-findings/.
+# SPDX-License-Identifier: BSD-3-Clause
+# run.sh TARGET...: runs each libFuzzer program for FUZZ_SECONDS, starting from its seeds, as many
+# at a time as there are processors. Prints TAP. Inputs that fail are kept in ./fuzz-findings/.
 set -u
 seconds=${FUZZ_SECONDS:-10}
 findings=$PWD/fuzz-findings
 
-# fuzz TARGET REPORT: one program; its log stays as REPORT.log where it failed.
+# fuzz TARGET REPORT: runs one program; if it fails, its log stays in REPORT.log.
 fuzz() {
     name=$(basename "$1")
     corpus=$(mktemp -d)

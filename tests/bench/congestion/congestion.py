@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scenarios of congestion: runs them, and makes the table and the plots of doc/congestion.md.
+"""Runs the scenarios of congestion, and makes the table and the plots of doc/congestion.md.
 
     make tests/bench/congestion/congestion
     congestion.py run PROGRAM DIR [-j JOBS] [-f FABRIC]    # figures.tsv and course.tsv into DIR
     congestion.py draw DIR DOC                             # the tables on stdout, the plots into DOC
-    congestion.py vary PROGRAM                             # where buffers and adapters are others
+    congestion.py vary PROGRAM                             # with other buffers and adapters
 """
 import argparse
 import concurrent.futures
@@ -18,7 +18,7 @@ SEEDS = 20
 FIELDS = "scenario fabric size who seed victim steady hot hotsteady jain converge recover wave hotwave s".split()
 COLOURS = {"off": "#888888", "plugin": "#d95f02", "opa-fm": "#7570b3", "ours": "#1b9e77"}
 WHO = ["off", "zeros", "plugin", "opa-fm", "ours"]
-VARIANTS = ["ours", "incast", "collective", "told"]  # other profiles; the fan-in told
+VARIANTS = ["ours", "incast", "collective", "told"]  # other profiles; a configured fan-in
 
 
 # ---- running ---------------------------------------------------------------------------------------
@@ -29,7 +29,7 @@ def call(program, *args):
 
 
 def pieces(program, fabric):
-    """One piece of work: four seeds of a scenario, all settings."""
+    """One job: four seeds of a scenario with all settings."""
     for line in call(program, "-l").splitlines():
         name, of, size = line.split("\t")
         if fabric in (None, of):
@@ -54,7 +54,7 @@ def run(args):
 
 
 def read(text):
-    """{(scenario, fabric, size): {who: {field: [a value a seed]}}}"""
+    """{(scenario, fabric, size): {who: {field: [one value for each seed]}}}"""
     figures = {}
     for line in text.splitlines():
         row = dict(zip(FIELDS, line.split("\t")))
@@ -65,17 +65,17 @@ def read(text):
 
 
 def share(of, who, field, whole):
-    """Mean of a rate as a share of what there is without a crowd."""
+    """Mean of a rate as a share of the rate without the incast."""
     return min(1, statistics.mean(of[who][field]) / whole)
 
 
 def whole_of(of):
-    """Gb/s that victims have without a crowd."""
+    """Gb/s of the victims without the incast."""
     return statistics.mean(of["alone"]["victim"]) if "alone" in of else 100 * 4096 / 4122
 
 
 def judge(of, names=WHO):
-    """{who: (victims, hot spot, score)} of a scenario, shares of the ideal; hot None: no crowd."""
+    """{who: (victims, hot spot, score)} of a scenario, shares of the ideal; hot None: no incast."""
     whole = whole_of(of)
     verdict = {}
     for who in names:
@@ -108,7 +108,7 @@ def row_of(name, of, who, verdict, best):
 
 
 def table(figures, names):
-    """Of those scenarios in which two of the names were run; best: of WHO."""
+    """The table of the scenarios with results of two of the names; best: of WHO."""
     print("| scenario, ends | settings | victims | hot spot | score | to the best | Jain | converges, ms |"
           " recovers, ms | wave |")
     print("|---|---|---|---|---|---|---|---|---|---|")
@@ -147,7 +147,7 @@ def legend(x, y, names):
 
 
 def strip(shown, left, top, step, high):
-    """Some scenarios beside each other: what victims have above, what hot spots have below."""
+    """Some scenarios side by side: the rate of victims above, that of hot spots below."""
     body = []
     for row, what in enumerate(("victims", "hot spot")):
         base = top + (row + 1) * (high + 14)
@@ -168,7 +168,7 @@ def strip(shown, left, top, step, high):
 
 
 def bars(figures, path):
-    """Strips of scenarios with a crowd: shares of the ideal."""
+    """Strip plots of scenarios with an incast: shares of the ideal."""
     left, step, high, across, tall = 60, 92, 90, 7, 260
     shown = [(key, judge(of)) for key, of in figures.items() if judge(of).get("ours", (0, None))[1]]
     body = legend(left, 16, list(COLOURS))
@@ -184,7 +184,7 @@ def polyline(points, colour):
 
 
 def courses(path_in, path):
-    """Gb/s over time of one run a setting: a victim's mean above, the crowd's sum below."""
+    """Gb/s over time, one run for each setting: the mean of victims above, the sum of the incast below."""
     runs = {}
     for line in path_in.read_text().splitlines():
         _, _, _, who, _, at, beside, crowd, last = line.split("\t")
@@ -221,8 +221,8 @@ def draw(args):
 
 
 def vary(args):
-    """Ours on 64 ends, of four seeds each, with buffers from half to four times, and adapters from twice as
-    fast to four times as slow as the model has."""
+    """Our settings on 64 endports, four seeds each, with buffers from half to four times and adapter delays
+    from half to four times the default of the model."""
     print("| buffer, KiB | adapter, ns | victims | hot spot | score | to the best, least of all |")
     print("|---|---|---|---|---|---|")
     for kib, ns in (64, 1200), (32, 1200), (128, 1200), (256, 1200), (64, 600), (64, 2400), (64, 5000):
