@@ -72,11 +72,11 @@ static void assert_paths_are_traces(struct place *x)
     ck_assert_uint_gt(pairs, 100);
 }
 
-static bool any_is_odd(const struct place *x)
+static bool has_unusual_links(const struct place *x)
 {
     uint64_t any = 0;
-    for (uint32_t i = 0; x->sa->odd && i <= x->v->target->lids.top / 64; i++)
-        any |= x->sa->odd[i];
+    for (uint32_t i = 0; x->sa->unusual && i <= x->v->target->lids.top / 64; i++)
+        any |= x->sa->unusual[i];
     return any != 0;
 }
 
@@ -126,8 +126,8 @@ START_TEST(paths_are_those_of_the_tables)
         else if (round >= ALIKE)
             f = slower(f, round >= ONE_SLOWER);
         struct place x = place_of(f, "updn", 0, round != 1);
-        ck_assert_int_eq(x.sa->odd != NULL, round >= MOTLEY);
-        ck_assert_int_eq(any_is_odd(&x), round >= ALIKE && round < ONE_SLOWER);
+        ck_assert_int_eq(x.sa->unusual != NULL, round >= MOTLEY);
+        ck_assert_int_eq(has_unusual_links(&x), round >= ALIKE && round < ONE_SLOWER);
         assert_paths_are_traces(&x);
         assert_paths_are_traces(&x); /* again, from the cache */
         leave(&x);
