@@ -49,7 +49,7 @@ same 'too few ports: exit code' 1 "$(code "$fabsim" generate torus --size 3,3 --
 same 'missing option: exit code' 2 "$(code "$fabsim" generate leaf-spine --leaves 3 --spines 2)"
 like 'missing option is named' "$(cat err)" 'needs --hosts'
 same 'not a number: exit code' 2 "$(code "$fabsim" generate fat-tree --radix x --levels 2)"
-like 'not a number is told' "$(cat err)" '[-][-]radix is "x"'
+like 'not a number is told' "$(cat err)" '[-][-]radix: "x"'
 same 'negative number: exit code' 2 "$(code "$fabsim" generate fat-tree --radix -4 --levels 2)"
 same 'impossible fabric: exit code' 1 \
     "$(code "$fabsim" generate leaf-spine --leaves 2 --spines 1 --hosts 254)"

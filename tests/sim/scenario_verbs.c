@@ -217,7 +217,7 @@ static void judge_lost(const struct stage *s, const struct scenario_line *line, 
                strcmp(verb, "reboot") == 0) {
         *ret_lost = false;
     } else if (strcmp(verb, "corrupt") == 0) {
-        *ret_lost = strcmp(line->words[1], "nothing") != 0 && scenario_number(line, "rate", 1) >= 1;
+        *ret_lost = strcmp(line->words[1], "none") != 0 && scenario_number(line, "rate", 1) >= 1;
     } else if (strcmp(verb, "set-mkey") == 0) {
         uint64_t key = strtoull(line->words[1], NULL, 0);
         *ret_lost = key != 0 && key != s->config.policy.m_key;

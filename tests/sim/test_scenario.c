@@ -143,7 +143,7 @@ START_TEST(failures_are_noticed)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[512];
-        snprintf(text, sizeof(text), "fabric leaf-spine\npace hop=1us answer=10us\n%s\n",
+        snprintf(text, sizeof(text), "fabric leaf-spine\ntiming hop=1us answer=10us\n%s\n",
                  cases[i].text);
         struct scenario_result r = run(text, 1);
         ck_assert(!r.good);
