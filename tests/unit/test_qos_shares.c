@@ -264,6 +264,33 @@ START_TEST(so_on_a_torus)
 }
 END_TEST
 
+/* With traffic classes every block that a port has is written, or entries of before would stay in
+ * those that are empty now; without classes only the first one is, as ports are reset with the
+ * others empty. */
+START_TEST(all_blocks_of_a_table_are_written)
+{
+    static const uint8_t caps[] = {0, 8, 32, 33, 64};
+    struct world w = world_of(leaf_spine(3, 2, 2), 0);
+    struct fab_arb arb, even = {.lows = 2};
+    add_class(w.p.classes, "a", 40, false, FAB_CLASS_NO_SL);
+    ck_assert_int_eq(route(&w, "updn"), FAB_OK);
+    uint32_t port = some_trunk(w.f);
+    ck_assert(fab_target_arb(w.f, &w.p, &w.t->vls, port, NULL, &arb));
+    for (size_t low = 0; low < sizeof(caps); low++)
+        for (size_t high = 0; high < sizeof(caps); high++) {
+            struct fab_port_info *info = &w.f->ports[port].info;
+            info->vlarb_low_cap = caps[low];
+            info->vlarb_high_cap = caps[high];
+            const bool has[4] = {caps[low] > 0, caps[low] > 32, caps[high] > 0, caps[high] > 32};
+            for (unsigned block = 1; block <= 4; block++) {
+                ck_assert_int_eq(fab_arb_has_block(&arb, info, block), has[block - 1]);
+                ck_assert_int_eq(fab_arb_has_block(&even, info, block), block == 1 && has[0]);
+            }
+        }
+    world_fini(&w);
+}
+END_TEST
+
 /* What the arithmetic does not allow is not promised. */
 START_TEST(high_priority_takes_half)
 {
@@ -312,6 +339,7 @@ int main(void)
     tcase_add_test(tcase, random_shares);
     tcase_add_test(tcase, a_class_at_full_load_takes_nothing_from_another);
     tcase_add_test(tcase, so_on_a_torus);
+    tcase_add_test(tcase, all_blocks_of_a_table_are_written);
     tcase_add_test(tcase, high_priority_takes_half);
     tcase_add_test(tcase, tables_of_the_operator);
     suite_add_tcase(suite, tcase);

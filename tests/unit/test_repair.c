@@ -18,6 +18,7 @@ struct world {
     uint32_t count;
     bool *dead;     /* [count] */
     bool looked_at; /* write by write */
+    bool lone;      /* all changes are from the baseline, and must be no more than need be */
     bool spoiled;   /* deltas are, too, and must be found out */
     unsigned unsafe, caught, harmless;
     unsigned done, refused, lost, parted, stepped, drained;
@@ -338,6 +339,49 @@ static void spoil(struct world *w, const struct fab_fabric *f, const struct fab_
     free(bad.change);
 }
 
+/* Switches to the destination by the tables, from the switch behind that port; UINT32_MAX: a loop,
+ * or no route. */
+static uint32_t hops_over(const struct world *w, uint32_t sw, uint8_t num, uint32_t lid)
+{
+    const struct fab_fabric *f = w->whole;
+    for (uint32_t hops = 0; hops < 64; hops++) {
+        if (num == 0)
+            return hops;
+        uint32_t port = fab_port_id(f, sw, num);
+        if (num > f->nodes[sw].num_ports || f->ports[port].peer == FAB_NONE)
+            return UINT32_MAX;
+        sw = fab_peer_node(f, port);
+        if (sw >= f->switch_count)
+            return hops;
+        num = fab_lft_row(&w->lft, sw)[lid];
+    }
+    return UINT32_MAX;
+}
+
+static bool is_dead(const struct world *w, const bool *dead, uint32_t sw, uint8_t num)
+{
+    uint32_t port = fab_port_id(w->whole, sw, num);
+    for (uint32_t i = 0; i < w->count; i++)
+        if (dead[i] && (w->cables[i] == port || w->whole->ports[w->cables[i]].peer == port))
+            return true;
+    return false;
+}
+
+/* After the commit of a fault: a switch takes another port only where its port is dead, or leads to
+ * a longer path than the new one. */
+static void assert_little(const struct world *w, const bool *dead, const struct fab_repair_delta *d)
+{
+    for (size_t i = 0; i < d->changes; i++) {
+        const struct fab_repair_change *c = &d->change[i];
+        if (is_dead(w, dead, c->sw, c->was))
+            continue;
+        uint32_t old = hops_over(w, c->sw, c->was, c->lid);
+        uint32_t now = hops_over(w, c->sw, c->now, c->lid);
+        ck_assert_msg(old > now, "%s: switch %u, LID %u: from port %u (%u hops) to %u (%u hops)",
+                      w->name, c->sw, c->lid, c->was, old, c->now, now);
+    }
+}
+
 /* False: refused, nothing changed. */
 static bool change_to(struct world *w, const bool *dead, struct fab_prng *prng)
 {
@@ -378,6 +422,8 @@ static bool change_to(struct world *w, const bool *dead, struct fab_prng *prng)
     else
         assert_good_for_ends(w, f, &v);
     w->lost += d.lost > 0;
+    if (w->lone)
+        assert_little(w, dead, &d);
     fab_verify_verdict_fini(&v);
     fab_fabric_unref(f);
     fab_repair_delta_fini(&d);
@@ -513,15 +559,18 @@ START_TEST(lone_faults_in_trees_are_repaired)
                {"fat tree of 3 levels", "fattree", fat_tree(8, 3, 1)},
                {"small one", "fattree", fat_tree(4, 3, 1)},
                {"tapered", "fattree", fat_tree(8, 3, 3)},
-               {"leaves and spines, updn", "updn", leaf_spine(6, 3, 4)}};
+               {"leaves and spines, updn", "updn", leaf_spine(6, 3, 4)},
+               {"cables side by side", "updn", modern_tree(3, 3, 1, 0, 2)}};
     for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
         struct world *w = world_new(all[i].name, all[i].f, all[i].engine);
         w->looked_at = w->count < 100;
         for (uint32_t k = 0; k < w->count; k++) {
             w->dead[k] = true;
+            w->lone = true;
             ck_assert_msg(change_to(w, w->dead, &prng), "%s: cable %u", w->name, k);
             ck_assert_msg(w->lost == 0, "%s: cable %u: ways left out", w->name, k);
-            w->dead[k] = false;
+            w->dead[k] = w->lone = false;
+            ck_assert(change_to(w, w->dead, &prng));
         }
         run_sequence(w, &prng, 0);
     }
