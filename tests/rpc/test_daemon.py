@@ -1,0 +1,370 @@
+"""fabricd on its simulated fabric with partitions, traffic classes, congestion control and what hosts
+registered before a restart, as fabricctl and other programs see it; and fabsim, served and broken by
+hand. Everything else of the RPC is in test_grpcio.py."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import sqlite3
+import struct
+import subprocess
+
+import grpc
+
+from harness import BUILD, Fabric, channel, fails, load, main, running, socket_path, wait_until
+
+Code = grpc.StatusCode
+CTL, FABSIM, FABRICD = (os.path.join(BUILD, p)
+                        for p in ("cli/fabricctl", "cli/fabsim", "fabricd/fabricd"))
+CONFIG = """
+partitions: {{file: {folder}/partitions.conf}}
+congestion: {{apply: yes, fan_in: 2}}
+counters: {{interval: 1, within: 1}}
+qos:
+  classes:
+    - {{name: storage, share: 40, match: ["service=0x1000-0x1fff"]}}
+    - {{name: training, share: 30, match: ["qos_class=7", "from=host-0001"]}}
+"""
+PARTITIONS = """
+jobs=0x11, ipoib, defmember=full : "host-0001", "host-0002", "host-0003" ;
+jobs=0x11 : "host-0004" ;
+store=0x12 : "host-0004" ;
+"""
+
+
+class Place:
+    """A folder with a topology (2 leaves, 2 spines, 6 hosts), settings, and a daemon when it runs."""
+
+    def __init__(self):
+        self.folder = os.path.dirname(socket_path())
+        self.topology = os.path.join(self.folder, "f.net")
+        self.address = f"unix:{self.folder}/s"
+        subprocess.run([FABSIM, "generate", "leaf-spine", "--leaves", "2", "--spines", "2", "--hosts",
+                        "3", "-o", self.topology], check=True)
+        self.write("fabricd.yaml", CONFIG.format(folder=self.folder))
+        self.write("partitions.conf", PARTITIONS)
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w") as f:
+            f.write(text)
+
+    def database(self):
+        return sqlite3.connect(os.path.join(self.folder, "state/fabricd.db"))
+
+    def ctl(self, *arguments, code=0):
+        done = subprocess.run([CTL, "-s", self.address, *arguments], capture_output=True, text=True,
+                              timeout=60)
+        assert done.returncode == code, done
+        return done.stderr if code else done.stdout
+
+    def json(self, *arguments):
+        return json.loads(self.ctl(*arguments, "-o", "json"))
+
+    @contextlib.contextmanager
+    def daemon(self):
+        command = [FABRICD, "--sim", self.topology, "-f", f"{self.folder}/fabricd.yaml",
+                   "--state-dir", f"{self.folder}/state", "--listen", self.address]
+        with channel(self.address) as c:
+            f = Fabric(c)
+            up = lambda _: wait_until(lambda: f.GetStatus(timeout=2).status.generation > 0)
+            with running(command, up) as process:
+                yield f, process
+
+    def reload(self, process):
+        before = self.json("status")["generation"]
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: self.json("status")["generation"] > before
+                   and self.json("status")["state"] == "idle")
+
+
+def table(text):
+    """Lines of a table, as lists of words."""
+    return [line.split() for line in text.splitlines()]
+
+
+def partitions_are_listed_and_changed():
+    place = Place()
+    with place.daemon() as (_, process):
+        listed = {p["name"]: p for p in place.json("partition", "list")["partitions"]}
+        assert [listed["jobs"][k] for k in ("pkey", "full_members", "limited_members", "ipoib",
+                                            "multicast_groups")] == ["0x0011", 3, 1, True, 1]
+        assert [listed["store"][k] for k in ("pkey", "full_members", "limited_members", "ipoib",
+                                             "multicast_groups")] == ["0x0012", 0, 1, False, 0]
+        assert [listed["Default"][k] for k in ("pkey", "full_members", "limited_members")] == [
+            "0x7fff", 1, 9]
+        assert ["jobs", "0x0011", "3", "1"] in [row[:4] for row in table(place.ctl("partition", "list"))]
+        for name in ("jobs", "0x11", "0x0011", "0x8011"):
+            members = place.json("partition", "show", name)["members"]
+            assert [(m["node"], m["port"], m["membership"], m["index"]) for m in members] == [
+                ("host-0001", 1, "full", 1), ("host-0002", 1, "full", 1), ("host-0003", 1, "full", 1),
+                ("host-0004", 1, "limited", 1)], members
+        assert [m["node"] for m in place.json("partition", "show", "store")["members"]] == ["host-0004"]
+        assert len(place.json("partition", "show", "Default")["members"]) == 10
+        place.ctl("partition", "show", "nobody", code=4)
+        place.write("partitions.conf", PARTITIONS.replace(', "host-0003"', ', "host-0006"'))
+        place.reload(process)
+        assert [m["node"] for m in place.json("partition", "show", "jobs")["members"]] == [
+            "host-0001", "host-0002", "host-0004", "host-0006"]
+
+
+def traffic_classes_are_listed_and_chosen():
+    place = Place()
+    with place.daemon() as (_, process):
+        classes = place.json("class", "list")["classes"]
+        assert [(c["name"], c["share_percent"], c["guaranteed_permille"], c["service_levels"],
+                 c["virtual_lanes"], c["rules"]) for c in classes] == [
+            ("default", 0, 300, "0", "0", 0), ("storage", 40, 400, "1", "1", 1),
+            ("training", 30, 300, "2", "2", 2)], classes
+        assert place.json("class", "show", "storage")["rules"][0]["service_ids"] == "0x1000-0x1fff"
+        rules = place.json("class", "show", "training")["rules"]
+        assert [r["rule"] for r in rules] == [2, 3] and rules[0]["qos_classes"] == "7"
+        assert "host-0001" in rules[1]["from"] and rules[1]["to"] == ""
+        assert place.json("class", "show", "default")["rules"] == []
+        place.ctl("class", "show", "urgent", code=4)
+        assert "training" in place.ctl("path", "host-0001", "host-0006")
+        assert "training" not in place.ctl("path", "host-0002", "host-0006")
+        assert place.json("status")["virtual_lanes"] == 3
+        config = CONFIG.format(folder=place.folder)
+        place.write("fabricd.yaml", config + '    - {name: urgent, priority: high, rate_limit: 10, '
+                    'match: ["to=host-0006"]}\n')
+        place.reload(process)
+        urgent = place.json("class", "show", "urgent")["rules"]
+        assert len(urgent) == 1 and "host-0006" in urgent[0]["to"]
+        last = place.json("class", "list")["classes"][-1]
+        assert (last["name"], last["priority"], last["rate_limit_mbps"]) == ("urgent", "high", 10000)
+        assert "urgent" in place.ctl("path", "host-0002", "host-0006")
+
+
+def congestion_control_is_shown():
+    place = Place()
+    with place.daemon() as (f, process):
+        settled = lambda: place.json("cc", "status")["programmed"] == 10
+        wait_until(settled)
+        status = place.json("cc", "status")
+        assert (status["apply"], status["profile"], status["fan_in"]) == (True, "balanced", 2)
+        assert status["pending"] + status["unsupported"] + status["foreign_key"] + status["failed"] == 0
+        assert status["writes"] > 10 and status["settings"] > 1
+        wait_until(lambda: place.json("cc", "status")["log_reads"] >= 10)
+        shown = place.json("cc", "show", "leaf-001/1")
+        values = {v["name"]: v["value"] for v in shown["values"]}
+        assert 0 < values["threshold"] <= 15 and values["victim_mask"] == 1, values
+        assert {i["name"]: i["value"] for i in shown["inputs"]}["fan_in"] == 2
+        host = place.json("cc", "show", "host-0002/1")
+        limits = {v["name"]: v["value"] for v in host["values"]}
+        assert len(host["table"]) == limits["limit"] + 1
+        assert host["table"][0]["rate_percent"] == 100
+        rates = [e["rate_percent"] for e in host["table"]]
+        assert rates == sorted(rates, reverse=True) and rates[-1] < 50
+        of_class = place.json("cc", "show", "host-0002/1", "--sl", "1")
+        assert {v["name"] for v in of_class["values"]} == set(limits)
+        explained = place.ctl("cc", "show", "host-0002/1", "--explain")
+        assert re.search(r"^timer +%d  " % limits["timer"], explained, re.M), explained
+        assert place.json("cc", "congested")["ports"] == []
+        assert place.json("cc", "log")["logs"] == []
+        assert len(place.json("cc", "log", "leaf-001")["logs"]) <= 1
+        for arguments in (("cc", "show", "host-0002/9"), ("cc", "log", "nobody"), ("cc", "show", "x/1")):
+            place.ctl(*arguments, code=4)
+        config = CONFIG.format(folder=place.folder)
+        place.write("fabricd.yaml", config.replace("fan_in: 2", "fan_in: 2, timer: 99, marking_rate: 3"))
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: {v["name"]: v["value"] for v in place.json("cc", "show", "host-0002/1")[
+            "values"]}["timer"] == 99 and settled())
+        assert {v["name"]: v["value"] for v in place.json("cc", "show", "leaf-001/1")["values"]}[
+            "marking_rate"] == 3
+        place.write("fabricd.yaml", config.replace("apply: yes", "profile: off"))
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: place.json("cc", "status")["profile"] == "off")
+
+
+def ethernet_gets_the_same_analysis():
+    place = Place()
+    with place.daemon():
+        roce = place.json("cc", "export", "--roce")
+        assert [(p["mbps"], p["ports"]) for p in roce["switch_ports"]] == [(100000, 6), (100000, 8)]
+        for p in roce["switch_ports"]:
+            assert 0 < p["kmin_bytes"] < p["kmax_bytes"] < p["pause_bytes"] and p["headroom_bytes"] > 0
+        assert roce["adapters"][0]["mbps"] == 100000
+        reasons = {r["name"]: r["value"] for r in roce["reasons"]}
+        assert reasons["kmin_bytes"] == roce["switch_ports"][0]["kmin_bytes"]
+        text = place.ctl("cc", "export", "--roce", "--explain")
+        assert re.search(r"headroom_bytes +%d" % roce["switch_ports"][0]["headroom_bytes"], text), text
+        sonic = json.loads(place.ctl("cc", "export", "--roce", "--format", "sonic"))
+        for profile in sonic["WRED_PROFILE"].values():
+            assert 0 < int(profile["green_min_threshold"]) < int(profile["green_max_threshold"])
+        assert re.search(r"^echo \d+ >\"", place.ctl("cc", "export", "--roce", "--format", "mlx5"), re.M)
+        place.ctl("cc", "export", "--roce", "--format", "nothing", code=2)
+
+
+def gid(guid, prefix=0xfe80000000000000):
+    return struct.pack(">QQ", prefix, guid)
+
+
+def as_text(gid_bytes):
+    return ":".join(gid_bytes[i:i + 2].hex() for i in range(0, 16, 2))
+
+
+def what_hosts_registered_is_listed():
+    """Rows of an earlier life of the manager: what hosts registered then is still there."""
+    place = Place()
+    with place.daemon():
+        hosts = [int(m["guid"], 16) for m in place.json("partition", "show", "Default")["members"]
+                 if m["node"].startswith("host")]
+    with contextlib.closing(place.database()) as db, db:
+        for n in range(2):
+            record = (struct.pack(">Q", 0x1000 + n) + gid(hosts[n]) + struct.pack(">HHI", 0xffff, 0, 0xffffffff)
+                      + bytes(16) + f"storage-{n}".encode().ljust(64, b"\0") + bytes(64))
+            db.execute("INSERT INTO service VALUES (?, ?, 65535, 0, ?, ?)",
+                       (f"0x{0x1000 + n:016x}", as_text(gid(hosts[n])), f"0x{hosts[n]:016x}", record))
+        inform = (gid(hosts[2]) + struct.pack(">H", 3) + bytes(6) + bytes(16)
+                  + struct.pack(">HHHBBHH", 0xffff, 0, 0, 1, 1, 0xffff, 65)
+                  + struct.pack(">IB", 1 << 8 | 8, 0) + b"\xff\xff\xff").ljust(80, b"\0")
+        db.execute("INSERT INTO subscription VALUES (?, 3, 0, ?)", (as_text(gid(hosts[2])), inform))
+        for n in range(3):
+            db.execute("INSERT INTO multicast_member VALUES (?, ?, 1, 0)",
+                       ("ff12:401b:8011:0000:0000:0000:ffff:ffff", as_text(gid(hosts[n]))))
+    with place.daemon():
+        services = place.json("service", "list")["services"]
+        assert [int(s["id"], 16) for s in services] == [0x1000, 0x1001], services
+        assert [s["name"] for s in services] == ["storage-0", "storage-1"]
+        assert "never" in place.ctl("service", "list")
+        subscriptions = place.json("subscription", "list")["subscriptions"]
+        assert len(subscriptions) == 1 and "65" in json.dumps(subscriptions[0]), subscriptions
+        assert "host-0003" in place.ctl("subscription", "list")
+        wait_until(lambda: place.json("multicast", "list")["groups"][0]["members"] == 3)
+        group = place.json("multicast", "list")["groups"][0]
+        assert (group["mlid"], group["pkey"], group["unreached"], group["configured"]) == (
+            "0xc000", "0x8011", 0, True), group
+        for name in ("0xc000", group["mgid"]):
+            members = place.json("multicast", "show", name)["members"]
+            assert [m["node"] for m in members] == ["host-0001", "host-0002", "host-0003"]
+            assert all(m["reached"] for m in members)
+        place.ctl("multicast", "show", "0xc123", code=4)
+
+
+def lists_come_in_pages():
+    place = Place()
+    load_all = {"ListPartitions": "partition_pb2", "ListMulticastGroups": "multicast_pb2",
+                "ListTrafficClasses": "class_pb2"}
+    for module in load_all.values():
+        Fabric.MODULES.append(load("fabric.v1." + module))
+    with place.daemon() as (f, _):
+        for method in load_all:
+            if not any(hasattr(m, method + "Request") for m in Fabric.MODULES):
+                continue
+            whole, pieces, token = getattr(f, method)(), [], ""
+            field = whole.DESCRIPTOR.fields[0].name
+            while True:
+                page = getattr(f, method)(page_size=1, page_token=token)
+                assert len(getattr(page, field)) <= 1
+                pieces += getattr(page, field)
+                token = page.next_page_token
+                if not token:
+                    break
+            assert pieces == list(getattr(whole, field)) and pieces, method
+            fails(Code.INVALID_ARGUMENT, getattr(f, method), page_token="nonsense")
+
+
+def exports_are_the_same_in_files():
+    place = Place()
+    with place.daemon():
+        for kind, formats in (("topo", ("ibnetdiscover", "dot", "json", "slurm", "opensm-lst")),
+                              ("route", ("opensm-lfts", "opensm-fdbs", "opensm-sl2vl", "path-sl"))):
+            for name in formats:
+                path = os.path.join(place.folder, name)
+                printed = place.ctl(kind, "export", "--format", name)
+                assert place.ctl(kind, "export", "--format", name, "-o", path) == ""
+                with open(path) as f:
+                    assert f.read() == printed and printed.endswith("\n"), name
+        assert len(json.loads(place.ctl("topo", "export", "--format", "json"))["nodes"]) == 10
+        counts = fabsim("check", os.path.join(place.folder, "ibnetdiscover"))
+        assert counts == fabsim("check", place.topology)
+        place.ctl("topo", "export", "-o", place.folder + "/no/such/folder", code=1)
+        place.ctl("topo", "export", "--format", "dot", "-o", "/dev/full", code=1)
+        place.ctl("topo", "export", "--format", "opensm-fdbs", code=2)
+
+
+# ---- fabsim ------------------------------------------------------------------------------------
+
+def fabsim(*arguments, code=0, **how):
+    done = subprocess.run([FABSIM, *arguments], capture_output=True, text=True, timeout=60, **how)
+    assert done.returncode == code, done
+    return done.stdout if code == 0 else done.stderr
+
+
+def a_fabric_is_served_and_broken():
+    place = Place()
+    name = "test-" + os.path.basename(place.folder)
+    server = subprocess.Popen([FABSIM, "serve", place.topology, "--socket", name],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        ctl = lambda *a, **k: fabsim("ctl", "--socket", name, *a, **k)
+        def is_up():
+            return subprocess.run([FABSIM, "ctl", "--socket", name, "status"],
+                                  capture_output=True).returncode == 0
+        wait_until(is_up)
+        assert "4 switches, 6 adapters, 10" in ctl("status")
+        assert "client" not in ctl("status")
+        assert "nobody" in ctl("silence", "nobody", code=1)
+        ctl("frobnicate", code=2)
+        ctl("silence", "host-0002")
+        several = fabsim("ctl", "--socket", name, input="loss 1%\nloss 0\nstatus\n")
+        assert "4 switches" in several
+        assert "help" in ctl("help") and "loss" in ctl("help")
+        ctl("stop")
+        assert server.wait(20) == 0
+        assert name in ctl("status", code=1)
+    finally:
+        if server.poll() is None:
+            server.kill()
+        server.communicate()
+
+
+def what_was_recorded_is_printed():
+    place = Place()
+    record = os.path.join(place.folder, "recording")
+    command = [FABRICD, "--sim", place.topology, "--state-dir", f"{place.folder}/state", "--listen",
+               place.address, "--record", record]
+    with channel(place.address) as c:
+        f = Fabric(c)
+        with running(command, lambda _: wait_until(lambda: f.GetStatus(timeout=2).status.generation > 0)):
+            sent = f.GetStatus().status.packets.sent
+    lines = fabsim("mads", record).splitlines()
+    assert len([x for x in lines if "NodeInfo" in x]) >= 10 and len(lines) >= 2 * sent, len(lines)
+    verbose = fabsim("mads", "-v", record)
+    assert len(verbose) > 2 * sum(len(x) + 1 for x in lines)
+    replayed = subprocess.run([FABRICD, "--replay", record], capture_output=True, text=True,
+                              timeout=60)
+    assert replayed.returncode == 0, replayed
+    with open(record, "r+b") as f:
+        f.truncate(os.path.getsize(record) // 2)
+    assert len(fabsim("mads", record).splitlines()) < len(lines)
+    fabsim("mads", place.topology, code=1)
+    fabsim("mads", place.folder + "/nothing", code=1)
+
+
+def mistakes_in_topologies_have_their_place():
+    place = Place()
+    counts = table(fabsim("check", place.topology))
+    assert ["switches", "4"] in counts and ["links", "10"] in counts, counts
+    with open(place.topology) as f:
+        text = f.read()
+    place.write("bad.net", text.replace('[1]\t', '[x]\t', 1))
+    said = fabsim("check", place.folder + "/bad.net", code=1)
+    assert re.search(r"bad\.net:\d+:\d+: ", said), said
+    fabsim("check", place.folder + "/nothing", code=1)
+
+
+main([
+    partitions_are_listed_and_changed,
+    traffic_classes_are_listed_and_chosen,
+    congestion_control_is_shown,
+    ethernet_gets_the_same_analysis,
+    what_hosts_registered_is_listed,
+    lists_come_in_pages,
+    exports_are_the_same_in_files,
+    a_fabric_is_served_and_broken,
+    what_was_recorded_is_printed,
+    mistakes_in_topologies_have_their_place,
+])
