@@ -3,6 +3,7 @@ registered before a restart, as fabricctl and other programs see it; and fabsim,
 hand. Everything else of the RPC is in test_grpcio.py."""
 
 import contextlib
+import glob
 import json
 import os
 import re
@@ -344,6 +345,65 @@ def what_was_recorded_is_printed():
     fabsim("mads", place.folder + "/nothing", code=1)
 
 
+def through_libibumad_too():
+    """fabricd as on real adapters: libibumad, which libumad2sim leads to the simulator."""
+    libraries = glob.glob("/usr/lib/*/umad2sim/libumad2sim.so")
+    if not libraries:
+        return  # scripts/check has it, and says so
+    place = Place()
+    name = "test-" + os.path.basename(place.folder)
+    command = [FABRICD, "--umad", "-f", f"{place.folder}/fabricd.yaml", "--state-dir",
+               f"{place.folder}/state", "--listen", place.address]
+    env = {"LD_PRELOAD": libraries[0], "SIM_HOST": "host-0001", "IBSIM_SOCKNAME": name}
+    ctl = lambda *a, **k: fabsim("ctl", "--socket", name, *a, **k)
+    served = subprocess.Popen([FABSIM, "serve", place.topology, "--socket", name],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    cwd = os.getcwd()
+    os.chdir(place.folder)  # libumad2sim leaves folders in the current one
+    try:
+        wait_until(lambda: subprocess.run([FABSIM, "ctl", "--socket", name, "status"],
+                                          capture_output=True).returncode == 0)
+        with channel(place.address) as c:
+            f = Fabric(c)
+            ready = lambda _: wait_until(lambda: f.GetStatus(timeout=2).status.generation > 0)
+            with running(command, ready, env):
+                status = place.json("status")
+                assert (status["switches"], status["adapters"], status["active_links"]) == (4, 6, 10)
+                assert "host-0001" in ctl("status") and " sm" in ctl("status"), ctl("status")
+                ctl("unlink", "leaf-001/4")
+                wait_until(lambda: place.json("status")["active_links"] == 9)
+                ctl("relink", "leaf-001/4")
+                wait_until(lambda: place.json("status")["active_links"] == 10)
+                wait_until(lambda: place.json("cc", "status")["programmed"] == 10)
+                lid = place.json("port", "show", "host-0005/1")["lid"]
+                for n in (1, 2, 3):
+                    own = place.json("port", "show", f"host-000{n}/1")["lid"]
+                    ctl("congest", f"host-000{n}/1", str(lid), f"from={own}", "sl=3", f"qp={70 + n}", "to=9")
+                ctl("congest", "leaf-002/2", str(lid), "sl=3")
+                wait_until(lambda: place.json("cc", "status")["log_events"] == 4)
+                log = place.json("cc", "log", "host-0002")
+                entry = log["entries"][0]
+                assert (entry["dlid"], entry["sl"], entry["local_qp"], entry["remote_qp"]) == (
+                    lid, 3, 72, 9), log
+                assert "2" in place.json("cc", "log", "leaf-002")["logs"][0]["marked_ports"]
+                logged = {entry["node"] for entry in place.json("cc", "log")["logs"]}
+                assert logged >= {"host-0001", "host-0002", "host-0003", "leaf-002"}, logged
+                assert re.search(r" host-0002/1 +3 +host-0002/1 +host-0005/1 +0x48",
+                                 place.ctl("cc", "log", "host-0002"))
+                wait_until(lambda: [p["senders"] for p in place.json("cc", "congested")["ports"]
+                                    if p["node"] == "host-0005"] == [3])
+                wait_until(lambda: "fan_in to 3" in place.ctl("cc", "congested"))
+                assert "fan_in to 3" in place.ctl("cc", "status")
+        wait_until(lambda: " sm" not in ctl("status"))
+        ctl("stop")
+        assert served.wait(20) == 0
+    finally:
+        os.chdir(cwd)
+        if served.poll() is None:
+            served.kill()
+            served.wait()
+
+
 def mistakes_in_topologies_have_their_place():
     place = Place()
     counts = table(fabsim("check", place.topology))
@@ -365,6 +425,7 @@ main([
     lists_come_in_pages,
     exports_are_the_same_in_files,
     a_fabric_is_served_and_broken,
+    through_libibumad_too,
     what_was_recorded_is_printed,
     mistakes_in_topologies_have_their_place,
 ])
